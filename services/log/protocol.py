@@ -1,0 +1,88 @@
+"""The log that Equirank trusts: partitioned, append-only, replayable. Two backends, one table of laws.
+
+Laws, held by tests against every backend:
+
+1. `append` returns only when the records are durable, with one offset for each, strictly increasing in the order given;
+   a failed append may have been written in part (the producer retries; ids make that harmless).
+2. A record that was readable stays readable at the same offset with the same bytes.
+3. A reader yields each partition's records in offset order, each once, from the position it was given.
+4. Offsets are never reused. They are dense on SQLite and may have holes on Kafka, so nobody computes with them.
+5. `begin <= position of every readable record < end`; reading below `begin` raises `OffsetLost`, never skips.
+6. Several processes may append and read at once.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+
+class Record(NamedTuple):
+    """One record of a partition. time: when the log took it, seconds since 1970."""
+
+    offset: int
+    value: bytes
+    time: float
+    key: bytes | None = None
+
+
+class LogError(Exception):
+    """The log could not do what was asked. retriable: whether trying again later can help."""
+
+    def __init__(self, message: str, *, retriable: bool) -> None:
+        self.retriable = retriable
+        super().__init__(message)
+
+
+class OffsetLost(LogError):  # noqa: N818 - names the fact, as the operator reads it
+    """The position asked for is no longer in the log (or was never): the partition must stop, not skip."""
+
+    def __init__(self, topic: str, partition: int, offset: int, begin: int, end: int) -> None:
+        self.topic, self.partition, self.offset, self.begin, self.end = topic, partition, offset, begin, end
+        super().__init__(
+            f"{topic}[{partition}] has no offset {offset}: the log holds {begin} to {end}; "
+            "restore a checkpoint at or after its beginning, or start a new generation there",
+            retriable=False,
+        )
+
+
+class Reader(Protocol):
+    """Reads the partitions it was opened with, from given positions. Not shared between threads."""
+
+    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+        """Up to about `max_records` next records by partition; empty after `timeout` seconds without any."""
+
+    def close(self) -> None: ...
+
+
+class Topic(Protocol):
+    """One named log of `partitions` partitions. Safe to share between threads of a process.
+
+    Delivery: at least once into the log (a retried append may double), exactly once out of it.
+    Unit of parallelism: the partition. Not guaranteed: order between partitions.
+    """
+
+    name: str
+    partitions: int
+    identity: str
+    """Names this very log: another cluster, a recreated topic or another file has another identity."""
+
+    def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
+        """Write (key, value) records to one partition; their offsets. Raises `LogError`."""
+
+    def reader(self, positions: Mapping[int, int]) -> Reader:
+        """A reader of the partitions named, each from its position (the first offset to read)."""
+
+    def begin(self, partition: int) -> int:
+        """First offset that can be read."""
+
+    def end(self, partition: int) -> int:
+        """One past the last offset that a reader would see now."""
+
+
+class Log(Protocol):
+    """The three topics of an installation, and the handle that owns their connections."""
+
+    outcomes: Topic
+    control: Topic
+    dead_letters: Topic
+
+    def close(self) -> None: ...
