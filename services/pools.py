@@ -1,0 +1,171 @@
+"""Pools, generations and takeovers: the records of the control log, and the state that folding them gives.
+
+Everything that changes what a fold means is a record here. Records that must never be lost to compaction (pools, generations)
+carry a key of their own; those whose last one counts (takeovers, serving, solve plans) share a key.
+"""
+
+import re
+import uuid
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+
+from ratings_core.errors import InputError
+
+FOLD_VERSION: Final = 1
+"""Covers kernels, defaults, limits and validation of the fold; a change of any folds new generations."""
+
+_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]{0,62}\.)?[a-z0-9][a-z0-9_-]{0,62}")
+
+
+class Kind(StrEnum):
+    """What a pool's outcomes are, fixed at creation."""
+
+    GAMES = "games"
+    SCORES = "scores"
+
+
+def check_pool_name(name: str) -> str:
+    """`name` itself when it is `[tenant.]name`; raises `InputError` otherwise."""
+    if not _NAME.fullmatch(name):
+        raise InputError("pool", name, "must be [tenant.]name, each of a-z 0-9 _ -, starting with a letter or digit, at most 63 characters")
+    return name
+
+
+class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a generation keeps. A change of any field is a new generation.
+
+    online: method -> its parameters (empty: the defaults); none: elo and sco for games, no online method for scores.
+    per_task: keep pair tallies per task too. bucket_seconds: width of a time bucket (none: one bucket); buckets_kept: newest
+    buckets kept (none: all). dedupe_window: ids remembered. max_agents, max_tasks: outcomes that would exceed them are refused.
+    """
+
+    online: dict[str, dict[str, float]] | None = None
+    per_task: bool = False
+    bucket_seconds: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    buckets_kept: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    dedupe_window: Annotated[int, msgspec.Meta(ge=1, le=1 << 26)] = 4_194_304
+    max_agents: Annotated[int, msgspec.Meta(ge=2, le=2**31 - 1)] = 10_000_000
+    max_tasks: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] = 1_000
+
+    def methods(self, kind: Kind) -> dict[str, dict[str, float]]:
+        """The online methods and their parameters for a pool of this kind."""
+        if self.online is not None:
+            return self.online
+        return {"elo": {}, "sco": {}} if kind is Kind.GAMES else {}
+
+
+class PoolCreated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="pool"):
+    """A pool begins. The first record of a name counts; generation 1 starts at the first outcome seen afterwards."""
+
+    pool: str
+    kind: Kind
+    time: float
+    fold: FoldSettings = FoldSettings()
+    label: str = ""
+    """Shown beside the name, such as "simulated"."""
+
+
+class GenerationMade(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="generation"):
+    """What a fold is, immutably. start: first offset of the pool's partition that it reads."""
+
+    pool: str
+    number: Annotated[int, msgspec.Meta(ge=1)]
+    start: Annotated[int, msgspec.Meta(ge=0)]
+    time: float
+    fold: FoldSettings
+    fold_version: int = FOLD_VERSION
+    retraction_horizon: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Outcomes retracted by records below this offset are skipped."""
+    initial: dict[str, dict[str, float]] = {}
+    """Method -> agent -> initial rating."""
+    aliases: dict[str, str] = {}
+    bans: tuple[str, ...] = ()
+
+
+class Serve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="serve"):
+    """The generation that readers see from now on (generation 1 needs no such record)."""
+
+    pool: str
+    number: int
+    time: float
+
+
+class SolvePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="solves"):
+    """Which methods are solved for a pool, and their parameters; none recorded: the defaults of its kind."""
+
+    pool: str
+    methods: dict[str, dict[str, float | str | bool]]
+    time: float
+
+
+class Takeover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="takeover"):
+    """An actor start takes a partition over; the record's own offset is the epoch."""
+
+    partition: int
+    owner: str
+    time: float
+
+
+ControlRecord: TypeAlias = PoolCreated | GenerationMade | Serve | SolvePlan | Takeover
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[ControlRecord] = msgspec.json.Decoder(ControlRecord)
+
+
+def encode(record: ControlRecord) -> tuple[bytes, bytes]:
+    """(key, value) as the control log holds them."""
+    match record:
+        case Takeover():
+            key = f"takeover/{record.partition}"
+        case Serve():
+            key = f"serve/{record.pool}"
+        case SolvePlan():
+            key = f"solves/{record.pool}"
+        case PoolCreated() | GenerationMade():
+            key = f"once/{uuid.uuid4()}"
+    return key.encode(), _encoder.encode(record)
+
+
+def decode(value: bytes) -> ControlRecord:
+    """The record in `value`; raises `msgspec.DecodeError` when it is none of ours (a newer version wrote it)."""
+    return _decoder.decode(value)
+
+
+class ControlState:
+    """The control log folded up to `position`. Pure: the same records give the same state."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.pools: dict[str, PoolCreated] = {}
+        self.generations: dict[str, dict[int, GenerationMade]] = {}
+        self.plans: dict[str, SolvePlan] = {}
+        self.epochs: dict[int, int] = {}
+        self._served: dict[str, int] = {}
+
+    def apply(self, offset: int, record: ControlRecord) -> None:
+        """Fold one record. First wins for pools and generation numbers, last wins for the others."""
+        match record:
+            case PoolCreated():
+                self.pools.setdefault(record.pool, record)
+            case GenerationMade():
+                self.generations.setdefault(record.pool, {}).setdefault(record.number, record)
+            case Serve():
+                self._served[record.pool] = record.number
+            case SolvePlan():
+                self.plans[record.pool] = record
+            case Takeover():
+                self.epochs[record.partition] = offset
+        self.position = offset + 1
+
+    def serving(self, pool: str) -> GenerationMade | None:
+        """The generation that readers of `pool` see, if it has any yet."""
+        made = self.generations.get(pool, {})
+        return made.get(self._served.get(pool, 1))
+
+    def apply_all(self, records: Iterable[tuple[int, ControlRecord]]) -> None:
+        """Fold records in log order."""
+        for offset, record in records:
+            self.apply(offset, record)

@@ -1,0 +1,92 @@
+"""Every setting of the service in one place: EQUIRANK_* over a TOML file over these defaults.
+
+The TOML file is named by EQUIRANK_CONFIG. Lists and tables are written as JSON in environment variables.
+"""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class Settings(BaseSettings):
+    """How one installation runs. The embedded default needs none of it."""
+
+    model_config = SettingsConfigDict(env_prefix="EQUIRANK_", extra="forbid", frozen=True)
+
+    data: Path = Field(Path("equirank-data"), description="Folder of the embedded log, checkpoints, results and sockets.")
+    host: str = Field("127.0.0.1", description="Address the API listens on; beyond loopback it needs keys.")
+    port: int = Field(8000, ge=0, le=65535, description="Port of API and dashboard; 0 picks a free one.")
+    metrics_port: int = Field(9464, ge=0, le=65535, description="Port of the engine's metrics on loopback or host; 0 picks a free one.")
+    allowed_hosts: tuple[str, ...] = Field((), description="Further host names that requests may carry (Host and Origin).")
+    write_keys: tuple[SecretStr, ...] = Field((), description="Bearer keys that may write outcomes.")
+    admin_keys: tuple[SecretStr, ...] = Field((), description="Bearer keys that may also create pools, retract and change settings.")
+
+    kafka: str | None = Field(None, description="Bootstrap servers of Kafka; none: the embedded SQLite log.")
+    kafka_options: dict[str, str | int | bool] = Field(default_factory=dict, description="SASL and SSL options handed to kafka-python.")
+    kafka_replication: int = Field(1, ge=1, description="Replication factor of topics that the engine creates.")
+    redis: str | None = Field(None, description="URL of Redis; none: the embedded server.")
+    ray: str = Field("local", description="Ray's address; local starts an instance of its own.")
+    checkpoints: str | None = Field(None, description="Where checkpoints and results go (any fsspec URL); none: in the data folder.")
+
+    partitions: int = Field(8, ge=1, le=4096, description="Partitions of the outcome log, written once.")
+    shards: int = Field(1, ge=1, le=4096, description="Shard actors; partitions are spread over them.")
+    solve_workers: int | None = Field(None, ge=1, description="Solves at once; none: CPUs - 1, at least 1.")
+    batch_records: int = Field(2000, ge=1, le=100_000, description="Most log records folded between two looks at the clock.")
+    publish_seconds: float = Field(0.2, gt=0, description="Least time between two publications of a live board.")
+    checkpoint_seconds: float = Field(5.0, gt=0, description="Least time between two checkpoints of a partition that moved.")
+    checkpoints_kept: int = Field(3, ge=1, description="Checkpoints kept a partition.")
+    solve_seconds: float = Field(10.0, gt=0, description="Least time between two solves of one method on one pool.")
+    solve_deadline_seconds: float = Field(120.0, gt=0, description="A solve past this is cancelled.")
+
+    create_pools: bool | None = Field(None, description="Create unknown pools on first use; none: only when the log is embedded.")
+    max_pools: int = Field(10_000, ge=1, description="Most pools of the installation.")
+    max_agents: int = Field(10_000_000, ge=2, le=2**31 - 1, description="Most agents of a pool created here.")
+    max_tasks: int = Field(1_000, ge=1, le=2**31 - 1, description="Most tasks of a pool created here.")
+    future_seconds: float = Field(300.0, ge=0, description="How far ahead of the clock the API takes an outcome's time.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    @field_validator("data")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @model_validator(mode="after")
+    def _closed_unless_keyed(self) -> "Settings":
+        if self.host not in LOOPBACK and not (self.write_keys or self.admin_keys):
+            msg = f"host {self.host} is beyond loopback: set EQUIRANK_WRITE_KEYS and EQUIRANK_ADMIN_KEYS, or bind 127.0.0.1"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the log is the SQLite file in the data folder."""
+        return self.kafka is None
+
+    @property
+    def creates_pools(self) -> bool:
+        """Whether an unknown pool is created by its first outcome."""
+        return self.embedded if self.create_pools is None else self.create_pools
+
+    @property
+    def checkpoint_url(self) -> str:
+        """URL (fsspec) of the folder that holds checkpoints and results."""
+        return self.checkpoints or (self.data / "state").as_uri()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the base class names it
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then environment, then the TOML file, then secrets files."""
+        file = os.environ.get("EQUIRANK_CONFIG")
+        toml = (TomlConfigSettingsSource(settings_cls, Path(file)),) if file else ()
+        return (init_settings, env_settings, *toml, file_secret_settings)

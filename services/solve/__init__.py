@@ -1,0 +1,1 @@
+"""Solves: which are due, how they run, and what they return."""

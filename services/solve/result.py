@@ -1,0 +1,57 @@
+"""A solved board: one shape for the file beside the checkpoints, the store, the API and `equirank solve --format json`."""
+
+import msgspec
+
+
+class CertificateRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What proves a result, and how well."""
+
+    kind: str
+    value: float
+
+
+class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a board. rank: 1 is best, equal ratings share a rank; low, high: interval where one was computed."""
+
+    agent: str
+    rating: float | None
+    rank: int
+    low: float | None = None
+    high: float | None = None
+
+
+class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One rated task."""
+
+    task: str
+    rating: float | None
+    rank: int
+
+
+class SolveResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one method says, best agent first. extra: what the method adds (lottery, support, left out, parameters, ...)."""
+
+    method: str
+    input: str
+    agents: list[AgentRow]
+    certificate: CertificateRow
+    status: str
+    seconds: float
+    tasks: list[TaskRow] = []
+    extra: dict[str, object] = {}
+
+
+class SolvedBoard(msgspec.Struct, frozen=True, kw_only=True):
+    """A result bound to what it was computed from.
+
+    position: log offset up to which outcomes were counted; outcomes: how many; solved_at: seconds since 1970.
+    error: why the newest try failed, where the result is the last good one.
+    """
+
+    pool: str
+    generation: int
+    position: int
+    outcomes: int
+    solved_at: float
+    result: SolveResult
+    error: str | None = None

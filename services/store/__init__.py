@@ -1,0 +1,1 @@
+"""The store: protocol and key layout, Redis behind them."""

@@ -1,0 +1,124 @@
+"""The store that readers read: a cache of live and solved boards. It can be lost and rebuilt; nothing lives only here.
+
+Laws, held by tests against every implementation:
+
+1. Fenced per pool by (epoch, generation, position): an older epoch is refused, the same epoch only goes forward
+   (an equal position is accepted again), a newer epoch is accepted. A refused write changes nothing.
+2. Values are absolute: publishing the same again is harmless.
+3. Live boards promise per-agent values no older than the position shown. A new generation has boards of its own;
+   readers see the old or the new one, never a mix.
+4. Solved boards switch by pointer: readers see one whole result, exactly as it was solved. An older (generation, position) never
+   replaces a newer one.
+5. Ties on a live board are ordered by name, ascending; `rank` is a competition rank (1, 1, 3) by the rounding-free rating.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from services.solve.result import AgentRow, SolvedBoard
+
+
+class Fence(NamedTuple):
+    """Who writes, and up to where it has folded. Compared as the laws say."""
+
+    epoch: int
+    generation: int
+    position: int
+
+
+class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pool's page shows first; published with every live update.
+
+    pool_time: running maximum of outcome times; published_at: seconds since 1970 by the shard's clock;
+    prequential: online method -> {"log_loss", "brier", "kendall"} means; stopped: why the pool stopped, if it did.
+    """
+
+    pool: str
+    kind: str
+    label: str
+    partition: int
+    generation: int
+    position: int
+    published_at: float
+    pool_time: float | None
+    outcomes: int
+    agents: int
+    tasks: int
+    duplicates: int
+    conflicts: int
+    retractions: int
+    dead_letters: int
+    online: list[str]
+    prequential: dict[str, dict[str, float]] = {}
+    stopped: str | None = None
+
+
+class LiveBoard(NamedTuple):
+    """Changed agents of one online method: absolute values, names[i] has values[i]."""
+
+    names: Sequence[str]
+    values: Sequence[float]
+
+
+class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A slice of a live board, best first. total: agents on the board."""
+
+    pool: str
+    method: str
+    generation: int
+    position: int
+    total: int
+    rows: list[AgentRow]
+
+
+class StoreError(Exception):
+    """The store could not answer. retriable: whether trying again later can help."""
+
+    def __init__(self, message: str, *, retriable: bool) -> None:
+        self.retriable = retriable
+        super().__init__(message)
+
+
+ACTIVITY = "outcomes"
+"""Name of the live board that counts each agent's outcomes; published beside the online methods."""
+
+
+class StoreWriter(Protocol):
+    """What shards and the engine do with the store."""
+
+    def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
+        """Write changed agents of each live board and then the head; False when fenced (nothing written)."""
+
+    def publish_solved(self, board: SolvedBoard, methods_kept: int = 1) -> bool:
+        """Publish one solved board under its method; False when a newer one stands."""
+
+    def published(self, pool: str) -> Fence | None:
+        """The fence that stands for `pool`; None when the store knows nothing of it (it is new, or was lost)."""
+
+
+class StoreReader(Protocol):
+    """What the API and the command line ask of the store. Agents and pools not known are None, never invented."""
+
+    def pools(self) -> list[PoolHead]:
+        """All pools by name."""
+
+    def head(self, pool: str) -> PoolHead | None: ...
+
+    def live(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
+        """Rows start to start + count of a live board (0 is the best agent)."""
+
+    def around(self, pool: str, method: str, agent: str, count: int) -> BoardPage | None:
+        """`count` rows with the agent in the middle."""
+
+    def agent(self, pool: str, agent: str) -> dict[str, AgentRow] | None:
+        """The agent's row on every live board, and on every solved one."""
+
+    def solved_methods(self, pool: str) -> list[str]: ...
+
+    def solved(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
+        """A solved board whose result holds rows start to start + count only, and the number of all rows."""
+
+    def ping(self) -> None:
+        """Raises `StoreError` when the store does not answer."""
