@@ -1,0 +1,147 @@
+"""Checks of a caller's arrays, shared by all solvers: each returns what it accepted, or raises `InputError` naming the bad entry.
+
+The checks compose: every matrix check first does what `square` does. Inputs are never changed; what is returned may be the
+caller's own array where nothing had to be converted, so solvers treat it as read-only.
+"""
+
+import math
+from typing import Any, SupportsFloat, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from ratings_core.errors import InputError
+from ratings_core.solution import Floats
+
+Sparse: TypeAlias = "sparse.csr_array[Any]"
+Matrix: TypeAlias = "Floats | sparse.csr_array[Any]"
+
+
+def is_sparse(matrix: object) -> bool:
+    """Whether `matrix` is a scipy sparse array or matrix of any format."""
+    return bool(sparse.issparse(matrix))
+
+
+def real(argument: str, values: ArrayLike) -> Floats:
+    """`values` as float64 of any shape. Raises `InputError` for what is not real numbers (text, complex, ragged, sparse)."""
+    if is_sparse(values):
+        raise InputError(argument, values, "must be dense")
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO":
+            raise InputError(argument, array.dtype, "must hold real numbers")
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(argument, values, f"must be an array of real numbers ({error})") from error
+
+
+def finite(argument: str, values: ArrayLike) -> Floats:
+    """`values` as float64 of any shape, all finite."""
+    array = real(argument, values)
+    return _all_of(argument, array, np.isfinite(array), "must be finite")
+
+
+def square(argument: str, matrix: ArrayLike) -> Floats:
+    """`matrix` as float64 of shape (m, m), m >= 1; entries are not looked at."""
+    array = real(argument, matrix)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or not array.size:
+        raise InputError(argument, array.shape, "must be a square matrix with at least one row")
+    return array
+
+
+def nonnegative(argument: str, matrix: ArrayLike) -> Floats:
+    """`matrix` as float64 of shape (m, m), all entries finite and >= 0."""
+    array = finite(argument, square(argument, matrix))
+    return _all_of(argument, array, array >= 0, "must be nonnegative")
+
+
+def symmetric(argument: str, matrix: ArrayLike, tolerance: float = 0.0) -> Floats:
+    """`matrix` as float64 of shape (m, m), finite, with |M[a, b] - M[b, a]| <= tolerance."""
+    array = finite(argument, square(argument, matrix))
+    return _all_of(argument, array, np.abs(array - array.T) <= tolerance, "must equal its transpose")
+
+
+def antisymmetric(argument: str, matrix: ArrayLike, tolerance: float = 0.0) -> Floats:
+    """`matrix` as float64 of shape (m, m), finite, with |M[a, b] + M[b, a]| <= tolerance (so the diagonal is 0 too)."""
+    array = finite(argument, square(argument, matrix))
+    return _all_of(argument, array, np.abs(array + array.T) <= tolerance, "must be minus its transpose (margins of a over b and b over a)")
+
+
+def zero_diagonal(argument: str, matrix: Matrix) -> None:
+    """Refuses a square matrix, dense or sparse, with something on its diagonal: nobody meets oneself."""
+    diagonal = np.asarray(matrix.diagonal())
+    if (bad := np.flatnonzero(diagonal != 0)).size:
+        raise InputError(f"{argument}[{bad[0]}, {bad[0]}]", diagonal[bad[0]].item(), "must be 0, agents do not meet themselves")
+
+
+def sparse_square(argument: str, matrix: Any) -> Sparse:
+    """A scipy sparse `matrix` as CSR float64 of shape (m, m), finite, duplicates summed, explicit zeros dropped, indices sorted."""
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.shape[0]:
+        raise InputError(argument, matrix.shape, "must be a square matrix with at least one row")
+    if matrix.dtype.kind not in "biuf":
+        raise InputError(argument, matrix.dtype, "must hold real numbers")
+    csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    _all_stored(argument, csr, np.isfinite(csr.data), "must be finite")
+    return csr
+
+
+def sparse_nonnegative(argument: str, matrix: Any) -> Sparse:
+    """As `sparse_square`, all entries >= 0."""
+    csr = sparse_square(argument, matrix)
+    _all_stored(argument, csr, csr.data >= 0, "must be nonnegative")
+    return csr
+
+
+def sparse_antisymmetric(argument: str, matrix: Any, tolerance: float = 0.0) -> Sparse:
+    """As `sparse_square`, with |M[a, b] + M[b, a]| <= tolerance."""
+    csr = sparse_square(argument, matrix)
+    total = sparse.csr_array(csr + csr.T)
+    _all_stored(f"{argument} + transpose", total, np.abs(total.data) <= tolerance, "must be 0 (margins of a over b and b over a)")
+    return csr
+
+
+def number(argument: str, value: SupportsFloat, *, low: float = -math.inf, above: float = -math.inf, high: float = math.inf) -> float:
+    """`value` as a finite float with low <= value <= high and value > above."""
+    try:
+        given = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(argument, value, "must be a number") from error
+    if not (math.isfinite(given) and low <= given <= high and given > above):
+        raise InputError(argument, value, "must be a finite number" + _bounds(low, above, high))
+    return given
+
+
+def count(argument: str, value: object, *, low: int = 0) -> int:
+    """`value` as an int >= low; bools and floats are refused."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise InputError(argument, value, f"must be a whole number, at least {low}")
+    return int(value)
+
+
+def _bounds(low: float, above: float, high: float) -> str:
+    named = ((">=", low), (">", above), ("<=", high))
+    return "".join(f" {sign} {bound:g}" for sign, bound in named if math.isfinite(bound))
+
+
+def _all_of(argument: str, array: Floats, fits: NDArray[np.bool_], rule: str) -> Floats:
+    if not fits.all():
+        place = tuple(int(i) for i in np.argwhere(~np.asarray(fits))[0])
+        raise InputError(_entry(argument, place), array[place].item(), rule)
+    return array
+
+
+def _all_stored(argument: str, csr: Sparse, fits: NDArray[np.bool_], rule: str) -> None:
+    if fits.all():
+        return
+    at = int(np.flatnonzero(~fits)[0])
+    row = int(np.searchsorted(csr.indptr, at, side="right")) - 1
+    raise InputError(_entry(argument, (row, int(csr.indices[at]))), cast("float", csr.data[at].item()), rule)
+
+
+def _entry(argument: str, place: tuple[int, ...]) -> str:
+    return f"{argument}[{', '.join(map(str, place))}]" if place else argument
