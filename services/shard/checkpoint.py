@@ -1,0 +1,198 @@
+"""Checkpoints: data objects written first, then a manifest that names them. Crash at any moment leaves the one before intact.
+
+A manifest is named by partition, position and epoch; recovery takes the newest one that verifies by content (its own checksum,
+and the checksum of every object it names). Nothing is renamed or overwritten with other bytes, so plain object stores serve.
+An object is named by pool, generation, position and epoch: a pool that did not move is named again, not written again.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import fsspec
+import msgspec
+import numpy as np
+from fsspec.implementations.local import LocalFileSystem
+
+from services.shard.objects import BadObject, pack, unpack
+
+FORMAT: Final = 1
+_MANIFEST = re.compile(r"(\d{20})-(\d{20})\.json$")
+
+
+class PoolEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One pool in a manifest. position: log offset up to which its object was folded (behind the partition's when stopped)."""
+
+    pool: str
+    kind: str
+    generation: int
+    position: int
+    outcomes: int
+    object: str
+    sha256: str
+    bytes: int
+    digest: str
+    stopped: str | None = None
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """One checkpoint of one partition. position: first offset not yet folded; last_offset, last_sha256: the record before it."""
+
+    format: int
+    partition: int
+    position: int
+    epoch: int
+    log_identity: str
+    last_offset: int | None
+    last_sha256: str | None
+    fold_version: int
+    written_at: float
+    pools: list[PoolEntry]
+
+
+class SkippedCheckpoint(msgspec.Struct, frozen=True):
+    """A manifest that recovery passed over, and why."""
+
+    name: str
+    reason: str
+
+
+class CheckpointStore:
+    """Checkpoints under one fsspec URL. One writer a partition (the fence and the epoch see to that); any number of readers."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._fs, self._root = fsspec.core.url_to_fs(url)
+
+    def write_object(self, name: str, arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any]) -> tuple[str, int]:
+        """Write a data object; its SHA-256 and size."""
+        parts, sha = pack(arrays, meta), hashlib.sha256()
+        for part in parts:
+            sha.update(part)
+        self._write(name, parts)
+        return sha.hexdigest(), sum(len(part) for part in parts)
+
+    def read_object(self, name: str, sha256: str | None = None) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
+        """(arrays, meta) of an object. Raises `BadObject` when it is missing, changed or of another format."""
+        data = self._read(name)
+        if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
+            raise BadObject(f"{name}: checksum differs")
+        return unpack(data)
+
+    def write_manifest(self, manifest: Manifest) -> str:
+        """Write a manifest (its objects must stand already); its name."""
+        body = msgspec.json.encode(manifest)
+        name = f"{_folder(manifest.partition)}/{manifest.position:020d}-{manifest.epoch:020d}.json"
+        self._write(name, [hashlib.sha256(body).hexdigest().encode() + b"\n", body])
+        return name
+
+    def manifests(self, partition: int) -> list[str]:
+        """Names of a partition's manifests, newest (position, then epoch) first."""
+        folder = f"{self._root}/{_folder(partition)}"
+        if not self._fs.exists(folder):
+            return []
+        names = [path.rsplit("/", 1)[-1] for path in self._fs.ls(folder, detail=False)]
+        return [f"{_folder(partition)}/{name}" for name in sorted(filter(_MANIFEST.match, names), reverse=True)]
+
+    def read_manifest(self, name: str) -> Manifest:
+        """The manifest of that name. Raises `BadObject` when it is not whole or of a later format."""
+        checksum, _, body = self._read(name).partition(b"\n")
+        if hashlib.sha256(body).hexdigest().encode() != checksum:
+            raise BadObject(f"{name}: checksum differs")
+        try:
+            manifest = msgspec.json.decode(body, type=Manifest)
+        except msgspec.DecodeError as error:
+            raise BadObject(f"{name}: {error}") from error
+        if manifest.format != FORMAT:
+            raise BadObject(f"{name}: format {manifest.format}, this version reads {FORMAT}")
+        return manifest
+
+    def newest(self, partition: int, skipped: list[SkippedCheckpoint] | None = None) -> Manifest | None:
+        """The newest manifest that is whole (its objects are not read); the others are told in `skipped`."""
+        return next(self._whole(partition, skipped), None)
+
+    def recover(self, partition: int, skipped: list[SkippedCheckpoint]) -> tuple[Manifest, dict[str, dict[str, Any]]] | None:
+        """The newest checkpoint that verifies with all its objects: the manifest and each pool's arrays."""
+        for manifest in self._whole(partition, skipped):
+            try:
+                return manifest, {entry.pool: self.read_object(entry.object, entry.sha256)[0] for entry in manifest.pools}
+            except BadObject as error:
+                skipped.append(SkippedCheckpoint(f"{manifest.partition}/{manifest.position}", str(error)))
+        return None
+
+    def prune(self, partition: int, keep: int) -> None:
+        """Remove all but the newest `keep` manifests of a partition, then the objects that no manifest left names."""
+        names = self.manifests(partition)
+        for name in names[keep:]:
+            self._fs.rm_file(f"{self._root}/{name}")
+        named = {entry.object for manifest in self._kept(names[:keep]) for entry in manifest.pools}
+        folder = f"{self._root}/{_objects(partition)}"
+        if not self._fs.exists(folder):
+            return
+        for path in self._fs.ls(folder, detail=False):
+            if f"{_objects(partition)}/{path.rsplit('/', 1)[-1]}" not in named:
+                self._fs.rm_file(path)
+
+    def write_file(self, name: str, data: bytes) -> None:
+        """Write a small file beside the checkpoints (a solve's result)."""
+        self._write(name, [data])
+
+    def read_file(self, name: str) -> bytes:
+        """Its bytes. Raises `BadObject` when it is not there."""
+        return self._read(name)
+
+    def files(self, folder: str) -> list[str]:
+        """Names of all files under a folder, sorted."""
+        root = f"{self._root}/{folder}"
+        return sorted(f"{folder}/{path[len(root) + 1:]}" for path in self._fs.find(root)) if self._fs.exists(root) else []
+
+    def remove_file(self, name: str) -> None:
+        """Remove one file."""
+        self._fs.rm_file(f"{self._root}/{name}")
+
+    def _whole(self, partition: int, skipped: list[SkippedCheckpoint] | None) -> Iterator[Manifest]:
+        for name in self.manifests(partition):
+            try:
+                yield self.read_manifest(name)
+            except BadObject as error:
+                if skipped is not None:
+                    skipped.append(SkippedCheckpoint(name, str(error)))
+
+    def _kept(self, names: list[str]) -> Iterator[Manifest]:
+        for name in names:
+            try:
+                yield self.read_manifest(name)
+            except BadObject:
+                continue  # told by recovery, which names it with its reason
+
+    def _write(self, name: str, parts: list[bytes | memoryview]) -> None:
+        path = f"{self._root}/{name}"
+        self._fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+        with self._fs.open(path, "wb") as file:
+            for part in parts:
+                file.write(part)
+            if isinstance(self._fs, LocalFileSystem):
+                file.flush()
+                os.fsync(file.fileno())
+
+    def _read(self, name: str) -> bytes:
+        try:
+            data: bytes = self._fs.cat_file(f"{self._root}/{name}")
+        except FileNotFoundError as error:
+            raise BadObject(f"{name}: not found") from error
+        return data
+
+
+def object_name(partition: int, pool: str, generation: int, position: int, epoch: int) -> str:
+    """Name of a pool's data object."""
+    return f"{_objects(partition)}/{pool}-{generation}-{position:020d}-{epoch:020d}.eqr"
+
+
+def _folder(partition: int) -> str:
+    return f"checkpoints/p{partition:05d}"
+
+
+def _objects(partition: int) -> str:
+    return f"objects/p{partition:05d}"

@@ -1,0 +1,43 @@
+"""Dead letters: index entries of what could not be folded, keyed by (generation, partition, offset, item).
+
+Delivered at least once (a refold writes them again); readers deduplicate by the key.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from services.log.protocol import Topic
+
+EXCERPT_BYTES: Final = 4096
+
+
+class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
+    """One refused record (item -1) or item. path, rule: the field and what it breaks; excerpt: the record's first 4 KiB."""
+
+    generation: int
+    partition: int
+    offset: int
+    item: int
+    reason: str
+    path: str
+    rule: str
+    pool: str | None
+    excerpt: str
+
+    @property
+    def key(self) -> str:
+        """What makes two deliveries of this entry one."""
+        return f"{self.generation}/{self.partition}/{self.offset}/{self.item}"
+
+
+def excerpt(value: bytes) -> str:
+    """The first 4 KiB of a record as text, undecodable bytes shown as escapes."""
+    return value[:EXCERPT_BYTES].decode("utf-8", "backslashreplace")
+
+
+def write(topic: Topic, letters: Sequence[DeadLetter]) -> None:
+    """Append the entries; returns when they are durable."""
+    if letters:
+        topic.append(0, [(letter.key.encode(), msgspec.json.encode(letter)) for letter in letters])

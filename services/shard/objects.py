@@ -1,0 +1,84 @@
+"""One file of named arrays: the data object of a checkpoint. Versioned, checksummed, mappable, no pickle.
+
+Layout: 8 bytes magic, 8 bytes little-endian length of a JSON header, the header, then each array's little-endian bytes at a
+64-byte boundary. The header names every array with dtype, shape, offset and SHA-256, and carries a small JSON `meta`.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+MAGIC: Final = b"EQRANK1\n"
+_ALIGN: Final = 64
+_DTYPES: Final = frozenset({"<i8", "<i4", "<u8", "<u4", "|u1", "|i1", "<f8", "|b1"})
+
+
+class BadObject(Exception):  # noqa: N818 - names the fact
+    """The bytes are not a whole data object of this format: truncated, changed, or of a later version."""
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    name: str
+    dtype: str
+    shape: list[int]
+    offset: int
+    sha256: str
+
+
+class _Header(msgspec.Struct, frozen=True):
+    arrays: list[_Entry]
+    meta: dict[str, Any]
+
+
+def pack(arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any]) -> list[bytes | memoryview]:
+    """The object's bytes as buffers to write one after the other (the arrays are not copied). `meta` holds JSON values."""
+    entries: list[_Entry] = []
+    parts: list[bytes | memoryview] = []
+    offset = 0
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        if array.dtype.str not in _DTYPES:
+            msg = f"array {name} has dtype {array.dtype.str}, not one of {sorted(_DTYPES)}"
+            raise TypeError(msg)
+        raw = array.reshape(-1).view(np.uint8).data
+        entries.append(_Entry(name, array.dtype.str, list(array.shape), offset, hashlib.sha256(raw).hexdigest()))
+        padding = -len(raw) % _ALIGN
+        parts += [raw, bytes(padding)]
+        offset += len(raw) + padding
+    header = msgspec.json.encode(_Header(entries, dict(meta)))
+    lead = MAGIC + len(header).to_bytes(8, "little") + header
+    return [lead, bytes(-len(lead) % _ALIGN), *parts]
+
+
+def unpack(data: bytes) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
+    """(arrays, meta); the arrays are read-only views of `data`. Raises `BadObject` when any checksum or length fails."""
+    header, start = _header(data)
+    return {entry.name: _array(data, start, entry) for entry in header.arrays}, header.meta
+
+
+def _header(data: bytes) -> tuple[_Header, int]:
+    if data[:8] != MAGIC:
+        raise BadObject(f"starts with {data[:8]!r}, not {MAGIC!r}")
+    length = int.from_bytes(data[8:16], "little")
+    try:
+        header = msgspec.json.decode(data[16 : 16 + length], type=_Header)
+    except msgspec.DecodeError as error:
+        raise BadObject(f"header: {error}") from error
+    lead = 16 + length
+    return header, lead + -lead % _ALIGN
+
+
+def _array(data: bytes, start: int, entry: _Entry) -> np.ndarray[Any, Any]:
+    if entry.dtype not in _DTYPES:
+        raise BadObject(f"{entry.name}: dtype {entry.dtype}")
+    dtype, count = np.dtype(entry.dtype), int(np.prod(entry.shape, dtype=np.int64))
+    raw = memoryview(data)[start + entry.offset :][: count * dtype.itemsize]
+    if len(raw) != count * dtype.itemsize:
+        raise BadObject(f"{entry.name}: {len(raw)} of {count * dtype.itemsize} bytes")
+    if hashlib.sha256(raw).hexdigest() != entry.sha256:
+        raise BadObject(f"{entry.name}: checksum differs")
+    return np.frombuffer(raw, dtype).reshape(entry.shape) if count else np.zeros(entry.shape, dtype)
