@@ -81,6 +81,13 @@ class StoreError(Exception):
         super().__init__(message)
 
 
+class StoreLost(StoreError):  # noqa: N818 - names the fact, as the writer acts on it
+    """What this writer published is gone (flushed, restarted, rolled back): the pool must be published whole again."""
+
+    def __init__(self, pool: str) -> None:
+        super().__init__(f"the store lost pool {pool}: publish all of its agents and solved boards again", retriable=True)
+
+
 ACTIVITY = "outcomes"
 """Name of the live board that counts each agent's outcomes; published beside the online methods."""
 
@@ -89,9 +96,12 @@ class StoreWriter(Protocol):
     """What shards and the engine do with the store."""
 
     def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
-        """Write changed agents of each live board and then the head; False when fenced (nothing written)."""
+        """Write changed agents of each live board and then the head; False when fenced (nothing written).
 
-    def publish_solved(self, board: SolvedBoard, methods_kept: int = 1) -> bool:
+        Raises `StoreLost` where an earlier publication of this writer is gone; the next call, with every agent, is taken.
+        """
+
+    def publish_solved(self, board: SolvedBoard) -> bool:
         """Publish one solved board under its method; False when a newer one stands."""
 
     def published(self, pool: str) -> Fence | None:
@@ -119,6 +129,9 @@ class StoreReader(Protocol):
 
     def solved(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board whose result holds rows start to start + count only, and the number of all rows."""
+
+    def solved_around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
+        """A solved board whose result holds `count` rows with the agent in the middle, and the number of all rows."""
 
     def ping(self) -> None:
         """Raises `StoreError` when the store does not answer."""
