@@ -1,0 +1,101 @@
+"""What all benchmarks share: the rows they print, the line about the machine, the clock, and `--quick`.
+
+A row is name, size, ours, reference, ratio. The ratio says how many times faster ours is than the reference, whatever the
+unit, so that above 1 is always good. A benchmark prints and does not assert: a timed test never gates anything.
+"""
+
+import argparse
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+WIDTHS = (44, 34, 16, 44, 8)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison. ours, theirs: figures in `unit`; theirs is None where the peer is missing or could not finish (`reference` says)."""
+
+    name: str
+    size: str
+    ours: float
+    reference: str
+    theirs: float | None
+    unit: str = "s"
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times faster ours is: rates (unit ends in /s) divide one way, seconds the other."""
+        if self.theirs is None:
+            return None
+        return self.ours / self.theirs if self.unit.endswith("/s") else self.theirs / self.ours
+
+    def cells(self) -> tuple[str, ...]:
+        """The row as text, in the order of the header."""
+        theirs = "-" if self.theirs is None else figure(self.theirs, self.unit)
+        ratio = "-" if self.ratio is None else f"{self.ratio:.3g}x"
+        return self.name, self.size, figure(self.ours, self.unit), f"{self.reference}: {theirs}", ratio
+
+
+def arguments(description: str, argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line of a benchmark: `--quick` for sizes that end in seconds, `--repeats` for how often each is timed."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs; the figures mean little")
+    parser.add_argument("--repeats", type=int, default=5, help="how often each is timed, the best counts (default 5)")
+    return parser.parse_args(argv)
+
+
+def header(title: str, packages: Sequence[str] = ()) -> None:
+    """Prints the title, the machine and versions, and the names of the columns."""
+    print(f"\n{title}\n{machine(packages)}")
+    print(_line(("name", "size", "ours", "reference", "ratio")))
+    print("-" * (sum(WIDTHS) + 2 * len(WIDTHS) - 2), flush=True)
+
+
+def show(*rows: Row) -> None:
+    """Prints rows as soon as they are known."""
+    for row in rows:
+        print(_line(row.cells()), flush=True)
+
+
+def machine(packages: Sequence[str] = ()) -> str:
+    """One line: processor, cores this process may use, memory, load, Python, and the versions of `packages`."""
+    gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    versions = " ".join(f"{package} {version(package)}" for package in packages)
+    load = os.getloadavg()[0]
+    return f"{_processor()}, {cores} cores, {gib:.0f} GiB, load {load:.1f}; Python {platform.python_version()} {versions}".rstrip()
+
+
+def seconds(run: Callable[..., Any], repeats: int = 5, prepare: Callable[[], tuple[Any, ...]] = tuple, *, wall: bool = False) -> float:
+    """Least CPU seconds (all threads) of `repeats` calls run(*prepare()), preparation not counted; wall seconds where asked."""
+    clock = time.perf_counter if wall else time.process_time
+    best = float("inf")
+    for _ in range(repeats):
+        prepared = prepare()
+        start = clock()
+        run(*prepared)
+        best = min(best, clock() - start)
+    return best
+
+
+def figure(value: float, unit: str) -> str:
+    """A figure with its unit, three digits."""
+    return f"{value:.3g} {unit}"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True)).rstrip()
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as info:  # noqa: PTH123 - a device-like file, not a document
+            names = [line.split(":", 1)[1].strip() for line in info if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()
