@@ -1,0 +1,114 @@
+"""Many names as one byte array: what kernels read instead of Python strings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ratings_core.errors import InputError
+
+_SEPARATOR: Final = "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Arena:
+    """n texts in UTF-8, one after another.
+
+    bytes: uint8 (total,); start: int64 (n+1,), text i is bytes[start[i]:start[i+1]]. Raises `InputError` where `start` does
+    not cut `bytes` into n pieces from its first to its last byte. Whether the bytes are UTF-8 is checked on decoding only.
+    """
+
+    bytes: NDArray[np.uint8]
+    start: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        _check_column("bytes", self.bytes, np.uint8)
+        _check_column("start", self.start, np.int64)
+        start, total = self.start, len(self.bytes)
+        if not len(start) or start[0] != 0 or start[-1] != total or (start[1:] < start[:-1]).any():
+            raise InputError("start", start, f"must rise from 0 to {total}, the number of bytes")
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def take(self, indices: NDArray[np.int64]) -> "Arena":
+        """The texts at `indices` (k,), in that order. Raises `InputError` where one is not from 0 to n-1."""
+        indices = np.asarray(indices, np.int64)
+        if indices.size and not (indices.min() >= 0 and indices.max() < len(self)):
+            raise InputError("indices", indices, f"must be from 0 to {len(self) - 1}")
+        start = np.zeros(len(indices) + 1, np.int64)
+        np.cumsum(self.start[indices + 1] - self.start[indices], out=start[1:])
+        data = np.empty(start[-1], np.uint8)
+        _gather(self.bytes, self.start, indices, start, data)
+        return Arena(data, start)
+
+    def names(self) -> list[str]:
+        """The texts as strings. Raises `InputError` where the bytes are not UTF-8."""
+        blob, cuts = self.bytes.tobytes(), self.start.tolist()
+        spans = pairwise(cuts)
+        if blob.isascii():
+            text = blob.decode("ascii")
+            return [text[a:b] for a, b in spans]
+        return [_decode(blob[a:b], i) for i, (a, b) in enumerate(spans)]
+
+
+def pack(names: Sequence[str]) -> Arena:
+    """`names` as an `Arena`, in their order. Raises `InputError` on what is not text or has no UTF-8 form (lone surrogates)."""
+    if isinstance(names, str):
+        raise InputError("names", names, "must be a sequence of names, not one name")
+    if not names:
+        return Arena(np.zeros(0, np.uint8), np.zeros(1, np.int64))
+    try:
+        joined = np.frombuffer(_SEPARATOR.join(names).encode(), np.uint8)
+    except (TypeError, UnicodeEncodeError) as error:
+        raise _blame(names) from error
+    separates = joined == ord(_SEPARATOR)
+    cuts = np.flatnonzero(separates)
+    if len(cuts) != len(names) - 1:  # some name holds the separator
+        return _pack_each(names)
+    start = np.empty(len(names) + 1, np.int64)
+    start[0], start[-1] = 0, len(joined) - len(cuts)
+    start[1:-1] = cuts - np.arange(len(cuts))
+    return Arena(joined[~separates], start)
+
+
+def _pack_each(names: Sequence[str]) -> Arena:
+    encoded = [name.encode() for name in names]
+    start = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(item) for item in encoded], out=start[1:])
+    return Arena(np.frombuffer(bytearray().join(encoded), np.uint8), start)
+
+
+def _blame(names: Sequence[Any]) -> InputError:
+    for i, name in enumerate(names):
+        if not isinstance(name, str):
+            return InputError(f"names[{i}]", name, "must be text")
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            return InputError(f"names[{i}]", name, "must have a UTF-8 form (no lone surrogates)")
+    return InputError("names", type(names).__name__, "must be a sequence of texts")
+
+
+def _decode(item: bytes, i: int) -> str:
+    try:
+        return item.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"bytes of text {i}", item, "must be UTF-8") from error
+
+
+def _check_column(name: str, column: Any, dtype: type[np.generic]) -> None:
+    if not isinstance(column, np.ndarray) or column.dtype != dtype or column.ndim != 1:
+        raise InputError(name, column, f"must be a one-dimensional array of {np.dtype(dtype).name}")
+
+
+@njit(cache=True)
+def _gather(
+    data: NDArray[np.uint8], start: NDArray[np.int64], indices: NDArray[np.int64], out_start: NDArray[np.int64], out: NDArray[np.uint8]
+) -> None:
+    for i in range(len(indices)):
+        source, target = start[indices[i]], out_start[i]
+        for k in range(out_start[i + 1] - target):
+            out[target + k] = data[source + k]
