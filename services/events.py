@@ -1,0 +1,356 @@
+"""The wire schema, version 1: what one record of the outcome log may hold, and the only way in and out of it.
+
+A record is one JSON object (an outcome), or an array of outcomes of one pool. Decoding is typed and takes whole polls; what it
+refuses is explained by a second, slower reading (`services.rules`) that names the field's path in the sender's JSON and the
+rule it broke. Accepting or refusing depends on the record's bytes alone, never on the other records of the poll.
+
+Where JSON leaves a choice: a key that is given twice in one object counts with its last value, as most readers do; numbers are
+doubles, and whole numbers must be written without fraction or exponent; a byte order mark is refused; nesting deeper than
+`rules.MAX_DEPTH` refuses the record, whatever it holds.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from ratings_core.errors import InputError
+from ratings_core.names import MAX_NAME_BYTES, are_names
+from ratings_core.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
+from services import rules
+from services.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
+
+RECORD_OUTCOMES: Final = 500
+"""Outcomes that `encode_records` puts into one record."""
+
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_BYTES)]
+Time: TypeAlias = Annotated[float, Meta(ge=-MAX_TIME, le=MAX_TIME)]
+Weight: TypeAlias = Annotated[float, Meta(ge=MIN_WEIGHT, le=MAX_WEIGHT)]
+Score: TypeAlias = Annotated[float, Meta(ge=-MAX_SCORE, le=MAX_SCORE)]
+
+
+class Reason(StrEnum):
+    """Why an outcome or a whole record was refused. Stable words: clients and dashboards group by them."""
+
+    UNPARSABLE = "unparsable"
+    """The record is no JSON."""
+    TOO_LARGE = "too_large"
+    """The record is over 1 MiB."""
+    TOO_DEEP = "too_deep"
+    """The record nests deeper than 64."""
+    BAD_FIELD = "bad_field"
+    """A field breaks a rule of the schema."""
+    MIXED_POOLS = "mixed_pools"
+    """An outcome of an array is of another pool than the array's first valid one."""
+    FUTURE_TIME = "future_time"
+    """The time is further ahead of the API's clock than it takes."""
+    WRONG_PARTITION = "wrong_partition"
+    """The record lies in another partition than its pool's."""
+    UNKNOWN_POOL = "unknown_pool"
+    """No such pool, and it is not created by its first outcome here."""
+    TOO_MANY_POOLS = "too_many_pools"
+    """The pool would be one more than the installation allows."""
+    WRONG_KIND = "wrong_kind"
+    """Sides in a pool of scores, or scores in a pool of games."""
+    TOO_MANY_AGENTS = "too_many_agents"
+    """A new agent would be one more than the pool allows."""
+    TOO_MANY_TASKS = "too_many_tasks"
+    """A new task would be one more than the pool allows."""
+
+
+class Side(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """One side of a game: an agent or a team, and its place (only compared, less is better, equal places tie)."""
+
+    agents: Annotated[list[Name], Meta(min_length=1, max_length=MAX_AGENTS)]
+    place: Annotated[int, Meta(ge=MIN_PLACE, le=MAX_PLACE)]
+
+
+class GameEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """A game that ended. time: seconds since 1970; task: what was played, if that matters; meta: carried and ignored."""
+
+    v: Literal[1]
+    id: Name
+    pool: str
+    time: Time
+    sides: Annotated[list[Side], Meta(min_length=2, max_length=MAX_SIDES)]
+    task: Name | None = None
+    weight: Weight = 1.0
+    meta: Raw | UnsetType = UNSET
+
+
+class ScoreEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """Agents measured on one task, higher scores are better."""
+
+    v: Literal[1]
+    id: Name
+    pool: str
+    time: Time
+    task: Name
+    scores: Annotated[dict[Name, Score], Meta(min_length=1)]
+    weight: Weight = 1.0
+    meta: Raw | UnsetType = UNSET
+
+
+class RetractEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """An earlier outcome of the pool, named by its id, is not to count."""
+
+    v: Literal[1]
+    id: Name
+    pool: str
+    time: Time
+    retracts: Name
+    meta: Raw | UnsetType = UNSET
+
+
+Event: TypeAlias = GameEvent | ScoreEvent | RetractEvent
+
+
+class Refusal(Struct, frozen=True):
+    """What was not taken. record: index in the poll; item: index in the record's array, 0 for a single outcome, -1: the whole record.
+
+    path: the field in the sender's JSON, such as ``$[3].sides[1].agents[0]``; rule: what would have been accepted, in words.
+    """
+
+    record: int
+    item: int
+    reason: Reason
+    path: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A poll's outcomes in order: events[k] is item[k] of values[record[k]]; and what was refused, by record, then item."""
+
+    events: list[Event] = field(default_factory=list)
+    record: list[int] = field(default_factory=list)
+    item: list[int] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+
+    def take(self, record: int, events: Sequence[Event], items: Sequence[int]) -> None:
+        """Add `events` of one record."""
+        self.events.extend(events)
+        self.record.extend([record] * len(events))
+        self.item.extend(items)
+
+
+def decode(values: Sequence[bytes]) -> Decoded:
+    """The outcomes in `values`, the records of a poll. Never raises for what they hold: every record is taken or refused."""
+    return _decode(values, MAX_RECORD_BYTES)
+
+
+def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future_seconds: float) -> Decoded:
+    """The outcomes of a request: as one record, but `id` and `time` may be left out and are filled in.
+
+    now: seconds since 1970, given to outcomes without a time; new_id: makes an id; future_seconds: how far ahead of `now` a time
+    may lie. Every outcome taken fits a record of its own.
+    """
+    filled = _filled(body, now, new_id) if len(body) <= MAX_RECORD_BYTES else None
+    if filled is None:
+        return _unread(body)
+    found = _decode([filled], len(filled))
+    latest = now + future_seconds
+    if len(filled) <= MAX_RECORD_BYTES and all(event.time <= latest for event in found.events):
+        return found
+    return _sendable(found, latest, single=not body.lstrip().startswith(b"["))
+
+
+def encode(events: Sequence[Event]) -> bytes:
+    """One record: an object for one event, an array for more. Raises `InputError` for none, more than one pool, or over 1 MiB."""
+    if len({event.pool for event in events}) != 1:
+        raise InputError("events", len(events), "must be one or more outcomes of one pool")
+    record = _encoder.encode(events[0] if len(events) == 1 else list(events))
+    if len(record) > MAX_RECORD_BYTES:
+        raise InputError("events", len(record), f"must fit into {MAX_RECORD_BYTES} bytes")
+    return record
+
+
+def encode_records(events: Sequence[Event], most: int = RECORD_OUTCOMES) -> list[bytes]:
+    """Records of at most `most` outcomes and 1 MiB each, in order. events: of one pool. Raises `InputError` as `encode` does."""
+    records = []
+    for start in range(0, len(events), most):
+        records += _split(events[start : start + most])
+    return records
+
+
+def _split(events: Sequence[Event]) -> list[bytes]:
+    try:
+        return [encode(events)]
+    except InputError:
+        if len(events) == 1 or len({event.pool for event in events}) != 1:
+            raise
+    half = len(events) // 2
+    return _split(events[:half]) + _split(events[half:])
+
+
+_encoder = msgspec.json.Encoder()
+_items_decoder: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
+_any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_E = TypeVar("_E", bound=Event)
+_Decoder: TypeAlias = msgspec.json.Decoder[Event | list[Event]]
+
+
+def _decoder(kind: type[_E]) -> Any:
+    return msgspec.json.Decoder(kind | list[kind])  # type: ignore[valid-type]
+
+
+_DECODERS: Final[tuple[_Decoder, ...]] = tuple(_decoder(kind) for kind in (GameEvent, ScoreEvent, RetractEvent))
+
+
+def _decode(values: Sequence[bytes], limit: int) -> Decoded:
+    found = Decoded()
+    groups = list(_typed(values, limit))
+    if all(group is not None for group in groups) and _sound([event for group in groups for event in group or ()]):
+        for record, group in enumerate(groups):
+            found.take(record, group or (), range(len(group or ())))
+        return found
+    for record, group in enumerate(groups):
+        if group is not None and _sound(group):
+            found.take(record, group, range(len(group)))
+        else:
+            _explained(found, record, values[record], limit)
+    return found
+
+
+def _typed(values: Sequence[bytes], limit: int) -> Iterator[list[Event] | None]:
+    """The events of each record that types and bounds accept as a whole, else None: it must be read with care."""
+    likely = _DECODERS[0]
+    for value in values:
+        events: Event | list[Event] | None = None
+        if len(value) <= limit:
+            for decoder in (likely, *_DECODERS):
+                try:
+                    events, likely = decoder.decode(value), decoder
+                    break
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                    continue
+        if isinstance(events, list):
+            yield events if len({event.pool for event in events}) == 1 else None
+        else:
+            yield None if events is None else [events]
+
+
+def _sound(events: Sequence[Event]) -> bool:
+    """Whether typed events keep the rules that types cannot say."""
+    games = [event for event in events if type(event) is GameEvent]
+    others = [event for event in events if type(event) is not GameEvent] if len(games) < len(events) else []
+    return _sound_texts(events) and _sound_games(games) and _sound_others(others) and all(map(_sound_meta, events))
+
+
+def _sound_meta(event: Event) -> bool:
+    return event.meta is UNSET or rules.meta_rule(event.meta) is None
+
+
+def _sound_texts(events: Sequence[Event]) -> bool:
+    return are_names([event.id for event in events]) and all(map(rules.is_pool_name, {event.pool for event in events}))
+
+
+def _sound_games(games: Sequence[GameEvent]) -> bool:
+    agents = [agent for game in games for side in game.sides for agent in side.agents]
+    tasks = {game.task for game in games}
+    return _met_once(games, agents) and are_names(agents) and are_names([task for task in tasks if task is not None])
+
+
+def _met_once(games: Sequence[GameEvent], agents: list[str]) -> bool:
+    if len(agents) == 2 * len(games):  # all are one against one
+        return not any(map(str.__eq__, agents[::2], agents[1::2]))
+    for game in games:
+        met = [agent for side in game.sides for agent in side.agents]
+        if len(met) > MAX_AGENTS or len(set(met)) < len(met):
+            return False
+    return True
+
+
+def _sound_others(events: Sequence[Event]) -> bool:
+    scores = [event for event in events if type(event) is ScoreEvent]
+    retracted = [event.retracts for event in events if type(event) is RetractEvent]
+    agents = [agent for event in scores for agent in event.scores]
+    return are_names(retracted) and are_names(list({event.task for event in scores})) and are_names(agents)
+
+
+def _explained(found: Decoded, record: int, value: bytes, limit: int) -> None:
+    """Take the sound items of one record, refuse the others with their reasons."""
+    items = _items(value, limit)
+    if isinstance(items, _Unread):
+        found.refusals.append(Refusal(record, -1, items.reason, "$", items.rule))
+        return
+    pool: str | None = None
+    for item, (path, parsed, raw) in enumerate(items):
+        event = _one(parsed, raw)
+        if event is None:
+            broken = rules.broken_rule(parsed, raw, path) or rules.Broken(path, "must be an outcome of the wire schema")
+            found.refusals.append(Refusal(record, item, Reason.BAD_FIELD, *broken))
+        elif event.pool != (pool := pool or event.pool):
+            rule = f"must be the pool of the array's first outcome ({pool})"
+            found.refusals.append(Refusal(record, item, Reason.MIXED_POOLS, f"{path}.pool", rule))
+        else:
+            found.take(record, [event], [item])
+
+
+class _Unread(NamedTuple):
+    reason: Reason
+    rule: str
+
+
+def _items(value: bytes, limit: int) -> list[tuple[str, Any, Raw]] | _Unread:
+    """(path, parsed, text) of every item of a record."""
+    if len(value) > limit:
+        return _Unread(Reason.TOO_LARGE, f"must be at most {limit} bytes, not {len(value)}")
+    if rules.too_deep(value):
+        return _Unread(Reason.TOO_DEEP, f"must not nest deeper than {rules.MAX_DEPTH}")
+    try:
+        parsed = rules.parse(value)
+        if not isinstance(parsed, list):
+            return [("$", parsed, Raw(value))]
+        raws = _items_decoder.decode(value)
+    except (rules.UnparsableError, msgspec.DecodeError) as error:
+        return _Unread(Reason.UNPARSABLE, str(error))
+    if not raws:
+        return _Unread(Reason.BAD_FIELD, "must hold at least one outcome")
+    return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, raws, strict=True))]
+
+
+def _one(parsed: Any, raw: Raw) -> Event | None:
+    if not isinstance(parsed, dict):
+        return None
+    events = next(_typed([bytes(raw)], len(raw)))
+    return events[0] if events is not None and _sound(events) else None
+
+
+def _filled(body: bytes, now: float, new_id: Callable[[], str]) -> bytes | None:
+    """The request as a record with every id and time, or None where it cannot be read as a whole."""
+    try:
+        parsed = _any_decoder.decode(body)
+        for item in parsed if isinstance(parsed, list) else [parsed]:
+            if isinstance(item, dict):
+                item.setdefault("time", now)
+                if "id" not in item:
+                    item["id"] = new_id()
+        return _encoder.encode(parsed)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError):
+        return None
+
+
+def _unread(body: bytes) -> Decoded:
+    items = _items(body, MAX_RECORD_BYTES)
+    if not isinstance(items, _Unread):
+        items = _Unread(Reason.BAD_FIELD, "must hold whole Unicode characters, and numbers that a double can hold")
+    return Decoded(refusals=[Refusal(0, -1, items.reason, "$", items.rule)])
+
+
+def _sendable(found: Decoded, latest: float, *, single: bool) -> Decoded:
+    """`found` without the outcomes whose time is past `latest` or that no record can hold."""
+    kept = Decoded(refusals=list(found.refusals))
+    for event, item in zip(found.events, found.item, strict=True):
+        path = "$" if single else f"$[{item}]"
+        if event.time > latest:
+            kept.refusals.append(Refusal(0, item, Reason.FUTURE_TIME, f"{path}.time", f"must be at most {latest:.3f}, now and a little"))
+        elif len(_encoder.encode(event)) > MAX_RECORD_BYTES:
+            kept.refusals.append(Refusal(0, item, Reason.TOO_LARGE, path, f"must fit into {MAX_RECORD_BYTES} bytes"))
+        else:
+            kept.take(0, [event], [item])
+    kept.refusals.sort(key=lambda refusal: refusal.item)
+    return kept
