@@ -1,0 +1,169 @@
+"""Rankings with ties, and how far two of them are apart."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ratings_core.checks import number, real
+from ratings_core.errors import InputError
+
+Ints = NDArray[np.int64]
+Name = TypeVar("Name")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """Levels of tied agents, best first.
+
+    ids: int64 (n,), agent ids best first, ascending inside a level; start: int64 (levels + 1,), level k is
+    ids[start[k]:start[k + 1]]; unrated: how many agents have no rating (NaN): they share the last level, below everybody.
+    Ids are whole numbers >= 0, each once; a ranking need not hold all agents of a pool (one game ranks its players only).
+    """
+
+    ids: Ints
+    start: Ints
+    unrated: int = 0
+
+    @classmethod
+    def from_scores(cls, scores: ArrayLike, tie_tolerance: float = 0.0) -> "Ranking":
+        """Ranks agents 0 to n-1 by `scores` (n,), higher is better; NaN is unrated and comes last, infinities are allowed.
+
+        Ties: the best agent not yet placed opens a level, and all whose score is at most `tie_tolerance` below *that* score join
+        it. A level is thus never wider than the tolerance, however long a chain of near neighbours is; two scores closer than
+        the tolerance may still be parted by a level's edge.
+        """
+        tolerance = number("tie_tolerance", tie_tolerance, low=0.0)
+        values = _vector(real("scores", scores))
+        ids = np.lexsort((np.arange(len(values)), -values))
+        rated = int(np.count_nonzero(~np.isnan(values)))
+        edges = _edges(-values[ids[:rated]], tolerance)
+        if rated < len(values):
+            edges.append(len(values))
+        start = np.array(edges, np.int64)
+        return cls(_by_id_within(ids, start), start, len(values) - rated)
+
+    @classmethod
+    def from_levels(cls, levels: Iterable[Iterable[int]], unrated: int = 0) -> "Ranking":
+        """The ranking with these levels, best first, none empty, each id once; `unrated` is 0 or the size of the last level."""
+        members = [sorted(level) for level in levels]
+        ids = np.array([agent for level in members for agent in level], np.int64)
+        if not all(members):
+            raise InputError("levels", members, "must each hold at least one agent")
+        if len(np.unique(ids)) != len(ids) or (ids < 0).any():
+            raise InputError("levels", members, "must hold ids >= 0, each once")
+        if unrated and (not members or unrated != len(members[-1])):
+            raise InputError("unrated", unrated, "must be 0 or the size of the last level")
+        return cls(ids, np.cumsum([0, *map(len, members)], dtype=np.int64), unrated)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ranking):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    @property
+    def levels(self) -> tuple[tuple[int, ...], ...]:
+        """The levels as tuples of ids, best first."""
+        ids = self.ids.tolist()
+        edges = self.start.tolist()
+        return tuple(tuple(ids[low:high]) for low, high in pairwise(edges))
+
+    @property
+    def rank(self) -> Ints:
+        """Competition ranks (1, 1, 3, ...), int64 (n,), in ascending order of id: rank[i] is agent i's where ids are 0 to n-1."""
+        return self._in_id_order(self.start[:-1] + 1)
+
+    @property
+    def level(self) -> Ints:
+        """Index of each agent's level from 0, int64 (n,), in ascending order of id."""
+        return self._in_id_order(np.arange(len(self.start) - 1))
+
+    def order(self, names: Sequence[Name]) -> list[Name]:
+        """`names` (indexed by id) best first, tied ones by id."""
+        return [names[agent] for agent in self.ids.tolist()]
+
+    def _in_id_order(self, of_level: Ints) -> Ints:
+        return np.repeat(of_level, np.diff(self.start))[np.argsort(self.ids)]
+
+    def _key(self) -> tuple[bytes, bytes, int]:
+        return self.ids.tobytes(), self.start.tobytes(), self.unrated
+
+
+def kendall_tau(first: Ranking, second: Ranking, *, tie_penalty: float = 0.5) -> float:
+    """Kendall-tau distance: pairs of agents that the two rankings order differently (SCO, definition 1, eq. 1), in O(n log n).
+
+    All agents of `first` must be in `second`, which may hold more; pairs are those of `first`. The paper's rankings are strict;
+    here a pair tied in exactly one of them costs `tie_penalty` (0 to 1; 1/2 is the mean over random tie-breaks), a pair tied in
+    both costs nothing. Unrated agents tie with each other below the rest. Raises `InputError` for an agent `second` lacks.
+    """
+    penalty = number("tie_penalty", tie_penalty, low=0.0, high=1.0)
+    x, y = _common_levels(first, second)
+    tied_once = _ties(x) + _ties(y) - 2 * _ties(x * (int(y.max(initial=0)) + 1) + y)
+    return _inversions(y[np.lexsort((y, x))]) + penalty * tied_once
+
+
+def normalised_kendall_tau(first: Ranking, second: Ranking, *, tie_penalty: float = 0.5) -> float:
+    """`kendall_tau` over the number of pairs of `first`, from 0 (same order) to 1 (reversed) (SCO, eq. 2); needs two agents."""
+    n = len(first)
+    if n < 2:
+        raise InputError("first", n, "must rank at least two agents")
+    return kendall_tau(first, second, tie_penalty=tie_penalty) / (n * (n - 1) / 2)
+
+
+def _vector(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    if values.ndim != 1:
+        raise InputError("scores", values.shape, "must be one score an agent, in one dimension")
+    return values
+
+
+def _edges(ascending: NDArray[np.float64], tolerance: float) -> list[int]:
+    """Where levels start and end in scores sorted best first and negated."""
+    if tolerance == 0.0:
+        return [0, *(np.flatnonzero(ascending[1:] != ascending[:-1]) + 1).tolist(), *([len(ascending)] if len(ascending) else [])]
+    edges = [0]
+    while edges[-1] < len(ascending):
+        edges.append(int(np.searchsorted(ascending, ascending[edges[-1]] + tolerance, side="right")))
+    return edges
+
+
+def _by_id_within(ids: Ints, start: Ints) -> Ints:
+    level = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    return np.asarray(ids[np.lexsort((ids, level))], np.int64)
+
+
+def _common_levels(first: Ranking, second: Ranking) -> tuple[Ints, Ints]:
+    mine, theirs = np.sort(first.ids), np.sort(second.ids)
+    at = np.searchsorted(theirs, mine)
+    lacking = at == len(theirs)
+    lacking[~lacking] = theirs[at[~lacking]] != mine[~lacking]
+    if lacking.any():
+        raise InputError("second", int(mine[lacking][0]), "must rank every agent of first; it lacks this one")
+    return first.level, second.level[at]
+
+
+def _ties(values: Ints) -> int:
+    counts = np.unique(values, return_counts=True)[1]
+    return int((counts * (counts - 1) // 2).sum())
+
+
+def _inversions(values: Ints) -> int:
+    """Pairs i < j with values[i] > values[j], for values >= 0, by stable radix partition from the top bit (O(n log max))."""
+    total = 0
+    for bit in reversed(range(int(values.max(initial=0)).bit_length())):
+        group = values >> (bit + 1)
+        ones = (values >> bit) & 1
+        before = np.cumsum(ones) - ones
+        opens = np.flatnonzero(np.diff(group, prepend=-1))
+        before -= np.repeat(before[opens], np.diff(opens, append=len(values)))
+        total += int(before[ones == 0].sum())
+        values = values[np.argsort(values >> bit, kind="stable")]
+    return total
