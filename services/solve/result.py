@@ -44,14 +44,17 @@ class SolveResult(msgspec.Struct, frozen=True, kw_only=True):
 class SolvedBoard(msgspec.Struct, frozen=True, kw_only=True):
     """A result bound to what it was computed from.
 
-    position: log offset up to which outcomes were counted; outcomes: how many; solved_at: seconds since 1970.
-    error: why the newest try failed, where the result is the last good one.
+    position: log offset up to which outcomes were counted; outcomes: how many; data: digest of the state they gave;
+    parameters: what the method was given; solved_at: seconds since 1970; error: why the newest try failed, where the result is
+    the last good one.
     """
 
     pool: str
     generation: int
     position: int
     outcomes: int
+    data: str
+    parameters: dict[str, float | str | bool]
     solved_at: float
     result: SolveResult
     error: str | None = None

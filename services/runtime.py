@@ -1,0 +1,63 @@
+"""The data folder of an embedded installation: its lock, and the note that tells other commands where things answer."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+
+class InUse(Exception):  # noqa: N818 - names the fact
+    """Another `equirank up` holds the data folder."""
+
+    def __init__(self, folder: Path, pid: str) -> None:
+        super().__init__(
+            f"{folder} is in use by `equirank up` (process {pid or 'unknown'}); stop that one, or name another folder with --data"
+        )
+
+
+class Addresses(msgspec.Struct, frozen=True):
+    """Where a running installation answers."""
+
+    pid: int
+    api: str
+    metrics: str
+    redis: str
+
+
+class DataFolder:
+    """The folder, made with mode 0700 when it is not there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock: IO[str] | None = None
+
+    def lock(self) -> None:
+        """Hold the folder until this process ends, however it ends. Raises `InUse`."""
+        file = (self.path / "lock").open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.seek(0)
+            holder = file.read().strip()
+            file.close()
+            raise InUse(self.path, holder) from error
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        self._lock = file
+
+    def write_addresses(self, addresses: Addresses) -> None:
+        """Tell other commands where this installation answers."""
+        temporary = self.path / "up.json.new"
+        temporary.write_bytes(msgspec.json.encode(addresses))
+        temporary.replace(self.path / "up.json")
+
+    def addresses(self) -> Addresses | None:
+        """Where the installation answers, or answered last; None when it never ran."""
+        try:
+            return msgspec.json.decode((self.path / "up.json").read_bytes(), type=Addresses)
+        except FileNotFoundError:
+            return None

@@ -1,0 +1,55 @@
+"""Where partitions learn what their pools are: from the control log, creating on first use where that is allowed."""
+
+from collections.abc import Callable
+
+from services.control import ControlLog, PoolExists, TooManyPools
+from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
+
+
+class FixedDirectory:
+    """Knows what one reading of the control log knew; creates nothing. For `verify` and other readers."""
+
+    def __init__(self, state: ControlState) -> None:
+        self._state = state
+
+    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[Kind, GenerationMade] | None:  # noqa: ARG002
+        """As the control log says; None for a pool that has no generation."""
+        made = self._state.serving(pool)
+        return None if made is None else (self._state.pools[pool].kind, made)
+
+
+class LiveDirectory:
+    """Reads the control log when a pool is not known yet, makes its first generation, and creates it where `create` allows.
+
+    Generation 1 starts at the first record seen after the pool's creation: no earlier one can have counted.
+    """
+
+    def __init__(self, control: ControlLog, fold: FoldSettings, max_pools: int, clock: Callable[[], float], *, create: bool) -> None:
+        self._control, self._fold, self._max_pools, self._clock, self._create = control, fold, max_pools, clock, create
+        self._state = control.refresh()
+
+    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[Kind, GenerationMade] | None:
+        """As the control log says, after reading it to its end."""
+        if self._state.serving(pool) is None:
+            self._state = self._control.refresh()
+        if pool not in self._state.pools and not self._created(pool, kind):
+            return None
+        created = self._state.pools[pool]
+        made = self._state.serving(pool)
+        if made is None:
+            made = self._control.create_generation(
+                GenerationMade(pool=pool, number=1, start=offset, time=self._clock(), fold=created.fold)
+            )
+        return created.kind, made
+
+    def _created(self, pool: str, kind: Kind | None) -> bool:
+        if not self._create or kind is None:
+            return False
+        wanted = PoolCreated(pool=pool, kind=kind, time=self._clock(), fold=self._fold)
+        try:
+            self._control.create_pool(wanted, self._max_pools)
+        except PoolExists:
+            return True  # somebody else was first; their record counts
+        except TooManyPools:
+            return False
+        return True

@@ -1,0 +1,181 @@
+"""Puts what changed into the store, beside the fold: at most one round of writing runs at a time, changes gather meanwhile.
+
+Law 4: values are absolute; after a restart nothing is written before the shard has refolded to the position that readers
+already see; a shard that another one superseded learns it here. Law 6: a store that is down only lets changes gather.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.shard.partition import Partition
+from services.shard.pool import PoolState
+from services.store.protocol import ACTIVITY, Fence, LiveBoard, PoolHead, StoreError, StoreLost, StoreWriter
+
+log = logging.getLogger("equirank.publish")
+
+_IDLE_SECONDS: Final = 2.0
+_IDLE_AT_ONCE: Final = 100
+_LOAD: Final = 2.0
+"""A round of writing that took s seconds is followed by a pause of at least _LOAD * s, so that it never starves the fold."""
+
+
+class Fenced(Exception):  # noqa: N818 - names the fact
+    """Another shard took over: this one must end."""
+
+
+class _End(Enum):
+    WRITTEN = auto()
+    BEHIND = auto()
+    LOST = auto()
+    FAILED = auto()
+    FENCED = auto()
+
+
+@dataclass(slots=True)
+class _Track:
+    """One pool as the store has it. recovered: position its shard started from; known: whether its fence was asked for."""
+
+    recovered: int
+    known: bool = False
+    visible: int = 0
+    """Readers already see this position: nothing is written before the fold has reached it again."""
+    written_at: float = float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class _Update:
+    state: PoolState
+    track: _Track
+    epoch: int
+    head: PoolHead
+    ids: NDArray[np.int64]
+    boards: Mapping[str, LiveBoard]
+
+
+class Publisher:
+    """Driven by the folding thread; talks to the store from a thread of its own."""
+
+    def __init__(self, store: StoreWriter, interval: float) -> None:
+        self._store, self._interval = store, interval
+        self._tracks: dict[str, _Track] = {}
+        self._executor = ThreadPoolExecutor(1, "publish")
+        self._job: Future[list[tuple[_Update, _End]]] | None = None
+        self._began = self._next = float("-inf")
+        self.counters = {"published_pools": 0, "store_failures": 0, "fenced_writes": 0}
+
+    def step(self, now: float, partitions: Mapping[int, Partition], epochs: Mapping[int, int]) -> None:
+        """Take in what the last round did, and start the next when it is due. Raises `Fenced`."""
+        if self._job is not None:
+            if not self._job.done():
+                return
+            self._settle(self._job.result(), now)
+        if now >= self._next and (updates := self._updates(now, partitions.values(), epochs)):
+            self._began = now
+            self._job = self._executor.submit(self._write, updates)
+
+    def drain(self, now: float, partitions: Mapping[int, Partition], epochs: Mapping[int, int]) -> None:
+        """Write what is left, once, and end the thread. Raises `Fenced`."""
+        if self._job is not None:
+            self._settle(self._job.result(), now)
+        self._settle(self._write(self._updates(now, partitions.values(), epochs)), now)
+        self._executor.shutdown()
+
+    def _updates(self, now: float, partitions: Iterable[Partition], epochs: Mapping[int, int]) -> list[_Update]:
+        updates: list[_Update] = []
+        idle = _IDLE_AT_ONCE
+        for partition in partitions:
+            for pool, state in partition.pools.items():
+                track = self._tracks.setdefault(pool, _Track(state.recovered_at))
+                if partition.position < track.visible:
+                    continue
+                if not state.changed:
+                    if now - track.written_at < _IDLE_SECONDS or not idle:
+                        continue
+                    idle -= 1
+                updates.append(_update(state, track, epochs[partition.number], partition, now))
+        return updates
+
+    def _write(self, updates: list[_Update]) -> list[tuple[_Update, _End]]:
+        return [(update, self._write_one(update)) for update in updates]
+
+    def _write_one(self, update: _Update) -> _End:
+        try:
+            if not update.track.known and (end := self._ask(update)) is not None:
+                return end
+            written = self._store.publish_live(update.head, update.epoch, update.boards)
+        except StoreLost:
+            return _End.LOST
+        except StoreError as error:
+            log.warning("pool %s was not published: %s", update.head.pool, error)
+            return _End.FAILED
+        return _End.WRITTEN if written else _End.FENCED
+
+    def _ask(self, update: _Update) -> _End | None:
+        """What readers see of a pool that this shard has not written yet, and what follows from it."""
+        standing = self._store.published(update.head.pool)
+        update.track.known = True
+        if standing is None or not _covers(standing, update):
+            return _End.LOST if update.track.recovered else None
+        update.track.visible = standing.position
+        return _End.BEHIND if update.head.position < standing.position else None
+
+    def _settle(self, ends: list[tuple[_Update, _End]], now: float) -> None:
+        self._job = None
+        for update, end in ends:
+            match end:
+                case _End.WRITTEN:
+                    update.track.written_at = now
+                    self.counters["published_pools"] += 1
+                case _End.LOST:
+                    update.state.mark_all()
+                case _End.BEHIND | _End.FAILED:
+                    update.state.mark(update.ids)
+                    self.counters["store_failures"] += end is _End.FAILED
+                case _End.FENCED:
+                    self.counters["fenced_writes"] += 1
+                    raise Fenced(f"pool {update.head.pool} is written by a newer shard than epoch {update.epoch}")
+        self._next = now + max(self._interval, _LOAD * (now - self._began))
+
+
+def _covers(standing: Fence, update: _Update) -> bool:
+    """Whether what stands holds every change before the checkpoint this shard started from."""
+    return standing.generation == update.head.generation and standing.position >= update.track.recovered
+
+
+def _update(state: PoolState, track: _Track, epoch: int, partition: Partition, now: float) -> _Update:
+    ids = state.take_changes()
+    names = state.agents.names(ids)
+    boards = {method: LiveBoard(names, online.rating[ids].tolist()) for method, online in state.online.items()}
+    boards[ACTIVITY] = LiveBoard(names, state.activity[ids].astype(np.float64).tolist())
+    return _Update(state, track, epoch, _head(state, partition, now), ids, boards)
+
+
+def _head(state: PoolState, partition: Partition, now: float) -> PoolHead:
+    counts = state.counts
+    return PoolHead(
+        pool=state.generation.pool,
+        kind=state.kind,
+        label=state.label,
+        partition=partition.number,
+        generation=state.generation.number,
+        position=partition.position,
+        published_at=now,
+        pool_time=state.pool_time,
+        outcomes=counts["outcomes"],
+        agents=len(state.agents),
+        tasks=len(state.tasks),
+        duplicates=counts["duplicates"],
+        conflicts=counts["conflicts"],
+        retractions=counts["retractions"],
+        dead_letters=counts["refused"],
+        online=list(state.online),
+        prequential={name: means for name, sums in state.prequential.items() if (means := sums.means())},
+        stopped=state.stopped,
+    )

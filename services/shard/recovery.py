@@ -1,0 +1,87 @@
+"""From the newest checkpoint that verifies to a partition that goes on where it ended."""
+
+import hashlib
+import logging
+
+from services.log.partition import partition_of
+from services.log.protocol import OffsetLost, Topic
+from services.pools import FOLD_VERSION, ControlState
+from services.shard.checkpoint import CheckpointStore, Manifest, SkippedCheckpoint
+from services.shard.partition import Partition
+from services.shard.pool import Arrays, PoolState
+
+log = logging.getLogger("equirank.recovery")
+
+_READ_SECONDS = 10.0
+
+
+class WrongLog(Exception):  # noqa: N818 - names the fact
+    """The checkpoint belongs to another log than the one at hand: going on would count outcomes wrongly."""
+
+
+def recover(
+    number: int, topic: Topic, control: ControlState, checkpoints: CheckpointStore, skipped: list[SkippedCheckpoint]
+) -> tuple[Partition, Manifest | None]:
+    """The partition as its newest whole checkpoint holds it, or empty at its beginning, and that checkpoint.
+
+    Raises `WrongLog` where log identity or last record differ, `LogError` where the log does not answer.
+    """
+    found = checkpoints.recover(number, skipped)
+    for one in skipped:
+        log.warning("partition %d: checkpoint %s passed over: %s", number, one.name, one.reason)
+    if found is None:
+        return Partition(number, topic.partitions, _beginning(number, topic, control)), None
+    manifest, arrays = found
+    _check_log(manifest, topic)
+    return restore(manifest, arrays, topic.partitions, control), manifest
+
+
+def restore(manifest: Manifest, arrays: dict[str, Arrays], partitions: int, control: ControlState) -> Partition:
+    """The partition that a checkpoint holds."""
+    partition = Partition(manifest.partition, partitions, manifest.position)
+    if manifest.last_offset is not None and manifest.last_sha256 is not None:
+        partition.last = manifest.last_offset, manifest.last_sha256
+    for entry in manifest.pools:
+        generation = control.generations[entry.pool][entry.generation]
+        state = PoolState.restore(control.pools[entry.pool], generation, arrays[entry.pool], manifest.position)
+        if entry.stopped is not None:
+            state.stop(entry.stopped)
+        elif manifest.fold_version != FOLD_VERSION:
+            state.stop(f"folded by version {manifest.fold_version}, this is {FOLD_VERSION}: it needs a new generation")
+        partition.pools[entry.pool] = state
+    return partition
+
+
+def _beginning(number: int, topic: Topic, control: ControlState) -> int:
+    """Where a partition without checkpoint starts: at the first offset that any of its generations reads."""
+    starts = [
+        made.start
+        for pool in control.generations
+        if partition_of(pool, topic.partitions) == number and (made := control.serving(pool)) is not None
+    ]
+    return min(starts, default=topic.begin(number))
+
+
+def _check_log(manifest: Manifest, topic: Topic) -> None:
+    where = f"partition {manifest.partition} of {topic.name}"
+    if manifest.log_identity != topic.identity:
+        raise WrongLog(
+            f"{where}: the checkpoint was folded from log {manifest.log_identity}, this is {topic.identity}; "
+            "point EQUIRANK_DATA or EQUIRANK_CHECKPOINTS at the folder of this log"
+        )
+    if manifest.last_offset is None or manifest.last_offset < topic.begin(manifest.partition):
+        return
+    if _sha256_at(topic, manifest.partition, manifest.last_offset) != manifest.last_sha256:
+        raise WrongLog(f"{where}: the record at offset {manifest.last_offset} is not the one that the checkpoint was folded from")
+
+
+def _sha256_at(topic: Topic, partition: int, offset: int) -> str | None:
+    try:
+        reader = topic.reader({partition: offset})
+        try:
+            records = reader.poll(_READ_SECONDS, 1).get(partition, [])
+        finally:
+            reader.close()
+    except OffsetLost:
+        return None
+    return hashlib.sha256(records[0].value).hexdigest() if records and records[0].offset == offset else None

@@ -1,0 +1,265 @@
+"""What a shard does, in whatever process runs it: recover, then read, fold, publish and checkpoint until it is stopped.
+
+Delivery: exactly once into the state (law 3), at least once for dead letters, absolute values into the store (law 4).
+Unit of parallelism: the partition. One thread folds; publication and checkpoints run beside it on copies. Not guaranteed: order
+between partitions.
+"""
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from services.control import ControlLog
+from services.log.protocol import Log, LogError, OffsetLost, Reader, Record
+from services.pools import FoldSettings, Takeover
+from services.settings import Settings
+from services.shard import dead_letters
+from services.shard.checkpoint import CheckpointStore, SkippedCheckpoint
+from services.shard.checkpointer import Checkpointer
+from services.shard.dead_letters import DeadLetter
+from services.shard.directory import LiveDirectory
+from services.shard.partition import Partition
+from services.shard.publisher import Fenced, Publisher
+from services.shard.recovery import WrongLog, recover
+from services.store.protocol import StoreWriter
+
+log = logging.getLogger("equirank.shard")
+
+_POLL_SECONDS: Final = 0.05
+_LOOK_SECONDS: Final = 1.0
+_SLICE_BYTES: Final = 1 << 21
+_RETRY_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a partition stands. lag: offsets not yet folded; checkpoint: position of the last checkpoint, if any."""
+
+    partition: int
+    epoch: int
+    position: int
+    lag: int
+    checkpoint: int | None
+    pools: int
+    stopped: str | None
+
+
+class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """Progress and counters of a shard since its start. progress_at: when it last polled its log, by its own clock."""
+
+    owner: str
+    progress_at: float
+    counters: dict[str, float]
+    dead_letters: dict[str, int]
+    partitions: list[PartitionHealth]
+
+
+@dataclass(slots=True)
+class _Owned:
+    """A partition and what goes with it."""
+
+    partition: Partition
+    epoch: int
+    checkpointer: Checkpointer
+    end: int = 0
+    stopped: str | None = None
+    letters: list[DeadLetter] = field(default_factory=list)
+
+
+class ShardWorker:
+    """Owns `partitions` from the start of `run`, which returns after `stop` and raises `Fenced` when another took them."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        partitions: Sequence[int],
+        owner: str,
+        log_: Log,
+        store: StoreWriter,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings, self._numbers, self._owner, self._log, self._clock = settings, list(partitions), owner, log_, clock
+        self._control = ControlLog(log_.control)
+        self._checkpoints = CheckpointStore(settings.checkpoint_url)
+        self._publisher = Publisher(store, settings.publish_seconds)
+        self._owned: dict[int, _Owned] = {}
+        self._stopping = threading.Event()
+        self._counters: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
+        self._progress_at = clock()
+        self._looked_at = float("-inf")
+
+    def stop(self) -> None:
+        """Ask `run` to finish its batch, publish, checkpoint and return. Any thread may call it."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Take the partitions over, recover them, and work until `stop`. Raises `Fenced`."""
+        self._retry(self._take_over)
+        reader: Reader | None = None
+        try:
+            while not self._stopping.is_set():
+                reader = self._round(reader)
+            self._drain()
+        finally:
+            if reader is not None:
+                reader.close()
+            self._control.close()
+
+    def health(self) -> WorkerHealth:
+        """Progress so far. Any thread may call it."""
+        counters = dict(self._counters)
+        for part in (self._publisher.counters, *(owned.checkpointer.counters for owned in self._owned.values())):
+            for name, value in part.items():
+                counters[name] = counters.get(name, 0) + value
+        return WorkerHealth(
+            owner=self._owner,
+            progress_at=self._progress_at,
+            counters=counters,
+            dead_letters=dict(self._reasons),
+            partitions=[_health(owned) for owned in list(self._owned.values())],
+        )
+
+    def _take_over(self) -> None:
+        for number in self._numbers:
+            if number not in self._owned:
+                epoch = self._control.append(Takeover(partition=number, owner=self._owner, time=self._clock()))
+                self._owned[number] = self._recovered(number, epoch)
+        settings = self._settings
+        fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
+        self._directory = LiveDirectory(self._control, fold, settings.max_pools, self._clock, create=settings.creates_pools)
+
+    def _recovered(self, number: int, epoch: int) -> _Owned:
+        topic, skipped = self._log.outcomes, list[SkippedCheckpoint]()
+        stopped = None
+        try:
+            partition, manifest = recover(number, topic, self._control.refresh(), self._checkpoints, skipped)
+        except WrongLog as error:
+            log.error("partition %d stopped: %s", number, error)  # noqa: TRY400 - the message is the whole story
+            partition, manifest, stopped = Partition(number, topic.partitions), None, str(error)
+        self._counters["checkpoints_skipped"] += len(skipped)
+        log.info("partition %d taken over at position %d, epoch %d", number, partition.position, epoch)
+        checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, self._settings.checkpoints_kept, manifest)
+        return _Owned(partition, epoch, checkpointer, stopped=stopped)
+
+    def _round(self, reader: Reader | None) -> Reader | None:
+        """One look at the log, and what follows. The reader to go on with, None after a failure."""
+        try:
+            reader = reader or self._open()
+            batches = reader.poll(_POLL_SECONDS, self._settings.batch_records)
+        except OffsetLost as error:
+            self._stop_partition(error.partition, str(error))
+            return None
+        except LogError as error:
+            log.warning("the log cannot be read, trying again: %s", error)
+            self._counters["log_failures"] += 1
+            self._stopping.wait(_RETRY_SECONDS[3])
+            return None
+        self._progress_at = self._clock()
+        for number, records in batches.items():
+            for part in _slices(records):
+                self._fold(self._owned[number], part)
+                self._beside()
+        if not batches:
+            self._beside()
+        return reader
+
+    def _open(self) -> Reader:
+        return self._log.outcomes.reader(
+            {number: owned.partition.position for number, owned in self._owned.items() if owned.stopped is None}
+        )
+
+    def _fold(self, owned: _Owned, records: Sequence[Record]) -> None:
+        began = time.perf_counter()
+        partition = owned.partition
+        self._retry(lambda: owned.letters.extend(partition.fold(records, self._directory)))
+        self._counters["records"] += len(records)
+        self._counters["bytes"] += sum(len(record.value) for record in records)
+        self._counters["batches"] += 1
+        self._counters["fold_seconds"] += time.perf_counter() - began
+        if owned.letters:
+            self._reasons.update(letter.reason for letter in owned.letters)
+            self._retry(lambda: dead_letters.write(self._log.dead_letters, owned.letters))
+            owned.letters = []
+
+    def _beside(self) -> None:
+        """What goes on beside folding: publication, checkpoints, and a look around once a second."""
+        now = self._clock()
+        partitions, epochs = self._partitions(), {number: owned.epoch for number, owned in self._owned.items()}
+        self._publisher.step(now, partitions, epochs)
+        for owned in self._owned.values():
+            if owned.stopped is None:
+                owned.checkpointer.step(now, self._settings.checkpoint_seconds, owned.partition)
+        if now - self._looked_at >= _LOOK_SECONDS:
+            self._looked_at = now
+            self._look_around()
+
+    def _look_around(self) -> None:
+        """Measure the lag, and end when the control log says that another shard took a partition over."""
+        try:
+            for number, owned in self._owned.items():
+                owned.end = self._log.outcomes.end(number)
+            standing = self._control.refresh().epochs
+        except LogError as error:
+            log.warning("the log does not answer: %s", error)
+            return
+        for number, owned in self._owned.items():
+            if standing.get(number, owned.epoch) > owned.epoch:
+                raise Fenced(f"partition {number} was taken over under epoch {standing[number]}; this shard had {owned.epoch}")
+
+    def _drain(self) -> None:
+        now = self._clock()
+        self._publisher.drain(now, self._partitions(), {number: owned.epoch for number, owned in self._owned.items()})
+        for owned in self._owned.values():
+            if owned.stopped is None:
+                owned.checkpointer.drain(now, owned.partition)
+
+    def _partitions(self) -> dict[int, Partition]:
+        return {number: owned.partition for number, owned in self._owned.items()}
+
+    def _stop_partition(self, number: int, why: str) -> None:
+        log.error("partition %d stopped: %s", number, why)
+        self._owned[number].stopped = why
+
+    def _retry(self, work: Callable[[], None]) -> None:
+        """Do `work`, again and again while the log says that this can help and nobody asks to stop."""
+        tries = 0
+        while True:
+            try:
+                return work()
+            except LogError as error:
+                if not error.retriable or self._stopping.is_set():
+                    raise
+                log.warning("trying again: %s", error)
+                self._stopping.wait(_RETRY_SECONDS[min(tries, len(_RETRY_SECONDS) - 1)])
+                tries += 1
+
+
+def _slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+    """Runs of records of about _SLICE_BYTES, so that large ones do not hold publication up."""
+    start = size = 0
+    for i, record in enumerate(records):
+        size += len(record.value)
+        if size >= _SLICE_BYTES:
+            yield records[start : i + 1]
+            start, size = i + 1, 0
+    if start < len(records):
+        yield records[start:]
+
+
+def _health(owned: _Owned) -> PartitionHealth:
+    partition = owned.partition
+    return PartitionHealth(
+        partition=partition.number,
+        epoch=owned.epoch,
+        position=partition.position,
+        lag=max(0, owned.end - partition.position),
+        checkpoint=owned.checkpointer.position,
+        pools=len(partition.pools),
+        stopped=owned.stopped,
+    )

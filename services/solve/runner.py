@@ -1,0 +1,167 @@
+"""Runs due solves as Ray tasks, keeps their results as files beside the checkpoints, and publishes them.
+
+Delivery: a result is written to its file before it is published, and published again from there when the store lost it. A try
+that fails or passes its deadline leaves the last good result standing, which then says so.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import ray
+
+from services.pools import ControlState, Kind
+from services.settings import Settings
+from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry
+from services.solve import methods
+from services.solve.plan import Job, Ledger, PoolView, Tried, due
+from services.solve.result import CertificateRow, SolvedBoard, SolveResult
+from services.solve.results import ResultFiles
+from services.solve.tasks import solve_pool
+from services.store.protocol import StoreError
+from services.store.redis import RedisStore
+
+log = logging.getLogger("equirank.solve")
+
+_LOOK_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Flight:
+    """One try under way."""
+
+    job: Job
+    entry: PoolEntry
+    parameters: dict[str, float | str | bool]
+    deadline: float
+
+
+class SolveRunner:
+    """Driven by the engine's loop; never blocks it for longer than a store call."""
+
+    def __init__(self, settings: Settings, checkpoints: CheckpointStore, store: RedisStore, workers: int) -> None:
+        self._settings, self._url, self._store, self._workers = settings, checkpoints.url, store, workers
+        self._files = ResultFiles(checkpoints)
+        self._latest = self._files.newest()
+        self._ledger = Ledger(
+            {job: Tried(board.data, board.parameters, float("-inf"), running=False) for job, board in self._latest.items()}
+        )
+        self._flights: dict[Any, _Flight] = {}
+        self._unpublished = set(self._latest)
+        self._looked_at = float("-inf")
+        self._task = ray.remote(num_cpus=1, max_retries=1, enable_task_events=False)(solve_pool)
+        self.ended: Counter[tuple[str, str]] = Counter()
+        self.seconds: Counter[str] = Counter()
+
+    @property
+    def running(self) -> int:
+        """Tries under way."""
+        return len(self._flights)
+
+    def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
+        """Take in what ended, start what is due, publish what the store lacks."""
+        self._collect(now)
+        entries = {entry.pool: entry for manifest in manifests for entry in manifest.pools if entry.stopped is None}
+        views = {pool: _view(entry, control) for pool, entry in entries.items()}
+        cost = {name: method.cost for name, method in methods.METHODS.items()}
+        for job in due(now, views.values(), self._ledger, self._settings.solve_seconds, cost)[: self._workers - self.running]:
+            self._start(job, views[job.pool], entries[job.pool], now)
+        self._publish(now)
+
+    def cancel(self) -> None:
+        """Cancel what runs; nothing is lost, it is due again at the next start."""
+        for reference in self._flights:
+            ray.cancel(reference, force=True)
+
+    def _start(self, job: Job, view: PoolView, entry: PoolEntry, now: float) -> None:
+        parameters = dict(view.methods[job.method])
+        self._ledger.start(job, view, now)
+        reference = self._task.remote(self._url, msgspec.json.encode(entry), job.method, parameters)
+        self._flights[reference] = _Flight(job, entry, parameters, now + self._settings.solve_deadline_seconds)
+
+    def _collect(self, now: float) -> None:
+        if not self._flights:
+            return
+        ready, _ = ray.wait(list(self._flights), num_returns=len(self._flights), timeout=0)
+        for reference in ready:
+            flight = self._flights.pop(reference)
+            self._ledger.finish(flight.job)
+            try:
+                result = msgspec.json.decode(ray.get(reference), type=SolveResult)
+            except Exception as error:  # noqa: BLE001 - whatever a task died of, the others go on and readers are told
+                self._failed(flight, error, now)
+            else:
+                self._solved(flight, result, now)
+        for reference, flight in self._flights.items():
+            if now > flight.deadline:
+                ray.cancel(reference, force=True)
+
+    def _solved(self, flight: _Flight, result: SolveResult, now: float) -> None:
+        board = _board(flight, result, now)
+        self._count(flight.job.method, result.status)
+        self.seconds[flight.job.method] += result.seconds
+        self._latest[flight.job] = board
+        try:
+            self._files.write(board)
+        except OSError as error:
+            log.warning("result of %s on pool %s was not written: %s", flight.job.method, flight.job.pool, error)
+        self._unpublished.add(flight.job)
+
+    def _failed(self, flight: _Flight, error: Exception, now: float) -> None:
+        cause = getattr(error, "cause", None) or error
+        why = f"{type(cause).__name__}: {cause}".splitlines()[0]
+        log.warning("%s on pool %s failed: %s", flight.job.method, flight.job.pool, why)
+        self._count(flight.job.method, "failed")
+        good = self._latest.get(flight.job)
+        empty = SolveResult(
+            method=flight.job.method, input="none", agents=[], certificate=CertificateRow(kind="none", value=0.0), status="failed", seconds=0.0
+        )
+        board = good if good is not None and good.result.agents else _board(flight, empty, now)
+        self._latest[flight.job] = msgspec.structs.replace(board, error=why)
+        self._unpublished.add(flight.job)
+
+    def _count(self, method: str, status: str) -> None:
+        self.ended[method, status] += 1
+
+    def _publish(self, now: float) -> None:
+        if now - self._looked_at >= _LOOK_SECONDS:
+            self._looked_at = now
+            self._find_lost()
+        for job in list(self._unpublished):
+            try:
+                self._store.publish_solved(self._latest[job])
+            except StoreError as error:
+                log.warning("solved boards wait for the store: %s", error)
+                return
+            self._unpublished.discard(job)
+
+    def _find_lost(self) -> None:
+        """Mark for publication what the store no longer has."""
+        try:
+            held = {pool: set(self._store.solved_methods(pool)) for pool in {job.pool for job in self._latest}}
+        except StoreError:
+            return
+        self._unpublished |= {job for job in self._latest if job.method not in held[job.pool]}
+
+
+def _view(entry: PoolEntry, control: ControlState) -> PoolView:
+    plan = control.plans.get(entry.pool)
+    chosen: Mapping[str, Mapping[str, float | str | bool]] = plan.methods if plan else methods.defaults(Kind(entry.kind))
+    return PoolView(entry.pool, entry.digest, entry.outcomes, chosen)
+
+
+def _board(flight: _Flight, result: SolveResult, now: float) -> SolvedBoard:
+    entry = flight.entry
+    return SolvedBoard(
+        pool=entry.pool,
+        generation=entry.generation,
+        position=entry.position,
+        outcomes=entry.outcomes,
+        data=entry.digest,
+        parameters=flight.parameters,
+        solved_at=now,
+        result=result,
+    )
