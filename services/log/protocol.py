@@ -4,7 +4,8 @@ Laws, held by tests against every backend:
 
 1. `append` returns only when the records are durable, with one offset for each, strictly increasing in the order given;
    a failed append may have been written in part (the producer retries; ids make that harmless).
-2. A record that was readable stays readable at the same offset with the same bytes.
+2. A record that was readable stays readable at the same offset with the same bytes. (The control topic is compacted by key on
+   Kafka: there a record may go once a later one has its key. Hence every control record has a key, on every backend.)
 3. A reader yields each partition's records in offset order, each once, from the position it was given.
 4. Offsets are never reused. They are dense on SQLite and may have holes on Kafka, so nobody computes with them.
 5. `begin <= position of every readable record < end`; reading below `begin` raises `OffsetLost`, never skips.
@@ -12,7 +13,7 @@ Laws, held by tests against every backend:
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 
 class Record(NamedTuple):
@@ -76,6 +77,14 @@ class Topic(Protocol):
 
     def end(self, partition: int) -> int:
         """One past the last offset that a reader would see now."""
+
+
+@runtime_checkable
+class CommitsPositions(Protocol):
+    """What a topic may also do: publish how far it was folded, for tools that watch lag. Recovery never reads it back."""
+
+    def commit(self, positions: Mapping[int, int]) -> None:
+        """Tell the position of each partition (the next offset to fold). Raises `LogError`."""
 
 
 class Log(Protocol):

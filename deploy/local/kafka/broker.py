@@ -19,6 +19,7 @@ import time
 from base64 import urlsafe_b64encode
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parents[2] / ".cache" / "kafka"
@@ -97,7 +98,7 @@ class Broker:
             self.close()
             raise
 
-    def __enter__(self) -> "Broker":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -137,13 +138,15 @@ class Broker:
             self._format()
             self._spawn()
             try:
-                return self._wait_until_started(60.0)
+                self._wait_until_started(60.0)
             except BrokerError:
                 # Between choosing a port and binding it another process may have taken it.
                 if attempt == PORT_ATTEMPTS or "in use" not in self._log():
                     raise
                 self.kill()
                 shutil.rmtree(self.folder / "data", ignore_errors=True)
+            else:
+                return
 
     def _configure(self, port: int, controller: int) -> None:
         self.bootstrap = f"127.0.0.1:{port}"

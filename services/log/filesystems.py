@@ -1,0 +1,82 @@
+"""Network file systems, on which SQLite's write-ahead log is not safe (its index is memory shared by one kernel)."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from services.log.protocol import LogError
+
+MOUNTINFO = Path("/proc/self/mountinfo")
+
+NETWORK = frozenset(
+    (
+        "9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "drvfs", "gfs", "gfs2", "glusterfs", "gpfs", "kafs", "lustre",
+        "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "panfs", "prl_fs", "pvfs2", "smb", "smb2", "smb3", "smbfs", "v9fs", "vboxsf", "wekafs",
+    )
+)
+NETWORK_FUSE = frozenset(
+    (
+        "afpfs", "blobfuse", "blobfuse2", "ceph", "ceph-fuse", "curlftpfs", "cvmfs2", "davfs", "davfs2", "gcsfuse", "geesefs", "glusterfs",
+        "goofys", "grpcfuse", "hdfs", "juicefs", "lizardfs", "mfs", "moosefs", "mount-s3", "rclone", "s3fs", "seaweedfs", "sshfs",
+        "vmhgfs-fuse", "weed",
+    )
+)
+
+
+class Mount(NamedTuple):
+    """Where a path is mounted from. kind: the kernel's name of the file system, e.g. ext4, nfs4, fuse.sshfs."""
+
+    point: str
+    kind: str
+    source: str
+
+
+def mount_of(path: Path, mountinfo: str) -> Mount | None:
+    """The mount that holds `path`, from the text of mountinfo (proc(5)); None if no line fits.
+
+    path: absolute, symbolic links resolved. Of several mounts on one point the last one hides the others.
+    """
+    best: Mount | None = None
+    for line in mountinfo.splitlines():
+        mount = _parse(line)
+        if mount and _holds(mount.point, str(path)) and (best is None or len(mount.point) >= len(best.point)):
+            best = mount
+    return best
+
+
+def refuse_network_filesystem(path: Path, mountinfo: Path = MOUNTINFO) -> None:
+    """Raise `LogError` where `path` (which need not exist yet) lies on a network file system.
+
+    Where the kernel tells no mounts (not Linux), nothing is known and nothing refused.
+    """
+    if not mountinfo.exists():
+        return
+    mount = mount_of(path.resolve(), mountinfo.read_text(encoding="utf-8", errors="surrogateescape"))
+    if mount and is_network(mount.kind):
+        raise LogError(
+            f"{path} is on {mount.point}, a network file system ({mount.kind}), where SQLite can lose acknowledged records; "
+            "put the data folder on a local disk, or use Kafka as the log",
+            retriable=False,
+        )
+
+
+def is_network(kind: str) -> bool:
+    """Whether the kernel's name of a file system is one that lives on another machine."""
+    name, _, helper = kind.partition(".")
+    return name in NETWORK or (name == "fuse" and helper in NETWORK_FUSE)
+
+
+def _parse(line: str) -> Mount | None:
+    fields, separator, rest = line.partition(" - ")
+    left, right = fields.split(" "), rest.split(" ")
+    if not separator or len(left) < 5 or len(right) < 2:
+        return None
+    return Mount(_unescape(left[4]), right[0], _unescape(right[1]))
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
+
+
+def _holds(point: str, path: str) -> bool:
+    return path == point or path.startswith(point.rstrip("/") + "/")
