@@ -1,0 +1,1 @@
+"""What the data and the ratings are made of: components, cycles, contributions, intervals."""

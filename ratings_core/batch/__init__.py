@@ -1,0 +1,1 @@
+"""Methods fitted to all outcomes at once, from tallies."""

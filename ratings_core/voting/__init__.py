@@ -1,0 +1,1 @@
+"""Voting methods: rankings from who beats whom, one file per method."""

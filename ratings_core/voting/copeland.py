@@ -1,0 +1,88 @@
+"""Copeland's rule and Condorcet winners, from margins."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core import checks
+from ratings_core.ranking import Ranking
+from ratings_core.solution import Certificate, Solution, Status
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copeland(Solution):
+    """Copeland's scores, as `ratings`: others beaten plus half the others tied with, from 0 to m-1 in steps of 1/2.
+
+    beaten, lost: int64 (m,), how many others each agent beats and loses to; tied: the remaining ones, pairs that never met
+    among them; ranking: the scores' order with ties.
+    """
+
+    beaten: Ints
+    lost: Ints
+    tied: Ints
+    ranking: Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class CondorcetWinners:
+    """strong: the agent that beats every other one, or None; weak: all agents that lose to nobody, the strong one included."""
+
+    strong: int | None
+    weak: tuple[int, ...]
+
+
+def copeland(margins: Any, *, tie_tolerance: float = 0.0) -> Copeland:
+    """Copeland's rule (VasE, app. C.2.5): one point for each other agent beaten head to head, half a point for each tied one.
+
+    margins: (m, m), entry (a, b) is votes for a over b minus votes for b over a; a dense array or any scipy sparse one, which is
+    never made dense: absent entries, like zeros, are ties, so agents that never met tie. tie_tolerance: margins within it of 0
+    are ties. Consistent with Condorcet winners, not clone-proof.
+
+    The rule is exact, so is the certificate (kind ``exact``): points counted along the rows against points counted along the
+    columns (an opponent's losses are one's wins), the largest difference in points, and 0. All counts are whole numbers.
+    Raises `InputError` where margins are not square, finite and exactly antisymmetric.
+    """
+    begun = time.perf_counter()
+    matrix, tolerance = _accepted(margins, tie_tolerance)
+    beaten, lost = _above(matrix, tolerance), _above(-matrix, tolerance)
+    tied = len(beaten) - 1 - beaten - lost
+    scores = beaten + tied / 2
+    recounted = (_above(-matrix, tolerance, axis=0) - _above(matrix, tolerance, axis=0) + len(beaten) - 1) / 2
+    difference = float(np.abs(scores - recounted).max())
+    return Copeland(
+        ratings=scores,
+        certificate=Certificate("exact", difference),
+        status=Status.OPTIMAL if difference == 0 else Status.FAILED,
+        seconds=time.perf_counter() - begun,
+        beaten=beaten,
+        lost=lost,
+        tied=tied,
+        ranking=Ranking.from_scores(scores),
+    )
+
+
+def condorcet_winners(margins: Any, *, tie_tolerance: float = 0.0) -> CondorcetWinners:
+    """Strong and weak Condorcet winners (VasE, sec. 3.1; SCO, sec. 2.3). Arguments and errors as for `copeland`.
+
+    Pairs that never met tie, so with sparse margins weak winners may be many, and a strong one has met everybody.
+    """
+    matrix, tolerance = _accepted(margins, tie_tolerance)
+    beaten, lost = _above(matrix, tolerance), _above(-matrix, tolerance)
+    strong = np.flatnonzero(beaten == len(beaten) - 1)
+    weak = np.flatnonzero(lost == 0)
+    return CondorcetWinners(int(strong[0]) if strong.size else None, tuple(weak.tolist()))
+
+
+def _accepted(margins: Any, tie_tolerance: float) -> tuple[checks.Matrix, float]:
+    accept = checks.sparse_antisymmetric if checks.is_sparse(margins) else checks.antisymmetric
+    return accept("margins", margins), checks.number("tie_tolerance", tie_tolerance, low=0.0)
+
+
+def _above(matrix: checks.Matrix, tolerance: float, axis: int = 1) -> Ints:
+    """Entries above the tolerance in each row (or column, axis 0)."""
+    return np.asarray((matrix > tolerance).sum(axis=axis), np.int64)
