@@ -12,7 +12,7 @@ doubles, and whole numbers must be written without fraction or exponent; a byte 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -21,6 +21,7 @@ from ratings_core.errors import InputError
 from ratings_core.names import MAX_NAME_BYTES, are_names
 from ratings_core.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
 from services import rules
+from services.pools import Kind
 from services.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
 
 RECORD_OUTCOMES: Final = 500
@@ -69,8 +70,13 @@ class Side(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
 
 
 class GameEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
-    """A game that ended. time: seconds since 1970; task: what was played, if that matters; meta: carried and ignored."""
+    """A game that ended.
 
+    kind: of the pools that hold such outcomes; time: seconds since 1970; task: what was played, if that matters; meta: carried and
+    ignored.
+    """
+
+    kind: ClassVar[Kind] = Kind.GAMES
     v: Literal[1]
     id: Name
     pool: str
@@ -84,6 +90,7 @@ class GameEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fiel
 class ScoreEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
     """Agents measured on one task, higher scores are better."""
 
+    kind: ClassVar[Kind] = Kind.SCORES
     v: Literal[1]
     id: Name
     pool: str
@@ -95,8 +102,9 @@ class ScoreEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fie
 
 
 class RetractEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
-    """An earlier outcome of the pool, named by its id, is not to count."""
+    """An earlier outcome of the pool, named by its id, is not to count. kind: none, pools of either kind hold retractions."""
 
+    kind: ClassVar[None] = None
     v: Literal[1]
     id: Name
     pool: str
@@ -138,7 +146,11 @@ class Decoded:
 
 
 def decode(values: Sequence[bytes]) -> Decoded:
-    """The outcomes in `values`, the records of a poll. Never raises for what they hold: every record is taken or refused."""
+    """The outcomes in `values`, the records of a poll. Never raises for what they hold: every record is taken or refused.
+
+    Most of the time left goes to Python's cyclic garbage collector, which walks the lists of outcomes over and over though they hold
+    no cycles: a process that decodes all day should raise its threshold (``gc.set_threshold(100_000)`` gives half as much again).
+    """
     return _decode(values, MAX_RECORD_BYTES)
 
 
