@@ -1,0 +1,61 @@
+"""One real Kafka broker for a whole test run, whatever number of pytest-xdist workers it has.
+
+The broker runs under `deploy/local/kafka/run --lease`: as long as any worker holds a shared lock on the lease. The kernel drops the
+locks of workers that are killed, so the broker never outlives the run.
+"""
+
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from deploy.local.kafka.broker import missing
+
+RUN = Path(__file__).resolve().parents[2] / "deploy" / "local" / "kafka" / "run"
+SECONDS_TO_START = 280.0
+_STARTED: list[subprocess.Popen[bytes]] = []
+"""Kept, so that a runner still busy ending is not reported as forgotten."""
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The broker's bootstrap address. Skips only where no broker can be had; fails if one could and does not start."""
+    reason = missing()
+    if reason:
+        pytest.skip(f"no Kafka broker: {reason}")
+    base = tmp_path_factory.getbasetemp()
+    with leased_broker(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) as bootstrap:
+        yield bootstrap
+
+
+@contextmanager
+def leased_broker(folder: Path) -> Iterator[str]:
+    """The address of the broker of `folder`, started if no one else did; it ends when the last one leaves."""
+    lease, address = folder / "kafka.lease", folder / "kafka.lease.address"
+    with (folder / "kafka.start").open("w") as start, lease.open("a") as held:
+        fcntl.flock(start, fcntl.LOCK_EX)
+        fcntl.flock(held, fcntl.LOCK_SH)
+        if not address.exists():
+            _start(folder, lease, address)
+        bootstrap = address.read_text(encoding="utf-8")
+        fcntl.flock(start, fcntl.LOCK_UN)
+        yield bootstrap
+
+
+def _start(folder: Path, lease: Path, address: Path) -> None:
+    output = folder / "kafka.log"
+    with output.open("wb") as log:
+        process = subprocess.Popen([sys.executable, str(RUN), "--lease", str(lease)], stdout=log, stderr=log, start_new_session=True)
+    _STARTED.append(process)
+    deadline = time.monotonic() + SECONDS_TO_START
+    while not (address.exists() and address.read_text(encoding="utf-8")):
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            pytest.fail(f"the Kafka broker did not start:\n{output.read_text(encoding='utf-8', errors='replace')[-4000:]}")
+        time.sleep(0.05)
