@@ -1,0 +1,5 @@
+"""Ratings from equilibria of games: one file per method."""
+
+from ratings_core.equilibria.nash_average import NashAverage, NashAverageAgents, nash_average, nash_average_agents
+
+__all__ = ["NashAverage", "NashAverageAgents", "nash_average", "nash_average_agents"]

@@ -1,0 +1,125 @@
+"""The strategy of largest entropy on the face of optimal strategies of one player.
+
+The face is {p on the simplex: C'p = 0, D'p >= 0}: a column of C for each opponent that some optimal strategy of the other side
+plays, a column of D for every other opponent, payoffs counted from the game's value. Given a point inside, the equalities are
+kept by moving along a basis of their null space, and a primal-dual interior point method (Boyd and Vandenberghe, Convex
+Optimization, sec. 11.7) with multipliers z >= 0 of D'p >= 0 finds the point where log p - D z has no part along the face.
+Weak duality bounds the entropy that is missing there: the program's dual is the log-sum-exp of C w + D z.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
+from scipy.special import logsumexp
+
+from ratings_core.solution import Floats
+
+RANK_TOLERANCE: Final = 1e-10
+"""Columns whose part outside the others' span is smaller than this, relative to the largest, count as dependent."""
+NOISE: Final = 1e-13
+"""What rounding may leave of a payoff that equals the value; columns below this are zero."""
+FLOOR: Final = 1e-15
+"""Least probability and slack to start from: rounding may have taken them to 0 though the face has a point with more."""
+STILL: Final = 1e-15
+"""Probabilities that move less than this have arrived."""
+LEAST_PRODUCT: Final = 1e-24
+"""Slack times multiplier at which the barrier is off; its effect on probabilities is at most the root of this."""
+MAX_STEPS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class FacePoint:
+    """strategy: (k,), positive; entropy_gap: bound on what its entropy lacks, in nats; single: the face is this point alone;
+    proven: and no strategy off the given support is in any optimal one, whatever suggested the support.
+    """
+
+    strategy: Floats
+    entropy_gap: float = 0.0
+    single: bool = False
+    proven: bool = False
+
+
+def proven_point(strategy: Floats) -> FacePoint:
+    """The game's only optimal strategy, shown to be so by strict complementarity and a nonsingular support system."""
+    return FacePoint(strategy, single=True, proven=True)
+
+
+def entropy(strategy: Floats) -> float:
+    """Shannon entropy in nats; strategies of probability 0 add nothing."""
+    played = strategy[strategy > 0]
+    return max(0.0, float(-(played @ np.log(played))))
+
+
+def point_of_largest_entropy(equalities: Floats, inequalities: Floats, inside: Floats) -> FacePoint:
+    """The point of largest entropy with equalities' p = 0 and inequalities' p >= 0, matrices (k, .), entries of order 1.
+
+    inside: (k,), positive, a point of the face up to rounding with none of the inequalities tight unless all its points have.
+    Whether the result is good is for the caller's certificate and `entropy_gap` to say.
+    """
+    basis, along = _bases(np.column_stack([np.ones(len(inside)), equalities]))
+    start = _on_equalities(inside, *basis)
+    if not along.shape[1]:
+        return FacePoint(start, single=True)
+    return _climbed(np.maximum(start, FLOOR), along, inequalities)
+
+
+def _bases(matrix: Floats) -> tuple[tuple[Floats, Floats, Floats], Floats]:
+    """Bases of the range and of the null space of the transpose; the first with its triangle and the right-hand side (1, 0, 0, ...)."""
+    orthogonal, triangle, order = qr(matrix, pivoting=True, check_finite=False)
+    sizes = np.abs(np.diagonal(triangle))
+    rank = int(np.count_nonzero(sizes > max(RANK_TOLERANCE * sizes[0], NOISE)))
+    wanted = np.where(order[:rank] == 0, 1.0, 0.0)
+    basis = np.asarray(orthogonal[:, :rank], np.float64), np.asarray(triangle[:rank, :rank], np.float64), wanted
+    return basis, np.asarray(orthogonal[:, rank:], np.float64)
+
+
+def _on_equalities(point: Floats, range_basis: Floats, triangle: Floats, wanted: Floats) -> Floats:
+    """The nearest point that meets the equalities to rounding."""
+    coordinates = solve_triangular(triangle, wanted, trans=1, check_finite=False)
+    return np.asarray(point + range_basis @ (coordinates - range_basis.T @ point), np.float64)
+
+
+def _climbed(strategy: Floats, along: Floats, inequalities: Floats) -> FacePoint:
+    slopes = inequalities.T @ along
+    slack = np.maximum(inequalities.T @ strategy, FLOOR)
+    multiplier = np.minimum(1.0, 1e-2 / slack)
+    for _ in range(MAX_STEPS):
+        target = max(LEAST_PRODUCT, 0.1 * float(slack @ multiplier) / max(1, len(slack)))
+        step, moved = _step(strategy, along, slopes, slack, multiplier, target)
+        slack_step = slopes @ moved
+        multiplier_step = (target - multiplier * slack_step) / slack - multiplier
+        length = min(_within(strategy, step), _within(slack, slack_step))
+        strategy, slack = strategy + length * step, slack + length * slack_step
+        multiplier = multiplier + _within(multiplier, multiplier_step) * multiplier_step
+        if float(np.abs(step).max()) <= STILL and target <= LEAST_PRODUCT:
+            break
+    strategy = strategy / strategy.sum()
+    return FacePoint(strategy, entropy_gap=_entropy_gap(strategy, along, slopes, slack, multiplier))
+
+
+def _step(
+    strategy: Floats, along: Floats, slopes: Floats, slack: Floats, multiplier: Floats, target: float
+) -> tuple[Floats, Floats]:
+    """Newton's step of the strategy, and its coordinates along the face."""
+    curvature = (along.T / strategy) @ along + (slopes.T * (multiplier / slack)) @ slopes
+    uphill = slopes.T @ (target / slack) - along.T @ np.log(strategy)
+    scale = 1 / np.sqrt(np.diagonal(curvature))
+    try:
+        coordinates = scale * cho_solve(cho_factor(curvature * np.outer(scale, scale)), scale * uphill)
+    except LinAlgError:  # binding inequalities outweigh the rest beyond double precision
+        coordinates = scale * np.linalg.lstsq(curvature * np.outer(scale, scale), scale * uphill)[0]
+    return along @ coordinates, coordinates
+
+
+def _within(values: Floats, step: Floats) -> float:
+    """The largest share of a step, at most 1, that leaves a hundredth of every value."""
+    fastest = float(np.max(-step / values, initial=0.0))
+    return min(1.0, 0.99 / fastest) if fastest > 0 else 1.0
+
+
+def _entropy_gap(strategy: Floats, along: Floats, slopes: Floats, slack: Floats, multiplier: Floats) -> float:
+    """Dual minus primal value at the multipliers that leave log p - D z its part across the face, up to a constant."""
+    rest = along @ (along.T @ np.log(strategy) - slopes.T @ multiplier)
+    return abs(float(logsumexp(np.log(strategy) - rest) + strategy @ rest + slack @ multiplier))

@@ -1,0 +1,65 @@
+"""Which strategies some optimal strategy plays, decided by one linear program where the interior point leaves it close.
+
+Scaled up freely, the optimal strategies of a player are the cone {x >= 0, C'x >= 0} with C the payoffs counted from the value.
+Maximising sum(s) with 0 <= s <= min(x, 1) over the cone gives s = 1 for each strategy that can be played at all and s = 0
+for the others, so the answer is read off without a threshold on small probabilities (Freund, Roundy and Todd 1985).
+"""
+
+from typing import Final
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.errors import SolverError
+from ratings_core.solution import Floats
+
+UNDECIDED: Final = 0.01
+"""s further than this from 0 and from 1 contradicts the theory: the program was not solved accurately enough."""
+
+
+def playable(advantage: Floats, sure: NDArray[np.bool_], close: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """`sure` and those of `close` that some optimal strategy plays.
+
+    advantage: C above, (strategies, opponents); sure: known to be played by some optimal strategy; all others but `close` are
+    known to be played by none. Raises `SolverError` where HiGHS does not solve the program.
+    """
+    ids, unclear = np.flatnonzero(sure | close), np.flatnonzero(close)
+    model = _program(advantage[ids], advantage[unclear])
+    model.run()
+    if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        status = model.modelStatusToString(model.getModelStatus())
+        raise SolverError(f"the program for {len(unclear)} close strategies ended as '{status}'; rescale or round the payoffs")
+    unit = np.asarray(model.getSolution().col_value, np.float64)[len(ids) :]
+    if ((unit > UNDECIDED) & (unit < 1 - UNDECIDED)).any():
+        raise SolverError(f"{len(unclear)} close strategies are undecided at double precision; round the payoffs or raise `close`")
+    played = sure.copy()
+    played[unclear] = unit > 0.5
+    return played
+
+
+def _program(free: Floats, unit: Floats) -> highspy.Highs:
+    """Variables: what x has beyond s (all of `free`), then s (of `unit`); a row per opponent."""
+    model = highspy.Highs()
+    for option, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("primal_feasibility_tolerance", 1e-10)):
+        if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
+            raise SolverError(f"HiGHS refuses the option {option}={value}; install highspy >= 1.10")
+    if model.passModel(_description(np.vstack([free, unit]), len(unit))) == highspy.HighsStatus.kError:
+        raise SolverError("HiGHS refuses the support program; check that payoffs are finite and below 1e15")
+    return model
+
+
+def _description(columns: Floats, n_unit: int) -> highspy.HighsLp:
+    n, rows = columns.shape
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = n, rows
+    unit = np.arange(n) >= n - n_unit
+    lp.sense_ = highspy.ObjSense.kMaximize
+    lp.col_cost_ = unit.astype(np.float64)
+    lp.col_lower_, lp.col_upper_ = np.zeros(n), np.where(unit, 1.0, highspy.kHighsInf)
+    lp.row_lower_, lp.row_upper_ = np.zeros(rows), np.full(rows, highspy.kHighsInf)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_ = np.arange(n + 1, dtype=np.int32) * rows
+    lp.a_matrix_.index_ = np.tile(np.arange(rows, dtype=np.int32), n)
+    lp.a_matrix_.value_ = columns.ravel()
+    return lp

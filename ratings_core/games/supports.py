@@ -1,0 +1,131 @@
+"""Supports: read off a point of the central path, proven by linear algebra, enlarged from candidates to the whole game."""
+
+from typing import Final, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
+
+from ratings_core.solution import Floats
+
+Mask: TypeAlias = NDArray[np.bool_]
+Indices: TypeAlias = NDArray[np.int64]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+WELL_POSED: Final = 1e-12
+"""Reciprocal condition below which a support system is treated as singular and uniqueness is not claimed."""
+CANDIDATES: Final = 96
+"""Games with more than twice this many columns are first solved on this many of them."""
+
+
+def played(strategy: Floats, slack: Floats) -> Mask:
+    """Where probability (against the even share) outweighs slack, as one of the two vanishes along the path; never empty."""
+    return np.asarray((strategy * len(strategy) > slack) | (strategy == strategy.max()), bool)
+
+
+def unclear(strategy: Floats, slack: Floats, close: float) -> Mask:
+    """Where neither probability nor slack is clear of 0."""
+    return np.asarray(np.maximum(strategy * len(strategy), slack) < close, bool)
+
+
+# The only equilibrium
+
+
+def only_symmetric(M: Floats, support: Mask) -> Floats | None:
+    """The optimal strategy on `support`, where that is proven to be the game's only one."""
+    if not np.count_nonzero(support) % 2:  # an antisymmetric matrix of even order has no kernel of dimension one
+        return None
+    block = M[np.ix_(support, support)]
+    solved = _bordered(block)
+    if solved is None or not _strict(solved[0], solved[0] @ M[np.ix_(support, ~support)], solved[2]):
+        return None
+    return solved[0]
+
+
+def only_equilibrium(A: Floats, rows: Mask, columns: Mask) -> tuple[Floats, Floats] | None:
+    """Both strategies on the given supports, where they are proven to be the game's only equilibrium."""
+    if np.count_nonzero(rows) != np.count_nonzero(columns):
+        return None
+    block = A[np.ix_(rows, columns)]
+    solved = _bordered(block)
+    if solved is None:
+        return None
+    x, y, noise = solved
+    value = float(x @ block @ y)
+    ahead = np.append(x @ A[np.ix_(rows, ~columns)] - value, value - A[np.ix_(~rows, columns)] @ y)
+    return (x, y) if _strict(np.append(x, y), ahead, noise) else None
+
+
+def _strict(strategy: Floats, slack: Floats, noise: float) -> bool:
+    """Positive on the support and ahead of everyone off it, beyond what rounding could fake."""
+    return bool(strategy.min() > noise and (not slack.size or slack.min() > noise))
+
+
+def inside(strategy: Floats, support: Mask) -> Floats:
+    """The end of the path is as far inside the face as can be, in the product of probabilities and slacks."""
+    return np.asarray(strategy[support] / strategy[support].sum(), np.float64)
+
+
+def clipped(support: Mask, shares: Floats) -> Floats:
+    """On all strategies; a rounding below 0 becomes 0, and what that costs shows in the exploitability."""
+    strategy = np.zeros(len(support))
+    strategy[support] = np.maximum(shares, 0.0)
+    return np.asarray(strategy / strategy.sum(), np.float64)
+
+
+def _bordered(block: Floats) -> tuple[Floats, Floats, float] | None:
+    """x, y with x'block and block y constant, sums 1, and a bound of their rounding; None where they are not determined.
+
+    One factorisation of [[block', -1], [1', 0]] serves both, as y solves the transposed system up to the value's sign.
+    """
+    n = len(block)
+    system = np.zeros((n + 1, n + 1), order="F")
+    system[:n, :n], system[:n, n], system[n, :n] = block.T, -1.0, 1.0
+    factors, pivots, singular = dgetrf(system)
+    if singular or dgecon(factors, float(np.abs(system).sum(axis=0).max()))[0] < WELL_POSED:
+        return None
+    x, x_noise = _refined(system, factors, pivots, 1.0)
+    y, y_noise = _refined(system.T, factors, pivots, -1.0)
+    return x, y, max(1e-12, 100 * x_noise, 100 * y_noise)
+
+
+def _refined(system: Floats, factors: Floats, pivots: NDArray[np.int32], total: float) -> tuple[Floats, float]:
+    """One step of iterative refinement, whose size tells the rounding of what it refined."""
+    transposed = 1 if total < 0 else 0
+    wanted = np.zeros(len(system))
+    wanted[-1] = total
+    solution = dgetrs(factors, pivots, wanted, trans=transposed)[0]
+    correction = dgetrs(factors, pivots, wanted - system @ solution, trans=transposed)[0]
+    return (solution + correction)[:-1], float(np.abs(correction[:-1]).max())
+
+
+# Candidates: solving on a subset is enough when its solution strictly beats everyone outside, as strategies that one optimal
+# strategy strictly beats are in no optimal support: value, supports, entropy and uniqueness are then the whole game's.
+
+
+def first_candidates(payoffs: Floats) -> Indices:
+    """The columns that give rows least on average, few of them; all where the game is small."""
+    n = payoffs.shape[1]
+    best = np.argsort(payoffs.mean(axis=0), kind="stable")
+    return np.sort(best[:CANDIDATES] if n > 2 * CANDIDATES else best)
+
+
+def more_candidates(chosen: Indices, slack: Floats, tolerance: float) -> Indices | None:
+    """At most twice `chosen`, worst beaten first; None when nobody is missing.
+
+    All once most are needed: more rounds would cost more than they save.
+    """
+    outside = slack.copy()
+    outside[chosen] = np.inf
+    missing = np.argsort(outside, kind="stable")[: np.count_nonzero(outside <= tolerance)]
+    if not missing.size:
+        return None
+    grown = np.sort(np.append(chosen, missing[: len(chosen)]))
+    return np.arange(len(slack)) if len(missing) > len(slack) / 4 or len(grown) > len(slack) / 2 else grown
+
+
+def placed(values: NDArray[Scalar], where: Indices, n: int) -> NDArray[Scalar]:
+    """`values` at the places `where` of n, 0 elsewhere."""
+    whole = np.zeros(n, values.dtype)
+    whole[where] = values
+    return whole

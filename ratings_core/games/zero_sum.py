@@ -1,0 +1,289 @@
+"""Two-player zero-sum games: the optimal strategies of largest entropy, with a certificate.
+
+Driver of the engine: scale; follow the central path (`interior`); as soon as its guess of the supports solves the game
+strictly, so that no other equilibrium exists, stop; otherwise follow it to the end, read off the largest supports, settle
+close ones by a linear program (`membership`) and take the point of largest entropy of each player's face (`face`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ratings_core import checks
+from ratings_core.errors import InputError
+from ratings_core.games.face import FacePoint, entropy, point_of_largest_entropy, proven_point
+from ratings_core.games.interior import MatrixPath, PathPoint, SymmetricPath, central_path
+from ratings_core.games.membership import playable
+from ratings_core.games.supports import (
+    Indices,
+    Mask,
+    clipped,
+    first_candidates,
+    inside,
+    more_candidates,
+    only_equilibrium,
+    only_symmetric,
+    placed,
+    played,
+    unclear,
+)
+from ratings_core.solution import Floats, Status
+
+GUESS_FROM: Final = 1e-2
+"""Supports are guessed once the gap, payoffs scaled to 1, is below this; a wrong guess costs an eighth of a step."""
+LARGEST: Final = 1e150
+"""Products of larger payoffs overflow."""
+FINAL_GAP: Final = 1e-14
+ENTROPY_TOLERANCE: Final = 1e-8
+"""Nats. A strategy whose entropy may lack more than this is not the one of largest entropy."""
+
+
+@dataclass(frozen=True, slots=True)
+class SymmetricSolution:
+    """An optimal strategy p of a symmetric game, M'p >= 0.
+
+    strategy: (m,), sums to 1; support: the strategies that some optimal strategy plays; exploitability: -(least entry of M'p),
+    at least 0, over the largest |M|; entropy: nats; unique: True where proven the only optimal strategy.
+    """
+
+    strategy: Floats
+    support: Mask
+    exploitability: float
+    entropy: float
+    unique: bool
+    status: Status
+    stats: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GameSolution:
+    """Optimal strategies of both sides: rows maximise x'Ay, columns minimise it.
+
+    value: of the game, in the payoffs' unit; row, column: strategies; row_support, column_support: what some optimal strategy
+    plays; exploitability: max(A y) - min(A'x) over max(A) - min(A); row_unique, column_unique: True where proven.
+    """
+
+    value: float
+    row: Floats
+    column: Floats
+    row_support: Mask
+    column_support: Mask
+    exploitability: float
+    row_unique: bool
+    column_unique: bool
+    status: Status
+    stats: Mapping[str, float] = field(default_factory=dict)
+
+
+def solve_symmetric(margins: ArrayLike, *, tolerance: float = 1e-9, close: float = 1e-6, max_iterations: int = 100) -> SymmetricSolution:
+    """The optimal strategy of largest entropy of the symmetric game `margins` (m, m), antisymmetric, finite.
+
+    tolerance: largest exploitability called optimal; close: interior-point memberships less clear than this are settled by a
+    linear program; max_iterations: of the interior point. Never raises on a bad answer: its `status` is then `approximate`.
+    Duplicates are not merged here. Raises `InputError`; `SolverError` where the linear program fails.
+    """
+    M = checks.antisymmetric("margins", margins)
+    scale = float(np.abs(M).max()) or 1.0
+    limits = _Limits(*_checked(tolerance, close, max_iterations))
+    return _on_candidates(M / scale, limits)
+
+
+def solve_zero_sum(payoffs: ArrayLike, *, tolerance: float = 1e-9, close: float = 1e-6, max_iterations: int = 100) -> GameSolution:
+    """Optimal strategies of largest entropy of both sides of the game `payoffs` (rows, columns), finite; arguments as above."""
+    A = checks.finite("payoffs", payoffs)
+    if A.ndim != 2 or not A.size:
+        raise InputError("payoffs", A.shape, "must be a matrix with at least one row and one column")
+    if np.abs(A).max() > LARGEST:
+        raise InputError("payoffs", float(np.abs(A).max()), f"must be within +-{LARGEST:g}")
+    limits = _Limits(*_checked(tolerance, close, max_iterations))
+    if A.shape[0] > A.shape[1]:
+        return _sides_swapped(_solve_game(-A.T, limits))
+    return _solve_game(A, limits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    tolerance: float
+    close: float
+    max_iterations: int
+
+
+def _checked(tolerance: float, close: float, max_iterations: int) -> tuple[float, float, int]:
+    return (
+        checks.number("tolerance", tolerance, above=0.0),
+        checks.number("close", close, low=0.0),
+        checks.count("max_iterations", max_iterations, low=1),
+    )
+
+
+def _status(exploitability: float, stats: Mapping[str, float], limits: _Limits) -> Status:
+    good = exploitability <= limits.tolerance and stats["entropy_gap"] <= ENTROPY_TOLERANCE and stats["support_gap"] <= limits.tolerance
+    return Status.OPTIMAL if good else Status.APPROXIMATE
+
+
+# Symmetric games
+
+
+def _on_candidates(M: Floats, limits: _Limits) -> SymmetricSolution:
+    chosen: Indices | None = first_candidates(M)
+    rounds = 0
+    while chosen is not None:
+        rounds += 1
+        solved = chosen
+        inner = _solve_all(M[np.ix_(solved, solved)], limits)
+        chosen = more_candidates(solved, inner.strategy @ M[solved], limits.tolerance)
+    return _lifted(M, inner, solved, rounds, limits)
+
+
+def _lifted(M: Floats, inner: SymmetricSolution, chosen: Indices, rounds: int, limits: _Limits) -> SymmetricSolution:
+    strategy, support = placed(inner.strategy, chosen, len(M)), placed(inner.support, chosen, len(M))
+    exploitability = max(0.0, -float((strategy @ M).min()))
+    return SymmetricSolution(
+        strategy=strategy,
+        support=support,
+        exploitability=exploitability,
+        entropy=inner.entropy,
+        unique=inner.unique,
+        status=_status(exploitability, inner.stats, limits),
+        stats={**inner.stats, "rounds": rounds, "candidates": len(chosen)},
+    )
+
+
+def _solve_all(M: Floats, limits: _Limits) -> SymmetricSolution:
+    for point in central_path(SymmetricPath(M), gap=FINAL_GAP, max_iterations=limits.max_iterations):
+        support = played(point.strategy, point.slack)
+        if point.gap <= GUESS_FROM and (single := only_symmetric(M, support)) is not None:
+            return _symmetric(M, support, proven_point(single), point, limits)
+    if point.gap > limits.tolerance:
+        return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
+    support = _settled(M, support, unclear(point.strategy, point.slack, limits.close))
+    face = point_of_largest_entropy(M[np.ix_(support, support)], M[np.ix_(support, ~support)], inside(point.strategy, support))
+    return _symmetric(M, support, face, point, limits)
+
+
+def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limits: _Limits) -> SymmetricSolution:
+    strategy = clipped(support, face.strategy)
+    exploitability = max(0.0, -float((strategy @ M).min()))
+    stats = _stats(point, face)
+    return SymmetricSolution(
+        strategy=strategy,
+        support=support,
+        exploitability=exploitability,
+        entropy=entropy(strategy),
+        unique=face.single,
+        status=_status(exploitability, stats, limits),
+        stats=stats,
+    )
+
+
+# Games of rows against columns
+
+
+def _solve_game(A: Floats, limits: _Limits) -> GameSolution:
+    """The game with at least as many columns as rows, on a growing set of its columns."""
+    low, spread = float(A.min()), float(A.max()) - float(A.min())
+    scaled = (A - low) / spread if spread else np.zeros_like(A)
+    chosen: Indices | None = first_candidates(scaled)
+    rounds = 0
+    while chosen is not None:
+        rounds += 1
+        solved = chosen
+        inner = _solve_scaled(scaled[:, solved], limits)
+        chosen = more_candidates(solved, inner.row @ scaled - inner.value, limits.tolerance)
+    return _game_lifted(A, scaled, inner, solved, rounds, limits)
+
+
+def _game_lifted(A: Floats, scaled: Floats, inner: GameSolution, chosen: Indices, rounds: int, limits: _Limits) -> GameSolution:
+    column = placed(inner.column, chosen, A.shape[1])
+    exploitability = max(0.0, float((scaled @ column).max() - (inner.row @ scaled).min()))
+    return replace(
+        inner,
+        value=float(inner.row @ A @ column),
+        column=column,
+        column_support=placed(inner.column_support, chosen, A.shape[1]),
+        exploitability=exploitability,
+        status=_status(exploitability, inner.stats, limits),
+        stats={**inner.stats, "rounds": rounds, "candidates": len(chosen)},
+    )
+
+
+def _solve_scaled(A: Floats, limits: _Limits) -> GameSolution:
+    rows, columns, point, row_support, column_support = _both_faces(A, limits)
+    row, column = clipped(row_support, rows.strategy), clipped(column_support, columns.strategy)
+    exploitability = max(0.0, float((A @ column).max() - (row @ A).min()))
+    stats = _stats(point, rows, columns)
+    return GameSolution(
+        value=float(row @ A @ column),
+        row=row,
+        column=column,
+        row_support=row_support,
+        column_support=column_support,
+        exploitability=exploitability,
+        row_unique=rows.single,
+        column_unique=columns.single,
+        status=_status(exploitability, stats, limits),
+        stats=stats,
+    )
+
+
+def _both_faces(A: Floats, limits: _Limits) -> tuple[FacePoint, FacePoint, PathPoint, Mask, Mask]:
+    for point in central_path(MatrixPath(A), gap=FINAL_GAP, max_iterations=limits.max_iterations):
+        (row, column), (row_slack, column_slack) = np.split(point.strategy, [len(A)]), np.split(point.slack, [len(A)])
+        r, c = played(row, row_slack), played(column, column_slack)
+        if point.gap <= GUESS_FROM and (single := only_equilibrium(A, r, c)) is not None:
+            return proven_point(single[0]), proven_point(single[1]), point, r, c
+    if point.gap > limits.tolerance:
+        return _unfinished(row, r), _unfinished(column, c), point, r, c
+    advantage = A - _value(A, r, c)
+    r = _settled(advantage, r, unclear(row, row_slack, limits.close))
+    c = _settled(-advantage.T, c, unclear(column, column_slack, limits.close))
+    block = advantage[np.ix_(r, c)]
+    rows = point_of_largest_entropy(block, advantage[np.ix_(r, ~c)], inside(row, r))
+    columns = point_of_largest_entropy(-block.T, -advantage[np.ix_(~r, c)].T, inside(column, c))
+    return rows, columns, point, r, c
+
+
+def _value(A: Floats, rows: Mask, columns: Mask) -> float:
+    """The value, from the equations of the supports: every solution of x'A = v on them has the game's v."""
+    block = A[np.ix_(rows, columns)]
+    r, c = block.shape
+    system = np.block([[block.T, -np.ones((c, 1))], [np.ones((1, r)), np.zeros((1, 1))]])
+    wanted = np.append(np.zeros(c), 1.0)
+    return float(np.linalg.lstsq(system, wanted)[0][-1])
+
+
+def _sides_swapped(game: GameSolution) -> GameSolution:
+    return GameSolution(
+        value=-game.value,
+        row=game.column,
+        column=game.row,
+        row_support=game.column_support,
+        column_support=game.row_support,
+        exploitability=game.exploitability,
+        row_unique=game.column_unique,
+        column_unique=game.row_unique,
+        status=game.status,
+        stats=game.stats,
+    )
+
+
+def _stats(point: PathPoint, *faces: FacePoint) -> dict[str, float]:
+    """support_gap: duality gap of the point the supports were read from, 0 where they were proven instead."""
+    proven = all(face.proven for face in faces)
+    return {
+        "iterations": point.iterations,
+        "entropy_gap": max(face.entropy_gap for face in faces),
+        "support_gap": 0.0 if proven else point.gap,
+    }
+
+
+def _settled(advantage: Floats, support: Mask, close: Mask) -> Mask:
+    return playable(advantage, support & ~close, close) if close.any() else support
+
+
+def _unfinished(strategy: Floats, support: Mask) -> FacePoint:
+    """What a path that broke off leaves: nothing is known of its entropy but the trivial bound."""
+    return FacePoint(inside(strategy, support), entropy_gap=float(np.log(len(strategy))) + 1.0)
