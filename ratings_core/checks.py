@@ -97,6 +97,14 @@ def sparse_nonnegative(argument: str, matrix: Any) -> Sparse:
     return csr
 
 
+def sparse_symmetric(argument: str, matrix: Any) -> Sparse:
+    """As `sparse_square`, with M[a, b] = M[b, a]."""
+    csr = sparse_square(argument, matrix)
+    excess = sparse.csr_array(csr - csr.T)
+    _all_stored(f"{argument} - transpose", excess, excess.data == 0, "must be 0 (both agents of a pair have the same entry)")
+    return csr
+
+
 def sparse_antisymmetric(argument: str, matrix: Any, tolerance: float = 0.0) -> Sparse:
     """As `sparse_square`, with |M[a, b] + M[b, a]| <= tolerance."""
     csr = sparse_square(argument, matrix)

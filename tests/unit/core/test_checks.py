@@ -30,6 +30,7 @@ SPARSE_REFUSALS = [
     (checks.sparse_square, sparse.csr_array(np.array([[0, 1j], [0, 0]])), "must hold real numbers", "m"),
     (checks.sparse_square, sparse.csr_array([[0.0, np.nan], [0.0, 0.0]]), "must be finite", "m[0, 1]"),
     (checks.sparse_nonnegative, sparse.coo_array([[0.0, 0.0], [-2.0, 0.0]]), "must be nonnegative", "m[1, 0]"),
+    (checks.sparse_symmetric, sparse.csr_array([[0.0, 1.0], [2.0, 0.0]]), "must be 0", "m - transpose[0, 1]"),
     (checks.sparse_antisymmetric, sparse.csr_array([[0.0, 1.0], [1.0, 0.0]]), "must be 0", "m + transpose[0, 1]"),
 ]
 

@@ -1,0 +1,221 @@
+"""Bradley-Terry ratings: the maximum-likelihood fit to tallies of wins and ties, "Elo of all games at once"."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from scipy import linalg
+from scipy.special import expit
+
+from ratings_core import checks
+from ratings_core.analysis.components import Labels, members, strong_components
+from ratings_core.batch.logistic import PairLikelihood, laplacian, minimise, pin_scale, pinned_curvature, solver
+from ratings_core.batch.pair_counts import PairCounts, pair_counts
+from ratings_core.errors import InputError, SolverError
+from ratings_core.solution import Certificate, Floats, Solution, Status
+
+ELO_SCALE: Final = 400.0 / math.log(10.0)
+"""Rating points a logit: 400 points are odds of ten to one, as in chess."""
+COVARIANCE_UP_TO: Final = 5_000
+"""Agents up to which standard errors are offered: they need the inverse of a dense (m, m) matrix."""
+Unconnected: TypeAlias = Literal["raise", "components"]
+StandardErrors: TypeAlias = Literal["none", "fisher", "sandwich"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BradleyTerry(Solution):
+    """Ratings in points: a beats b with probability 1 / (1 + exp((ratings[b] - ratings[a]) / scale)).
+
+    component: int64 (m,), the component each agent was rated in; ratings compare inside one only. With a prior there is one.
+    covariance: (m, m), points squared, of the ratings less their component's mean (of the ratings themselves, with a prior), NaN
+    across components and for agents without rating; None where not asked for. assumes: what the covariance takes for granted.
+    """
+
+    component: Labels
+    scale: float
+    centre: float
+    prior: float
+    covariance: Floats | None = None
+    assumes: str | None = None
+
+    @property
+    def standard_error(self) -> Floats | None:
+        """Standard error of each rating, in points (m,), or None where not asked for."""
+        return None if self.covariance is None else np.asarray(np.sqrt(self.covariance.diagonal()), np.float64)
+
+    def expected_score(self, first: int, second: int) -> float:
+        """Probability that `first` beats `second`, a tie being half; NaN where their ratings do not compare."""
+        if self.component[first] != self.component[second]:
+            return math.nan
+        return float(expit((self.ratings[first] - self.ratings[second]) / self.scale))
+
+
+def bradley_terry(
+    wins: Any,
+    ties: Any = None,
+    *,
+    prior: float = 0.0,
+    scale: float = ELO_SCALE,
+    centre: float = 1500.0,
+    unconnected: Unconnected = "raise",
+    standard_errors: StandardErrors = "none",
+    tolerance: float = 1e-10,
+    max_iterations: int = 100,
+    names: Sequence[str] | None = None,
+) -> BradleyTerry:
+    """Maximum-likelihood Bradley-Terry ratings (Bradley and Terry 1952; Hunter 2004, sec. 1-2), by Newton's method.
+
+    wins: (m, m), entry (a, b) is the weight of the outcomes in which a beat b; ties: (m, m), symmetric, weight of ties, each half a
+    win for both. Dense or scipy sparse; beyond `logistic.DENSE_UP_TO` agents only the pairs that met are ever touched.
+    prior: games that each agent is taken to have tied with an anchor rated `centre`, 0 for none. scale: rating points a logit.
+    centre: mean rating of each component; with a prior, the anchor's rating.
+
+    Without a prior ratings are finite and unique exactly where every two agents are linked by chains of wins both ways (Ford 1957),
+    ties being wins of both. Elsewhere `unconnected` decides: ``raise`` refuses the data; ``components`` rates each strongly
+    connected component by itself and gives NaN to agents that are alone in theirs. Differences inside a component are then the limit
+    of the whole likelihood's: games across components end up certain and say nothing more.
+
+    standard_errors: ``fisher`` inverts the information (a tie counts as two half games; with a prior it is the curvature of the
+    posterior); ``sandwich`` allows for results that vary less or more than the model says, as ties do (White 1982).
+    Both take games for independent and of weight 1, so that places of one larger game count as if played apart: too narrow there.
+
+    The certificate (kind ``score_gap_per_game``) is the largest difference of expected and actual points of an agent, over the
+    games it has in the fit, recomputed from the returned ratings; `tolerance` bounds it. The same in points is ``stats["score_gap"]``.
+    names: of the agents, for messages only.
+
+    Raises `InputError` for bad arguments and unconnected data, `SolverError` (with the best point) beyond the tolerance.
+    """
+    begun = time.perf_counter()
+    counts = pair_counts(wins, ties)
+    model = _Model(
+        checks.number("prior", prior, low=0.0), checks.number("scale", scale, above=0.0), checks.number("centre", centre)
+    )
+    checks.number("tolerance", tolerance, above=0.0)
+    checks.count("max_iterations", max_iterations)
+    _check_options(unconnected, standard_errors, counts.m, names)
+    component = _components(counts, model.prior)
+    if unconnected == "raise":
+        _check_connected(component, names)
+    likelihood = PairLikelihood(_inside(counts, component), model.prior)
+    minimum = minimise(likelihood, solver(likelihood, component), tolerance / 10, max_iterations)
+    ratings = model.ratings(minimum.theta, component)
+    gap = np.abs(model.score_gap(ratings, likelihood))
+    gap_per_game = float((gap / np.maximum(likelihood.games, np.finfo(float).tiny)).max())
+    covariance = None if standard_errors == "none" else _covariance(likelihood, minimum.theta, component, standard_errors)
+    solution = BradleyTerry(
+        ratings=ratings,
+        certificate=Certificate("score_gap_per_game", gap_per_game),
+        status=Status.OPTIMAL if gap_per_game <= tolerance else Status.APPROXIMATE,
+        seconds=time.perf_counter() - begun,
+        stats={"iterations": minimum.iterations, "pairs": len(counts.first), "score_gap": float(gap.max())},
+        component=component,
+        scale=model.scale,
+        centre=model.centre,
+        prior=model.prior,
+        covariance=None if covariance is None else covariance * model.scale**2,
+        assumes=None if covariance is None else "independent pairs",
+    )
+    return _checked(solution, tolerance)
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """How logits become points."""
+
+    prior: float
+    scale: float
+    centre: float
+
+    def ratings(self, theta: Floats, component: Labels) -> Floats:
+        if self.prior > 0:
+            return self.centre + self.scale * theta
+        size = np.bincount(component)
+        mean = np.bincount(component, theta) / size
+        ratings = self.centre + self.scale * (theta - mean[component])
+        ratings[_alone(component)] = np.nan
+        return np.asarray(ratings, np.float64)
+
+    def score_gap(self, ratings: Floats, likelihood: PairLikelihood) -> Floats:
+        theta = np.where(np.isnan(ratings), 0.0, (ratings - self.centre) / self.scale)
+        return likelihood.gradient(theta)
+
+
+def _check_options(unconnected: str, standard_errors: str, m: int, names: Sequence[str] | None) -> None:
+    if unconnected not in ("raise", "components"):
+        raise InputError("unconnected", unconnected, "must be 'raise' or 'components'")
+    if standard_errors not in ("none", "fisher", "sandwich"):
+        raise InputError("standard_errors", standard_errors, "must be 'none', 'fisher' or 'sandwich'")
+    if standard_errors != "none" and m > COVARIANCE_UP_TO:
+        raise InputError("standard_errors", standard_errors, f"must be 'none' above {COVARIANCE_UP_TO} agents, here are {m}")
+    if names is not None and len(names) != m:
+        raise InputError("names", len(names), f"must be one a row of wins, {m}")
+
+
+def _components(counts: PairCounts, prior: float) -> Labels:
+    if prior > 0:
+        return np.zeros(counts.m, np.int64)
+    up, down = counts.points > 0, counts.points < counts.games
+    tails = np.concatenate([counts.first[up], counts.second[down]])
+    heads = np.concatenate([counts.second[up], counts.first[down]])
+    return strong_components(tails, heads, counts.m)
+
+
+def _check_connected(component: Labels, names: Sequence[str] | None) -> None:
+    groups = members(component)
+    if len(groups) > 1:
+        named = [[names[agent] if names is not None else agent for agent in group] for group in sorted(groups, key=len)]
+        rule = (
+            "must link every two agents by chains of wins both ways, else ratings are not finite"
+            f" ({len(groups)} strongly connected components here: set a prior, or unconnected='components' to rate each by itself)"
+        )
+        raise InputError("wins", named, rule)
+
+
+def _inside(counts: PairCounts, component: Labels) -> PairCounts:
+    inside = component[counts.first] == component[counts.second]
+    return counts if inside.all() else counts.only(inside)
+
+
+def _alone(component: Labels) -> Any:
+    """Agents in a component of their own, unless there is nobody else at all."""
+    return (np.bincount(component)[component] == 1) & (len(component) > 1)
+
+
+def _covariance(likelihood: PairLikelihood, theta: Floats, component: Labels, kind: str) -> Floats:
+    """Covariance of theta less its component's mean, in logits squared (m, m)."""
+    bread = _pseudo_inverse(likelihood, theta, component)
+    if kind == "sandwich":
+        bread = bread @ laplacian(likelihood.counts, _squared_residuals(likelihood.counts, theta)) @ bread
+    same = component[:, None] == component
+    alone = _alone(component)
+    return np.asarray(np.where(same & ~alone[:, None], bread, np.nan), np.float64)
+
+
+def _pseudo_inverse(likelihood: PairLikelihood, theta: Floats, component: Labels) -> Floats:
+    """Inverse of the curvature; without a prior its pseudo-inverse, orthogonal to each component's shift."""
+    pinned = pinned_curvature(likelihood, theta, component)
+    inverse = np.asarray(linalg.inv(pinned, check_finite=False), np.float64)
+    if likelihood.prior > 0:
+        return inverse
+    same = component[:, None] == component
+    size = np.bincount(component)[component]
+    weight = pin_scale(laplacian(likelihood.counts, likelihood.weights(theta)))
+    return np.asarray(inverse - same / (weight * size[:, None] ** 2), np.float64)
+
+
+def _squared_residuals(counts: PairCounts, theta: Floats) -> Floats:
+    """Sum over each pair's outcomes of (result - expected)^2."""
+    expected = expit(theta[counts.first] - theta[counts.second])
+    won, lost, tied = (counts.won * (1 - expected) ** 2, counts.lost * expected**2, counts.tied * (0.5 - expected) ** 2)
+    return np.asarray(won + lost + tied, np.float64)
+
+
+def _checked(solution: BradleyTerry, tolerance: float) -> BradleyTerry:
+    if solution.status is not Status.OPTIMAL:
+        reached = f"expected and actual score of an agent differ by {solution.certificate.value:.3g} a game, more than {tolerance:g}"
+        advice = "raise max_iterations, set a prior (the data may be nearly separable) or accept a larger tolerance"
+        raise SolverError(f"{reached}, after {solution.stats['iterations']:.0f} iterations: {advice}", solution)
+    return solution

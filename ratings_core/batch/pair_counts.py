@@ -1,0 +1,98 @@
+"""Tallies of who beat whom as one row per pair that met: the form in which batch methods read them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ratings_core import checks
+from ratings_core.errors import InputError
+from ratings_core.solution import Floats
+
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class PairCounts:
+    """Pairs that met, each once, first < second, in ascending order of (first, second).
+
+    m: number of agents; first, second: int64 (pairs,), agent ids; won, lost, tied: float64 (pairs,), weight of the outcomes that
+    `first` won, lost and tied against `second`.
+    """
+
+    m: int
+    first: Ids
+    second: Ids
+    won: Floats
+    lost: Floats
+    tied: Floats
+
+    @property
+    def games(self) -> Floats:
+        """Weight of all outcomes of each pair (pairs,)."""
+        return self.won + self.lost + self.tied
+
+    @property
+    def points(self) -> Floats:
+        """Points of `first` against `second`, a tie being half a point (pairs,)."""
+        return self.won + self.tied / 2
+
+    def per_agent(self, of_first: Floats, of_second: Floats) -> Floats:
+        """Sums of a quantity of each pair's two agents, by agent (m,)."""
+        return np.asarray(np.bincount(self.first, of_first, self.m) + np.bincount(self.second, of_second, self.m), np.float64)
+
+    def only(self, kept: NDArray[np.bool_]) -> "PairCounts":
+        """The same agents with some of the pairs."""
+        return PairCounts(
+            self.m, self.first[kept], self.second[kept], self.won[kept], self.lost[kept], self.tied[kept]
+        )
+
+
+def pair_counts(wins: Any, ties: Any = None) -> PairCounts:
+    """Reads tallies. wins: (m, m), entry (a, b) is the weight of the outcomes in which a beat b; ties: (m, m), symmetric, entry (a, b)
+    is the weight of the outcomes that a and b tied, or None. Each dense or any scipy sparse array, not necessarily alike.
+
+    Raises `InputError` where they are not square of one size, finite and nonnegative with zero diagonals, or ties not symmetric.
+    """
+    beaten = _accepted("wins", wins)
+    drawn = _accepted("ties", ties) if ties is not None else None
+    if drawn is not None and drawn.shape != beaten.shape:
+        raise InputError("ties", drawn.shape, f"must have the shape of wins, {beaten.shape}")
+    if drawn is not None:
+        checks.sparse_symmetric("ties", drawn)
+    return _from_upper(beaten, drawn)
+
+
+def _accepted(argument: str, matrix: Any) -> checks.Sparse:
+    if checks.is_sparse(matrix):
+        accepted = checks.sparse_nonnegative(argument, matrix)
+    else:
+        accepted = sparse.csr_array(checks.nonnegative(argument, matrix))
+    checks.zero_diagonal(argument, accepted)
+    return accepted
+
+
+def _from_upper(beaten: checks.Sparse, drawn: "checks.Sparse | None") -> PairCounts:
+    m = beaten.shape[0]
+    won, lost, tied = _upper(beaten), _upper(beaten.T), _upper(drawn)
+    keys = np.unique(np.concatenate([won[0], lost[0], tied[0]]))
+    columns = [_spread(keys, *part) for part in (won, lost, tied)]
+    return PairCounts(m, keys // m, keys % m, *columns)
+
+
+def _upper(matrix: Any) -> tuple[Ids, Floats]:
+    """Keys first * m + second, and values, of the entries above the diagonal."""
+    if matrix is None:
+        return np.empty(0, np.int64), np.empty(0)
+    entries = sparse.coo_array(matrix)
+    above = entries.row < entries.col
+    keys = entries.row[above].astype(np.int64) * matrix.shape[0] + entries.col[above]
+    return keys, entries.data[above]
+
+
+def _spread(keys: Ids, own: Ids, values: Floats) -> Floats:
+    column = np.zeros(len(keys))
+    column[np.searchsorted(keys, own)] = values
+    return column
