@@ -100,7 +100,7 @@ class Roster:
         """The roster whose `arrays()` these are. Raises `InputError` where they are not the arrays of a roster."""
         if arrays.keys() != _ARRAYS:
             raise InputError("arrays", sorted(arrays), f"must be {sorted(_ARRAYS)}")
-        arena, roster = Arena(arrays["bytes"], arrays["start"]), cls()
+        arena, roster = Arena(np.array(arrays["bytes"]), np.array(arrays["start"])), cls()  # copies: writable, one kernel for all
         arena.names()  # refuses what is not UTF-8
         roster.intern_packed(arena)
         if len(roster) != len(arena):

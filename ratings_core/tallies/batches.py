@@ -1,0 +1,137 @@
+"""What a tally asks of a batch before it counts any of it, so that a refused batch changes nothing."""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ratings_core.errors import InputError
+from ratings_core.outcomes import MAX_SIDES, MAX_WEIGHT, NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
+
+MAX_UNITS: Final = int(MAX_WEIGHT) * WEIGHT_ONE
+"""The largest weight of an outcome in units of 2**-20."""
+
+_SOUND, _SIDES, _WEIGHT, _EMPTY_SIDE, _AGENT, _TWICE = range(6)
+_RULES: Final = {
+    _SIDES: f"must have 2 to {MAX_SIDES} sides within the batch",
+    _WEIGHT: f"must have a weight from 1 to {MAX_UNITS} units of 2**-20",
+    _EMPTY_SIDE: "must have agents within the batch on every side",
+    _AGENT: "must name agents by ids >= 0",
+    _TWICE: "must name each agent once",
+}
+
+
+class GameColumns(NamedTuple):
+    """The columns of an `OutcomeBatch` that tallies read, in the layout of kernels."""
+
+    side_start: NDArray[np.int64]
+    place: NDArray[np.int32]
+    agent_start: NDArray[np.int64]
+    agent: NDArray[np.int32]
+    weight: NDArray[np.int64]
+
+
+class ScoreColumns(NamedTuple):
+    """The columns of a `ScoreBatch` that tallies read, in the layout of kernels."""
+
+    start: NDArray[np.int64]
+    agent: NDArray[np.int32]
+    score: NDArray[np.float64]
+    task: NDArray[np.int32]
+    weight: NDArray[np.int64]
+
+
+class Group(NamedTuple):
+    """Events of one slab. select: int64 (k,), their numbers in the batch, in fold order."""
+
+    bucket: int
+    task: int
+    select: NDArray[np.int64]
+
+
+def game_columns(batch: OutcomeBatch) -> GameColumns:
+    """Columns of `batch`. Raises `InputError` naming the first outcome that breaks a rule of `OutcomeBatch`."""
+    columns = GameColumns(*map(np.ascontiguousarray, (batch.side_start, batch.place, batch.agent_start, batch.agent, batch.weight)))
+    _check_cut("batch.side_start", columns.side_start, len(batch), len(columns.place))
+    _check_cut("batch.agent_start", columns.agent_start, len(columns.place), len(columns.agent))
+    outcome, rule = _unsound_game(columns)
+    if rule != _SOUND:
+        raise InputError("batch", f"outcome {outcome}", _RULES[rule])
+    return columns
+
+
+def score_columns(batch: ScoreBatch) -> ScoreColumns:
+    """Columns of `batch`. Raises `InputError` for what breaks a rule of `ScoreBatch`."""
+    columns = ScoreColumns(*map(np.ascontiguousarray, (batch.start, batch.agent, batch.score, batch.task, batch.weight)))
+    _check_cut("batch.start", columns.start, len(batch), len(columns.agent))
+    rules = [
+        ("batch.start", (columns.start[1:] <= columns.start[:-1]).any(), "must give every measurement a score"),
+        ("batch.weight", ((columns.weight < 1) | (columns.weight > MAX_UNITS)).any(), _RULES[_WEIGHT]),
+        ("batch.agent", (columns.agent < 0).any(), _RULES[_AGENT]),
+        ("batch.task", len(columns.task) != len(batch) or (columns.task < 0).any(), "must name each measurement's task by an id >= 0"),
+        ("batch.score", len(columns.score) != len(columns.agent) or not np.isfinite(columns.score).all(), "must be finite, one an agent"),
+    ]
+    for argument, broken, rule in rules:
+        if broken:
+            raise InputError(argument, getattr(batch, argument.removeprefix("batch.")), rule)
+    return columns
+
+
+def groups(bucket: NDArray[np.int64], task: NDArray[np.int32] | None, n: int) -> Iterator[Group]:
+    """Events 0 to n-1 by bucket and, where `task` (n,) is given, by task. Raises `InputError` on other shapes and dtypes."""
+    if bucket.shape != (n,) or bucket.dtype != np.int64:
+        raise InputError("bucket", bucket, f"must be int64 of shape ({n},), one bucket an event")
+    if task is not None and (task.shape != (n,) or (task < NO_TASK).any()):
+        raise InputError("batch.task", task, f"must have shape ({n},) and hold ids >= 0, or -1 for none")
+    task = np.full(n, NO_TASK, np.int32) if task is None else task
+    return _groups(bucket, task, n)
+
+
+def _groups(bucket: NDArray[np.int64], task: NDArray[np.int32], n: int) -> Iterator[Group]:
+    if not n:
+        return
+    if (bucket == bucket[0]).all() and (task == task[0]).all():
+        yield Group(int(bucket[0]), int(task[0]), np.arange(n))
+        return
+    order = np.lexsort((task, bucket))  # stable: fold order within a slab
+    changes = (np.diff(bucket[order]) != 0) | (np.diff(task[order]) != 0)
+    for select in np.split(order, np.flatnonzero(changes) + 1):
+        yield Group(int(bucket[select[0]]), int(task[select[0]]), select)
+
+
+def _check_cut(argument: str, start: NDArray[np.int64], pieces: int, total: int) -> None:
+    if start.shape != (pieces + 1,) or start[0] != 0 or start[-1] != total:
+        raise InputError(argument, start, f"must cut {total} entries into {pieces} pieces")
+
+
+@njit(cache=True)
+def _unsound_game(columns: Any) -> tuple[int, int]:
+    """First outcome that breaks a rule, and which."""
+    for i in range(len(columns.weight)):
+        lo, hi = columns.side_start[i], columns.side_start[i + 1]
+        if hi - lo < 2 or hi - lo > MAX_SIDES or hi > len(columns.place):
+            return i, _SIDES
+        if columns.weight[i] < 1 or columns.weight[i] > MAX_UNITS:
+            return i, _WEIGHT
+        rule = _unsound_sides(columns, lo, hi)
+        if rule != _SOUND:
+            return i, rule
+    return 0, _SOUND
+
+
+@njit(cache=True)
+def _unsound_sides(columns: Any, lo: int, hi: int) -> int:
+    for s in range(lo, hi):
+        begin, end = columns.agent_start[s], columns.agent_start[s + 1]
+        if end <= begin or end > len(columns.agent):
+            return _EMPTY_SIDE
+        for k in range(begin, end):
+            if columns.agent[k] < 0:
+                return _AGENT
+        for other in range(lo, s):
+            single = end - begin == 1 and columns.agent_start[other + 1] - columns.agent_start[other] == 1
+            if single and columns.agent[begin] == columns.agent[columns.agent_start[other]]:
+                return _TWICE
+    return _SOUND

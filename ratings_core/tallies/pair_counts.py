@@ -1,0 +1,106 @@
+"""Weights of wins, losses and ties for each pair that met: what pairwise methods solve."""
+
+from dataclasses import dataclass, fields
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from ratings_core import checks
+from ratings_core.errors import InputError
+
+Matrix: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
+
+
+@dataclass(frozen=True, slots=True)
+class PairCounts:
+    """k pairs that met, each once, sorted by (first, second), first < second.
+
+    first, second: int32 (k,), agent ids; wins: float64 (k,), weight of outcomes in which `first` was placed better, losses: in
+    which `second` was, ties: in which their places were equal; one outcome of weight 1 counts 1. Raises `InputError` where
+    columns differ in length, pairs are not sorted, or a weight is negative or not finite.
+    """
+
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    wins: NDArray[np.float64]
+    losses: NDArray[np.float64]
+    ties: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            dtype = np.int32 if field.name in ("first", "second") else np.float64
+            column = getattr(self, field.name)
+            if column.dtype != dtype or column.shape != self.first.shape or column.ndim != 1:
+                raise InputError(field.name, column, f"must be {np.dtype(dtype).name} (k,), as long as first")
+        _check_pairs(self.first, self.second)
+        for name, column in (("wins", self.wins), ("losses", self.losses), ("ties", self.ties)):
+            if not (np.isfinite(column) & (column >= 0)).all():
+                raise InputError(name, column, "must be finite and nonnegative")
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @classmethod
+    def from_dense(cls, wins: ArrayLike, ties: ArrayLike | None = None) -> "PairCounts":
+        """Counts of matrices. wins: (n, n), weight of a beating b; ties: (n, n), symmetric (none by default); zero diagonals.
+
+        Pairs without any weight have not met and are left out. Raises `InputError` on other shapes, and on negative, infinite
+        or missing entries.
+        """
+        won = checks.nonnegative("wins", wins)
+        tied = np.zeros_like(won) if ties is None else checks.symmetric("ties", checks.nonnegative("ties", ties))
+        if tied.shape != won.shape:
+            raise InputError("ties", tied.shape, f"must have the shape of wins, {won.shape}")
+        checks.zero_diagonal("wins", won)
+        checks.zero_diagonal("ties", tied)
+        first, second = np.nonzero(np.triu(won + won.T + tied, 1))
+        return cls(first.astype(np.int32), second.astype(np.int32), won[first, second], won[second, first], tied[first, second])
+
+    def sparse(self, n: int) -> tuple[Matrix, Matrix]:
+        """(wins, ties) of agents 0 to n-1 as CSR (n, n) with sorted indices and no stored zeros.
+
+        wins[a, b]: weight of a beating b; ties is symmetric. Raises `InputError` where an id is not below n.
+        """
+        self._check_bound(n)
+        rows, columns = np.concatenate([self.first, self.second]), np.concatenate([self.second, self.first])
+        return (
+            _csr(rows, columns, np.concatenate([self.wins, self.losses]), n),
+            _csr(rows, columns, np.concatenate([self.ties, self.ties]), n),
+        )
+
+    def dense(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(wins, ties) as float64 (n, n), as in `sparse`. Memory is 16 n*n bytes."""
+        self._check_bound(n)
+        wins, ties = np.zeros((n, n)), np.zeros((n, n))
+        wins[self.first, self.second], wins[self.second, self.first] = self.wins, self.losses
+        ties[self.first, self.second] = ties[self.second, self.first] = self.ties
+        return wins, ties
+
+    def margins(self, n: int) -> NDArray[np.float64]:
+        """Wins minus losses as float64 (n, n), antisymmetric; ties take no part. Raises `InputError` where an id is not below n."""
+        self._check_bound(n)
+        margins, margin = np.zeros((n, n)), self.wins - self.losses
+        margins[self.first, self.second], margins[self.second, self.first] = margin, -margin
+        return margins
+
+    def _check_bound(self, n: int) -> None:
+        checks.count("n", n)
+        if len(self) and int(self.second.max()) >= n:
+            raise InputError("n", n, f"must be above the largest agent id, {int(self.second.max())}")
+
+
+def _csr(rows: NDArray[np.int32], columns: NDArray[np.int32], weight: NDArray[np.float64], n: int) -> Matrix:
+    kept = weight != 0
+    matrix: Matrix = sparse.csr_array((weight[kept], (rows[kept], columns[kept])), shape=(n, n))
+    matrix.sort_indices()
+    return matrix
+
+
+def _check_pairs(first: NDArray[np.int32], second: NDArray[np.int32]) -> None:
+    if not (first >= 0).all() or not (first < second).all():
+        raise InputError("first, second", "pairs", "must be ids >= 0 with first < second")
+    ahead = first[1:] > first[:-1]
+    if not (ahead | ((first[1:] == first[:-1]) & (second[1:] > second[:-1]))).all():
+        raise InputError("first, second", "pairs", "must be sorted, each pair once")

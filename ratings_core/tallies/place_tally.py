@@ -1,0 +1,115 @@
+"""How often each agent came where, by the size of the field: what plurality, approval and Borda need of games."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ratings_core.errors import InputError
+from ratings_core.keyed import row_of
+from ratings_core.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
+from ratings_core.tallies.batches import Group, game_columns, groups
+from ratings_core.tallies.slabs import Slabs
+from ratings_core.tallies.tally import Tally
+
+_FIELD: Final = np.int64(255)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceCounts:
+    """k distinct results, sorted by agent, sides, ahead, tied.
+
+    agent: int32 (k,); sides, ahead, tied: int32 (k,), sides of the outcome, those placed strictly better, those placed equal
+    with the agent itself among them; weight: float64 (k,), one outcome of weight 1 counts 1.
+    """
+
+    agent: NDArray[np.int32]
+    sides: NDArray[np.int32]
+    ahead: NDArray[np.int32]
+    tied: NDArray[np.int32]
+    weight: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.agent)
+
+
+class PlaceTally(Tally):
+    """Weight of each (agent, sides, sides ahead, sides tied) that occurred, by time bucket.
+
+    Sides of one agent count; teams do not, but stand ahead of and tie with others like any side. Weights are integers (units
+    of 2**-20): the order of outcomes and the cuts between batches change nothing. Buckets are any int64. In its arrays, key is
+    agent * 2**24 + sides * 2**16 + ahead * 2**8 + tied.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(Slabs(("weight",)))
+
+    def add(self, batch: OutcomeBatch, bucket: NDArray[np.int64]) -> None:
+        """Count the outcomes of `batch`, outcome i in time bucket `bucket[i]`.
+
+        Raises `InputError`, and counts nothing, where the batch breaks its rules or a cell could come near overflow.
+        """
+        columns = game_columns(batch)
+        grouped = list(groups(bucket, None, len(batch)))
+        self.slabs.admit(int(columns.weight.sum()))
+        for group in grouped:
+            self._add_group(columns, group)
+
+    def _add_group(self, columns: Any, group: Group) -> None:
+        slab, done = self.slabs.at(group.bucket), 0
+        while True:
+            done, slab.size = _add(slab.slots, slab.rows, slab.size, slab.limit, group.select, done, columns)
+            if done == len(group.select):
+                break
+            slab.reserve(int(columns.side_start[group.select[done] + 1] - columns.side_start[group.select[done]]))
+        if not slab.size:  # teams only
+            self.slabs.remove(group.bucket)
+
+    def counts(self, buckets: Mapping[int, float] | None = None) -> PlaceCounts:
+        """Counts in outcomes. buckets: bucket to its weight (>= 0), those not named take no part; by default all count once."""
+        keys, values = self.slabs.totals(buckets)
+        sides, ahead, tied = ((keys >> shift & _FIELD).astype(np.int32) for shift in (16, 8, 0))
+        return PlaceCounts((keys >> 24).astype(np.int32), sides, ahead, tied, values[:, 0] / WEIGHT_ONE)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "PlaceTally":
+        """The tally whose `arrays()` these are. Raises `InputError` where they are not those of one."""
+        tally = cls()
+        tally.slabs.restore(arrays)
+        key = arrays["key"]
+        sides, ahead, tied = (key >> shift & _FIELD for shift in (16, 8, 0))
+        if ((key < 0) | (key >> 55 != 0) | (sides < 2) | (sides > MAX_SIDES) | (tied < 1) | (ahead + tied > sides)).any():
+            raise InputError("arrays['key']", key, "must be agents and places among 2 to 64 sides")
+        return tally
+
+
+@njit(cache=True)
+def _add(
+    slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any
+) -> tuple[int, int]:
+    """Outcomes of `select` from `done` on, while all sides of one fit. Outcomes done and the new size."""
+    for i in range(done, len(select)):
+        lo, hi = columns.side_start[select[i]], columns.side_start[select[i] + 1]
+        if size + hi - lo > limit:
+            return i, size
+        for s in range(lo, hi):
+            at = columns.agent_start[s]
+            if columns.agent_start[s + 1] - at == 1:
+                key = np.int64(columns.agent[at]) << 24 | (hi - lo) << 16 | _standing(columns.place, lo, hi, columns.place[s])
+                row = row_of(slots, rows, size, key)
+                size += row == size
+                rows[row, 1] += columns.weight[select[i]]
+    return len(select), size
+
+
+@njit(cache=True)
+def _standing(place: NDArray[np.int32], lo: int, hi: int, own: np.int32) -> int:
+    """Sides placed better than `own`, times 2**8, plus those placed equal."""
+    ahead = tied = 0
+    for s in range(lo, hi):
+        ahead += place[s] < own
+        tied += place[s] == own
+    return ahead << 8 | tied

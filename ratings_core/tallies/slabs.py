@@ -1,0 +1,174 @@
+"""What all tallies have in common: one keyed map per time bucket and task, added up, merged, dropped and stored together."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core import checks
+from ratings_core.errors import InputError
+from ratings_core.keyed import KeyedRows
+from ratings_core.outcomes import NO_TASK
+
+MAX_WEIGHT_SUM: Final = 1 << 62
+"""A tally refuses a batch that could bring the sum of its slabs' largest cells beyond this: 4.4e12 outcomes of weight 1."""
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Totals(NamedTuple):
+    """Slabs added up. keys: int64 (k,), rising; values: float64 (k, columns), integer columns first, in stored units."""
+
+    keys: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+
+class Slabs:
+    """Keyed maps with the same named columns, one for each (bucket, task) in which anything was counted."""
+
+    __slots__ = ("_bound", "floats", "integers", "maps")
+
+    def __init__(self, integers: Sequence[str], floats: Sequence[str] = ()) -> None:
+        self.integers, self.floats = tuple(integers), tuple(floats)
+        self.maps: dict[tuple[int, int], KeyedRows] = {}
+        self._bound = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held, room to grow included."""
+        return sum(keyed.nbytes for keyed in self.maps.values())
+
+    @property
+    def buckets(self) -> list[int]:
+        """Buckets in which anything was counted, rising."""
+        return sorted({bucket for bucket, _ in self.maps})
+
+    @property
+    def tasks(self) -> list[int]:
+        """Tasks under which anything was counted, rising; -1 stands for none."""
+        return sorted({task for _, task in self.maps})
+
+    def at(self, bucket: int, task: int = NO_TASK) -> KeyedRows:
+        """The map of one slab, made where it is new."""
+        if (keyed := self.maps.get((bucket, task))) is None:
+            keyed = self.maps[bucket, task] = KeyedRows(len(self.integers), len(self.floats))
+        return keyed
+
+    def remove(self, bucket: int, task: int = NO_TASK) -> None:
+        """Forget one slab."""
+        del self.maps[bucket, task]
+
+    def admit(self, weight: int) -> None:
+        """Note that up to `weight` will be added to any one cell. Raises `InputError` where a cell could then overflow."""
+        if self._bound + weight > MAX_WEIGHT_SUM:
+            self._bound = self.largest()
+        if self._bound + weight > MAX_WEIGHT_SUM:
+            raise InputError("weight", weight, f"must keep the tally's largest cells within {MAX_WEIGHT_SUM} (units of 2**-20)")
+        self._bound += weight
+
+    def drop_before(self, bucket: int) -> None:
+        """Forget all buckets below `bucket`."""
+        self.maps = {slab: keyed for slab, keyed in self.maps.items() if slab[0] >= bucket}
+
+    def merge(self, other: "Slabs") -> None:
+        """Add every cell of `other`, whose columns and ids are the same."""
+        self.admit(other.largest())
+        for slab in sorted(other.maps):
+            self.at(*slab).merge(other.maps[slab])
+
+    def totals(self, buckets: Mapping[int, float] | None = None, task: int | None = None) -> Totals:
+        """Slabs of `task` (all by default) added up over buckets: each once, or those named, times their weights.
+
+        Buckets in which nothing was counted add nothing, as do those of weight 0. Slabs are added in order of bucket and task.
+        """
+        parts = [(weight, keyed.sorted_rows()) for weight, keyed in self._chosen(_bucket_weights(buckets), task)]
+        if not parts:
+            return Totals(np.zeros(0, np.int64), np.zeros((0, len(self.integers) + len(self.floats))))
+        if len(parts) == 1:
+            weight, rows = parts[0]
+            return Totals(rows[:, 0].copy(), weight * self._values(rows))
+        keys = np.unique(np.concatenate([rows[:, 0] for _, rows in parts]))
+        values = np.zeros((len(keys), len(self.integers) + len(self.floats)))
+        for weight, rows in parts:  # keys are distinct within a part
+            values[np.searchsorted(keys, rows[:, 0])] += weight * self._values(rows)
+        return Totals(keys, values)
+
+    def arrays(self) -> Arrays:
+        """Canonical copy, whatever the order and capacity: slabs in order of (bucket, task), rows in order of their keys.
+
+        bucket int64 (s,), task int32 (s,), start int64 (s+1,): slab i has rows start[i] to start[i+1]; key int64 (rows,);
+        then each column, int64 or float64 (rows,).
+        """
+        slabs = sorted(self.maps)
+        start = np.zeros(len(slabs) + 1, np.int64)
+        np.cumsum([len(self.maps[slab]) for slab in slabs], out=start[1:])
+        arrays: Arrays = {
+            "bucket": np.array([bucket for bucket, _ in slabs], np.int64),
+            "task": np.array([task for _, task in slabs], np.int32),
+            "start": start,
+            **{name: np.empty(start[-1], dtype) for name, dtype in self._columns().items()},
+        }
+        for i, slab in enumerate(slabs):
+            rows = self.maps[slab].sorted_rows()
+            for c, (name, dtype) in enumerate(self._columns().items()):
+                arrays[name][start[i] : start[i + 1]] = rows[:, c].view(dtype)
+        return arrays
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Fill this, which is empty, with what `arrays()` gave. Raises `InputError` where that cannot be."""
+        columns = self._columns()
+        _check_arrays(arrays, {"bucket": np.int64, "task": np.int32, "start": np.int64, **columns})
+        slabs = list(zip(arrays["bucket"].tolist(), arrays["task"].tolist(), strict=True))
+        start = _check_slabs(slabs, arrays["start"], len(arrays["key"]))
+        for i, slab in enumerate(slabs):
+            rows = np.empty((start[i + 1] - start[i], len(columns)), np.int64)
+            for c, name in enumerate(columns):
+                rows[:, c] = arrays[name][start[i] : start[i + 1]].view(np.int64)
+            _check_rows(slab, rows, len(self.integers))
+            self.maps[slab] = KeyedRows.from_rows(rows, len(self.floats))
+        self._bound = self.largest()
+
+    def _columns(self) -> dict[str, type[np.int64 | np.float64]]:
+        return {"key": np.int64, **dict.fromkeys(self.integers, np.int64), **dict.fromkeys(self.floats, np.float64)}
+
+    def _values(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        split = 1 + len(self.integers)
+        return np.hstack([rows[:, 1:split].astype(np.float64), rows.view(np.float64)[:, split:]])
+
+    def _chosen(self, weights: dict[int, float] | None, task: int | None) -> Iterator[tuple[float, KeyedRows]]:
+        for slab in sorted(self.maps):
+            weight = 1.0 if weights is None else weights.get(slab[0], 0.0)
+            if weight and task in (None, slab[1]):
+                yield weight, self.maps[slab]
+
+    def largest(self) -> int:
+        """Sum over slabs of their largest integer cell."""
+        return sum(int(keyed.rows[: len(keyed), 1 : 1 + len(self.integers)].max()) for keyed in self.maps.values() if len(keyed))
+
+
+def _bucket_weights(buckets: Mapping[int, float] | None) -> dict[int, float] | None:
+    return None if buckets is None else {b: checks.number(f"buckets[{b}]", weight, low=0.0) for b, weight in buckets.items()}
+
+
+def _check_arrays(arrays: Mapping[str, NDArray[Any]], expected: Mapping[str, type]) -> None:
+    if arrays.keys() != expected.keys():
+        raise InputError("arrays", sorted(arrays), f"must be {sorted(expected)}")
+    for name, dtype in expected.items():
+        if arrays[name].dtype != dtype or arrays[name].ndim != 1:
+            raise InputError(f"arrays[{name!r}]", arrays[name], f"must be a one-dimensional array of {np.dtype(dtype).name}")
+
+
+def _check_slabs(slabs: list[tuple[int, int]], start: NDArray[np.int64], rows: int) -> list[int]:
+    if sorted(set(slabs)) != slabs:
+        raise InputError("arrays['bucket'], arrays['task']", slabs, "must rise and name each slab once")
+    if len(start) != len(slabs) + 1 or start[0] != 0 or start[-1] != rows or (start[1:] <= start[:-1]).any():
+        raise InputError("arrays['start']", start, f"must rise from 0 to {rows}, the number of rows, once a slab")
+    return [int(at) for at in start]
+
+
+def _check_rows(slab: tuple[int, int], rows: NDArray[np.int64], integers: int) -> None:
+    if (rows[1:, 0] <= rows[:-1, 0]).any():
+        raise InputError("arrays['key']", slab, "must rise strictly within each slab")
+    if (rows[:, 1 : 1 + integers] < 0).any():
+        raise InputError("arrays", slab, "must hold no negative weight in any slab")

@@ -1,0 +1,65 @@
+"""Score tables as ballots: who beats whom on how many tasks.
+
+Counted in blocks of rows of the dense agents x agents matrix, as the sum over tasks of measured agents squared is far more
+than the pairs there are: no hashing, and memory stays bounded however many agents there are.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ratings_core.tallies.pair_counts import PairCounts
+
+BLOCK_CELLS: Final = 1 << 22
+"""Pairs counted at a time, 12 bytes each."""
+
+
+class _Ballots(NamedTuple):
+    """Tasks as CSR: entries start[t] to start[t+1] are its agents (dense numbers 0 to m-1, rising) and their means."""
+
+    start: NDArray[np.int64]
+    agent: NDArray[np.int64]
+    mean: NDArray[np.float64]
+
+
+def ballot_pairs(
+    agent: NDArray[np.int32], task: NDArray[np.int32], mean: NDArray[np.float64], block_cells: int = BLOCK_CELLS
+) -> PairCounts:
+    """Pairs measured on a common task: each task adds 1 to a win of the higher mean, or to a tie of equal ones.
+
+    agent, task: int32 (k,), cells sorted by (agent, task), each once; mean: float64 (k,), finite.
+    """
+    agents, dense = np.unique(agent, return_inverse=True)
+    order = np.argsort(task, kind="stable")  # agents keep rising within a task
+    start = np.append(np.flatnonzero(np.diff(task[order], prepend=-1)), len(order))
+    ballots = _Ballots(start, dense[order].astype(np.int64), mean[order])
+    height = max(1, block_cells // max(1, len(agents)))
+    blocks = [_block(ballots, low, min(low + height, len(agents)), len(agents)) for low in range(0, len(agents), height)]
+    columns = [np.concatenate(column) for column in zip(*blocks, strict=True)] if blocks else [np.zeros(0, np.int64)] * 5
+    first, second, wins, losses, ties = columns
+    return PairCounts(agents[first], agents[second], *(column.astype(np.float64) for column in (wins, losses, ties)))
+
+
+def _block(ballots: _Ballots, low: int, high: int, m: int) -> tuple[NDArray[np.int64], ...]:
+    counts = np.zeros((high - low, m, 3), np.int32)
+    _count(ballots, low, high, counts)
+    first, second = np.nonzero(counts.any(axis=2))
+    return first + low, second, *counts[first, second].T
+
+
+@njit(cache=True)
+def _count(ballots: _Ballots, low: int, high: int, counts: NDArray[np.int32]) -> None:
+    """counts[a - low, b] is wins, losses and ties of a against b, for low <= a < high and a < b."""
+    for t in range(len(ballots.start) - 1):
+        begin, end = ballots.start[t], ballots.start[t + 1]
+        i = begin + np.searchsorted(ballots.agent[begin:end], low)
+        while i < end and ballots.agent[i] < high:
+            mean, row = ballots.mean[i], counts[ballots.agent[i] - low]
+            for j in range(i + 1, end):
+                other = ballots.mean[j]
+                row[ballots.agent[j], 0] += mean > other
+                row[ballots.agent[j], 1] += mean < other
+                row[ballots.agent[j], 2] += mean == other
+            i += 1
