@@ -1,0 +1,18 @@
+"""How kernels are compiled: one decorator, so that no kernel of a fold differs in what its arithmetic means."""
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from numba import njit
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
+
+
+def kernel(function: FunctionT) -> FunctionT:
+    """`function` compiled by numba, cached on disk, keeping its type for the type checker.
+
+    Neither fastmath nor parallel: every operation is rounded alone and in order. Division by zero gives inf or NaN as IEEE 754
+    says and does not raise, since a check would cost a branch in every division. The cache of a kernel is renewed when its own
+    file changes, not when one that it calls from does: clear `__pycache__` after editing shared kernels.
+    """
+    return cast("FunctionT", njit(cache=True, error_model="numpy")(function))

@@ -1,0 +1,129 @@
+"""What the kernels of online raters share: columns fit for a kernel, results of pairs, ratings of sides."""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ratings_core.errors import InputError
+from ratings_core.kernel import kernel
+from ratings_core.online.prequential import Prequential
+from ratings_core.online.state import OnlineState
+from ratings_core.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
+
+UNIT: Final = 1.0 / WEIGHT_ONE
+"""Fixed-point weights times this are weights, exactly."""
+
+_DTYPES: Final = {"side_start": np.int64, "place": np.int32, "agent_start": np.int64, "agent": np.int32, "weight": np.int64}
+_FAULTS: Final = {
+    -2: ("side_start", f"must run from 0 to the number of sides, 2 to {MAX_SIDES} an outcome"),
+    -3: ("agent_start", "must run from 0 to the number of agents, at least 1 a side"),
+    -4: ("agent", "must hold ids from 0"),
+    -5: ("weight", "must be positive"),
+}
+_NOT_SCORED: Final = Prequential()
+"""Stands where nothing is scored, so that one compiled kernel serves both; never written."""
+
+
+class Games(NamedTuple):
+    """The columns of a batch as kernels take them: of the right dtype, contiguous, read-only, so that all have one signature."""
+
+    side_start: NDArray[np.int64]
+    place: NDArray[np.int32]
+    agent_start: NDArray[np.int64]
+    agent: NDArray[np.int32]
+    weight: NDArray[np.int64]
+
+
+class Scoring(NamedTuple):
+    """Whether to score, and where to."""
+
+    wanted: bool
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+
+
+def games_of(batch: OutcomeBatch) -> tuple[Games, int]:
+    """The columns of `batch` and the number of agents they ask for. Raises `InputError` where they do not fit together."""
+    games = Games(*(_kernel_column(name, getattr(batch, name), dtype) for name, dtype in _DTYPES.items()))
+    if len(games.side_start) != len(games.weight) + 1:
+        raise InputError("side_start", len(games.side_start), f"must have {len(games.weight) + 1} entries, one more than the weights")
+    if len(games.agent_start) != len(games.place) + 1:
+        raise InputError("agent_start", len(games.agent_start), f"must have {len(games.place) + 1} entries, one more than the sides")
+    highest = _highest(*games)
+    if highest in _FAULTS:
+        argument, rule = _FAULTS[highest]
+        raise InputError(argument, getattr(games, argument), rule)
+    return games, highest + 1
+
+
+def scoring(score: Prequential | None) -> Scoring:
+    """How kernels take `score`."""
+    into = _NOT_SCORED if score is None else score
+    return Scoring(score is not None, into.counts, into.sums)
+
+
+def check_pair(state: OnlineState, a: int, b: int) -> None:
+    """Raises `InputError` unless a and b are agents of `state`."""
+    for argument, agent in (("a", a), ("b", b)):
+        if not 0 <= agent < len(state):
+            raise InputError(argument, agent, f"must be the id of an agent, 0 to {len(state) - 1}")
+
+
+def _kernel_column(name: str, column: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    if column.dtype != dtype or column.ndim != 1:
+        raise InputError(name, f"{column.dtype} {column.shape}", f"must be {np.dtype(dtype)} (n,)")
+    fit = column.view() if column.flags.c_contiguous and column.flags.aligned else column.copy()
+    fit.flags.writeable = False
+    return fit
+
+
+@kernel
+def _highest(
+    side_start: NDArray[np.int64], place: NDArray[np.int32], agent_start: NDArray[np.int64],
+    agent: NDArray[np.int32], weight: NDArray[np.int64],
+) -> int:  # fmt: skip
+    """The greatest id (-1 for an empty batch), or the key of what is wrong in `_FAULTS`."""
+    if side_start[0] != 0 or side_start[-1] != len(place) or not _steps_within(side_start, 2, MAX_SIDES):
+        return -2
+    if agent_start[0] != 0 or agent_start[-1] != len(agent) or not _steps_within(agent_start, 1, len(agent)):
+        return -3
+    lowest, highest = 0, -1
+    for i in range(len(agent)):
+        lowest = min(lowest, agent[i])
+        highest = max(highest, agent[i])
+    if lowest < 0:
+        return -4
+    least = 1
+    for i in range(len(weight)):
+        least = min(least, weight[i])
+    return highest if least > 0 else -5
+
+
+@kernel
+def _steps_within(start: NDArray[np.int64], least: int, most: int) -> bool:
+    """Whether all differences lie within bounds; no early exit, so that it vectorises."""
+    fits = True
+    for i in range(len(start) - 1):
+        step = start[i + 1] - start[i]
+        fits &= (step >= least) & (step <= most)
+    return fits
+
+
+@kernel
+def result_of(place: int, other: int) -> float:
+    """Score of the side at `place` against the one at `other`: 1 before it, 0 behind it, 1/2 level. For kernels."""
+    return 0.5 + 0.5 * (int(place < other) - int(place > other))
+
+
+@kernel
+def side_means(
+    rating: NDArray[np.float64], agent_start: NDArray[np.int64], agent: NDArray[np.int32], first: int, n: int, mean: NDArray[np.float64]
+) -> None:
+    """Write the mean rating of the members of each of the `n` sides from side `first` on, summed in their order. For kernels."""
+    for side in range(n):
+        begin, end = agent_start[first + side], agent_start[first + side + 1]
+        total = rating[agent[begin]]
+        for member in range(begin + 1, end):
+            total += rating[agent[member]]
+        mean[side] = total / (end - begin)

@@ -1,0 +1,100 @@
+"""Prequential scores: how good predictions were, each made before its outcome was seen (Dawid 1984).
+
+Scored is every pair of sides of an outcome, with the outcome's weight: log loss, Brier score, and whether the pair was
+predicted in the wrong order (Kendall discordance). The sums are part of the fold, so they are as reproducible as ratings.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.errors import InputError
+from ratings_core.kernel import kernel
+from ratings_core.outcomes import WEIGHT_ONE
+from ratings_core.portable import softplus
+
+_SHAPES: Final = {"counts": (np.dtype(np.int64), (2,)), "sums": (np.dtype(np.float64), (3,))}
+
+
+class Prequential:
+    """Weighted sums over scored pairs; a fold adds to it.
+
+    counts: int64 (2,), weight of all pairs and of those not tied, in units of 2**-20.
+    sums: float64 (3,), weighted log loss (nats), Brier score (S - p)**2 and Kendall discordance (1 where predicted the wrong way round, 1/2
+    where predicted even). A tied result is S = 1/2 for log loss and Brier and is no Kendall term.
+    """
+
+    __slots__ = ("counts", "sums")
+
+    def __init__(self) -> None:
+        self.counts: NDArray[np.int64] = np.zeros(2, np.int64)
+        self.sums: NDArray[np.float64] = np.zeros(3, np.float64)
+
+    @property
+    def pairs(self) -> float:
+        """Weight of all pairs scored."""
+        return int(self.counts[0]) / WEIGHT_ONE
+
+    @property
+    def log_loss(self) -> float | None:
+        """Mean log loss a pair in nats; ln 2 is what predicting 1/2 always costs where nothing ties. None before any pair."""
+        return self._mean(0, int(self.counts[0]))
+
+    @property
+    def brier(self) -> float | None:
+        """Mean of (S - p)**2 a pair. None before any pair."""
+        return self._mean(1, int(self.counts[0]))
+
+    @property
+    def kendall(self) -> float | None:
+        """Share of the untied pairs whose order was predicted wrongly, 0 to 1. None before any untied pair."""
+        return self._mean(2, int(self.counts[1]))
+
+    def means(self) -> dict[str, float]:
+        """log_loss, brier and kendall by name, without those of which nothing was counted."""
+        named = {"log_loss": self.log_loss, "brier": self.brier, "kendall": self.kendall}
+        return {name: mean for name, mean in named.items() if mean is not None}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Canonical copy: counts and sums."""
+        return {"counts": self.counts.copy(), "sums": self.sums.copy()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Prequential":
+        """The sums whose `arrays()` these are. Raises `InputError` where they are not."""
+        if arrays.keys() != _SHAPES.keys():
+            raise InputError("arrays", sorted(arrays), f"must be {sorted(_SHAPES)}")
+        for name, (dtype, shape) in _SHAPES.items():
+            if arrays[name].dtype != dtype or arrays[name].shape != shape:
+                raise InputError(f"arrays[{name!r}]", f"{arrays[name].dtype} {arrays[name].shape}", f"must be {dtype} {shape}")
+        score = cls()
+        score.counts[:], score.sums[:] = arrays["counts"], arrays["sums"]
+        return score
+
+    def _mean(self, term: int, count: int) -> float | None:
+        return float(self.sums[term]) / (count / WEIGHT_ONE) if count else None
+
+
+@kernel
+def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, p: float, result: float, weight: np.int64) -> None:
+    """Score one pair predicted p = sigmoid(x) that ended in `result` (1, 1/2, 0). weight: units of 2**-20. For kernels.
+
+    The log loss is ln(1 + e**-|x|) + max(x, 0) - result x, which keeps its accuracy where p is 0 or 1 but for rounding.
+    """
+    w = weight * (1.0 / WEIGHT_ONE)
+    miss = result - p
+    counts[0] += weight
+    sums[0] += w * (softplus(-abs(x)) + (max(x, 0.0) - result * x))
+    sums[1] += w * (miss * miss)
+    if result != 0.5:
+        counts[1] += weight
+        sums[2] += w * _discordance(x, result)
+
+
+@kernel
+def _discordance(x: float, result: float) -> float:
+    if x == 0.0:
+        return 0.5
+    return 1.0 if (x > 0.0) != (result == 1.0) else 0.0

@@ -1,0 +1,42 @@
+"""What an online rater is, and the laws that every one keeps."""
+
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+
+from ratings_core.online.prequential import Prequential
+from ratings_core.online.state import OnlineState
+from ratings_core.outcomes import OutcomeBatch
+
+StateT = TypeVar("StateT", bound=OnlineState)
+
+
+@runtime_checkable
+class Rater(Protocol[StateT]):
+    """One method with its settings: a frozen dataclass that refuses bad settings with `InputError` when it is made.
+
+    Laws, held by tests against every rater:
+
+    1. How a stream is cut into batches changes no bit of the state or of the prequential sums.
+    2. Outcomes that share no agent commute, bit for bit.
+    3. Renaming agents (permuting their ids) permutes the columns and changes nothing else.
+    4. An empty batch changes nothing; agents that are not in an outcome keep their bits; scoring does not change ratings.
+    5. A state grows to hold the agents of a batch, whatever it held before, and growing compiles nothing: one kernel, one
+       signature.
+    6. The same stream gives the same bits on every processor and system: portable arithmetic in fixed order.
+    7. A refused batch changes nothing.
+    """
+
+    name: ClassVar[str]
+    """The method's name in settings, boards and URLs."""
+
+    def init(self, n: int) -> StateT:
+        """A state of `n` agents that have not played."""
+
+    def fold(self, state: StateT, batch: OutcomeBatch, score: Prequential | None = None) -> None:
+        """Apply the outcomes of `batch` to `state`, in place and in order, growing it to the greatest id in the batch.
+
+        Where `score` is given, the prediction made before each outcome is scored into it. Raises `InputError`, with nothing
+        changed, where the columns of `batch` do not fit together; that a game names each agent once is the maker's promise.
+        """
+
+    def predict(self, state: StateT, a: int, b: int) -> float:
+        """Expected score of agent `a` against agent `b`, 0 to 1. Raises `InputError` where the state has no such agents."""

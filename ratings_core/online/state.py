@@ -1,0 +1,91 @@
+"""The state of an online rater: one row an agent, in columns that grow by doubling."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Self, cast
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ratings_core.errors import InputError
+
+MAX_ROWS: Final = 2**31
+"""Agents are int32 ids."""
+
+
+class OnlineState:
+    """Ratings and counts of n agents, by roster id. A rater with more columns extends `COLUMNS` in a subclass."""
+
+    COLUMNS: ClassVar[Mapping[str, DTypeLike]] = MappingProxyType({"rating": np.float64, "outcomes": np.int64})
+    """Name to dtype of every column."""
+
+    __slots__ = ("_columns", "_size")
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in self.COLUMNS.items()}
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def rating(self) -> NDArray[np.float64]:
+        """Rating of each agent: float64 (n,), a view that writes through and is valid until the state grows."""
+        return cast("NDArray[np.float64]", self.column("rating"))
+
+    @property
+    def outcomes(self) -> NDArray[np.int64]:
+        """How many outcomes each agent took part in: int64 (n,), a view as `rating` is."""
+        return cast("NDArray[np.int64]", self.column("outcomes"))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held, room to grow included."""
+        return sum(column.nbytes for column in self._columns.values())
+
+    def column(self, name: str) -> NDArray[Any]:
+        """The column `name` of all n agents, a view as `rating` is."""
+        return self._columns[name][: self._size]
+
+    def grow(self, n: int, blank: Mapping[str, float]) -> None:
+        """Make it at least `n` agents long; new rows hold `blank`, a value for every column. Room at least doubles when full."""
+        if n <= self._size:
+            return
+        if n > MAX_ROWS:
+            raise InputError("n", n, f"must be at most {MAX_ROWS} agents")
+        for name, column in self._columns.items():
+            self._columns[name] = longer = column if n <= len(column) else _longer(column, self._size, max(n, 2 * len(column)))
+            longer[self._size : n] = blank[name]
+        self._size = n
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Canonical copy: each column of length n, by name. What checkpoints hold and digests cover."""
+        return {name: self.column(name).copy() for name in self.COLUMNS}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The state whose `arrays()` these are. Raises `InputError` where they are not the columns of this kind of state."""
+        if arrays.keys() != cls.COLUMNS.keys():
+            raise InputError("arrays", sorted(arrays), f"must be {sorted(cls.COLUMNS)}")
+        state = cls()
+        state._columns = {name: _checked(name, arrays[name], dtype) for name, dtype in cls.COLUMNS.items()}
+        lengths = {len(column) for column in state._columns.values()}
+        if len(lengths) != 1:
+            raise InputError("arrays", sorted(lengths), "must be of one length")
+        state._size = lengths.pop()
+        return state
+
+
+def _longer(column: NDArray[Any], used: int, length: int) -> NDArray[Any]:
+    longer = np.empty(length, column.dtype)
+    longer[:used] = column[:used]
+    return longer
+
+
+def _checked(name: str, column: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    """A copy of `column` that is writable and contiguous, so that restored states use the kernels of all others."""
+    if column.dtype != np.dtype(dtype) or column.ndim != 1:
+        raise InputError(f"arrays[{name!r}]", f"{column.dtype} {column.shape}", f"must be {np.dtype(dtype)} (n,)")
+    if (bad := np.flatnonzero(~np.isfinite(column))).size:
+        raise InputError(f"arrays[{name!r}][{bad[0]}]", column[bad[0]].item(), "must be finite")
+    return np.array(column, dtype, order="C")
