@@ -85,7 +85,12 @@ class Supervisor:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """Stop all programs, newest first, each within its time, then the group itself."""
+        """Stop all programs, then the group itself."""
+        self.stop_programs()
+        self.kill()
+
+    def stop_programs(self) -> None:
+        """Stop all programs, newest first, each within its time."""
         for program, child in reversed(self._running.values()):
             child.terminate()
             try:
@@ -93,7 +98,6 @@ class Supervisor:
             except subprocess.TimeoutExpired:
                 log.error("%s did not stop within %g s: killed", program.name, program.stop_seconds)  # noqa: TRY400 - no traceback helps
                 child.kill()
-        self.kill()
 
     def kill(self) -> None:
         """End the whole group now."""

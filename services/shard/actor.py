@@ -10,8 +10,9 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from services.connect import open_log, open_store
 from services.logs import configure
+
+from services.connect import open_log, open_store
 from services.settings import Settings
 from services.shard.publisher import Fenced
 from services.shard.worker import ShardWorker, WorkerHealth

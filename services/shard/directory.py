@@ -12,10 +12,10 @@ class FixedDirectory:
     def __init__(self, state: ControlState) -> None:
         self._state = state
 
-    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[Kind, GenerationMade] | None:  # noqa: ARG002
+    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, GenerationMade] | None:  # noqa: ARG002
         """As the control log says; None for a pool that has no generation."""
         made = self._state.serving(pool)
-        return None if made is None else (self._state.pools[pool].kind, made)
+        return None if made is None else (self._state.pools[pool], made)
 
 
 class LiveDirectory:
@@ -28,7 +28,7 @@ class LiveDirectory:
         self._control, self._fold, self._max_pools, self._clock, self._create = control, fold, max_pools, clock, create
         self._state = control.refresh()
 
-    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[Kind, GenerationMade] | None:
+    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, GenerationMade] | None:
         """As the control log says, after reading it to its end."""
         if self._state.serving(pool) is None:
             self._state = self._control.refresh()
@@ -40,7 +40,7 @@ class LiveDirectory:
             made = self._control.create_generation(
                 GenerationMade(pool=pool, number=1, start=offset, time=self._clock(), fold=created.fold)
             )
-        return created.kind, made
+        return created, made
 
     def _created(self, pool: str, kind: Kind | None) -> bool:
         if not self._create or kind is None:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from services import events
-from services.events import Decoded, Reason
+from services.events import Decoded, Event, GameEvent, Reason, ScoreEvent
 from services.log.partition import partition_of
 from services.log.protocol import Record
-from services.pools import FOLD_VERSION, GenerationMade, Kind
+from services.pools import FOLD_VERSION, GenerationMade, Kind, PoolCreated
 from services.shard.dead_letters import DeadLetter, excerpt
 from services.shard.pool import PoolState
 
@@ -23,8 +23,8 @@ log = logging.getLogger("equirank.shard")
 class Directory(Protocol):
     """Where a partition learns what its pools are."""
 
-    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[Kind, GenerationMade] | None:
-        """The pool's kind and the generation to fold it by, or None where the pool is unknown at `offset`.
+    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, GenerationMade] | None:
+        """The pool and the generation to fold it by, or None where the pool is unknown at `offset`.
 
         kind: of the outcome at hand (None for a retraction), for whoever creates pools on first use.
         """
@@ -47,49 +47,64 @@ class Partition:
         batch = _Batch(self.number, records, events.decode([record.value for record in records]))
         for refusal in batch.decoded.refusals:
             batch.refuse(refusal.record, refusal.item, refusal.reason, refusal.path, refusal.rule)
-        for pool, indices in batch.by_pool().items():
-            self._route(pool, indices, batch, directory)
+        groups = batch.by_pool()
+        known = {pool: self._state(pool, batch, indices[0], directory) for pool, indices in groups.items()}
+        for pool, indices in groups.items():  # the directory was asked before anything is folded: it may fail, and the call be repeated
+            self._fold_or_refuse(known[pool], indices, batch)
         self.position = records[-1].offset + 1
         self.last = records[-1].offset, hashlib.sha256(records[-1].value).hexdigest()
         return batch.letters
 
-    def _route(self, pool: str, indices: list[int], batch: "_Batch", directory: Directory) -> None:
-        if partition_of(pool, self.partitions) != self.number:
+    def _state(self, pool: str, batch: "_Batch", first: int, directory: Directory) -> "PoolState | _Refusal":
+        if (home := partition_of(pool, self.partitions)) != self.number:
             rule = (
-                f"pool {pool} belongs to partition {partition_of(pool, self.partitions)} of {self.partitions}: produce with the pool as key "
-                "and Kafka's default (murmur2) partitioner; librdkafka clients set partitioner=murmur2_random"
+                f"pool {pool} belongs to partition {home} of {self.partitions}: produce with the pool as key and Kafka's default (murmur2) "
+                "partitioner; librdkafka clients set partitioner=murmur2_random"
             )
-            batch.refuse_all(indices, Reason.WRONG_PARTITION, "pool", rule)
-            return
-        state = self.pools.get(pool) or self._begin(pool, batch, indices[0], directory)
-        if state is None:
-            batch.refuse_all(indices, Reason.UNKNOWN_POOL, "pool", "must have been created (PUT /v1/pools/NAME)")
-            return
-        start = state.generation.start
-        self._fold(state, [i for i in indices if batch.offset(i) >= start], batch)
+            return Reason.WRONG_PARTITION, rule
+        state = self.pools.get(pool) or self._begin(pool, batch, first, directory)
+        return state or (Reason.UNKNOWN_POOL, "must have been created (PUT /v1/pools/NAME)")
+
+    def _fold_or_refuse(self, state: "PoolState | _Refusal", indices: list[int], batch: "_Batch") -> None:
+        if isinstance(state, PoolState):
+            self._fold(state, [i for i in indices if batch.offset(i) >= state.generation.start], batch)
+        else:
+            batch.refuse_all(indices, state[0], "pool", state[1])
 
     def _begin(self, pool: str, batch: "_Batch", first: int, directory: Directory) -> PoolState | None:
-        found = directory.generation(pool, batch.decoded.events[first].kind, batch.offset(first))
+        found = directory.generation(pool, _kind(batch.decoded.events[first]), batch.offset(first))
         if found is None:
             return None
-        kind, generation = found
-        state = self.pools[pool] = PoolState(kind, generation)
+        created, generation = found
+        state = self.pools[pool] = PoolState(created, generation)
         if generation.fold_version != FOLD_VERSION:
             state.stop(f"generation {generation.number} was made by fold version {generation.fold_version}, this is {FOLD_VERSION}")
         return state
 
     def _fold(self, state: PoolState, indices: list[int], batch: "_Batch") -> None:
         """One pool's outcomes in order. A pool that breaks stops alone, where it is."""
-        if state.stopped is not None:
+        if state.stopped is not None or not indices:
             return
         try:
             refused = state.fold([batch.decoded.events[i] for i in indices])
-        except Exception as error:  # noqa: BLE001 - law 6: nothing bad stops the stream
+        except Exception as error:  # law 6: nothing bad stops the stream
             log.exception("pool %s stopped at offset %d", state.generation.pool, batch.offset(indices[0]))
             state.stop(f"{type(error).__name__} between offsets {batch.offset(indices[0])} and {batch.offset(indices[-1])}: {error}")
             return
         for i, reason, path, rule in refused:
             batch.refuse_event(indices[i], reason, path, rule, state.generation.number)
+
+
+_Refusal = tuple[Reason, str]
+
+
+def _kind(event: Event) -> Kind | None:
+    match event:
+        case GameEvent():
+            return Kind.GAMES
+        case ScoreEvent():
+            return Kind.SCORES
+    return None
 
 
 class _Batch:

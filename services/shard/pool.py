@@ -8,19 +8,24 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from services.shard.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
 
-from ratings_core.digest import digest
-from ratings_core.online import RATERS, OnlineState, Prequential, Rater
+from ratings_core.arena import Arena
+from ratings_core.errors import InputError
+from ratings_core.online import Prequential, make_rater
+from ratings_core.outcomes import NO_TASK, OutcomeBatch, ScoreBatch
 from ratings_core.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
-from services.events import Event, Reason
-from services.pools import GenerationMade, Kind
+from services.events import Event, GameEvent, Reason, RetractEvent, ScoreEvent
+from services.pools import GenerationMade, Kind, PoolCreated
 from services.shard.columns import GameColumns, ScoreColumns
-from services.shard.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
 
 Arrays = dict[str, NDArray[Any]]
 
-_ONE_BUCKET: Final = 0
+COUNTERS: Final = ("outcomes", "duplicates", "conflicts", "retractions", "refused", "untasked")
+_AGENTS_FIELD: Final = {Kind.GAMES: "sides", Kind.SCORES: "scores"}
+_EVENT: Final = {Kind.GAMES: GameEvent, Kind.SCORES: ScoreEvent}
+_OTHER_EVENT: Final = {Kind.GAMES: ScoreEvent, Kind.SCORES: GameEvent}
 
 
 class Refused(NamedTuple):
@@ -33,33 +38,227 @@ class Refused(NamedTuple):
 
 
 class PoolState:
-    """fold(generation, outcomes so far). stopped: why the pool folds no more, None while it does."""
+    """fold(generation, outcomes so far). version: rises whenever anything changed; stopped: why the pool folds no more."""
 
-    def __init__(self, kind: Kind, generation: GenerationMade) -> None:
-        self.kind, self.generation = kind, generation
-        self.stopped: str | None = None
+    def __init__(self, created: PoolCreated, generation: GenerationMade) -> None:
+        self.kind, self.label, self.generation = created.kind, created.label, generation
         fold = generation.fold
         self.agents, self.tasks = Roster(), Roster()
-        self.raters: dict[str, Rater[Any]] = {name: RATERS[name](**parameters) for name, parameters in fold.methods(kind).items()}
-        self.online: dict[str, OnlineState] = {name: rater.init(0) for name, rater in self.raters.items()}
+        self.raters, self.stopped = _raters(fold.methods(self.kind))
+        self.online = {name: rater.init(0) for name, rater in self.raters.items()}
         self.prequential = {name: Prequential() for name in self.raters}
         self.pairs, self.places, self.scores = PairTally(per_task=fold.per_task), PlaceTally(), ScoreTable()
         self.dedupe = DedupeWindow(fold.dedupe_window)
-        self.counts = {"outcomes": 0, "duplicates": 0, "conflicts": 0, "retractions": 0, "untasked": 0}
+        self.counts = dict.fromkeys(COUNTERS, 0)
         self.pool_time: float | None = None
-        self._activity = np.zeros(0, np.int64)
+        self.activity = np.zeros(0, np.int64)
+        self.version = self.recovered_at = 0
         self._dirty = np.zeros(0, np.bool_)
+        self._told = -1
         self._start_from(generation.initial)
 
-    # folding
+    # -- folding
 
     def fold(self, events: Sequence[Event]) -> list[Refused]:
-        """Apply events in order; those that this pool cannot take are returned and change nothing."""
-        self.counts["retractions"] += sum(event.kind is None for event in events)
-        wrong = [i for i, event in enumerate(events) if event.kind not in (self.kind, None)]
-        refused = [Refused(i, Reason.WRONG_KIND, "pool", f"holds {self.kind} outcomes only") for i in wrong]
-        own = [i for i, event in enumerate(events) if event.kind is self.kind]
+        """Apply events in order; those that this pool cannot take are returned and count as refused."""
+        self.version += 1
+        kinds = [type(event) for event in events]
+        self.counts["retractions"] += kinds.count(RetractEvent)
+        own = [i for i, kind in enumerate(kinds) if kind is _EVENT[self.kind]]
+        rule = f"holds {self.kind.value} outcomes only"
+        refused = [Refused(i, Reason.WRONG_KIND, "pool", rule) for i, kind in enumerate(kinds) if kind is _OTHER_EVENT[self.kind]]
         if own:
-            columns = self._columns([events[i] for i in own])
-            refused += [Refused(own[i], *why) for i, *why in self._fold_limited(columns)]
+            columns = _columns(self.kind, [events[i] for i in own])
+            for within in self._within_limits(columns, refused, own):
+                self._fold_new(within)
+        self.counts["refused"] += len(refused)
         return refused
+
+    def _within_limits(
+        self, columns: GameColumns | ScoreColumns, refused: list[Refused], own: Sequence[int]
+    ) -> Iterator[GameColumns | ScoreColumns]:
+        """The parts to fold one after the other. Only where a limit could bind is it asked outcome by outcome."""
+        if self._room(columns) is None:
+            yield columns
+            return
+        for i in range(len(columns)):
+            one = columns.take(np.arange(len(columns)) == i)
+            if (why := self._room(one)) is None:
+                yield one
+            else:
+                refused.append(Refused(own[i], *why))
+
+    def _room(self, columns: GameColumns | ScoreColumns) -> tuple[Reason, str, str] | None:
+        """Why the names in `columns` may exceed a limit of the generation; None where they cannot."""
+        fold = self.generation.fold
+        if not _fits(self.agents, columns.names, fold.max_agents):
+            return Reason.TOO_MANY_AGENTS, _AGENTS_FIELD[self.kind], f"would give the pool more than {fold.max_agents} agents"
+        if self.kind is Kind.SCORES and not _fits(self.tasks, columns.tasks, fold.max_tasks):
+            return Reason.TOO_MANY_TASKS, "task", f"would give the pool more than {fold.max_tasks} tasks"
+        return None
+
+    def _fold_new(self, columns: GameColumns | ScoreColumns) -> None:
+        verdicts = self.dedupe.admit(columns.id_hash, columns.body_hash)
+        self.counts["duplicates"] += int(np.count_nonzero(verdicts == DUPLICATE))
+        self.counts["conflicts"] += int(np.count_nonzero(verdicts == CONFLICT))
+        columns = columns.take(verdicts == NEW)
+        if not len(columns):
+            return
+        self.counts["outcomes"] += len(columns)
+        agents = self.agents.intern_packed(columns.names)
+        bucket = self._buckets(columns.time)
+        if isinstance(columns, GameColumns):
+            self._fold_games(columns.batch(agents, self._game_tasks(columns.tasks)), bucket)
+        else:
+            self._fold_scores(columns.batch(agents, self.tasks.intern_packed(columns.tasks)), bucket)
+        self._touch(agents)
+        self._forget(bucket)
+
+    def _fold_games(self, batch: OutcomeBatch, bucket: NDArray[np.int64]) -> None:
+        for name, rater in self.raters.items():
+            rater.fold(self.online[name], batch, self.prequential[name])
+        self.pairs.add(batch, bucket)
+        self.places.add(batch, bucket)
+
+    def _fold_scores(self, batch: ScoreBatch, bucket: NDArray[np.int64]) -> None:
+        self.scores.add(batch, bucket)
+
+    def _game_tasks(self, tasks: Arena) -> NDArray[np.int32]:
+        """Ids of the tasks that games name; -1 where the pool keeps none, or no more (the outcome counts without it)."""
+        if not self.generation.fold.per_task:
+            return np.full(len(tasks), NO_TASK, np.int32)
+        if len(self.tasks) + len(tasks) <= self.generation.fold.max_tasks:
+            return self.tasks.intern_packed(tasks)
+        ids = np.array([self._game_task(tasks.take(np.array([i]))) for i in range(len(tasks))], np.int32)
+        self.counts["untasked"] += int(np.count_nonzero(ids == NO_TASK))
+        return ids
+
+    def _game_task(self, task: Arena) -> int:
+        if len(self.tasks) < self.generation.fold.max_tasks:
+            return int(self.tasks.intern_packed(task)[0])
+        return int(self.tasks.lookup_packed(task)[0])
+
+    def _buckets(self, time: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Bucket of each outcome: of the pool's time when it arrived, so that late outcomes count now (law 2)."""
+        running = np.maximum.accumulate(time if self.pool_time is None else np.maximum(time, self.pool_time))
+        self.pool_time = float(running[-1])
+        width = self.generation.fold.bucket_seconds
+        return np.zeros(len(time), np.int64) if width is None else np.floor(running / width).astype(np.int64)
+
+    def _forget(self, bucket: NDArray[np.int64]) -> None:
+        kept = self.generation.fold.buckets_kept
+        if kept is not None:
+            for tally in (self.pairs, self.places, self.scores):
+                tally.drop_before(int(bucket[-1]) - kept + 1)
+
+    def _touch(self, agents: NDArray[np.int32]) -> None:
+        self._reach(len(self.agents))
+        np.add.at(self.activity, agents, 1)
+        self._dirty[agents] = True
+
+    def _reach(self, agents: int) -> None:
+        """Room for that many agents, grown by doubling; new ones are to be published."""
+        if len(self.activity) < agents:
+            more = max(agents, 2 * len(self.activity)) - len(self.activity)
+            self.activity = np.concatenate([self.activity, np.zeros(more, np.int64)])
+            self._dirty = np.concatenate([self._dirty, np.zeros(more, np.bool_)])
+
+    def _start_from(self, initial: Mapping[str, Mapping[str, float]]) -> None:
+        names = sorted({name for ratings in initial.values() for name in ratings})
+        if not names:
+            return
+        ids = self.agents.intern(names)
+        self._reach(len(names))
+        self._dirty[ids] = True
+        for method, ratings in initial.items():
+            self.online[method] = self.raters[method].init(len(names))
+            given = sorted(ratings)
+            self.online[method].rating[self.agents.lookup(given)] = [ratings[name] for name in given]
+
+    def stop(self, why: str) -> None:
+        """Fold no more; the content stays as it is."""
+        self.stopped = why
+        self.version += 1
+
+    # -- what changed since it was last published
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything happened since `take_changes`."""
+        return self._told != self.version
+
+    def take_changes(self) -> NDArray[np.int32]:
+        """Ids of agents whose values changed since the last call; from now on they count as told."""
+        ids = np.flatnonzero(self._dirty[: len(self.agents)]).astype(np.int32)
+        self._dirty[:] = False
+        self._told = self.version
+        return ids
+
+    def mark(self, ids: NDArray[np.int32]) -> None:
+        """Agents that were not told after all."""
+        self._dirty[ids] = True
+        self._told = -1
+
+    def mark_all(self) -> None:
+        """Nobody was told anything."""
+        self._dirty[: len(self.agents)] = True
+        self._told = -1
+
+    # -- content
+
+    def arrays(self) -> Arrays:
+        """The canonical content as copies: equal for equal folds, whatever the batches, capacities and hash tables were."""
+        parts: dict[str, Mapping[str, NDArray[Any]]] = {
+            "agents": self.agents.arrays(),
+            "tasks": self.tasks.arrays(),
+            "dedupe": self.dedupe.arrays(),
+            "pairs": self.pairs.arrays(),
+            "places": self.places.arrays(),
+            "scores": self.scores.arrays(),
+        }
+        parts |= {f"online.{name}": online.arrays() for name, online in self.online.items()}
+        parts |= {f"prequential.{name}": sums.arrays() for name, sums in self.prequential.items()}
+        arrays = {f"{part}.{name}": np.array(array) for part, named in parts.items() for name, array in named.items()}
+        arrays["activity"] = self.activity[: len(self.agents)].copy()
+        arrays["counts"] = np.array([self.counts[name] for name in COUNTERS], np.int64)
+        arrays["pool_time"] = np.array([] if self.pool_time is None else [self.pool_time], np.float64)
+        return arrays
+
+    @classmethod
+    def restore(cls, created: PoolCreated, generation: GenerationMade, arrays: Arrays, position: int) -> "PoolState":
+        """The state whose `arrays` these are, recovered at a checkpoint's `position`."""
+        state = cls(created, generation)
+        state.agents, state.tasks = Roster.from_arrays(part(arrays, "agents")), Roster.from_arrays(part(arrays, "tasks"))
+        state.dedupe = DedupeWindow.from_arrays(part(arrays, "dedupe"), generation.fold.dedupe_window)
+        state.pairs, state.places = PairTally.from_arrays(part(arrays, "pairs")), PlaceTally.from_arrays(part(arrays, "places"))
+        state.scores = ScoreTable.from_arrays(part(arrays, "scores"))
+        for name in state.raters:
+            state.online[name] = type(state.online[name]).from_arrays(part(arrays, f"online.{name}"))
+            state.prequential[name] = Prequential.from_arrays(part(arrays, f"prequential.{name}"))
+        state.activity, state._dirty = np.array(arrays["activity"]), np.zeros(len(state.agents), np.bool_)
+        state.counts = dict(zip(COUNTERS, arrays["counts"].tolist(), strict=True))
+        state.pool_time = arrays["pool_time"][0].item() if len(arrays["pool_time"]) else None
+        state.recovered_at = position
+        return state
+
+
+def part(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
+    """Arrays of one part of the content, by their names within it."""
+    lead = f"{prefix}."
+    return {name.removeprefix(lead): array for name, array in arrays.items() if name.startswith(lead)}
+
+
+def _columns(kind: Kind, events: Sequence[Any]) -> GameColumns | ScoreColumns:
+    return GameColumns.of(events) if kind is Kind.GAMES else ScoreColumns.of(events)
+
+
+def _fits(roster: Roster, names: Arena, most: int) -> bool:
+    return len(roster) + len(names) <= most or len(roster) + roster.count_new(names) <= most
+
+
+def _raters(methods: Mapping[str, Mapping[str, float]]) -> tuple[dict[str, Any], str | None]:
+    """The raters, and why there are none where this version does not know one or its parameters."""
+    try:
+        return {name: make_rater(name, parameters) for name, parameters in methods.items()}, None
+    except InputError as error:
+        return {}, f"its online methods cannot run here: {error}"

@@ -55,7 +55,7 @@ class _Update:
     track: _Track
     epoch: int
     head: PoolHead
-    ids: NDArray[np.int64]
+    ids: NDArray[np.int32]
     boards: Mapping[str, LiveBoard]
 
 

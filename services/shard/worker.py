@@ -8,7 +8,7 @@ between partitions.
 import logging
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -89,7 +89,7 @@ class ShardWorker:
         self._publisher = Publisher(store, settings.publish_seconds)
         self._owned: dict[int, _Owned] = {}
         self._stopping = threading.Event()
-        self._counters: Counter[str] = Counter()
+        self._counters: dict[str, float] = defaultdict(float)
         self._reasons: Counter[str] = Counter()
         self._progress_at = clock()
         self._looked_at = float("-inf")

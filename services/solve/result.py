@@ -4,10 +4,10 @@ import msgspec
 
 
 class CertificateRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What proves a result, and how well."""
+    """What proves a result, and how well (0 is perfect); no value where the solve failed."""
 
     kind: str
-    value: float
+    value: float | None
 
 
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -116,10 +116,7 @@ class SolveRunner:
         log.warning("%s on pool %s failed: %s", flight.job.method, flight.job.pool, why)
         self._count(flight.job.method, "failed")
         good = self._latest.get(flight.job)
-        empty = SolveResult(
-            method=flight.job.method, input="none", agents=[], certificate=CertificateRow(kind="none", value=0.0), status="failed", seconds=0.0
-        )
-        board = good if good is not None and good.result.agents else _board(flight, empty, now)
+        board = good if good is not None and good.result.agents else _board(flight, _nothing(flight.job.method), now)
         self._latest[flight.job] = msgspec.structs.replace(board, error=why)
         self._unpublished.add(flight.job)
 
@@ -151,6 +148,11 @@ def _view(entry: PoolEntry, control: ControlState) -> PoolView:
     plan = control.plans.get(entry.pool)
     chosen: Mapping[str, Mapping[str, float | str | bool]] = plan.methods if plan else methods.defaults(Kind(entry.kind))
     return PoolView(entry.pool, entry.digest, entry.outcomes, chosen)
+
+
+def _nothing(method: str) -> SolveResult:
+    nothing = CertificateRow(kind="none", value=None)
+    return SolveResult(method=method, input="none", agents=[], certificate=nothing, status="failed", seconds=0.0)
 
 
 def _board(flight: _Flight, result: SolveResult, now: float) -> SolvedBoard:

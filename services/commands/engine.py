@@ -1,0 +1,49 @@
+"""`equirank engine`: shards and solves against the log, Ray and Redis of the settings."""
+
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from pathlib import Path
+
+from services.engine import Engine
+from services.engine_metrics import EngineMetrics
+from services.logs import configure
+from services.settings import Settings
+
+
+def engine() -> None:
+    """Run shards and solves until told to stop (TERM or Ctrl-C); a second signal ends at once."""
+    settings = Settings()
+    configure(settings.log_level)
+    stop = threading.Event()
+
+    def signalled(number: int, _frame: object) -> None:
+        if stop.is_set():
+            os._exit(128 + number)
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signalled)
+    folder = _ray_folder(settings)
+    try:
+        Engine(settings, EngineMetrics(settings.metrics_port)).run(stop, str(folder) if folder else None)
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _ray_folder(settings: Settings) -> Path | None:
+    """A short private folder for a local Ray's sockets and logs; what a killed engine left of its own is removed first."""
+    if settings.ray != "local":
+        return None
+    note = settings.data / "ray-folder"
+    settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if note.exists():
+        left = Path(note.read_text())
+        if left.name.startswith("equirank-ray-"):
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix="equirank-ray-"))
+    note.write_text(str(folder))
+    return folder

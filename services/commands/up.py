@@ -1,0 +1,180 @@
+"""`equirank up`: the whole system on one machine, in one process group, from one data folder."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Final
+from urllib.error import URLError
+
+import typer
+from rich.console import Console
+
+from services.commands.show import boards
+from services.connect import STORE_FOLDER, open_store
+from services.logs import configure
+from services.runtime import Addresses, DataFolder
+from services.settings import Settings
+from services.store.embedded import EmbeddedRedis
+from services.store.protocol import StoreError
+from services.supervisor import Program, Supervisor
+
+_READY_SECONDS: Final = 90.0
+_TICK_SECONDS: Final = 0.2
+_BOARDS_SECONDS: Final = 60.0
+
+
+def up(
+    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+    port: Annotated[int | None, typer.Option(help="Port of API and dashboard, 0 picks a free one (EQUIRANK_PORT).")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Load the bundled Atari evaluation and play a simulated pool.")] = False,
+) -> None:
+    """Start log, store, engine, API and dashboard on this machine, and keep them running until Ctrl-C."""
+    settings = _settings(data, port)
+    configure(settings.log_level)
+    folder = DataFolder(settings.data)
+    folder.lock()
+    Installation(settings, folder, demo=demo).run()
+
+
+class Installation:
+    """The processes of one data folder. The first signal stops them in order, a second one at once."""
+
+    def __init__(self, settings: Settings, folder: DataFolder, *, demo: bool) -> None:
+        self._settings, self._folder, self._demo = settings, folder, demo
+        self._console = Console()
+        self._stop = threading.Event()
+        self._supervisor = Supervisor(settings.data / "logs")
+        self._redis: EmbeddedRedis | None = None
+
+    def run(self) -> None:
+        """Start, tell where to look, watch until told to stop, stop."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._signalled)
+        try:
+            self._start()
+            self._watch()
+        finally:
+            self._end()
+
+    def _start(self) -> None:
+        began = time.monotonic()
+        self._console.print(f"Equirank starts; data in [bold]{self._settings.data}[/], logs in {self._settings.data / 'logs'}")
+        self._start_store()
+        for program in self._programs():
+            self._supervisor.start(program)
+        address = f"http://{self._settings.host}:{self._settings.port}"
+        self._supervisor.wait_until("api", lambda: self._stop.is_set() or _answers(f"{address}/readyz"), _READY_SECONDS)
+        metrics = f"http://127.0.0.1:{self._settings.metrics_port}/metrics"
+        self._supervisor.wait_until("engine", lambda: self._stop.is_set() or _answers(metrics), _READY_SECONDS)
+        redis = self._redis.url if self._redis else str(self._settings.redis)
+        self._folder.write_addresses(Addresses(os.getpid(), address, metrics, redis))
+        if not self._stop.is_set():
+            self._console.print(f"Boards and API: [bold]{address}[/]   (ready after {time.monotonic() - began:.1f} s; Ctrl-C stops)")
+            self._console.print(f"API description: {address}/docs   metrics: {address}/metrics and {metrics}")
+
+    def _start_store(self) -> None:
+        if self._settings.redis is None:
+            self._redis = EmbeddedRedis(self._settings.data / STORE_FOLDER, self._supervisor.group)
+
+    def _programs(self) -> list[Program]:
+        this = [sys.executable, "-m", "services.cli"]
+        environment = _environment(self._settings)
+        programs = [
+            Program("engine", [*this, "engine"], environment, stop_seconds=30.0),
+            Program("api", [*this, "api"], environment, stop_seconds=5.0),
+        ]
+        return [*programs, Program("demo", [*this, "demo"], environment, stop_seconds=5.0)] if self._demo else programs
+
+    def _watch(self) -> None:
+        show_until = time.monotonic() + _BOARDS_SECONDS if self._demo else 0.0
+        while not self._stop.wait(_TICK_SECONDS):
+            self._supervisor.watch(time.monotonic())
+            if self._redis is not None and not self._redis.is_alive():
+                self._console.print("the store ended, starting it again")
+                self._start_store()
+            if time.monotonic() < show_until and self._shown():
+                show_until = 0.0
+
+    def _shown(self) -> bool:
+        """Print the boards once all of the demo's are there."""
+        store = open_store(self._settings)
+        try:
+            tables = boards(store)
+        except StoreError:
+            return False
+        finally:
+            store.close()
+        if tables is None:
+            return False
+        for table in tables:
+            self._console.print(table)
+        return True
+
+    def _signalled(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signal module's signature
+        if self._stop.is_set():
+            self._supervisor.kill()
+            os._exit(128 + number)
+        self._stop.set()
+
+    def _end(self) -> None:
+        self._console.print("Equirank stops: finishing batches and writing checkpoints (Ctrl-C again stops hard)")
+        self._stop.set()
+        if self._redis is not None:
+            self._supervisor.stop_programs()
+            self._redis.stop()
+        self._supervisor.stop()
+
+
+def _settings(data: Path | None, port: int | None) -> Settings:
+    given = {name: value for name, value in (("data", data), ("port", port)) if value is not None}
+    settings = Settings(**given)  # type: ignore[arg-type]  # pydantic converts
+    picked = {
+        "port": settings.port or _free_port(settings.host),
+        "metrics_port": settings.metrics_port or _free_port("127.0.0.1"),
+    }
+    _refuse_busy(settings.host, settings.port, "EQUIRANK_PORT or --port")
+    _refuse_busy("127.0.0.1", settings.metrics_port, "EQUIRANK_METRICS_PORT")
+    return settings.model_copy(update=picked)
+
+
+def _environment(settings: Settings) -> Mapping[str, str]:
+    """What the children must know beyond the environment they inherit."""
+    return {
+        "EQUIRANK_DATA": str(settings.data),
+        "EQUIRANK_HOST": settings.host,
+        "EQUIRANK_PORT": str(settings.port),
+        "EQUIRANK_METRICS_PORT": str(settings.metrics_port),
+    }
+
+
+def _free_port(host: str) -> int:
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def _refuse_busy(host: str, port: int, name: str) -> None:
+    if port == 0:
+        return
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            msg = f"{host}:{port} cannot be used ({error.strerror}); name another by {name}, 0 picks a free one"
+            raise typer.BadParameter(msg) from error
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2.0) as answer:  # noqa: S310 - an http address of our own
+            return bool(answer.status == 200)
+    except (URLError, OSError):
+        return False

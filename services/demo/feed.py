@@ -1,0 +1,58 @@
+"""Feeds the demo: the Atari table once, then simulated games at their pace until there are enough."""
+
+import json
+import logging
+import threading
+import time
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Final
+
+from services import events
+from services.commands.replay import replay_file
+from services.control import ControlLog
+from services.demo import simulated
+from services.log.partition import partition_of
+from services.log.protocol import Log, LogError
+from services.pools import FoldSettings, Kind, PoolCreated
+from services.settings import Settings
+
+log = logging.getLogger("equirank.demo")
+
+ATARI_POOL: Final = "atari"
+_JOURNAL: Final = "demo.json"
+
+
+def feed(settings: Settings, log_: Log, stop: threading.Event) -> None:
+    """Fill the demo's two pools; returns when all games were played or `stop` is set."""
+    with as_file(files("services.demo") / "atari.csv") as table:
+        replay_file(settings, log_, table, ATARI_POOL)
+    fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
+    wanted = PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=time.time(), fold=fold, label="simulated")
+    control = ControlLog(log_.control)
+    control.create_pool(wanted, settings.max_pools)
+    control.close()
+    _play(settings.data / _JOURNAL, log_, stop)
+
+
+def _play(journal: Path, log_: Log, stop: threading.Event) -> None:
+    """One game each 1 / PER_SECOND seconds. The journal is written after the log took the game, ids make a repeat harmless."""
+    partition = partition_of(simulated.POOL, log_.outcomes.partitions)
+    played = _read(journal, log_.outcomes.identity)
+    while played < simulated.GAMES and not stop.wait(1 / simulated.PER_SECOND):
+        game = simulated.game(played, time.time())
+        try:
+            log_.outcomes.append(partition, [(simulated.POOL.encode(), events.encode([game]))])
+        except LogError as error:
+            log.warning("game %d waits: %s", played, error)
+            continue
+        played += 1
+        journal.write_text(json.dumps({"log": log_.outcomes.identity, "played": played}))
+
+
+def _read(journal: Path, identity: str) -> int:
+    try:
+        noted = json.loads(journal.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return 0
+    return int(noted["played"]) if noted.get("log") == identity else 0

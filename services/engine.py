@@ -1,0 +1,158 @@
+"""The engine: the driver that starts Ray, shards and solves, watches them, and exposes their metrics.
+
+Phases: start (Ray, shards), run (a loop that never folds or solves itself), stop (shards finish their batch, publish and
+checkpoint; then Ray ends). It may be killed at any of them: the log is the truth, and the next engine takes over.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import ray
+
+from services.connect import open_log, open_store
+from services.control import ControlLog
+from services.engine_metrics import EngineMetrics
+from services.log.protocol import LogError
+from services.settings import Settings
+from services.shard.actor import ShardActor
+from services.shard.checkpoint import CheckpointStore, Manifest
+from services.shard.objects import BadObject
+from services.shard.worker import PartitionHealth, WorkerHealth
+from services.solve.runner import SolveRunner
+
+log = logging.getLogger("equirank.engine")
+
+_TICK_SECONDS: Final = 0.25
+_HEALTH_SECONDS: Final = 10.0
+_STOP_SECONDS: Final = 20.0
+_ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+_SHARD: Final = "equirank_shard"
+
+
+@dataclass(slots=True)
+class _Shard:
+    """A shard actor, the question that is under way, and its last answer."""
+
+    name: str
+    actor: Any
+    asked: Any = None
+    asked_at: float = 0.0
+    health: WorkerHealth | None = None
+    fenced: bool = False
+
+
+class Engine:
+    """One installation's driver. `run` returns after `stop` is set."""
+
+    def __init__(self, settings: Settings, metrics: EngineMetrics, clock: Callable[[], float] = time.time) -> None:
+        self._settings, self._metrics, self._clock = settings, metrics, clock
+        self._shards: list[_Shard] = []
+        self._manifests: dict[int, Manifest] = {}
+
+    def run(self, stop: threading.Event, ray_folder: str | None = None) -> None:
+        """Start everything, work until `stop`, then end in order."""
+        self._start_ray(ray_folder)
+        log_ = open_log(self._settings)
+        store = open_store(self._settings)
+        control = ControlLog(log_.control)
+        checkpoints = CheckpointStore(self._settings.checkpoint_url)
+        runner = SolveRunner(self._settings, checkpoints, store, self._solve_workers())
+        try:
+            self._shards = [self._start_shard(i, log_.outcomes.partitions) for i in range(self._settings.shards)]
+            log.info("engine started with %d shards over %d partitions", len(self._shards), log_.outcomes.partitions)
+            while not stop.wait(_TICK_SECONDS):
+                self._tick(runner, checkpoints, control)
+            self._stop_shards(runner)
+        finally:
+            control.close()
+            log_.close()
+            ray.shutdown()
+
+    def _start_ray(self, folder: str | None) -> None:
+        os.environ.update(_ONE_THREAD)
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        local: dict[str, Any] = {}
+        if self._settings.ray == "local":
+            local = {
+                "num_cpus": self._solve_workers(),
+                "resources": {_SHARD: float(self._settings.shards)},
+                "include_dashboard": False,
+                "object_store_memory": 256 << 20,
+                "_temp_dir": folder,
+            }
+        ray.init(address=self._settings.ray, namespace="equirank", log_to_driver=False, configure_logging=False, **local)
+
+    def _solve_workers(self) -> int:
+        return self._settings.solve_workers or max(1, (os.cpu_count() or 2) - 1)
+
+    def _start_shard(self, index: int, partitions: int) -> _Shard:
+        name = f"shard-{index}"
+        remote = ray.remote(ShardActor).options(
+            name=name,
+            num_cpus=0,
+            resources={_SHARD: 1},
+            max_restarts=-1,
+            max_task_retries=0,
+            enable_task_events=False,
+            max_concurrency=4,
+        )
+        numbers = list(range(index, partitions, self._settings.shards))
+        return _Shard(name, remote.remote(self._settings, numbers, name))
+
+    def _tick(self, runner: SolveRunner, checkpoints: CheckpointStore, control: ControlLog) -> None:
+        for shard in self._shards:
+            self._ask(shard)
+        self._metrics.shards([shard.health for shard in self._shards if shard.health is not None], self._clock())
+        try:
+            self._read_manifests(checkpoints)
+            runner.step(self._clock(), list(self._manifests.values()), control.refresh())
+        except LogError as error:
+            log.warning("solves wait for the log: %s", error)
+        self._metrics.solves(runner)
+
+    def _ask(self, shard: _Shard) -> None:
+        """Take in a shard's answer, and ask again. A shard that does not answer shows by its age in the metrics."""
+        now = time.monotonic()
+        if shard.asked is not None:
+            if ray.wait([shard.asked], timeout=0)[0]:
+                self._answered(shard)
+            elif now - shard.asked_at > _HEALTH_SECONDS:
+                log.warning("%s has not answered for %.0f s", shard.name, now - shard.asked_at)
+                shard.asked = None
+        if shard.asked is None:
+            shard.asked, shard.asked_at = shard.actor.health.remote(), now
+
+    def _answered(self, shard: _Shard) -> None:
+        try:
+            shard.health = ray.get(shard.asked)
+        except ray.exceptions.RayError as error:
+            log.warning("%s is being restarted: %s", shard.name, str(error).splitlines()[0])
+        shard.asked = None
+
+    def _read_manifests(self, checkpoints: CheckpointStore) -> None:
+        """Read the manifests of those partitions whose shard tells of a newer checkpoint."""
+        for told in self._told():
+            held = self._manifests.get(told.partition)
+            if told.checkpoint is None or (held is not None and held.position >= told.checkpoint):
+                continue
+            try:
+                newest = checkpoints.newest(told.partition)
+            except BadObject:
+                continue
+            if newest is not None:
+                self._manifests[told.partition] = newest
+
+    def _told(self) -> Sequence[PartitionHealth]:
+        return [told for shard in self._shards if shard.health is not None for told in shard.health.partitions]
+
+    def _stop_shards(self, runner: SolveRunner) -> None:
+        runner.cancel()
+        asked = [shard.actor.stop.remote(_STOP_SECONDS) for shard in self._shards]
+        done, late = ray.wait(asked, num_returns=len(asked), timeout=_STOP_SECONDS)
+        if late or not all(ray.get(done)):
+            log.error("%d shards did not finish within %g s; they will refold the tail of the log", len(late), _STOP_SECONDS)

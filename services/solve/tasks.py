@@ -1,0 +1,31 @@
+"""What a solve does in its own process: read one pool's checkpointed arrays, solve, return the result as JSON bytes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from numpy.typing import NDArray
+
+from ratings_core.roster import Roster
+from ratings_core.tallies import PairTally, ScoreTable
+from services.pools import Kind
+from services.shard.checkpoint import CheckpointStore, PoolEntry
+from services.shard.pool import part
+from services.solve import methods
+from services.solve.inputs import PairsInput, Problem, ScoresInput
+
+
+def solve_pool(url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool]) -> bytes:
+    """Solve `method` on the data object that `entry` (a `PoolEntry` as JSON) names under the checkpoints at `url`."""
+    pool = msgspec.json.decode(entry, type=PoolEntry)
+    arrays, _ = CheckpointStore(url).read_object(pool.object, pool.sha256)
+    return msgspec.json.encode(methods.solve(method, problem(Kind(pool.kind), arrays), parameters))
+
+
+def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> Problem:
+    """What a pool's content gives to solve: the pairs that met, or the means of its scores."""
+    names = tuple(Roster.from_arrays(part(arrays, "agents")).names())
+    if kind is Kind.GAMES:
+        return PairsInput(names, PairTally.from_arrays(part(arrays, "pairs")).counts())
+    tasks = tuple(Roster.from_arrays(part(arrays, "tasks")).names())
+    return ScoresInput(names, tasks, ScoreTable.from_arrays(part(arrays, "scores")).means(len(names), len(tasks)))

@@ -1,0 +1,133 @@
+"""Verification: the log folded again must give what checkpoints hold and what readers see. Talks to no shard.
+
+For each partition the newest whole checkpoint gives position and digests; the log is folded from its beginning to that position
+and compared; then on to each position that the store shows, and compared with every value on the live boards.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from ratings_core.digest import digest
+from services.control import ControlLog
+from services.log.protocol import Log, Record
+from services.pools import ControlState
+from services.shard.checkpoint import CheckpointStore, Manifest
+from services.shard.directory import FixedDirectory
+from services.shard.partition import Partition
+from services.shard.pool import PoolState
+from services.store.protocol import ACTIVITY, StoreReader
+
+_READ_SECONDS: Final = 5.0
+_RECORDS: Final = 5000
+_PAGE: Final = 1000
+_TRIES: Final = 5
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One comparison. difference: what differs, None where nothing does."""
+
+    partition: int
+    pool: str | None
+    what: str
+    position: int
+    difference: str | None = None
+
+
+def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store: StoreReader | None) -> Iterator[Finding]:
+    """Findings of one partition. store: None compares checkpoints only."""
+    control = ControlLog(log.control)
+    state = control.refresh()
+    control.close()
+    manifest = checkpoints.newest(number)
+    folded = _Refolded(number, log, state)
+    if manifest is not None:
+        folded.to(manifest.position)
+        yield from _against_checkpoint(folded.partition, manifest)
+    if store is not None:
+        for head in sorted((head for head in store.pools() if head.partition == number), key=lambda head: head.position):
+            yield _against_store(folded, head.pool, store)
+    folded.close()
+
+
+class _Refolded:
+    """A partition folded again from the log's beginning, forwards only."""
+
+    def __init__(self, number: int, log: Log, control: ControlState) -> None:
+        self._log, self._number = log, number
+        self._directory = FixedDirectory(control)
+        self.partition = Partition(number, log.outcomes.partitions, log.outcomes.begin(number))
+        self._ahead: list[Record] = []
+        self._reader = log.outcomes.reader({number: self.partition.position})
+
+    def to(self, position: int) -> None:
+        """Fold every record below `position`."""
+        while self.partition.position < position:
+            if not self._ahead:
+                self._ahead = self._reader.poll(_READ_SECONDS, _RECORDS).get(self._number, [])
+                if not self._ahead:
+                    return  # the log ends here: positions beyond the last record mean the same state
+            cut = sum(record.offset < position for record in self._ahead)
+            if cut == 0:
+                return
+            self.partition.fold(self._ahead[:cut], self._directory)
+            self._ahead = self._ahead[cut:]
+
+    def close(self) -> None:
+        """Give the reader's connection back."""
+        self._reader.close()
+
+
+def _against_checkpoint(partition: Partition, manifest: Manifest) -> Iterator[Finding]:
+    for entry in manifest.pools:
+        if entry.stopped is not None:
+            difference: str | None = f"the pool is stopped: {entry.stopped}"
+        else:
+            state = partition.pools.get(entry.pool)
+            found = digest(state.arrays()) if state is not None else "no such pool"
+            difference = None if found == entry.digest else f"the checkpoint has digest {entry.digest}, the log gives {found}"
+        yield Finding(partition=partition.number, pool=entry.pool, what="checkpoint", position=manifest.position, difference=difference)
+    for pool in partition.pools.keys() - {entry.pool for entry in manifest.pools}:
+        lacks = "the checkpoint lacks this pool"
+        yield Finding(partition=partition.number, pool=pool, what="checkpoint", position=manifest.position, difference=lacks)
+
+
+def _against_store(folded: _Refolded, pool: str, store: StoreReader) -> Finding:
+    """Compare the live boards with the state at the position shown. A pool on the move is read again: positions only rise."""
+    difference: str | None = "the store forgot the pool while it was read"
+    position = folded.partition.position
+    for _ in range(_TRIES):
+        before = store.head(pool)
+        if before is None:
+            break
+        seen = {method: _whole(store, pool, method) for method in [*before.online, ACTIVITY]}
+        position = before.position
+        folded.to(position)
+        difference = _board_difference(folded.partition.pools.get(pool), seen)
+        if difference is None:
+            break
+    return Finding(partition=folded.partition.number, pool=pool, what="live boards", position=position, difference=difference)
+
+
+def _whole(store: StoreReader, pool: str, method: str) -> dict[str, float]:
+    rows: dict[str, float] = {}
+    start = 0
+    while (page := store.live(pool, method, start, _PAGE)) is not None and page.rows:
+        rows |= {row.agent: row.rating for row in page.rows if row.rating is not None}
+        start += len(page.rows)
+    return rows
+
+
+def _board_difference(state: PoolState | None, seen: dict[str, dict[str, float]]) -> str | None:
+    if state is None:
+        return "the store shows a pool that the log does not give"
+    names = state.agents.names()
+    for method, board in seen.items():
+        values = state.activity if method == ACTIVITY else state.online[method].rating
+        expected = dict(zip(names, values[: len(names)].tolist(), strict=True))
+        wrong = sorted(name for name in expected.keys() | board.keys() if expected.get(name) != board.get(name))
+        if wrong:
+            first = wrong[0]
+            return f"{len(wrong)} agents differ on {method}; {first!r} has {board.get(first)}, the log gives {expected.get(first)}"
+    return None
