@@ -1,0 +1,59 @@
+"""Key layout of the Redis store. A pool's keys share one cluster slot; agents are members and values, never part of a key.
+
+- equirank:pools  set of pool names
+- equirank:{pool}:fence  hash: epoch and token that hold the pool; committed epoch, generation, position
+- equirank:{pool}:head  string: PoolHead as JSON
+- equirank:{pool}:boards  set of "generation/method", every live board that has a key
+- equirank:{pool}:live:GENERATION:METHOD  sorted set: agent -> minus its rating (ascending: best first, ties by name)
+- equirank:{pool}:methods  set of solved methods
+- equirank:{pool}:solved:METHOD  hash: generation, position, version, total, board (JSON without agents' rows)
+- equirank:{pool}:rows:METHOD:VERSION  list: AgentRow as JSON, best first
+- equirank:{pool}:index:METHOD:VERSION  hash: agent -> its index in the list
+"""
+
+import re
+from typing import Final
+
+from ratings_core.errors import InputError
+
+POOLS: Final = "equirank:pools"
+_METHOD = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+
+def check_method(method: str) -> str:
+    """`method` itself when it may stand in a key; raises `InputError` otherwise."""
+    if not _METHOD.fullmatch(method):
+        raise InputError("method", method, "must be a-z 0-9 _, starting with a letter, at most 63 characters")
+    return method
+
+
+def fence(pool: str) -> str:
+    return f"equirank:{{{pool}}}:fence"
+
+
+def head(pool: str) -> str:
+    return f"equirank:{{{pool}}}:head"
+
+
+def boards(pool: str) -> str:
+    return f"equirank:{{{pool}}}:boards"
+
+
+def live(pool: str, generation: int, method: str) -> str:
+    return f"equirank:{{{pool}}}:live:{generation}:{method}"
+
+
+def methods(pool: str) -> str:
+    return f"equirank:{{{pool}}}:methods"
+
+
+def solved(pool: str, method: str) -> str:
+    return f"equirank:{{{pool}}}:solved:{method}"
+
+
+def rows(pool: str, method: str, version: str) -> str:
+    return f"equirank:{{{pool}}}:rows:{method}:{version}"
+
+
+def index(pool: str, method: str, version: str) -> str:
+    return f"equirank:{{{pool}}}:index:{method}:{version}"

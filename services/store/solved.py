@@ -1,0 +1,135 @@
+"""Solved boards on Redis: a whole result under a key of its own version, switched to by pointer in one script."""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from services.pools import check_pool_name
+from services.solve.result import AgentRow, SolvedBoard
+from services.store import keys, scripts
+from services.store.connection import Command, Connection, expire
+from services.store.live import MEMBERS_A_CALL, STALE_SECONDS, check_window
+from services.store.protocol import StoreError
+
+_UPLOAD_SECONDS: Final = 600
+"""An upload that never became the board is gone after this."""
+_TRIES: Final = 5
+
+_encode = msgspec.json.Encoder().encode
+_decode_board = msgspec.json.Decoder(SolvedBoard).decode
+_decode_row = msgspec.json.Decoder(AgentRow).decode
+
+
+class SolvedBoards:
+    """Publishes and reads solved boards."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._redis = connection
+
+    def publish_solved(self, board: SolvedBoard) -> bool:
+        """Publish one solved board under its method; False when a newer one stands."""
+        pool, method = check_pool_name(board.pool), keys.check_method(board.result.method)
+        version = secrets.token_hex(8)
+        fresh = [keys.rows(pool, method, version), keys.index(pool, method, version)]
+        try:
+            self._upload(fresh, board.result.agents)
+            flipped = self._flip(board, version, fresh)
+        except StoreError:
+            self._drop(fresh)
+            raise
+        if not flipped:
+            self._drop(fresh)
+        return flipped
+
+    def solved_methods(self, pool: str) -> list[str]:
+        """The methods that have a solved board, by name."""
+        return sorted(self._redis.run(lambda client: client.smembers(keys.methods(check_pool_name(pool)))))
+
+    def solved(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
+        """A solved board whose result holds rows start to start + count only, and the number of all rows."""
+        check_window(start, count)
+        for _ in range(_TRIES):
+            found = self._pointer(pool, method)
+            if found is None:
+                return None
+            version, total, board = found
+            rows = self._redis.pipeline([_slice(keys.rows(pool, method, version), start, count)])[0]
+            if len(rows) == max(0, min(count, total - start)):
+                return _with_rows(board, rows), total
+        raise _switching(pool, method)
+
+    def solved_around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
+        """A solved board whose result holds `count` rows with the agent in the middle, and the number of all rows."""
+        check_window(0, count)
+        for _ in range(_TRIES):
+            found = self._pointer(pool, method)
+            if found is None:
+                return None
+            version, total, board = found
+            names = [keys.rows(pool, method, version), keys.index(pool, method, version)]
+            rows = self._redis.call(scripts.SOLVED_AROUND, names, [agent, count])
+            if rows is not None:
+                return _with_rows(board, rows), total
+            if self._pointer(pool, method) == found:
+                return None
+        raise _switching(pool, method)
+
+    def solved_rows(self, pool: str, agent: str) -> dict[str, AgentRow]:
+        """The agent's row on every solved board that it is on, by method."""
+        pages = {method: self.solved_around(pool, method, agent, 1) for method in self.solved_methods(pool)}
+        return {method: page[0].result.agents[0] for method, page in pages.items() if page is not None}
+
+    def _upload(self, names: Sequence[str], agents: Sequence[AgentRow]) -> None:
+        rows, index = names
+        for start in range(0, len(agents), MEMBERS_A_CALL):
+            part = agents[start : start + MEMBERS_A_CALL]
+            self._redis.pipeline(_upload_part(rows, index, start, part))
+
+    def _flip(self, board: SolvedBoard, version: str, fresh: Sequence[str]) -> bool:
+        pool, method = board.pool, board.result.method
+        bare = msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=[]))
+        shown, total = _encode(bare).decode(), len(board.result.agents)
+        for _ in range(_TRIES):
+            old = self._redis.run(lambda client: client.hget(keys.solved(pool, method), "version")) or ""
+            names = [keys.solved(pool, method), keys.methods(pool), *fresh, keys.rows(pool, method, old), keys.index(pool, method, old)]
+            verdict = self._redis.call(
+                scripts.FLIP, names, [board.generation, board.position, version, old, total, shown, method, STALE_SECONDS]
+            )
+            if verdict != scripts.MOVED:
+                return bool(verdict == scripts.ACCEPTED)
+        raise StoreError(f"other writers keep switching {method} of pool {pool}", retriable=True)
+
+    def _drop(self, names: Sequence[str]) -> None:
+        try:
+            self._redis.run(lambda client: client.unlink(*names))
+        except StoreError:
+            return  # they expire by themselves
+
+    def _pointer(self, pool: str, method: str) -> tuple[str, int, SolvedBoard] | None:
+        name = keys.solved(check_pool_name(pool), keys.check_method(method))
+        version, total, board = self._redis.run(lambda client: client.hmget(name, ["version", "total", "board"]))
+        return None if version is None else (version, int(total), _decode_board(board))
+
+
+def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) -> Iterator[Command]:
+    lines = [_encode(row).decode() for row in part]
+    places = {row.agent: start + i for i, row in enumerate(part)}
+    yield lambda pipe: pipe.rpush(rows, *lines)
+    yield expire(rows, _UPLOAD_SECONDS)
+    yield lambda pipe: pipe.hset(index, mapping=places)
+    yield expire(index, _UPLOAD_SECONDS)
+
+
+def _slice(name: str, start: int, count: int) -> Command:
+    return lambda pipe: pipe.lrange(name, start, start + count - 1)
+
+
+def _with_rows(board: SolvedBoard, rows: Sequence[Any]) -> SolvedBoard:
+    return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=[_decode_row(row) for row in rows]))
+
+
+def _switching(pool: str, method: str) -> StoreError:
+    message = f"the solved board {method} of pool {pool} is incomplete: it is being switched, or the store lost part of it"
+    return StoreError(message, retriable=True)

