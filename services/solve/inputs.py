@@ -1,0 +1,95 @@
+"""What methods solve: pairs that met, margins between agents, or a table of scores; agents sorted by name (law 5)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core import checks
+from ratings_core.errors import InputError
+from ratings_core.solution import Floats
+from ratings_core.tallies import PairCounts
+from ratings_core.tallies.task_ballots import ballot_pairs
+
+
+@dataclass(frozen=True, slots=True)
+class PairsInput:
+    """Results of pairs. names: of agents 0 to n-1; counts: their wins, losses and ties."""
+
+    names: tuple[str, ...]
+    counts: PairCounts
+
+    def by_name(self) -> "PairsInput":
+        """The same with agents in order of their names."""
+        order = _order(self.names)
+        new_id = np.empty(len(order), np.int32)
+        new_id[order] = np.arange(len(order))
+        return PairsInput(_at(self.names, order), _renamed(self.counts, new_id))
+
+    @property
+    def margins(self) -> Floats:
+        """Wins minus losses (n, n)."""
+        return self.counts.margins(len(self.names))
+
+
+@dataclass(frozen=True, slots=True)
+class MarginsInput:
+    """Margins alone. names: of agents 0 to n-1; margins: float64 (n, n), antisymmetric, by how much a beats b in any unit."""
+
+    names: tuple[str, ...]
+    margins: Floats
+
+    def by_name(self) -> "MarginsInput":
+        """The same with agents in order of their names."""
+        order = _order(self.names)
+        return MarginsInput(_at(self.names, order), checks.antisymmetric("margins", self.margins)[np.ix_(order, order)])
+
+
+@dataclass(frozen=True, slots=True)
+class ScoresInput:
+    """Agents measured on tasks. names: of agents; tasks: their names; scores: float64 (agents, tasks), NaN where not measured."""
+
+    names: tuple[str, ...]
+    tasks: tuple[str, ...]
+    scores: Floats
+
+    def by_name(self) -> "ScoresInput":
+        """The same with agents and tasks in order of their names."""
+        agents, tasks = _order(self.names), _order(self.tasks, "tasks")
+        return ScoresInput(_at(self.names, agents), _at(self.tasks, tasks), self.scores[np.ix_(agents, tasks)])
+
+    @property
+    def counts(self) -> PairCounts:
+        """Every task as one ballot of weight 1: the higher score beats the lower one, equal ones tie (as `ScoreTable.pairs`)."""
+        agent, task = np.nonzero(~np.isnan(self.scores))
+        return ballot_pairs(agent.astype(np.int32), task.astype(np.int32), self.scores[agent, task])
+
+    @property
+    def margins(self) -> Floats:
+        """Tasks on which a scored higher than b minus those on which it scored lower (n, n)."""
+        return self.counts.margins(len(self.names))
+
+
+Problem: TypeAlias = PairsInput | MarginsInput | ScoresInput
+
+
+def _order(names: Sequence[str], argument: str = "names") -> NDArray[np.int64]:
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(argument, twice, "must name each one once")
+    return np.array(sorted(range(len(names)), key=names.__getitem__), np.int64)
+
+
+def _at(names: Sequence[str], order: NDArray[np.int64]) -> tuple[str, ...]:
+    return tuple(names[i] for i in order.tolist())
+
+
+def _renamed(counts: PairCounts, new_id: NDArray[np.int32]) -> PairCounts:
+    a, b = new_id[counts.first], new_id[counts.second]
+    turned = a > b
+    first, second = np.where(turned, b, a), np.where(turned, a, b)
+    rows = np.lexsort((second, first))
+    wins, losses = np.where(turned, counts.losses, counts.wins), np.where(turned, counts.wins, counts.losses)
+    return PairCounts(first[rows], second[rows], wins[rows], losses[rows], counts.ties[rows])

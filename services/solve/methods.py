@@ -1,0 +1,318 @@
+"""The registry of solved methods: what each takes, its parameters, cost and limits, and how its answer becomes a board.
+
+A method is one line of `METHODS` and one function from a problem to `Rated`. A method that does not apply says why.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, Literal, TypeAlias, assert_never
+
+import numpy as np
+
+from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.equilibria.nash_average import nash_average
+from ratings_core.errors import InputError
+from ratings_core.ranking import Ranking
+from ratings_core.solution import Floats, Solution
+from ratings_core.voting.copeland import copeland
+from ratings_core.voting.lotteries import iterated_maximal_lotteries, maximal_lottery
+from services.pools import Kind
+from services.solve.inputs import MarginsInput, PairsInput, Problem, ScoresInput
+from services.solve.parameters import Parameter, Value, accepted
+from services.solve.result import AgentRow, CertificateRow, SolveResult, TaskRow
+
+Parameters: TypeAlias = Mapping[str, Value]
+Ties: TypeAlias = Literal["keep", "order"]
+
+_DENSE_AGENTS: Final = 5_000
+_NORMAL_95: Final = 1.959963984540054
+
+
+class Takes(StrEnum):
+    """What a method needs to know."""
+
+    PAIRS = "pairs"
+    """Wins, losses and ties of pairs; scores give them, each task as one ballot."""
+    MARGINS = "margins"
+    """Who is ahead of whom and by how much; pairs and scores give them."""
+    SCORES = "scores"
+    """Agents measured on tasks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rated:
+    """What a method's function returns. task_ratings: where it rates tasks; low, high: intervals; extra: what it adds to the result."""
+
+    solution: Solution
+    task_ratings: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
+    extra: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One solved method.
+
+    run: from a problem (agents by name) and accepted parameters to ratings; cost: class of the work, 1 grows with the pairs that met,
+    2 with the square of the agents, 3 faster; tie_tolerance: ratings closer than this share a rank unless told otherwise;
+    least_agents, most_agents: limits of the input.
+    """
+
+    name: str
+    takes: Takes
+    run: Callable[[Any, dict[str, Any]], Rated]
+    parameters: tuple[Parameter, ...] = ()
+    cost: int
+    tie_tolerance: float
+    least_agents: int = 2
+    most_agents: int | None = None
+
+
+class NotApplicable(InputError):  # noqa: N818 - names the fact
+    """The method cannot solve this kind of input; the message says why."""
+
+
+def solve(
+    method: str, problem: Problem, parameters: Parameters | None = None, tie_tolerance: float | None = None, ties: Ties = "keep"
+) -> SolveResult:
+    """What `method` says about `problem`, best agent first.
+
+    tie_tolerance: ratings within it of a rank's best share that rank (none: the method's own); ties: ``keep`` shared ranks, or
+    ``order`` them by name. Agents without a rating come last. Raises `InputError` (`NotApplicable` among them) and `SolverError`.
+    """
+    chosen = find(method)
+    if (reason := why_not(chosen, problem)) is not None:
+        raise NotApplicable("method", method, reason)
+    values = accepted(chosen.parameters, parameters or {})
+    sorted_problem = problem.by_name()
+    rated = chosen.run(sorted_problem, values)
+    tolerance = chosen.tie_tolerance if tie_tolerance is None else tie_tolerance
+    solution = rated.solution
+    return SolveResult(
+        method=method,
+        input=_kind_of(problem),
+        agents=_agent_rows(sorted_problem.names, rated, tolerance, ties),
+        certificate=CertificateRow(kind=solution.certificate.kind, value=solution.certificate.value),
+        status=solution.status.value,
+        seconds=solution.seconds,
+        tasks=_task_rows(sorted_problem, rated.task_ratings, tolerance, ties),
+        extra={"parameters": values, "tie_tolerance": tolerance, "stats": dict(solution.stats), **rated.extra},
+    )
+
+
+def find(method: str) -> Method:
+    """The method of that name. Raises `InputError` naming those there are."""
+    if method not in METHODS:
+        raise InputError("method", method, f"must be one of {', '.join(METHODS)}")
+    return METHODS[method]
+
+
+def why_not(method: Method, problem: Problem) -> str | None:
+    """Why `method` does not apply to `problem`; None where it does."""
+    n = len(problem.names)
+    if method.takes is Takes.SCORES and not isinstance(problem, ScoresInput):
+        return "needs scores of agents on tasks; this input has results between agents only"
+    if method.takes is Takes.PAIRS and isinstance(problem, MarginsInput):
+        return "needs wins, losses and ties; margins do not say of how many games"
+    if n < method.least_agents:
+        return f"needs at least {method.least_agents} agents, there are {n}"
+    if method.most_agents is not None and n > method.most_agents:
+        return f"takes at most {method.most_agents} agents (dense margins), there are {n}"
+    return None
+
+
+def applicable(kind: Kind) -> list[str]:
+    """Methods that apply to pools of this kind: scores give pairs and margins too, games give no scores."""
+    return [name for name, method in METHODS.items() if kind is Kind.SCORES or method.takes is not Takes.SCORES]
+
+
+def defaults(kind: Kind) -> dict[str, dict[str, Value]]:
+    """Methods solved for a pool of this kind where nobody chose, with their parameters."""
+    pairwise: dict[str, dict[str, Value]] = {"copeland": {}, "maximal_lottery": {}, "iterated_maximal_lotteries": {}}
+    match kind:
+        case Kind.GAMES:
+            return {"bradley_terry": {}, **pairwise}
+        case Kind.SCORES:
+            return {"nash_average": {"missing": "drop_tasks"}, **pairwise}
+        case _:
+            assert_never(kind)
+
+
+def _kind_of(problem: Problem) -> str:
+    match problem:
+        case PairsInput():
+            return "pairs"
+        case MarginsInput():
+            return "margins"
+        case ScoresInput():
+            return "scores"
+
+
+def _agent_rows(names: Sequence[str], rated: Rated, tolerance: float, ties: Ties) -> list[AgentRow]:
+    ranking = Ranking.from_scores(rated.solution.ratings, tolerance)
+    ranks = _ranks(ranking, ties)
+    return [
+        AgentRow(
+            agent=names[i],
+            rating=_number(rated.solution.ratings, i),
+            rank=ranks[i],
+            low=None if rated.low is None else _number(rated.low, i),
+            high=None if rated.high is None else _number(rated.high, i),
+        )
+        for i in ranking.ids.tolist()
+    ]
+
+
+def _task_rows(problem: Problem, ratings: Floats | None, tolerance: float, ties: Ties) -> list[TaskRow]:
+    if ratings is None or not isinstance(problem, ScoresInput):
+        return []
+    ranking = Ranking.from_scores(ratings, tolerance)
+    ranks = _ranks(ranking, ties)
+    return [TaskRow(task=problem.tasks[i], rating=_number(ratings, i), rank=ranks[i]) for i in ranking.ids.tolist()]
+
+
+def _ranks(ranking: Ranking, ties: Ties) -> list[int]:
+    """Rank by id; ordered ties follow the order of ids, which is that of names."""
+    if ties == "keep":
+        return [int(rank) for rank in ranking.rank]
+    ranks = np.empty(len(ranking), np.int64)
+    ranks[ranking.ids] = np.arange(1, len(ranking) + 1)
+    return [int(rank) for rank in ranks]
+
+
+def _number(values: Floats, i: int) -> float | None:
+    return float(values[i]) if np.isfinite(values[i]) else None
+
+
+# methods
+
+
+def _bradley_terry(problem: PairsInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
+    wins, ties = problem.counts.sparse(len(problem.names))
+    found = bradley_terry(wins, ties, **parameters, names=problem.names)
+    sizes = np.unique(found.component, return_counts=True)[1]
+    extra: dict[str, object] = {
+        "components": len(sizes),
+        "largest_component": int(sizes.max()),
+        "unrated": int(np.isnan(found.ratings).sum()),
+    }
+    if (error := found.standard_error) is None:
+        return Rated(solution=found, extra=extra)
+    extra |= {"assumes": found.assumes, "interval": 0.95}
+    return Rated(solution=found, low=found.ratings - _NORMAL_95 * error, high=found.ratings + _NORMAL_95 * error, extra=extra)
+
+
+def _copeland(problem: Problem, parameters: dict[str, Any]) -> Rated:
+    margins = problem.margins if isinstance(problem, MarginsInput) else _sparse_margins(problem)
+    return Rated(solution=copeland(margins, **parameters))
+
+
+def _sparse_margins(problem: PairsInput | ScoresInput) -> Any:
+    wins, _ = problem.counts.sparse(len(problem.names))
+    return wins - wins.T
+
+
+def _maximal_lottery(problem: Problem, parameters: dict[str, Any]) -> Rated:
+    found = maximal_lottery(problem.margins, **parameters)
+    support = [problem.names[i] for i in found.support.tolist()]
+    return Rated(solution=found, extra={"support": support, "entropy": found.entropy, "unique": found.unique})
+
+
+def _iterated_maximal_lotteries(problem: Problem, parameters: dict[str, Any]) -> Rated:
+    found = iterated_maximal_lotteries(problem.margins, **parameters)
+    levels = [
+        {"lottery": _mix(problem.names, level.agents.tolist(), level.lottery), "exploitability": level.exploitability}
+        for level in found.levels
+    ]
+    return Rated(solution=found, extra={"levels": levels})
+
+
+def _nash_average(problem: ScoresInput, parameters: dict[str, Any]) -> Rated:
+    found = nash_average(problem.scores, **parameters)
+    extra: dict[str, object] = {
+        "value": found.value,
+        "agent_dist": _support(problem.names, found.agent_dist),
+        "task_dist": _support(problem.tasks, found.task_dist),
+        "agent_entropy": found.agent_entropy,
+        "task_entropy": found.task_entropy,
+        "unique": found.agent_unique and found.task_unique,
+        "dropped_agents": [problem.names[i] for i in found.dropped_agents.tolist()],
+        "dropped_tasks": [problem.tasks[i] for i in found.dropped_tasks.tolist()],
+        "constant_tasks": [problem.tasks[i] for i in found.constant_tasks.tolist()],
+    }
+    return Rated(solution=found, task_ratings=found.task_ratings, extra=extra)
+
+
+def _mix(names: Sequence[str], ids: Sequence[int], probability: Floats) -> dict[str, float]:
+    return {names[i]: float(share) for i, share in zip(ids, probability, strict=True)}
+
+
+def _support(names: Sequence[str], mix: Floats) -> dict[str, float]:
+    ids = np.flatnonzero(mix)
+    return _mix(names, ids.tolist(), mix[ids])
+
+
+_LOTTERY: Final = (
+    Parameter("merge", True, "exact duplicates share one agent's probability"),
+    Parameter("tolerance", 1e-9, "largest exploitability called optimal", 1e-14, 1e-2),
+    Parameter("max_iterations", 100, "of the interior point", 1, 10_000),
+)
+_REGISTERED: Final = (
+    Method(
+        name="bradley_terry",
+        takes=Takes.PAIRS,
+        run=_bradley_terry,
+        cost=1,
+        tie_tolerance=1e-6,
+        parameters=(
+            Parameter("prior", 0.0, "games each agent is taken to have tied with an anchor", 0.0, 1e6),
+            Parameter("scale", 400 / float(np.log(10)), "rating points a logit", 1e-6, 1e6),
+            Parameter("centre", 1500.0, "mean rating", -1e9, 1e9),
+            Parameter("unconnected", "components", "agents not linked by wins both ways", choices=("components", "raise")),
+            Parameter("standard_errors", "none", "intervals", choices=("none", "fisher", "sandwich")),
+            Parameter("tolerance", 1e-10, "largest score gap a game", 1e-14, 1e-2),
+            Parameter("max_iterations", 100, "of Newton's method", 1, 10_000),
+        ),
+    ),
+    Method(
+        name="copeland",
+        takes=Takes.MARGINS,
+        run=_copeland,
+        cost=1,
+        tie_tolerance=0.0,
+        parameters=(Parameter("tie_tolerance", 0.0, "margins within it are ties", 0.0, 1e300),),
+    ),
+    Method(
+        name="maximal_lottery",
+        takes=Takes.MARGINS,
+        run=_maximal_lottery,
+        cost=2,
+        tie_tolerance=1e-7,
+        most_agents=_DENSE_AGENTS,
+        parameters=_LOTTERY,
+    ),
+    Method(
+        name="iterated_maximal_lotteries",
+        takes=Takes.MARGINS,
+        run=_iterated_maximal_lotteries,
+        cost=3,
+        tie_tolerance=1e-7,
+        most_agents=_DENSE_AGENTS,
+        parameters=_LOTTERY,
+    ),
+    Method(
+        name="nash_average",
+        takes=Takes.SCORES,
+        run=_nash_average,
+        cost=2,
+        tie_tolerance=1e-7,
+        parameters=(
+            Parameter("normalise", "none", "scores of a task to 0..1", choices=("none", "minmax")),
+            Parameter("missing", "refuse", "cells not measured", choices=("refuse", "drop_tasks", "drop_agents")),
+            *_LOTTERY,
+        ),
+    ),
+)
+METHODS: Final[Mapping[str, Method]] = {method.name: method for method in _REGISTERED}
