@@ -19,7 +19,10 @@ def head_of(pool: str = "blitz", *, generation: int = 1, position: int = 0, kind
 def rows_of(ratings: Sequence[tuple[str, float | None]]) -> list[AgentRow]:
     """Rows, best first, with competition ranks."""
     order = sorted(ratings, key=lambda pair: (-(pair[1] or 0.0), pair[0]))
-    return [AgentRow(agent=name, rating=rating, rank=1 + sum((r or 0.0) > (rating or 0.0) for _, r in order)) for name, rating in order]
+    first: dict[float, int] = {}
+    for i, (_, rating) in enumerate(order):
+        first.setdefault(rating or 0.0, i + 1)
+    return [AgentRow(agent=name, rating=rating, rank=first[rating or 0.0]) for name, rating in order]
 
 
 def solved_of(pool: str = "blitz", *, method: str = "maximal_lottery", generation: int = 1, position: int = 0,

@@ -1,0 +1,67 @@
+"""Logs as JSON lines on standard error: time, level, logger, message, and whatever the work at hand bound (pool, position, request)."""
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, Final, TextIO
+
+_FIELDS: Final = ("pool", "position", "request_id", "partition", "method")
+_bound: ContextVar[dict[str, str | int]] = ContextVar("equirank_log_fields")
+_NONE: Final = MappingProxyType[str, str | int]({})
+
+
+@contextmanager
+def bound(
+    *,
+    pool: str | None = None,
+    position: int | None = None,
+    request_id: str | None = None,
+    partition: int | None = None,
+    method: str | None = None,
+) -> Iterator[None]:
+    """Every line logged inside, by this thread or task, carries these fields; what an outer `bound` gave stays."""
+    given = zip(_FIELDS, (pool, position, request_id, partition, method), strict=True)
+    fields = {**_bound.get(_NONE), **{name: value for name, value in given if value is not None}}
+    token = _bound.set(fields)
+    try:
+        yield
+    finally:
+        _bound.reset(token)
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line. Text of others, such as a request's path, cannot break the line: it is escaped."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """`record` as a line without its end."""
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            **_bound.get(_NONE),
+        }
+        given = {name: getattr(record, name) for name in _FIELDS if hasattr(record, name)}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line | given, default=str)
+
+
+def configure(level: str, stream: TextIO | None = None) -> None:
+    """Send every logger of this process, uvicorn's too, through one JSON handler. stream: standard error unless given."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("equirank").setLevel(level)
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+        logger.setLevel(logging.WARNING if name == "uvicorn.access" else logging.INFO)

@@ -1,0 +1,114 @@
+"""Every metric of API and engine, by name: one table that the processes build theirs from and docs/metrics.md is held to.
+
+No label carries a pool, an agent, a task or anything else that grows with use: each takes one of a bounded set of values.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+
+_FAST: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+_SLOW: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
+
+
+class Metric(NamedTuple):
+    """One metric. name: with prefix, and with `_total` for counters; buckets: of histograms, in seconds."""
+
+    kind: Literal["counter", "gauge", "histogram"]
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = ()
+
+
+API: Final = (
+    Metric("counter", "equirank_http_requests_total", "Requests answered.", ("method", "route", "status")),
+    Metric("histogram", "equirank_http_request_seconds", "Seconds from request to last byte of the answer.", ("route",), _FAST),
+    Metric("counter", "equirank_api_outcomes_accepted_total", "Outcomes made durable in the log by this API."),
+    Metric("counter", "equirank_api_outcomes_refused_total", "Outcomes refused, by reason; the rest of their request is not written.", ("reason",)),
+    Metric("histogram", "equirank_api_append_seconds", "Seconds until the log made a request's records durable.", (), _FAST),
+    Metric("counter", "equirank_api_log_failures_total", "Requests that the log could not take."),
+    Metric("counter", "equirank_api_store_failures_total", "Requests that the store could not answer."),
+)
+
+ENGINE: Final = (
+    Metric("gauge", "equirank_pools", "Pools that are folded."),
+    Metric("gauge", "equirank_pools_stopped", "Pools that stopped at an outcome they cannot fold."),
+    Metric("gauge", "equirank_agents", "Agents of all pools."),
+    Metric("gauge", "equirank_position", "Next offset of the log to fold.", ("partition",)),
+    Metric("gauge", "equirank_log_end", "End of the log.", ("partition",)),
+    Metric("gauge", "equirank_folded_time_seconds", "When the log took the newest record that was folded, seconds since 1970.", ("partition",)),
+    Metric("gauge", "equirank_poll_time_seconds", "When the shard last looked for records, seconds since 1970.", ("shard",)),
+    Metric("gauge", "equirank_publish_time_seconds", "When the shard last published, seconds since 1970.", ("shard",)),
+    Metric("gauge", "equirank_checkpoint_time_seconds", "When the newest checkpoint was written, seconds since 1970.", ("partition",)),
+    Metric("counter", "equirank_outcomes_total", "Outcomes folded."),
+    Metric("counter", "equirank_duplicates_total", "Outcomes dropped because their id was applied before."),
+    Metric("counter", "equirank_conflicts_total", "Duplicates whose body differs from the one applied."),
+    Metric("counter", "equirank_retractions_total", "Retractions seen."),
+    Metric("counter", "equirank_dead_letters_total", "Records and outcomes refused by the fold.", ("reason",)),
+    Metric("counter", "equirank_store_failures_total", "Publications that the store did not take."),
+    Metric("counter", "equirank_fenced_writes_total", "Publications refused because another shard took over."),
+    Metric("counter", "equirank_shard_starts_total", "Starts of shard actors."),
+    Metric("histogram", "equirank_checkpoint_seconds", "Seconds that a checkpoint took.", (), _SLOW),
+    Metric("histogram", "equirank_solve_seconds", "Seconds that a solve took.", ("method",), _SLOW),
+    Metric("counter", "equirank_solves_total", "Solves ended.", ("method", "status")),
+)
+
+
+class Metrics:
+    """The metrics of one process, in a registry of its own. Asking for one that is not in the table raises `KeyError`."""
+
+    def __init__(self, table: Sequence[Metric]) -> None:
+        self.registry = CollectorRegistry()
+        self._counters: dict[str, Counter] = {}
+        self._gauges: dict[str, Gauge] = {}
+        self._histograms: dict[str, Histogram] = {}
+        for metric in table:
+            self._add(metric)
+
+    def counter(self, name: str) -> Counter:
+        """The counter of this full name."""
+        return self._counters[name]
+
+    def gauge(self, name: str) -> Gauge:
+        """The gauge of this full name."""
+        return self._gauges[name]
+
+    def histogram(self, name: str) -> Histogram:
+        """The histogram of this full name."""
+        return self._histograms[name]
+
+    def text(self) -> bytes:
+        """All of them as Prometheus reads them, of type `CONTENT_TYPE`."""
+        return generate_latest(self.registry)
+
+    def _add(self, metric: Metric) -> None:
+        match metric.kind:
+            case "counter":
+                self._counters[metric.name] = Counter(metric.name, metric.help, metric.labels, registry=self.registry)
+            case "gauge":
+                self._gauges[metric.name] = Gauge(metric.name, metric.help, metric.labels, registry=self.registry)
+            case "histogram":
+                self._histograms[metric.name] = Histogram(
+                    metric.name, metric.help, metric.labels, registry=self.registry, buckets=metric.buckets
+                )
+
+
+def as_markdown() -> str:
+    """docs/metrics.md, whole."""
+    parts = ["# Metrics", "", "Written by `python -m services.metrics > docs/metrics.md`; a test compares. No label names a pool or an agent.", ""]
+    for title, table in (("API (`/metrics` on its port)", API), ("Engine (its metrics port)", ENGINE)):
+        parts += [f"## {title}", "", "| metric | kind | labels | meaning |", "| --- | --- | --- | --- |"]
+        parts += [f"| `{m.name}` | {m.kind} | {', '.join(f'`{label}`' for label in m.labels) or '-'} | {m.help} |" for m in table]
+        parts.append("")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(as_markdown())

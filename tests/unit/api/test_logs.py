@@ -1,0 +1,49 @@
+import io
+import json
+import logging
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from services.logs import JsonFormatter, bound, configure
+
+
+@pytest.fixture
+def lines() -> Iterator[io.StringIO]:
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    stream = io.StringIO()
+    configure("INFO", stream)
+    yield stream
+    root.handlers[:], root.level = before
+
+
+def test_a_line_is_an_object_with_what_was_bound(lines: io.StringIO) -> None:
+    log = logging.getLogger("equirank.test")
+    with bound(request_id="r1"), bound(pool="blitz", position=7):
+        log.info("folded %d", 3)
+    log.info("after")
+    first, second = map(json.loads, lines.getvalue().splitlines())
+    assert {k: first[k] for k in ("level", "logger", "message", "pool", "position", "request_id")} == {
+        "level": "INFO", "logger": "equirank.test", "message": "folded 3", "pool": "blitz", "position": 7, "request_id": "r1",
+    }
+    assert "pool" not in second
+
+
+def test_foreign_text_cannot_forge_a_line(lines: io.StringIO) -> None:
+    logging.getLogger("equirank.test").warning("path %s", '/x\n{"level":"ERROR"}\u2028')
+    assert len(lines.getvalue().splitlines()) == 1
+
+
+def test_exceptions_are_carried() -> None:
+    try:
+        raise ValueError("no")
+    except ValueError:
+        record = logging.LogRecord("equirank", logging.ERROR, __file__, 1, "failed", None, sys.exc_info())
+    assert "ValueError: no" in json.loads(JsonFormatter().format(record))["exception"]
+
+
+def test_uvicorn_goes_the_same_way(lines: io.StringIO) -> None:
+    logging.getLogger("uvicorn.error").info("started")
+    assert json.loads(lines.getvalue())["logger"] == "uvicorn.error"

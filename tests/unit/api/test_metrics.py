@@ -1,0 +1,33 @@
+from pathlib import Path
+
+import pytest
+
+from services.metrics import API, ENGINE, Metrics, as_markdown
+
+BOUNDED = {"method", "route", "status", "reason", "partition", "shard"}
+
+
+def test_docs_list_every_metric() -> None:
+    assert (Path(__file__).parents[3] / "docs" / "metrics.md").read_text() == as_markdown()
+
+
+@pytest.mark.parametrize("metric", [*API, *ENGINE], ids=lambda metric: metric.name)
+def test_names_follow_the_grammar(metric) -> None:
+    assert metric.name.startswith("equirank_")
+    assert metric.name.endswith("_total") == (metric.kind == "counter")
+    assert metric.name.endswith("_seconds") or metric.kind != "histogram"
+    assert set(metric.labels) <= BOUNDED
+    assert bool(metric.buckets) == (metric.kind == "histogram")
+
+
+def test_names_are_unique() -> None:
+    names = [metric.name for metric in [*API, *ENGINE]]
+    assert len(set(names)) == len(names)
+
+
+def test_a_name_outside_the_table_is_an_error() -> None:
+    metrics = Metrics(API)
+    with pytest.raises(KeyError):
+        metrics.counter("equirank_typo_total")
+    metrics.counter("equirank_api_outcomes_accepted_total").inc(3)
+    assert b"equirank_api_outcomes_accepted_total 3.0" in metrics.text()
