@@ -1,0 +1,120 @@
+"""The dedupe window against a dict and a deque, with windows small enough to wrap many times."""
+
+from collections import deque
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratings_core.digest import digest
+from ratings_core.errors import InputError
+from services.shard.dedupe import CONFLICT, DUPLICATE, MAX_CAPACITY, NEW, DedupeWindow
+
+WORDS = st.integers(0, 4) | st.sampled_from([2**64 - 1, 2**63, 2**32])
+EVENTS = st.lists(st.tuples(WORDS, st.integers(0, 5), st.sampled_from([0, 1, 2**40, 2**64 - 1])), max_size=120)
+
+
+class Twin:
+    def __init__(self, capacity: int) -> None:
+        self.capacity, self.body, self.order = capacity, {}, deque()
+
+    def admit(self, first: int, second: int, body: int) -> int:
+        if (first, second) in self.body:
+            return DUPLICATE if self.body[first, second] == body else CONFLICT
+        if len(self.order) == self.capacity:
+            del self.body[self.order.popleft()]
+        self.order.append((first, second))
+        self.body[first, second] = body
+        return NEW
+
+
+def admit(window: DedupeWindow, events: list[tuple[int, int, int]]) -> list[int]:
+    ids = np.array([event[:2] for event in events], np.uint64).reshape(-1, 2)
+    codes = window.admit(ids, np.array([event[2] for event in events], np.uint64))
+    assert codes.dtype == np.uint8
+    return codes.tolist()
+
+
+@given(EVENTS, st.integers(1, 20))
+def test_codes_and_content_are_those_of_a_dict(events: list[tuple[int, int, int]], capacity: int) -> None:
+    window, twin = DedupeWindow(capacity), Twin(capacity)
+    assert admit(window, events) == [twin.admit(*event) for event in events]
+    assert len(window) == len(twin.order)
+    assert [tuple(row) for row in window.arrays()["ids"].tolist()] == list(twin.order)
+
+
+@given(EVENTS, st.integers(1, 20), st.integers(0, 120))
+def test_cuts_and_restarts_change_nothing(events: list[tuple[int, int, int]], capacity: int, cut: int) -> None:
+    whole, parts, single = (DedupeWindow(capacity) for _ in range(3))
+    codes = admit(whole, events)
+    before = admit(parts, events[:cut])
+    arrays = parts.arrays()
+    for array in arrays.values():
+        array.flags.writeable = False
+    restored = DedupeWindow.from_arrays(arrays, capacity)
+    assert digest(restored.arrays()) == digest(arrays)
+    assert before + admit(restored, events[cut:]) == codes
+    assert [code for event in events for code in admit(single, [event])] == codes
+    assert digest(restored.arrays()) == digest(single.arrays()) == digest(whole.arrays())
+
+
+@pytest.mark.parametrize("capacity", [100, 1000, 1024])
+def test_a_long_stream_through_growth_and_many_wraps(capacity: int) -> None:
+    rng = np.random.default_rng(capacity)
+    numbers = np.where(rng.random(20_000) < 0.5, np.arange(20_000), np.arange(20_000) - rng.integers(0, 2 * capacity, 20_000)).clip(0)
+    events = [(int(n) * 0x9E3779B97F4A7C15 % 2**64, int(n), int(n) % 7) for n in numbers]
+    window, twin = DedupeWindow(capacity), Twin(capacity)
+    for start in range(0, len(events), 777):
+        part = events[start : start + 777]
+        assert admit(window, part) == [twin.admit(*event) for event in part]
+    assert window.nbytes <= 26 * capacity + 16
+
+
+@pytest.mark.parametrize("alike", [1, 7, 100])
+def test_ids_that_hash_alike(alike: int) -> None:
+    """first + second * constant is what the table hashes: with it the same, all crowd one home, far beyond a stored distance."""
+    constant, rng = 0x9E3779B97F4A7C15, np.random.default_rng(alike)
+    numbers = np.concatenate([np.arange(60), rng.integers(0, 150, 1500)]).tolist()
+    events = [((n % alike - n * constant) % 2**64, n, 0) for n in numbers]
+    window, twin = DedupeWindow(90), Twin(90)
+    assert admit(window, events) == [twin.admit(*event) for event in events]
+    assert [tuple(row) for row in window.arrays()["ids"].tolist()] == list(twin.order)
+
+
+def test_only_the_last_ids_are_remembered() -> None:
+    window = DedupeWindow(3)
+    assert admit(window, [(i, i, 0) for i in range(4)]) == [NEW] * 4
+    assert admit(window, [(1, 1, 0), (1, 1, 9), (0, 0, 0)]) == [DUPLICATE, CONFLICT, NEW]
+    assert admit(window, [(1, 1, 0)]) == [NEW], "a duplicate does not make its id younger"
+
+
+def test_a_window_of_few_ids_is_small() -> None:
+    assert DedupeWindow().nbytes < 4096
+
+
+@pytest.mark.parametrize("capacity", [0, -1, MAX_CAPACITY + 1])
+def test_capacities_out_of_range_are_refused(capacity: int) -> None:
+    with pytest.raises(InputError, match="capacity"):
+        DedupeWindow(capacity)
+
+
+def test_columns_of_other_shapes_are_refused() -> None:
+    window, ids, bodies = DedupeWindow(4), np.zeros((2, 2), np.uint64), np.zeros(2, np.uint64)
+    for bad_ids, bad_bodies in [(ids[:, :1], bodies), (ids.astype(np.int64), bodies), (ids, bodies[:1]), (ids, bodies.astype(np.uint32))]:
+        with pytest.raises(InputError):
+            window.admit(bad_ids, bad_bodies)
+    assert len(window) == 0
+
+
+def test_arrays_of_no_window_are_refused() -> None:
+    ids, bodies = np.arange(6, dtype=np.uint64).reshape(3, 2), np.zeros(3, np.uint32)
+    cases = {
+        "must be at most 2": ({"ids": ids, "bodies": bodies}, 2),
+        "must be distinct": ({"ids": ids[[0, 1, 0]], "bodies": bodies}, 4),
+        "must be uint64": ({"ids": ids, "bodies": bodies.astype(np.uint64)}, 4),
+        "arrays must be": ({"ids": ids}, 4),
+    }
+    for rule, (arrays, capacity) in cases.items():
+        with pytest.raises(InputError, match=rule):
+            DedupeWindow.from_arrays(arrays, capacity)
