@@ -9,6 +9,7 @@ import msgspec
 from services import pools
 from services.log.protocol import LogError, Reader, Topic
 from services.pools import ControlRecord, ControlState, GenerationMade, PoolCreated
+from services.raters import make_raters
 
 _READ_SECONDS: Final = 30.0
 _PARTITION: Final = 0
@@ -55,8 +56,12 @@ class ControlLog:
         return self._topic.append(_PARTITION, [pools.encode(record)])[0]
 
     def create_pool(self, wanted: PoolCreated, max_pools: int | None = None) -> PoolCreated:
-        """The pool as it stands, created if there was none. Raises `PoolExists` where it differs, `TooManyPools`."""
+        """The pool as it stands, created if there was none.
+
+        Raises `PoolExists` where it differs, `TooManyPools`, and `InputError` for a name or settings that cannot be.
+        """
         pools.check_pool_name(wanted.pool)
+        make_raters(wanted.kind, wanted.fold)
         state = self.refresh()
         if wanted.pool not in state.pools:
             if max_pools is not None and len(state.pools) >= max_pools:

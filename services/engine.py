@@ -107,7 +107,7 @@ class Engine:
     def _tick(self, runner: SolveRunner, checkpoints: CheckpointStore, control: ControlLog) -> None:
         for shard in self._shards:
             self._ask(shard)
-        self._metrics.shards([shard.health for shard in self._shards if shard.health is not None], self._clock())
+        self._metrics.shards([shard.health for shard in self._shards if shard.health is not None])
         try:
             self._read_manifests(checkpoints)
             runner.step(self._clock(), list(self._manifests.values()), control.refresh())

@@ -10,9 +10,8 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from services.logs import configure
-
 from services.connect import open_log, open_store
+from services.logs import configure
 from services.settings import Settings
 from services.shard.publisher import Fenced
 from services.shard.worker import ShardWorker, WorkerHealth

@@ -8,17 +8,18 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from services.shard.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
 
 from ratings_core.arena import Arena
 from ratings_core.errors import InputError
-from ratings_core.online import Prequential, make_rater
+from ratings_core.online import Prequential, Rater
 from ratings_core.outcomes import NO_TASK, OutcomeBatch, ScoreBatch
 from ratings_core.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from services.events import Event, GameEvent, Reason, RetractEvent, ScoreEvent
-from services.pools import GenerationMade, Kind, PoolCreated
+from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
+from services.raters import make_raters
 from services.shard.columns import GameColumns, ScoreColumns
+from services.shard.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -29,9 +30,9 @@ _OTHER_EVENT: Final = {Kind.GAMES: ScoreEvent, Kind.SCORES: GameEvent}
 
 
 class Refused(NamedTuple):
-    """Event `index` of a call was not folded, and why."""
+    """Event `at` of a call was not folded, and why."""
 
-    index: int
+    at: int
     reason: Reason
     path: str
     rule: str
@@ -44,7 +45,7 @@ class PoolState:
         self.kind, self.label, self.generation = created.kind, created.label, generation
         fold = generation.fold
         self.agents, self.tasks = Roster(), Roster()
-        self.raters, self.stopped = _raters(fold.methods(self.kind))
+        self.raters, self.stopped = _raters(self.kind, fold)
         self.online = {name: rater.init(0) for name, rater in self.raters.items()}
         self.prequential = {name: Prequential() for name in self.raters}
         self.pairs, self.places, self.scores = PairTally(per_task=fold.per_task), PlaceTally(), ScoreTable()
@@ -170,8 +171,8 @@ class PoolState:
         ids = self.agents.intern(names)
         self._reach(len(names))
         self._dirty[ids] = True
+        self.online = {name: rater.init(len(names)) for name, rater in self.raters.items()}
         for method, ratings in initial.items():
-            self.online[method] = self.raters[method].init(len(names))
             given = sorted(ratings)
             self.online[method].rating[self.agents.lookup(given)] = [ratings[name] for name in given]
 
@@ -256,9 +257,9 @@ def _fits(roster: Roster, names: Arena, most: int) -> bool:
     return len(roster) + len(names) <= most or len(roster) + roster.count_new(names) <= most
 
 
-def _raters(methods: Mapping[str, Mapping[str, float]]) -> tuple[dict[str, Any], str | None]:
-    """The raters, and why there are none where this version does not know one or its parameters."""
+def _raters(kind: Kind, fold: FoldSettings) -> tuple[dict[str, Rater[Any]], str | None]:
+    """The raters, and why there are none where this version cannot run the generation's settings."""
     try:
-        return {name: make_rater(name, parameters) for name, parameters in methods.items()}, None
+        return make_raters(kind, fold), None
     except InputError as error:
-        return {}, f"its online methods cannot run here: {error}"
+        return {}, f"its settings cannot run here: {error}"

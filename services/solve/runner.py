@@ -5,7 +5,7 @@ that fails or passes its deadline leaves the last good result standing, which th
 """
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -54,7 +54,7 @@ class SolveRunner:
         self._looked_at = float("-inf")
         self._task = ray.remote(num_cpus=1, max_retries=1, enable_task_events=False)(solve_pool)
         self.ended: Counter[tuple[str, str]] = Counter()
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
 
     @property
     def running(self) -> int:

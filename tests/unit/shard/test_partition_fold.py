@@ -1,0 +1,219 @@
+"""The fold of a partition: cut-independence, restore, and what becomes of everything that is wrong."""
+
+import json
+import random
+
+import pytest
+
+from ratings_core.digest import digest
+from services.log.partition import partition_of
+from services.log.protocol import Record
+from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
+from services.shard.directory import FixedDirectory
+from services.shard.partition import Partition
+from services.shard.pool import PoolState
+
+PARTITIONS = 4
+
+
+def directory(*pools: PoolCreated, start: int = 0) -> FixedDirectory:
+    state = ControlState()
+    for offset, pool in enumerate(pools):
+        state.apply(2 * offset, pool)
+        made = GenerationMade(pool=pool.pool, number=1, start=start, time=0.0, fold=pool.fold)
+        state.apply(2 * offset + 1, made)
+    return FixedDirectory(state)
+
+
+def created(name: str, kind: Kind = Kind.GAMES, **fold: object) -> PoolCreated:
+    return PoolCreated(pool=name, kind=kind, time=0.0, fold=FoldSettings(**fold))
+
+
+def pools_of(partition: int, count: int) -> list[str]:
+    names = (f"pool{i}" for i in range(1000))
+    return [name for name in names if partition_of(name, PARTITIONS) == partition][:count]
+
+
+def game(pool: str, number: int, draw: random.Random) -> dict[str, object]:
+    agents = draw.sample([f"agent-{i}" for i in range(30)], draw.choice([2, 2, 2, 4, 7]))
+    if draw.random() < 0.2:
+        sides = [{"agents": agents[: len(agents) // 2], "place": 1}, {"agents": agents[len(agents) // 2 :], "place": draw.choice([1, 2])}]
+    else:
+        sides = [{"agents": [agent], "place": draw.choice([1, 2, 3])} for agent in agents]
+    return {
+        "v": 1,
+        "id": f"g{number}",
+        "pool": pool,
+        "time": draw.uniform(-1e6, 1e6),
+        "sides": sides,
+        "weight": draw.choice([1.0, 0.5, 3.25]),
+        "task": draw.choice(["map-1", "map-2", "map-3"]),
+    }
+
+
+def records(values: list[object]) -> list[Record]:
+    return [Record(offset, json.dumps(value).encode(), 0.0) for offset, value in enumerate(values)]
+
+
+def folded(cut: int, stream: list[Record], known: FixedDirectory, number: int) -> Partition:
+    partition = Partition(number, PARTITIONS)
+    for start in range(0, len(stream), cut):
+        partition.fold(stream[start : start + cut], known)
+    return partition
+
+
+def digests(partition: Partition) -> dict[str, str]:
+    return {name: digest(state.arrays()) for name, state in partition.pools.items()}
+
+
+@pytest.fixture(scope="module")
+def stream() -> tuple[list[Record], FixedDirectory]:
+    """600 records of three pools of partition 1: repeats, conflicts, arrays, retractions, nonsense, buckets, limits."""
+    draw = random.Random(7)
+    games, bucketed, scores = pools_of(1, 3)
+    values: list[object] = []
+    for number in range(600):
+        pool = draw.choice([games, bucketed])
+        repeat = draw.random() < 0.1 and number > 10
+        value: object = game(pool, draw.randrange(number) if repeat else number, draw)
+        if draw.random() < 0.2:
+            value = [value, game(pool, number + 10_000, draw), {"v": 1, "pool": pool}]
+        if draw.random() < 0.1:
+            measured = {"a": draw.random(), f"b{number % 7}": 0.5}
+            value = {"v": 1, "id": f"s{number}", "pool": scores, "time": 0, "task": f"t{number % 9}", "scores": measured}
+        if draw.random() < 0.03:
+            value = {"v": 1, "id": f"r{number}", "pool": games, "time": 0, "retracts": "g1"}
+        values.append(value)
+    known = directory(
+        created(games, per_task=True, max_tasks=2, dedupe_window=64),
+        created(bucketed, bucket_seconds=100_000, buckets_kept=3, max_agents=25),
+        created(scores, Kind.SCORES, max_tasks=8),
+    )
+    return records(values), known
+
+
+@pytest.mark.parametrize("cut", [1, 7, 64])
+def test_cuts_change_no_bit(stream: tuple[list[Record], FixedDirectory], cut: int) -> None:
+    whole, part = folded(1000, *stream, 1), folded(cut, *stream, 1)
+    assert len(whole.pools) == 3
+    assert digests(part) == digests(whole)
+    assert part.position == whole.position == 600
+    assert part.last == whole.last
+
+
+def test_cuts_change_no_dead_letter(stream: tuple[list[Record], FixedDirectory]) -> None:
+    records_, known = stream
+    whole = Partition(1, PARTITIONS).fold(records_, known)
+    cut = Partition(1, PARTITIONS)
+    single = [letter for record in records_ for letter in cut.fold([record], known)]
+    assert {letter.key: letter for letter in whole} == {letter.key: letter for letter in single}
+    assert {letter.reason for letter in whole} >= {"bad_field", "too_many_agents", "too_many_tasks"}
+
+
+def test_a_restored_state_goes_on_bit_for_bit(stream: tuple[list[Record], FixedDirectory]) -> None:
+    records_, known = stream
+    whole, half = folded(1000, records_, known, 1), folded(1000, records_[:300], known, 1)
+    for name, state in list(half.pools.items()):
+        found = known.generation(name, None, 0)
+        assert found is not None
+        half.pools[name] = PoolState.restore(*found, state.arrays(), 300)
+    half.fold(records_[300:], known)
+    assert digests(half) == digests(whole)
+
+
+def test_records_below_the_position_are_not_folded_again(stream: tuple[list[Record], FixedDirectory]) -> None:
+    records_, known = stream
+    once = folded(1000, records_, known, 1)
+    again = folded(1000, records_, known, 1)
+    assert again.fold(records_, known) == []
+    assert digests(again) == digests(once)
+
+
+def test_a_generation_starts_where_it_says() -> None:
+    (pool,) = pools_of(1, 1)
+    draw = random.Random(3)
+    stream = records([game(pool, number, draw) for number in range(20)])
+    late = folded(100, stream, directory(created(pool), start=12), 1)
+    assert late.pools[pool].counts["outcomes"] == 8
+
+
+def test_wrong_things_end_as_dead_letters_with_their_reason() -> None:
+    (pool,), (other,) = pools_of(1, 1), pools_of(2, 1)
+    draw = random.Random(5)
+    good = game(pool, 1, draw)
+    scores = {"v": 1, "id": "s", "pool": pool, "time": 0, "task": "t", "scores": {"a": 1.0}}
+    elsewhere, mixed = game(other, 2, draw), [good, game(other, 9, draw)]
+    values = [b"{not json", b" " * (1 << 20) + b"{}", good, good, {**good, "weight": 2.0}, elsewhere, scores, mixed]
+    stream = [Record(i, value if isinstance(value, bytes) else json.dumps(value).encode(), 0.0) for i, value in enumerate(values)]
+    partition = Partition(1, PARTITIONS)
+    letters = partition.fold(stream, directory(created(pool)))
+    assert [(letter.offset, letter.item, letter.reason) for letter in sorted(letters, key=lambda letter: (letter.offset, letter.item))] == [
+        (0, -1, "unparsable"),
+        (1, -1, "too_large"),
+        (5, 0, "wrong_partition"),
+        (6, 0, "wrong_kind"),
+        (7, 1, "mixed_pools"),
+    ]
+    counts = partition.pools[pool].counts
+    assert (counts["outcomes"], counts["duplicates"], counts["conflicts"]) == (1, 2, 1)
+    assert "partitioner" in next(letter.rule for letter in letters if letter.reason == "wrong_partition")
+    assert all(len(letter.excerpt) <= 4096 for letter in letters)
+
+
+def test_an_unknown_pool_is_a_dead_letter_and_no_pool() -> None:
+    (pool,) = pools_of(1, 1)
+    partition = Partition(1, PARTITIONS)
+    letters = partition.fold(records([game(pool, 1, random.Random(1))]), directory())
+    assert [letter.reason for letter in letters] == ["unknown_pool"]
+    assert not partition.pools
+
+
+def test_a_failing_directory_leaves_the_partition_as_it_was() -> None:
+    first, second = pools_of(1, 2)
+    known = directory(created(first))
+
+    class Failing:
+        def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, GenerationMade] | None:
+            if pool == second:
+                raise ConnectionError(pool)
+            return known.generation(pool, kind, offset)
+
+    draw = random.Random(1)
+    stream = records([game(first, 1, draw), game(second, 2, draw)])
+    partition = Partition(1, PARTITIONS)
+    with pytest.raises(ConnectionError):
+        partition.fold(stream, Failing())
+    assert partition.position == 0
+    partition.fold(stream, directory(created(first), created(second)))
+    assert [state.counts["outcomes"] for state in partition.pools.values()] == [1, 1]
+
+
+def test_a_pool_that_breaks_stops_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = pools_of(1, 2)
+    known = directory(created(first), created(second))
+    draw = random.Random(1)
+    partition = Partition(1, PARTITIONS)
+    partition.fold(records([game(first, 1, draw), game(second, 2, draw)]), known)
+    monkeypatch.setattr(partition.pools[first].pairs, "add", lambda *_: 1 / 0)
+    more = [Record(2 + i, record.value, 0.0) for i, record in enumerate(records([game(first, 3, draw), game(second, 4, draw)]))]
+    partition.fold(more, known)
+    assert "ZeroDivisionError" in (partition.pools[first].stopped or "")
+    assert partition.pools[second].stopped is None
+    assert partition.pools[second].counts["outcomes"] == 2
+    assert partition.position == 4
+
+
+def test_settings_that_cannot_run_stop_the_pool_with_words() -> None:
+    (pool,) = pools_of(1, 1)
+    partition = Partition(1, PARTITIONS)
+    partition.fold(records([game(pool, 1, random.Random(1))]), directory(created(pool, online={"glicko9": {}})))
+    assert "glicko9" in (partition.pools[pool].stopped or "")
+
+
+def test_initial_ratings_are_where_the_fold_starts() -> None:
+    (pool,) = pools_of(1, 1)
+    made = created(pool)
+    initial = {"elo": {"agent-3": 1800.0, "agent-1": 1700.0}}
+    state = PoolState(made, GenerationMade(pool=pool, number=1, start=0, time=0.0, fold=made.fold, initial=initial))
+    assert dict(zip(state.agents.names(), state.online["elo"].rating.tolist(), strict=True)) == {"agent-1": 1700.0, "agent-3": 1800.0}
+    assert state.take_changes().tolist() == [0, 1]
