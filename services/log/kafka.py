@@ -153,7 +153,8 @@ class KafkaReader:
             self._consumer.seek(where, position)
 
     def _check_identity(self) -> None:
-        # A topic made anew under its name would be read on, from the old offsets. kafka-python knows its id, but tells no one.
+        # A topic made anew under its name would be read on, from the old offsets. kafka-python knows its id (as of `METADATA_SECONDS`
+        # ago), but has no public way to tell.
         topic_id = self._consumer._cluster.topic_id(self._topic.name)  # noqa: SLF001
         if topic_id is not None and not self._topic.identity.endswith(f":{topic_id}"):
             raise LogError(f"topic {self._topic.name} was made anew while being read: it is another log now", retriable=False)

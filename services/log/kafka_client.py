@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 from kafka import KafkaConsumer, KafkaProducer
@@ -21,7 +22,7 @@ from services.log.records import MAX_RECORD_BYTES
 
 OPTIONS = frozenset(
     (
-        "client_dns_lookup", "client_id", "connections_max_idle_ms", "metadata_max_age_ms", "proxy_url", "receive_buffer_bytes",
+        "client_dns_lookup", "client_id", "connections_max_idle_ms", "proxy_url", "receive_buffer_bytes",
         "reconnect_backoff_max_ms", "reconnect_backoff_ms", "retry_backoff_ms", "sasl_kerberos_domain_name", "sasl_kerberos_name",
         "sasl_kerberos_service_name", "sasl_mechanism", "sasl_oauth_token_provider", "sasl_plain_password", "sasl_plain_username",
         "security_protocol", "send_buffer_bytes", "socket_options", "ssl_cafile", "ssl_certfile", "ssl_check_hostname", "ssl_context",
@@ -29,6 +30,13 @@ OPTIONS = frozenset(
     )
 )
 """Options of kafka-python that may be passed through: those of the connection. The others decide what a log promises, and are set here."""
+
+FILES = ("ssl_cafile", "ssl_certfile", "ssl_crlfile", "ssl_keyfile")
+DEFAULTS = {"reconnect_backoff_max_ms": 2000}
+"""Where kafka-python's own default would keep a client away for half a minute after its broker is back."""
+
+METADATA_SECONDS = 5
+"""How long a reader may take to notice that its topic was made anew (kafka-python fetches by name, not by id)."""
 
 RECORD_OVERHEAD = 32_768
 TOPIC_MAX_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD
@@ -44,11 +52,23 @@ Client = TypeVar("Client")
 
 
 def check_options(options: Mapping[str, object]) -> dict[str, object]:
-    """The options as a dict; `LogError` names those that kafka-python or this log does not take."""
+    """The options as a dict. `LogError` names those that this log does not take, and files that cannot be read."""
     unknown = sorted(set(options) - OPTIONS)
     if unknown:
         raise LogError(f"unknown Kafka options {', '.join(unknown)}; there are {', '.join(sorted(OPTIONS))}", retriable=False)
-    return dict(options)
+    for name in FILES:
+        # kafka-python would take a missing file for a broker that is not there, and try again.
+        if options.get(name) is not None:
+            _check_file(name, str(options[name]))
+    return DEFAULTS | dict(options)
+
+
+def _check_file(name: str, path: str) -> None:
+    try:
+        with Path(path).open("rb"):
+            pass
+    except OSError as error:
+        raise LogError(f"the Kafka options were refused: {name}: {error}", retriable=False) from error
 
 
 @contextmanager
@@ -103,6 +123,7 @@ class Connection:
             "auto_offset_reset": "none",
             "isolation_level": "read_committed",
             "allow_auto_create_topics": False,
+            "metadata_max_age_ms": METADATA_SECONDS * 1000,
             "max_partition_fetch_bytes": FETCH_PARTITION_BYTES,
             "fetch_max_bytes": FETCH_BYTES,
         }
