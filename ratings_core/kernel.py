@@ -16,3 +16,8 @@ def kernel(function: FunctionT) -> FunctionT:
     file changes, not when one that it calls from does: clear `__pycache__` after editing shared kernels.
     """
     return cast("FunctionT", njit(cache=True, error_model="numpy")(function))
+
+
+def inlined(function: FunctionT) -> FunctionT:
+    """As `kernel`, for what hot loops call: always inlined there, since passing arrays to a call counts references."""
+    return cast("FunctionT", njit(cache=True, error_model="numpy", forceinline=True)(function))

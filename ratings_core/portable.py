@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.kernel import kernel
+from ratings_core.kernel import inlined, kernel
 
 _STEPS: Final = 128
 """The table of exp holds 2**(j/128), so that the polynomial only sees |r| <= ln(2)/256."""
@@ -68,7 +68,7 @@ def _powers(digits: int = 256) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 _POWER_BITS, _POWER_LOST = _powers()
 
 
-@kernel
+@inlined
 def exp(x: float) -> float:
     """e**x. Tang's table-driven method (ACM TOMS 15, 1989) with 128 steps and Taylor's polynomial of degree 5."""
     if not abs(x) <= _EXP_PLAIN:
@@ -79,7 +79,7 @@ def exp(x: float) -> float:
     return scale + scale * grown
 
 
-@kernel
+@inlined
 def _exp_step(x: float, whole: float, step: np.int64, exponent: np.int64) -> tuple[float, float]:
     """2**(step/128 + exponent) and exp(r) - 1, where x = whole * ln(2)/128 + r; only the low bits of `step` are looked at."""
     j = step & _INDEX_MASK
@@ -109,7 +109,7 @@ def _exp_far(x: float) -> float:
     return (scale + scale * grown) * _DOWN
 
 
-@kernel
+@inlined
 def log(x: float) -> float:
     """Natural logarithm: -inf at 0, NaN below. x = 2**k (1 + f), s = f/(2 + f), ln(1 + f) = 2 artanh(s) by its Taylor series."""
     if not x > 0.0:
@@ -126,7 +126,7 @@ def log(x: float) -> float:
     return _log_reduced(f, np.float64(k + shift))
 
 
-@kernel
+@inlined
 def _log_reduced(f: float, k: float) -> float:
     """ln(1 + f) + k ln(2), the small parts summed first; 2 artanh(s) = f - f**2/2 + s (f**2/2 + tail)."""
     s = f / (2.0 + f)
@@ -139,14 +139,14 @@ def _log_reduced(f: float, k: float) -> float:
     return k * _LN2_HIGH - ((half - (s * (half + tail) + k * _LN2_LOW)) - f)
 
 
-@kernel
+@inlined
 def sigmoid(x: float) -> float:
     """1/(1 + e**-x), to full relative accuracy on both sides."""
     small = exp(-abs(x))
     return (1.0 if x >= 0.0 else small) / (1.0 + small)
 
 
-@kernel
+@inlined
 def softplus(x: float) -> float:
     """ln(1 + e**x), to full relative accuracy on both sides: the log loss of predicting sigmoid(-x) for what happened."""
     if x == np.inf:
@@ -155,7 +155,7 @@ def softplus(x: float) -> float:
     return _log1p(small) + max(x, 0.0)
 
 
-@kernel
+@inlined
 def _log1p(small: float) -> float:
     """ln(1 + small) for 0 <= small <= 1 or NaN: what 1 + small rounds off is put back to first order."""
     rounded = 1.0 + small

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ratings_core.checks import count, number
 from ratings_core.errors import InputError
-from ratings_core.kernel import kernel
+from ratings_core.kernel import inlined, kernel
 from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring, side_means
 from ratings_core.online.prequential import Prequential, record
 from ratings_core.online.state import OnlineState
@@ -65,7 +65,7 @@ class Elo:
         self._grow(state, n)
         provisional_k = self.k if self.provisional_k is None else self.provisional_k
         rates = (self.k, provisional_k, self.provisional_outcomes)
-        _fold(state.rating, state.outcomes, games, rates, self._slope, scoring(score))
+        _fold(state.rating, state.outcomes, *games, rates, self._slope, *scoring(score))
 
     def predict(self, state: OnlineState, a: int, b: int) -> float:
         """Expected score of agent `a` against agent `b`. Raises `InputError` where the state has no such agents."""
@@ -90,50 +90,40 @@ def _whole(value: object) -> object:
 
 
 _Rates = tuple[float, float, int]
-_Games = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
-_Scoring = tuple[bool, NDArray[np.int64], NDArray[np.float64]]
 
 
 @kernel
 def _fold(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: _Games, rates: _Rates, slope: float, score: _Scoring
-) -> None:
-    side_start, place, agent_start, agent, weight = games
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64],
+    side_start: NDArray[np.int64], place: NDArray[np.int32], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
+    weight: NDArray[np.int64], rates: _Rates, slope: float, scored: bool, counts: NDArray[np.int64], sums: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """One against one is written out here, since calls that pass arrays cost as much again; the bits are `_game`'s."""
     mean, gain = np.empty(MAX_SIDES), np.empty(MAX_SIDES)
     for i in range(len(weight)):
         first, n = side_start[i], side_start[i + 1] - side_start[i]
         begin = agent_start[first]
-        if n == 2 and agent_start[first + 2] - begin == 2:
-            result = result_of(place[first], place[first + 1])
-            _duel(rating, outcomes, agent[begin], agent[begin + 1], result, weight[i], rates, slope, score)
-        else:
+        if n != 2 or agent_start[first + 2] - begin != 2:
             side_means(rating, agent_start, agent, first, n, mean)
-            _gains(place, first, n, weight[i], mean, slope, score, gain)
+            _gains(place, first, n, weight[i], mean, slope, scored, counts, sums, gain)
             _move(rating, outcomes, agent_start, agent, first, n, weight[i], rates, gain)
-
-
-@kernel
-def _duel(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], a: int, b: int, result: float,
-    weight: np.int64, rates: _Rates, slope: float, score: _Scoring,
-) -> None:  # fmt: skip
-    """One agent against one: the bits of the general way without its loops."""
-    ra, rb = rating[a], rating[b]
-    x = slope * (ra - rb)
-    expected = sigmoid(x)
-    if score[0]:
-        record(score[1], score[2], x, expected, result, weight)
-    gain = result - expected
-    rating[a] = ra + _rate(outcomes[a], rates) * (weight * UNIT) * gain
-    rating[b] = rb + _rate(outcomes[b], rates) * (weight * UNIT) * (0.0 - gain)
-    outcomes[a] += 1
-    outcomes[b] += 1
+            continue
+        a, b = agent[begin], agent[begin + 1]
+        x = slope * (rating[a] - rating[b])
+        expected, result = sigmoid(x), result_of(place[first], place[first + 1])
+        if scored:
+            record(counts, sums, x, expected, result, weight[i])
+        step = result - expected
+        rating[a] += _rate(outcomes[a], rates) * (weight[i] * UNIT) * step
+        rating[b] += _rate(outcomes[b], rates) * (weight[i] * UNIT) * (0.0 - step)
+        outcomes[a] += 1
+        outcomes[b] += 1
 
 
 @kernel
 def _gains(
-    place: NDArray[np.int32], first: int, n: int, weight: np.int64, mean: NDArray[np.float64],
-    slope: float, score: _Scoring, gain: NDArray[np.float64],
+    place: NDArray[np.int32], first: int, n: int, weight: int, mean: NDArray[np.float64], slope: float,
+    scored: bool, counts: NDArray[np.int64], sums: NDArray[np.float64], gain: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Sum of S - E over each side's opponents, in the order of the sides."""
     gain[:n] = 0.0
@@ -141,16 +131,16 @@ def _gains(
         for j in range(i + 1, n):
             x = slope * (mean[i] - mean[j])
             expected, result = sigmoid(x), result_of(place[first + i], place[first + j])
-            if score[0]:
-                record(score[1], score[2], x, expected, result, weight)
+            if scored:
+                record(counts, sums, x, expected, result, weight)
             gain[i] += result - expected
             gain[j] -= result - expected
 
 
 @kernel
 def _move(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], agent_start: NDArray[np.int64], agent: NDArray[np.int32],
-    first: int, n: int, weight: np.int64, rates: _Rates, gain: NDArray[np.float64],
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
+    first: int, n: int, weight: int, rates: _Rates, gain: NDArray[np.float64],
 ) -> None:  # fmt: skip
     for side in range(n):
         for member in range(agent_start[first + side], agent_start[first + side + 1]):
@@ -159,7 +149,7 @@ def _move(
             outcomes[a] += 1
 
 
-@kernel
-def _rate(outcomes: np.int64, rates: _Rates) -> float:
+@inlined
+def _rate(outcomes: int, rates: _Rates) -> float:
     """K of an agent that has taken part in `outcomes` outcomes. rates: k, provisional_k, provisional_outcomes."""
     return rates[1] if outcomes < rates[2] else rates[0]

@@ -1,12 +1,13 @@
 """What the kernels of online raters share: columns fit for a kernel, results of pairs, ratings of sides."""
 
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ratings_core.errors import InputError
-from ratings_core.kernel import kernel
+from ratings_core.kernel import inlined, kernel
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.state import OnlineState
 from ratings_core.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
@@ -26,12 +27,15 @@ _NOT_SCORED: Final = Prequential()
 
 
 class Games(NamedTuple):
-    """The columns of a batch as kernels take them: of the right dtype, contiguous, read-only, so that all have one signature."""
+    """The columns of a batch as kernels take them: of the right dtype, contiguous, read-only, so that all have one signature.
+
+    Ids are unsigned, once they are known not to be negative: numba then leaves out what makes -1 the last row.
+    """
 
     side_start: NDArray[np.int64]
     place: NDArray[np.int32]
     agent_start: NDArray[np.int64]
-    agent: NDArray[np.int32]
+    agent: NDArray[np.uint32]
     weight: NDArray[np.int64]
 
 
@@ -45,16 +49,15 @@ class Scoring(NamedTuple):
 
 def games_of(batch: OutcomeBatch) -> tuple[Games, int]:
     """The columns of `batch` and the number of agents they ask for. Raises `InputError` where they do not fit together."""
-    games = Games(*(_kernel_column(name, getattr(batch, name), dtype) for name, dtype in _DTYPES.items()))
-    if len(games.side_start) != len(games.weight) + 1:
-        raise InputError("side_start", len(games.side_start), f"must have {len(games.weight) + 1} entries, one more than the weights")
-    if len(games.agent_start) != len(games.place) + 1:
-        raise InputError("agent_start", len(games.agent_start), f"must have {len(games.place) + 1} entries, one more than the sides")
-    highest = _highest(*games)
+    columns = {name: _kernel_column(name, getattr(batch, name), dtype) for name, dtype in _DTYPES.items()}
+    _check_length(columns, "side_start", "weight")
+    _check_length(columns, "agent_start", "place")
+    highest = _highest(**columns)
     if highest in _FAULTS:
         argument, rule = _FAULTS[highest]
-        raise InputError(argument, getattr(games, argument), rule)
-    return games, highest + 1
+        raise InputError(argument, columns[argument], rule)
+    columns["agent"] = columns["agent"].view(np.uint32)
+    return Games(**columns), highest + 1
 
 
 def scoring(score: Prequential | None) -> Scoring:
@@ -68,6 +71,11 @@ def check_pair(state: OnlineState, a: int, b: int) -> None:
     for argument, agent in (("a", a), ("b", b)):
         if not 0 <= agent < len(state):
             raise InputError(argument, agent, f"must be the id of an agent, 0 to {len(state) - 1}")
+
+
+def _check_length(columns: Mapping[str, NDArray[Any]], start: str, of: str) -> None:
+    if len(columns[start]) != len(columns[of]) + 1:
+        raise InputError(start, len(columns[start]), f"must have {len(columns[of]) + 1} entries, one more than {of}")
 
 
 def _kernel_column(name: str, column: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
@@ -110,15 +118,15 @@ def _steps_within(start: NDArray[np.int64], least: int, most: int) -> bool:
     return fits
 
 
-@kernel
+@inlined
 def result_of(place: int, other: int) -> float:
     """Score of the side at `place` against the one at `other`: 1 before it, 0 behind it, 1/2 level. For kernels."""
     return 0.5 + 0.5 * (int(place < other) - int(place > other))
 
 
-@kernel
+@inlined
 def side_means(
-    rating: NDArray[np.float64], agent_start: NDArray[np.int64], agent: NDArray[np.int32], first: int, n: int, mean: NDArray[np.float64]
+    rating: NDArray[np.float64], agent_start: NDArray[np.int64], agent: NDArray[np.uint32], first: int, n: int, mean: NDArray[np.float64]
 ) -> None:
     """Write the mean rating of the members of each of the `n` sides from side `first` on, summed in their order. For kernels."""
     for side in range(n):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
-from ratings_core.kernel import kernel
+from ratings_core.kernel import inlined
 from ratings_core.outcomes import WEIGHT_ONE
 from ratings_core.portable import softplus
 
@@ -77,8 +77,8 @@ class Prequential:
         return float(self.sums[term]) / (count / WEIGHT_ONE) if count else None
 
 
-@kernel
-def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, p: float, result: float, weight: np.int64) -> None:
+@inlined
+def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, p: float, result: float, weight: int) -> None:
     """Score one pair predicted p = sigmoid(x) that ended in `result` (1, 1/2, 0). weight: units of 2**-20. For kernels.
 
     The log loss is ln(1 + e**-|x|) + max(x, 0) - result x, which keeps its accuracy where p is 0 or 1 but for rounding.
@@ -93,7 +93,7 @@ def record(counts: NDArray[np.int64], sums: NDArray[np.float64], x: float, p: fl
         sums[2] += w * _discordance(x, result)
 
 
-@kernel
+@inlined
 def _discordance(x: float, result: float) -> float:
     if x == 0.0:
         return 0.5

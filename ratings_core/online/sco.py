@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.checks import count, number
-from ratings_core.kernel import kernel
+from ratings_core.kernel import inlined, kernel
 from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring, side_means
 from ratings_core.online.prequential import Prequential, record
 from ratings_core.online.state import OnlineState
@@ -57,7 +57,8 @@ class Sco:
         """Apply `batch` to `state` in place, as `Rater.fold` says."""
         games, n = games_of(batch)
         self._grow(state, n)
-        _fold(state.rating, state.outcomes, games, (self._slope, self.alpha * self._slope, self.low, self.high), scoring(score))
+        step = (self._slope, self.alpha * self._slope, self.low, self.high)
+        _fold(state.rating, state.outcomes, *games, step, *scoring(score))
 
     def predict(self, state: OnlineState, a: int, b: int) -> float:
         """sigmoid((a - b)/tau): the share of pairs like this that the loss counts as rightly ordered. Raises as `Rater.predict` does."""
@@ -76,49 +77,41 @@ class Sco:
 
 
 _Step = tuple[float, float, float, float]
-_Games = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
-_Scoring = tuple[bool, NDArray[np.int64], NDArray[np.float64]]
+"""1/tau, alpha/tau, low, high."""
 
 
 @kernel
-def _fold(rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: _Games, step: _Step, score: _Scoring) -> None:
-    """step: 1/tau, alpha/tau, low, high."""
-    side_start, place, agent_start, agent, weight = games
+def _fold(
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64],
+    side_start: NDArray[np.int64], place: NDArray[np.int32], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
+    weight: NDArray[np.int64], step: _Step, scored: bool, counts: NDArray[np.int64], sums: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """One against one is written out here, since calls that pass arrays cost as much again; the bits are the general way's."""
     mean, push = np.empty(MAX_SIDES), np.empty(MAX_SIDES)
     for i in range(len(weight)):
         first, n = side_start[i], side_start[i + 1] - side_start[i]
         begin = agent_start[first]
-        if n == 2 and agent_start[first + 2] - begin == 2:
-            result = result_of(place[first], place[first + 1])
-            _duel(rating, outcomes, agent[begin], agent[begin + 1], result, weight[i], step, score)
-        else:
+        if n != 2 or agent_start[first + 2] - begin != 2:
             side_means(rating, agent_start, agent, first, n, mean)
-            _pushes(place, first, n, weight[i], mean, step[0], score, push)
+            _pushes(place, first, n, weight[i], mean, step[0], scored, counts, sums, push)
             _move(rating, outcomes, agent_start, agent, first, n, weight[i], step, push)
-
-
-@kernel
-def _duel(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], a: int, b: int, result: float,
-    weight: np.int64, step: _Step, score: _Scoring,
-) -> None:  # fmt: skip
-    """One agent against one: the bits of the general way without its loops."""
-    ra, rb = rating[a], rating[b]
-    x = step[0] * (ra - rb)
-    if score[0]:
-        record(score[1], score[2], x, sigmoid(x), result, weight)
-    push = (2.0 * result - 1.0) * _bell(x)
-    rate = step[1] * (weight * UNIT)
-    rating[a] = _clip(ra + rate * push, step)
-    rating[b] = _clip(rb + rate * (0.0 - push), step)
-    outcomes[a] += 1
-    outcomes[b] += 1
+            continue
+        a, b = agent[begin], agent[begin + 1]
+        x = step[0] * (rating[a] - rating[b])
+        result = result_of(place[first], place[first + 1])
+        if scored:
+            record(counts, sums, x, sigmoid(x), result, weight[i])
+        up = (2.0 * result - 1.0) * _bell(x)
+        rating[a] = _clip(rating[a] + step[1] * (weight[i] * UNIT) * up, step)
+        rating[b] = _clip(rating[b] + step[1] * (weight[i] * UNIT) * (0.0 - up), step)
+        outcomes[a] += 1
+        outcomes[b] += 1
 
 
 @kernel
 def _pushes(
-    place: NDArray[np.int32], first: int, n: int, weight: np.int64, mean: NDArray[np.float64],
-    slope: float, score: _Scoring, push: NDArray[np.float64],
+    place: NDArray[np.int32], first: int, n: int, weight: int, mean: NDArray[np.float64], slope: float,
+    scored: bool, counts: NDArray[np.int64], sums: NDArray[np.float64], push: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Minus tau times the gradient by each side's rating, summed over its opponents in the order of the sides."""
     push[:n] = 0.0
@@ -126,8 +119,8 @@ def _pushes(
         for j in range(i + 1, n):
             x = slope * (mean[i] - mean[j])
             result = result_of(place[first + i], place[first + j])
-            if score[0]:
-                record(score[1], score[2], x, sigmoid(x), result, weight)
+            if scored:
+                record(counts, sums, x, sigmoid(x), result, weight)
             up = (2.0 * result - 1.0) * _bell(x)
             push[i] += up
             push[j] -= up
@@ -135,8 +128,8 @@ def _pushes(
 
 @kernel
 def _move(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], agent_start: NDArray[np.int64], agent: NDArray[np.int32],
-    first: int, n: int, weight: np.int64, step: _Step, push: NDArray[np.float64],
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
+    first: int, n: int, weight: int, step: _Step, push: NDArray[np.float64],
 ) -> None:  # fmt: skip
     for side in range(n):
         begin, end = agent_start[first + side], agent_start[first + side + 1]
@@ -147,14 +140,14 @@ def _move(
             outcomes[a] += 1
 
 
-@kernel
+@inlined
 def _bell(x: float) -> float:
     """The sigmoid's derivative, sigmoid(x) sigmoid(-x)."""
     small = exp(-abs(x))
     return small / ((1.0 + small) * (1.0 + small))
 
 
-@kernel
+@inlined
 def _clip(rating: float, step: _Step) -> float:
     """Algorithm 1's projection."""
     return min(max(rating, step[2]), step[3])
