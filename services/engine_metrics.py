@@ -1,32 +1,57 @@
 """The engine's metrics, read from what shards and solves told last. No label names a pool or an agent."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from prometheus_client import CollectorRegistry, start_http_server
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
+from services import metrics
 from services.shard.worker import PartitionHealth, WorkerHealth
 from services.solve.runner import SolveRunner
 
-COUNTERS: dict[str, tuple[str, str]] = {
-    "records": ("equirank_records", "Log records folded."),
-    "bytes": ("equirank_record_bytes", "Bytes of log records folded."),
-    "batches": ("equirank_batches", "Calls of the fold."),
-    "fold_seconds": ("equirank_fold_seconds", "Seconds spent folding."),
-    "log_failures": ("equirank_log_failures", "Times the log could not be read."),
-    "published_pools": ("equirank_publications", "Live boards written to the store, a pool each."),
-    "store_failures": ("equirank_store_failures", "Publications that the store did not take."),
-    "fenced_writes": ("equirank_fenced_writes", "Publications refused because another shard took over."),
-    "checkpoints": ("equirank_checkpoints", "Checkpoints written, a partition each."),
-    "checkpoint_failures": ("equirank_checkpoint_failures", "Checkpoints that could not be written."),
-    "checkpoints_skipped": ("equirank_checkpoints_skipped", "Checkpoints that recovery passed over as not whole."),
+_TABLE: Final = {metric.name: metric for metric in metrics.ENGINE}
+
+_COUNTERS: Final = {
+    "records": "equirank_records_total",
+    "bytes": "equirank_record_bytes_total",
+    "batches": "equirank_batches_total",
+    "fold_seconds": "equirank_fold_seconds_total",
+    "log_failures": "equirank_log_failures_total",
+    "published_pools": "equirank_publications_total",
+    "store_failures": "equirank_store_failures_total",
+    "fenced_writes": "equirank_fenced_writes_total",
+    "checkpoints": "equirank_checkpoints_total",
+    "checkpoint_failures": "equirank_checkpoint_failures_total",
+    "checkpoints_skipped": "equirank_checkpoints_skipped_total",
 }
-"""Counter of `WorkerHealth` -> metric name (without _total) and help."""
+"""Counter of `WorkerHealth` -> metric."""
+
+_PARTITION: Final[dict[str, Callable[[PartitionHealth], float | None]]] = {
+    "equirank_pools": lambda told: told.pools,
+    "equirank_pools_stopped": lambda told: told.pools_stopped,
+    "equirank_agents": lambda told: told.agents,
+    "equirank_partition_position": lambda told: told.position,
+    "equirank_partition_lag_records": lambda told: told.lag,
+    "equirank_partition_folded_timestamp_seconds": lambda told: told.folded_at,
+    "equirank_partition_epoch": lambda told: told.epoch,
+    "equirank_partition_stopped": lambda told: told.stopped is not None,
+    "equirank_checkpoint_position": lambda told: told.checkpoint,
+    "equirank_checkpoint_timestamp_seconds": lambda told: told.checkpoint_at,
+    "equirank_outcomes_total": lambda told: told.counts["outcomes"],
+    "equirank_duplicates_total": lambda told: told.counts["duplicates"],
+    "equirank_conflicts_total": lambda told: told.counts["conflicts"],
+    "equirank_retractions_total": lambda told: told.counts["retractions"],
+}
+"""Metric -> its value of one partition."""
+
+_Row = tuple[tuple[str, ...], float]
 
 
 class EngineMetrics(Collector):
-    """Serves the metrics on a port of `host`; fed by the engine's loop."""
+    """Serves the metrics on a port of `host`; fed by the engine's loop. port: None serves nothing, 0 picks a free one."""
 
     def __init__(self, port: int | None, host: str = "127.0.0.1") -> None:
         self._healths: list[WorkerHealth] = []
@@ -51,60 +76,36 @@ class EngineMetrics(Collector):
             server.server_close()
             thread.join()
 
-    def collect(self) -> Iterator[Metric]:
+    def collect(self) -> Iterator[Family]:
         """All metrics as they stand."""
         healths = self._healths
-        yield GaugeMetricFamily("equirank_shards", "Shards that answer.", len(healths))
-        yield from _sums(healths)
-        yield _by_reason(healths)
-        yield from _partitions([told for health in healths for told in health.partitions])
-        yield _gauge("equirank_shard_progress_timestamp_seconds", "When the shard last polled its log.", "shard", _progress(healths))
-        if self._runner is not None:
-            yield from _solves(self._runner)
+        told = [one for health in healths for one in health.partitions]
+        yield _family("equirank_shards", [((), len(healths))])
+        progress = [((health.owner.partition("/")[0],), health.progress_at) for health in healths]
+        yield _family("equirank_shard_progress_timestamp_seconds", progress)
+        for name, value in _PARTITION.items():
+            yield _family(name, [((str(one.partition),), number) for one in told if (number := value(one)) is not None])
+        for counter, name in _COUNTERS.items():
+            yield _family(name, [((), sum(health.counters.get(counter, 0.0) for health in healths))])
+        reasons = sorted({reason for health in healths for reason in health.dead_letters})
+        letters = [((reason,), float(sum(health.dead_letters.get(reason, 0) for health in healths))) for reason in reasons]
+        yield _family("equirank_dead_letters_total", letters)
+        yield from _solves(self._runner)
 
 
-def _sums(healths: Sequence[WorkerHealth]) -> Iterator[Metric]:
-    for counter, (name, text) in COUNTERS.items():
-        yield CounterMetricFamily(name, text, sum(health.counters.get(counter, 0) for health in healths))
+def _solves(runner: SolveRunner | None) -> Iterator[Family]:
+    ended, seconds = (runner.ended, runner.seconds) if runner else ({}, {})
+    yield _family("equirank_solves_total", [(job, float(count)) for job, count in sorted(ended.items())])
+    yield _family("equirank_solve_seconds_total", [((method,), spent) for method, spent in sorted(seconds.items())])
+    yield _family("equirank_solves_running", [((), runner.running if runner else 0)])
 
 
-def _by_reason(healths: Sequence[WorkerHealth]) -> Metric:
-    family = CounterMetricFamily("equirank_dead_letters", "Outcomes and records that could not be folded, by reason.", labels=["reason"])
-    for reason in sorted({reason for health in healths for reason in health.dead_letters}):
-        family.add_metric([reason], sum(health.dead_letters.get(reason, 0) for health in healths))
-    return family
-
-
-def _progress(healths: Sequence[WorkerHealth]) -> list[tuple[str, float]]:
-    return [(health.owner.partition("/")[0], health.progress_at) for health in healths]
-
-
-def _partitions(told: Sequence[PartitionHealth]) -> Iterator[Metric]:
-    def column(name: str, text: str, values: Iterable[float]) -> Metric:
-        return _gauge(name, text, "partition", zip([str(one.partition) for one in told], values, strict=True))
-
-    yield column("equirank_partition_position", "First log offset not yet folded.", [one.position for one in told])
-    yield column("equirank_partition_lag_records", "Log offsets not yet folded.", [one.lag for one in told])
-    yield column("equirank_partition_epoch", "Epoch of the partition's owner.", [one.epoch for one in told])
-    stopped = [one.stopped is not None for one in told]
-    yield column("equirank_partition_stopped", "1 where the partition stopped; its log says why.", stopped)
-    yield column("equirank_partition_pools", "Pools of the partition.", [one.pools for one in told])
-
-
-def _solves(runner: SolveRunner) -> Iterator[Metric]:
-    ended = CounterMetricFamily("equirank_solves", "Solves that ended, by method and status.", labels=["method", "status"])
-    for (method, status), count in sorted(runner.ended.items()):
-        ended.add_metric([method, status], count)
-    yield ended
-    seconds = CounterMetricFamily("equirank_solve_seconds", "Seconds spent solving, by method.", labels=["method"])
-    for method, spent in sorted(runner.seconds.items()):
-        seconds.add_metric([method], spent)
-    yield seconds
-    yield GaugeMetricFamily("equirank_solves_running", "Solves under way.", runner.running)
-
-
-def _gauge(name: str, text: str, label: str, rows: Iterable[tuple[str, float]]) -> Metric:
-    family = GaugeMetricFamily(name, text, labels=[label])
-    for value, number in rows:
-        family.add_metric([value], number)
+def _family(name: str, rows: Iterable[_Row]) -> Family:
+    metric = _TABLE[name]
+    if metric.kind == "counter":
+        family: Family = CounterMetricFamily(name.removesuffix("_total"), metric.help, labels=metric.labels)
+    else:
+        family = GaugeMetricFamily(name, metric.help, labels=metric.labels)
+    for labels, value in rows:
+        family.add_metric(labels, value)
     return family

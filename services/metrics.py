@@ -29,33 +29,44 @@ API: Final = (
     Metric("counter", "equirank_http_requests_total", "Requests answered.", ("method", "route", "status")),
     Metric("histogram", "equirank_http_request_seconds", "Seconds from request to last byte of the answer.", ("route",), _FAST),
     Metric("counter", "equirank_api_outcomes_accepted_total", "Outcomes made durable in the log by this API."),
-    Metric("counter", "equirank_api_outcomes_refused_total", "Outcomes refused, by reason; the rest of their request is not written.", ("reason",)),
+    Metric("counter", "equirank_api_outcomes_refused_total", "Outcomes refused, by reason; their requests write nothing.", ("reason",)),
     Metric("histogram", "equirank_api_append_seconds", "Seconds until the log made a request's records durable.", (), _FAST),
     Metric("counter", "equirank_api_log_failures_total", "Requests that the log could not take."),
     Metric("counter", "equirank_api_store_failures_total", "Requests that the store could not answer."),
 )
 
 ENGINE: Final = (
-    Metric("gauge", "equirank_pools", "Pools that are folded."),
-    Metric("gauge", "equirank_pools_stopped", "Pools that stopped at an outcome they cannot fold."),
-    Metric("gauge", "equirank_agents", "Agents of all pools."),
-    Metric("gauge", "equirank_position", "Next offset of the log to fold.", ("partition",)),
-    Metric("gauge", "equirank_log_end", "End of the log.", ("partition",)),
-    Metric("gauge", "equirank_folded_time_seconds", "When the log took the newest record that was folded, seconds since 1970.", ("partition",)),
-    Metric("gauge", "equirank_poll_time_seconds", "When the shard last looked for records, seconds since 1970.", ("shard",)),
-    Metric("gauge", "equirank_publish_time_seconds", "When the shard last published, seconds since 1970.", ("shard",)),
-    Metric("gauge", "equirank_checkpoint_time_seconds", "When the newest checkpoint was written, seconds since 1970.", ("partition",)),
-    Metric("counter", "equirank_outcomes_total", "Outcomes folded."),
-    Metric("counter", "equirank_duplicates_total", "Outcomes dropped because their id was applied before."),
-    Metric("counter", "equirank_conflicts_total", "Duplicates whose body differs from the one applied."),
-    Metric("counter", "equirank_retractions_total", "Retractions seen."),
-    Metric("counter", "equirank_dead_letters_total", "Records and outcomes refused by the fold.", ("reason",)),
+    Metric("gauge", "equirank_shards", "Shards that answer."),
+    Metric("gauge", "equirank_shard_progress_timestamp_seconds", "When the shard last polled its log, seconds since 1970.", ("shard",)),
+    Metric("gauge", "equirank_pools", "Pools that are folded.", ("partition",)),
+    Metric("gauge", "equirank_pools_stopped", "Pools that stopped at an outcome they cannot fold.", ("partition",)),
+    Metric("gauge", "equirank_agents", "Agents of all pools.", ("partition",)),
+    Metric("gauge", "equirank_partition_position", "First log offset not yet folded.", ("partition",)),
+    Metric("gauge", "equirank_partition_lag_records", "Log offsets not yet folded.", ("partition",)),
+    Metric("gauge", "equirank_partition_folded_timestamp_seconds", "When the log took the newest record folded.", ("partition",)),
+    Metric("gauge", "equirank_partition_epoch", "Epoch of the partition's owner.", ("partition",)),
+    Metric("gauge", "equirank_partition_stopped", "1 where the partition stopped; the shard's log says why.", ("partition",)),
+    Metric("gauge", "equirank_checkpoint_position", "Log offset of the newest checkpoint.", ("partition",)),
+    Metric("gauge", "equirank_checkpoint_timestamp_seconds", "When the newest checkpoint was written.", ("partition",)),
+    Metric("counter", "equirank_outcomes_total", "Outcomes applied in the pools' present generations.", ("partition",)),
+    Metric("counter", "equirank_duplicates_total", "Outcomes dropped because their id was applied before.", ("partition",)),
+    Metric("counter", "equirank_conflicts_total", "Outcomes dropped because their id was applied with another body.", ("partition",)),
+    Metric("counter", "equirank_retractions_total", "Retractions seen.", ("partition",)),
+    Metric("counter", "equirank_records_total", "Log records folded since the shard started."),
+    Metric("counter", "equirank_record_bytes_total", "Bytes of log records folded since the shard started."),
+    Metric("counter", "equirank_batches_total", "Calls of the fold since the shard started."),
+    Metric("counter", "equirank_fold_seconds_total", "Seconds spent folding since the shard started."),
+    Metric("counter", "equirank_log_failures_total", "Times the log could not be read."),
+    Metric("counter", "equirank_publications_total", "Live boards written to the store, a pool each."),
     Metric("counter", "equirank_store_failures_total", "Publications that the store did not take."),
     Metric("counter", "equirank_fenced_writes_total", "Publications refused because another shard took over."),
-    Metric("counter", "equirank_shard_starts_total", "Starts of shard actors."),
-    Metric("histogram", "equirank_checkpoint_seconds", "Seconds that a checkpoint took.", (), _SLOW),
-    Metric("histogram", "equirank_solve_seconds", "Seconds that a solve took.", ("method",), _SLOW),
-    Metric("counter", "equirank_solves_total", "Solves ended.", ("method", "status")),
+    Metric("counter", "equirank_checkpoints_total", "Checkpoints written, a partition each."),
+    Metric("counter", "equirank_checkpoint_failures_total", "Checkpoints that could not be written."),
+    Metric("counter", "equirank_checkpoints_skipped_total", "Checkpoints that recovery passed over as not whole."),
+    Metric("counter", "equirank_dead_letters_total", "Outcomes and records that could not be folded.", ("reason",)),
+    Metric("counter", "equirank_solves_total", "Solves that ended.", ("method", "status")),
+    Metric("counter", "equirank_solve_seconds_total", "Seconds spent solving.", ("method",)),
+    Metric("gauge", "equirank_solves_running", "Solves under way."),
 )
 
 
@@ -100,7 +111,8 @@ class Metrics:
 
 def as_markdown() -> str:
     """docs/metrics.md, whole."""
-    parts = ["# Metrics", "", "Written by `python -m services.metrics > docs/metrics.md`; a test compares. No label names a pool or an agent.", ""]
+    about = "Written by `python -m services.metrics > docs/metrics.md`; a test compares. No label names a pool or an agent."
+    parts = ["# Metrics", "", about, ""]
     for title, table in (("API (`/metrics` on its port)", API), ("Engine (its metrics port)", ENGINE)):
         parts += [f"## {title}", "", "| metric | kind | labels | meaning |", "| --- | --- | --- | --- |"]
         parts += [f"| `{m.name}` | {m.kind} | {', '.join(f'`{label}`' for label in m.labels) or '-'} | {m.help} |" for m in table]

@@ -35,6 +35,7 @@ class Checkpointer:
         self._job: Future[list[_Frozen]] | None = None
         self._next = float("-inf")
         self.position = standing.position if standing else None
+        self.written_at = standing.written_at if standing else None
         self.counters = {"checkpoints": 0, "checkpoint_failures": 0}
 
     def step(self, now: float, interval: float, partition: Partition) -> None:
@@ -96,7 +97,7 @@ class Checkpointer:
         written = [self._write_pool(item) for item in frozen]
         self._store.write_manifest(msgspec.structs.replace(manifest, pools=[item.entry for item in written]))
         self._store.prune(manifest.partition, self._keep)
-        self.position = manifest.position
+        self.position, self.written_at = manifest.position, manifest.written_at
         return written
 
     def _write_pool(self, item: _Frozen) -> _Frozen:

@@ -106,11 +106,11 @@ class DedupeWindow:
         return window
 
     def _admit(self, ids: NDArray[np.uint64], bodies: NDArray[np.uint32]) -> NDArray[np.uint8]:
-        codes = np.empty(len(ids), np.uint8)
+        codes, touched = np.empty(len(ids), np.uint8), np.zeros(1, np.int64)
         done = 0
         while True:
             done, self._size, self._oldest = _fold(
-                ids, bodies, codes, done, self._ids, self._bodies, self._slots, self._size, self._oldest, self._layout, np.zeros(1, np.int64)
+                ids, bodies, codes, done, self._ids, self._bodies, self._slots, self._size, self._oldest, self._layout, touched
             )
             if done == len(ids):
                 return codes

@@ -25,6 +25,7 @@ from services.shard.checkpointer import Checkpointer
 from services.shard.dead_letters import DeadLetter
 from services.shard.directory import LiveDirectory
 from services.shard.partition import Partition
+from services.shard.pool import COUNTERS
 from services.shard.publisher import Fenced, Publisher
 from services.shard.recovery import WrongLog, recover
 from services.store.protocol import StoreWriter
@@ -38,15 +39,23 @@ _RETRY_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
 class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a partition stands. lag: offsets not yet folded; checkpoint: position of the last checkpoint, if any."""
+    """Where a partition stands, and what its pools counted. lag: offsets not yet folded; folded_at: when the log took the last record.
+
+    checkpoint, checkpoint_at: position and time of the newest checkpoint of this start; stopped: why the partition stopped.
+    """
 
     partition: int
     epoch: int
     position: int
     lag: int
+    folded_at: float | None
     checkpoint: int | None
-    pools: int
+    checkpoint_at: float | None
     stopped: str | None
+    pools: int
+    pools_stopped: int
+    agents: int
+    counts: dict[str, int]
 
 
 class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +76,7 @@ class _Owned:
     epoch: int
     checkpointer: Checkpointer
     end: int = 0
+    folded_at: float | None = None
     stopped: str | None = None
     letters: list[DeadLetter] = field(default_factory=list)
 
@@ -178,6 +188,7 @@ class ShardWorker:
         began = time.perf_counter()
         partition = owned.partition
         self._retry(lambda: owned.letters.extend(partition.fold(records, self._directory)))
+        owned.folded_at = records[-1].time
         self._counters["records"] += len(records)
         self._counters["bytes"] += sum(len(record.value) for record in records)
         self._counters["batches"] += 1
@@ -253,13 +264,19 @@ def _slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
 
 
 def _health(owned: _Owned) -> PartitionHealth:
-    partition = owned.partition
+    partition, checkpointer = owned.partition, owned.checkpointer
+    pools = list(partition.pools.values())
     return PartitionHealth(
         partition=partition.number,
         epoch=owned.epoch,
         position=partition.position,
         lag=max(0, owned.end - partition.position),
-        checkpoint=owned.checkpointer.position,
-        pools=len(partition.pools),
+        folded_at=owned.folded_at,
+        checkpoint=checkpointer.position,
+        checkpoint_at=checkpointer.written_at,
         stopped=owned.stopped,
+        pools=len(pools),
+        pools_stopped=sum(state.stopped is not None for state in pools),
+        agents=sum(len(state.agents) for state in pools),
+        counts={name: sum(state.counts[name] for state in pools) for name in COUNTERS},
     )
