@@ -17,7 +17,7 @@ from ratings_core import checks
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.clones import CloneClasses, clone_classes, singletons, split_evenly
 from ratings_core.games.face import entropy
-from ratings_core.games.zero_sum import solve_symmetric, solve_zero_sum
+from ratings_core.games.zero_sum import LARGEST, solve_symmetric, solve_zero_sum
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
 Normalise: TypeAlias = Literal["none", "minmax"]
@@ -75,7 +75,7 @@ def nash_average(
 ) -> NashAverage:
     """Nash averages of agents on tasks.
 
-    scores: (agents, tasks), higher is better, NaN where not measured; normalise: ``minmax`` maps each task's scores to 0..1 over
+    scores: (agents, tasks), higher is better, within +-1e150, NaN where not measured; normalise: ``minmax`` maps each task's scores to 0..1 over
     the agents kept (tasks on which all agree are left out), ``none`` takes scores as one common unit; missing: with NaN cells
     either ``refuse``, or drop every task or every agent that has one; merge: equal rows and equal columns of the table solved
     share one's probability evenly; tolerance, close, max_iterations, accept_approximate: as for `maximal_lottery`.
@@ -186,9 +186,9 @@ def _matrix(scores: ArrayLike) -> Floats:
     given = checks.real("scores", scores)
     if given.ndim != 2 or not given.size:
         raise InputError("scores", given.shape, "must be a matrix of agents x tasks with at least one of each")
-    if (infinite := np.argwhere(np.isinf(given))).size:
-        agent, task = (int(i) for i in infinite[0])
-        raise InputError(f"scores[{agent}, {task}]", given[agent, task].item(), "must be finite, or NaN where not measured")
+    if (beyond := np.argwhere(np.abs(given) > LARGEST)).size:
+        agent, task = (int(i) for i in beyond[0])
+        raise InputError(f"scores[{agent}, {task}]", given[agent, task].item(), f"must be within +-{LARGEST:g}, or NaN where not measured")
     return given
 
 
@@ -222,10 +222,7 @@ def _min_max(scores: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     defined = np.asarray(high > low, bool)
     if not defined.any():
         raise InputError("normalise", "minmax", "needs at least one task on which agents differ, or pass 'none'")
-    spread = (high - low)[defined]
-    if not np.isfinite(spread).all():
-        raise InputError("scores", float(np.abs(scores).max()), "must have differences that are finite in double precision")
-    return (scores[:, defined] - low[defined]) / spread, defined
+    return (scores[:, defined] - low[defined]) / (high - low)[defined], defined
 
 
 _NORMALISERS: Final[dict[str, Callable[[Floats], tuple[Floats, NDArray[np.bool_]]]]] = {"none": _unchanged, "minmax": _min_max}
