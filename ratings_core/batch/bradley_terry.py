@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from ratings_core import checks
 from ratings_core.analysis.components import Labels, members, strong_components
-from ratings_core.batch.logistic import PairLikelihood, laplacian, minimise, pin_scale, pinned_curvature, solver
+from ratings_core.batch.logistic import Curvature, PairLikelihood, grounds_of, minimise, solver
 from ratings_core.batch.pair_counts import PairCounts, pair_counts
 from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Certificate, Floats, Solution, Status
@@ -63,7 +63,7 @@ def bradley_terry(
     unconnected: Unconnected = "raise",
     standard_errors: StandardErrors = "none",
     tolerance: float = 1e-10,
-    max_iterations: int = 100,
+    max_iterations: int = 200,
     names: Sequence[str] | None = None,
 ) -> BradleyTerry:
     """Maximum-likelihood Bradley-Terry ratings (Bradley and Terry 1952; Hunter 2004, sec. 1-2), by Newton's method.
@@ -100,7 +100,7 @@ def bradley_terry(
     if unconnected == "raise":
         _check_connected(component, names)
     likelihood = PairLikelihood(_inside(counts, component), model.prior)
-    minimum = minimise(likelihood, solver(likelihood, component), tolerance / 10, max_iterations)
+    minimum = minimise(likelihood, solver(likelihood, component), tolerance / 2, max_iterations)
     ratings = model.ratings(minimum.theta, component)
     gap = np.abs(model.score_gap(ratings, likelihood))
     gap_per_game = float((gap / np.maximum(likelihood.games, np.finfo(float).tiny)).max())
@@ -110,7 +110,12 @@ def bradley_terry(
         certificate=Certificate("score_gap_per_game", gap_per_game),
         status=Status.OPTIMAL if gap_per_game <= tolerance else Status.APPROXIMATE,
         seconds=time.perf_counter() - begun,
-        stats={"iterations": minimum.iterations, "pairs": len(counts.first), "score_gap": float(gap.max())},
+        stats={
+            "iterations": minimum.iterations,
+            "cautious": minimum.cautious,
+            "pairs": len(counts.first),
+            "score_gap": float(gap.max()),
+        },
         component=component,
         scale=model.scale,
         centre=model.centre,
@@ -188,22 +193,24 @@ def _covariance(likelihood: PairLikelihood, theta: Floats, component: Labels, ki
     """Covariance of theta less its component's mean, in logits squared (m, m)."""
     bread = _pseudo_inverse(likelihood, theta, component)
     if kind == "sandwich":
-        bread = bread @ laplacian(likelihood.counts, _squared_residuals(likelihood.counts, theta)) @ bread
-    same = component[:, None] == component
-    alone = _alone(component)
-    return np.asarray(np.where(same & ~alone[:, None], bread, np.nan), np.float64)
+        meat = Curvature(likelihood.counts, _squared_residuals(likelihood.counts, theta), np.zeros(len(theta)))
+        bread = bread @ meat.dense() @ bread
+    comparable = (component[:, None] == component) & ~_alone(component)
+    return np.asarray(np.where(comparable, bread, np.nan), np.float64)
 
 
 def _pseudo_inverse(likelihood: PairLikelihood, theta: Floats, component: Labels) -> Floats:
-    """Inverse of the curvature; without a prior its pseudo-inverse, orthogonal to each component's shift."""
-    pinned = pinned_curvature(likelihood, theta, component)
-    inverse = np.asarray(linalg.inv(pinned, check_finite=False), np.float64)
+    """Inverse of the curvature; without a prior its pseudo-inverse, which has no part along the shift of a component."""
+    grounds = grounds_of(likelihood, component)
+    inverse = np.asarray(linalg.inv(likelihood.curvature(theta).grounded(grounds), check_finite=False), np.float64)
     if likelihood.prior > 0:
         return inverse
-    same = component[:, None] == component
-    size = np.bincount(component)[component]
-    weight = pin_scale(laplacian(likelihood.counts, likelihood.weights(theta)))
-    return np.asarray(inverse - same / (weight * size[:, None] ** 2), np.float64)
+    inverse[grounds] = inverse[:, grounds] = 0.0
+    size = np.bincount(component)
+    mean = inverse.sum(axis=1) / size[component]
+    whole = (np.bincount(component, mean) / size)[component]
+    centred = inverse - mean[:, None] - mean + whole[:, None]
+    return np.asarray(np.where(component[:, None] == component, centred, 0.0), np.float64)
 
 
 def _squared_residuals(counts: PairCounts, theta: Floats) -> Floats:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.special import expit
 
@@ -16,11 +17,11 @@ from ratings_core.batch.pair_counts import PairCounts
 from ratings_core.solution import Floats
 
 DENSE_UP_TO: Final = 512
-"""Agents up to which Newton's systems are factorised; beyond, conjugate gradients on the pairs that met are faster."""
-_ACCEPTED_SLOPE: Final = 0.8
-"""A step may leave at most this share of the slope on its far side (the second Wolfe condition of Hager and Zhang 2005, eq. 4.1)."""
-_VALUE_NOISE: Final = 1e-13
-"""Relative rounding of the likelihood: near the optimum only its gradient tells steps apart (the same paper's approximate condition)."""
+"""Agents up to which the linear systems are factorised; beyond, conjugate gradients on the pairs that met are faster."""
+_VALUE_NOISE: Final = 1e-12
+"""Relative rounding of the likelihood, a sum over all pairs: smaller changes of it mean nothing."""
+_FIRST_CAUTION: Final = 1e-4
+"""Share of the bound's curvature in the first step after a refused one; it grows tenfold with each refusal, and shrinks so after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,37 +41,89 @@ class PairLikelihood:
 
     def value(self, theta: Floats) -> float:
         """The function itself, up to a constant; sums of log(2 cosh(gap / 2)), which neither over- nor underflow."""
-        gap = self._gap(theta)
+        gap = self.gaps(theta)
         lead = self.counts.points - self.counts.games / 2
-        return float(self.counts.games @ _log_cosh(gap) - lead @ gap + self.prior * _log_cosh(theta).sum())
+        return float(self.counts.games @ log_cosh(gap) - lead @ gap + self.prior * log_cosh(theta).sum())
 
     def gradient(self, theta: Floats) -> Floats:
         """Expected minus actual points of each agent (m,)."""
-        surplus = self.counts.games * expit(self._gap(theta)) - self.counts.points
+        surplus = self.counts.games * expit(self.gaps(theta)) - self.counts.points
         return self.counts.per_agent(surplus, -surplus) + self.prior * (expit(theta) - 0.5)
 
-    def weights(self, theta: Floats) -> Floats:
-        """Second derivative along each pair's gap: games times the variance of one result (pairs,)."""
-        return self.counts.games * variance(self._gap(theta))
+    def curvature(self, theta: Floats, caution: float = 0.0) -> "Curvature":
+        """Second derivative (caution 0), or the curvature of a quadratic that touches the function at theta and lies above it
+        everywhere (caution 1; Jaakkola and Jordan 2000, eq. 12), or a mean of the two.
+        """
+        weights, anchors = (
+            (1 - caution) * variance(gap) + caution * bounding_variance(gap) if caution else variance(gap)
+            for gap in (self.gaps(theta), theta)
+        )
+        return Curvature(self.counts, self.counts.games * weights, self.prior * anchors)
 
-    def anchored(self, theta: Floats) -> Floats:
-        """Second derivative that the pseudo-games add on the diagonal (m,)."""
-        return self.prior * variance(theta)
-
-    def _gap(self, theta: Floats) -> Floats:
+    def gaps(self, theta: Floats) -> Floats:
+        """Difference of theta across each pair (pairs,)."""
         return np.asarray(theta[self.counts.first] - theta[self.counts.second], np.float64)
 
 
-Solver: TypeAlias = Callable[[Floats, Floats], Floats]
-"""Of theta and a right side: solves H x = rhs for the curvature H there, roughly; the result need only be a direction of descent."""
+@dataclass(frozen=True, slots=True)
+class Curvature:
+    """A graph Laplacian plus a diagonal. counts: the pairs; weights: of each pair (pairs,); anchors: of each agent's diagonal (m,)."""
+
+    counts: PairCounts
+    weights: Floats
+    anchors: Floats
+
+    @property
+    def diagonal(self) -> Floats:
+        """Diagonal entries (m,)."""
+        return self.counts.per_agent(self.weights, self.weights) + self.anchors
+
+    def dense(self) -> Floats:
+        """The whole matrix (m, m)."""
+        matrix = np.zeros((self.counts.m, self.counts.m))
+        matrix[self.counts.first, self.counts.second] = matrix[self.counts.second, self.counts.first] = -self.weights
+        matrix[np.diag_indices(self.counts.m)] = self.diagonal
+        return matrix
+
+    def grounded(self, grounds: NDArray[np.int64]) -> Floats:
+        """The whole matrix with rows and columns of the grounded agents those of the identity: their theta is held (m, m).
+
+        Grounding one agent a component takes out the shifts along which the likelihood is constant, and keeps the matrix diagonally
+        dominant, so that factorising stays accurate however lopsided the weights are.
+        """
+        matrix = self.dense()
+        matrix[grounds] = matrix[:, grounds] = 0.0
+        matrix[grounds, grounds] = 1.0
+        return matrix
+
+
+Solver: TypeAlias = Callable[[Curvature, Floats], Floats]
+"""Solves curvature x = rhs up to shifts of components, exactly or roughly. Raises `scipy.linalg.LinAlgError` where it is singular."""
 
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """Where `minimise` ended. theta: (m,); iterations: Newton steps taken."""
+    """Where `minimise` ended. theta: (m,); iterations: steps taken; cautious: systems solved with some of the bound's curvature."""
 
     theta: Floats
     iterations: int
+    cautious: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """theta with all that is asked about it; off: gradient a game (m,)."""
+
+    theta: Floats
+    value: float
+    gradient: Floats
+    off: Floats
+
+
+def log_cosh(gap: Floats) -> Floats:
+    """log(2 cosh(gap / 2)), elementwise."""
+    size = np.abs(gap)
+    return np.asarray(size / 2 + np.log1p(np.exp(-size)), np.float64)
 
 
 def variance(gap: Floats) -> Floats:
@@ -78,84 +131,80 @@ def variance(gap: Floats) -> Floats:
     return np.asarray(expit(gap) * expit(-gap), np.float64)
 
 
-def laplacian(counts: PairCounts, weights: Floats) -> Floats:
-    """The graph Laplacian of weighted pairs, dense (m, m)."""
-    matrix = np.zeros((counts.m, counts.m))
-    matrix[counts.first, counts.second] = matrix[counts.second, counts.first] = -weights
-    matrix[np.diag_indices(counts.m)] = counts.per_agent(weights, weights)
-    return matrix
+def bounding_variance(gap: Floats) -> Floats:
+    """tanh(gap / 2) / (2 gap), 1/4 at 0: above `variance` everywhere, and never so small that it vanishes."""
+    return np.divide(np.tanh(gap / 2), 2 * gap, out=np.full_like(gap, 0.25), where=gap != 0)
 
 
-def pinned_curvature(likelihood: PairLikelihood, theta: Floats, label: Labels) -> Floats:
-    """Curvature with each component's free shift pinned (m, m), which makes it invertible and changes nothing across the shift.
-
-    Without a prior the likelihood does not change when a component is shifted; the matrix of ones inside components, scaled like the
-    curvature, fills exactly those directions.
-    """
-    matrix = laplacian(likelihood.counts, likelihood.weights(theta))
-    matrix[np.diag_indices(len(theta))] += likelihood.anchored(theta)
-    if likelihood.prior == 0:
-        matrix += (label[:, None] == label) * pin_scale(matrix)
-    return matrix
-
-
-def pin_scale(matrix: Floats) -> float:
-    """Weight of the pin: the mean diagonal entry over m, so that it neither drowns nor is drowned by the curvature."""
-    return float(np.trace(matrix)) / len(matrix) ** 2 or 1.0
+def grounds_of(likelihood: PairLikelihood, label: Labels) -> NDArray[np.int64]:
+    """The agent with most games of each component, none with a prior, which leaves no shift free. label: component of each agent."""
+    if likelihood.prior > 0:
+        return np.empty(0, np.int64)
+    order = np.lexsort((-likelihood.games, label))
+    return np.asarray(order[np.unique(label[order], return_index=True)[1]], np.int64)
 
 
 def solver(likelihood: PairLikelihood, label: Labels) -> Solver:
     """The cheaper way to solve the systems of this problem. label: component of each agent (m,)."""
-    return _dense(likelihood, label) if likelihood.counts.m <= DENSE_UP_TO else _conjugate(likelihood)
+    return _factorising(grounds_of(likelihood, label)) if likelihood.counts.m <= DENSE_UP_TO else _conjugate(likelihood)
 
 
 def minimise(likelihood: PairLikelihood, solve: Solver, tolerance: float, max_iterations: int) -> Minimum:
-    """Newton's method with a line search, from theta = 0, until the gradient per game is within the tolerance everywhere.
+    """Newton's method from theta = 0 until each agent's expected and actual points differ by at most `tolerance` a game, and then
+    one step more, which costs little and about doubles the digits.
 
-    Stops earlier after `max_iterations` steps or where no step along the Newton direction lowers the function any more (rounding);
-    whether the point is good enough is for the caller's certificate to say.
+    Far from the optimum, where Newton's quadratic would mislead, its curvature is mixed with that of a quadratic bound, as little as
+    helps. Ends early where even the bound's system is singular to rounding. Whether the end will do is for the certificate to say.
     """
-    theta = np.zeros(likelihood.counts.m)
     games = np.maximum(likelihood.games, np.finfo(float).tiny)
+    point = _point(likelihood, games, np.zeros(likelihood.counts.m))
+    caution, cautious = 0.0, 0
     for iteration in range(max_iterations):
-        gradient = likelihood.gradient(theta)
-        if (np.abs(gradient) <= tolerance * games).all():
-            return Minimum(theta, iteration)
-        step = -solve(theta, gradient)
-        length = _step_length(likelihood, theta, step, float(gradient @ step))
-        if length == 0.0:
-            return Minimum(theta, iteration)
-        theta = theta + length * step
-    return Minimum(theta, max_iterations)
+        arrived = bool(np.abs(point.off).max() <= tolerance)
+        ahead = _attempt(likelihood, solve, games, point, caution)
+        while ahead is None and caution < 1 and not arrived:
+            caution = min(1.0, max(10 * caution, _FIRST_CAUTION))
+            cautious += 1
+            ahead = _attempt(likelihood, solve, games, point, caution)
+        if arrived or ahead is None:
+            return Minimum((ahead or point).theta, iteration, cautious)
+        point = ahead
+        caution = caution / 10 if caution > _FIRST_CAUTION else 0.0
+    return Minimum(point.theta, max_iterations, cautious)
 
 
-def _step_length(likelihood: PairLikelihood, theta: Floats, step: Floats, slope: float) -> float:
-    """The first of 1, 1/2, 1/4, ... that neither raises the convex function nor overshoots its minimum on the line by much; 0 if none."""
-    if not slope < 0:
-        return 0.0
-    value = likelihood.value(theta)
-    limit = value + _VALUE_NOISE * abs(value)
-    length = 1.0
-    while length > np.finfo(float).eps:
-        ahead = theta + length * step
-        if likelihood.value(ahead) <= limit and likelihood.gradient(ahead) @ step <= -_ACCEPTED_SLOPE * slope:
-            return length
-        length /= 2
-    return 0.0
+def _point(likelihood: PairLikelihood, games: Floats, theta: Floats) -> _Point:
+    gradient = likelihood.gradient(theta)
+    return _Point(theta, likelihood.value(theta), gradient, gradient / games)
 
 
-def _dense(likelihood: PairLikelihood, label: Labels) -> Solver:
-    def solve(theta: Floats, rhs: Floats) -> Floats:
-        curvature = pinned_curvature(likelihood, theta, label)
-        diagonal = curvature.diagonal().copy()
-        # Lopsided data can make the curvature singular to rounding: a little more diagonal still gives a direction of descent.
-        for damping in (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4):
-            curvature[np.diag_indices(len(rhs))] = diagonal * (1 + damping)
-            try:
-                return np.asarray(linalg.cho_solve(linalg.cho_factor(curvature, check_finite=False), rhs, check_finite=False), np.float64)
-            except linalg.LinAlgError:
-                continue
-        return np.asarray(rhs / diagonal, np.float64)
+def _attempt(likelihood: PairLikelihood, solve: Solver, games: Floats, here: _Point, caution: float) -> _Point | None:
+    """The point one step ahead, or None where the step is to be refused. The bound's own step (caution 1) cannot overshoot."""
+    try:
+        step = solve(likelihood.curvature(here.theta, caution), here.gradient)
+    except linalg.LinAlgError:
+        return None
+    ahead = _point(likelihood, games, here.theta - step)
+    return ahead if caution >= 1 or _better(here, ahead, float(here.gradient @ step) / 2) else None
+
+
+def _better(here: _Point, ahead: _Point, promised: float) -> bool:
+    """Whether the function fell by a fair part of what its quadratic promised, or the gradient a game did where the function hardly
+    can: the function's rounding hides agents with few games, and everything close to the optimum.
+    """
+    noise = _VALUE_NOISE * abs(here.value)
+    fell = here.value - ahead.value
+    if promised > 10 * noise and fell >= promised / 4:
+        return True
+    return bool(fell >= -noise and np.linalg.norm(ahead.off) <= 0.9 * np.linalg.norm(here.off))
+
+
+def _factorising(grounds: NDArray[np.int64]) -> Solver:
+    def solve(curvature: Curvature, rhs: Floats) -> Floats:
+        held = rhs.copy()
+        held[grounds] = 0.0
+        factor = linalg.cho_factor(curvature.grounded(grounds), overwrite_a=True, check_finite=False)
+        return np.asarray(linalg.cho_solve(factor, held, check_finite=False), np.float64)
 
     return solve
 
@@ -165,16 +214,15 @@ def _conjugate(likelihood: PairLikelihood) -> Solver:
     counts = likelihood.counts
     pairs = np.arange(len(counts.first))
     rows, columns = np.concatenate([counts.first, counts.second]), np.concatenate([counts.second, counts.first])
-    pattern = sparse.csr_array(sparse.coo_array((np.concatenate([pairs, pairs]) + 1, (rows, columns)), shape=(counts.m, counts.m)))
-    pair_of = pattern.data - 1
+    pattern = sparse.csr_array(sparse.coo_array((np.concatenate([pairs, pairs]), (rows, columns)), shape=(counts.m, counts.m)))
+    pair_of = pattern.data
     adjacency = sparse.csr_array((np.zeros(len(pair_of)), pattern.indices, pattern.indptr), shape=pattern.shape)
-    scale = np.abs(likelihood.games).max()
+    games = np.maximum(likelihood.games, np.finfo(float).tiny)
 
-    def solve(theta: Floats, rhs: Floats) -> Floats:
-        weights = likelihood.weights(theta)
-        adjacency.data = weights[pair_of]
-        diagonal = counts.per_agent(weights, weights) + likelihood.anchored(theta)
-        accuracy = min(0.1, float(np.sqrt(np.abs(rhs).max() / scale)))
+    def solve(curvature: Curvature, rhs: Floats) -> Floats:
+        adjacency.data = curvature.weights[pair_of]
+        diagonal = curvature.diagonal
+        accuracy = min(0.1, float(np.sqrt(np.abs(rhs / games).max())))
         return conjugate_gradient(lambda x: diagonal * x - adjacency @ x, rhs, diagonal, accuracy)
 
     return solve
@@ -185,27 +233,19 @@ def conjugate_gradient(apply: Callable[[Floats], Floats], rhs: Floats, diagonal:
 
     Agents without weight (diagonal 0) keep x = 0. Any iterate is a direction of descent, so the limit costs speed, never truth.
     """
-    inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+    inverse = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > np.finfo(float).tiny)
     x = np.zeros_like(rhs)
     residual = rhs.copy()
     direction = inverse * residual
     energy = goal = float(residual @ direction)
     for _ in range(10 * len(rhs)):
-        if energy <= accuracy**2 * goal:
-            break
         image = apply(direction)
-        curvature = float(direction @ image)
-        if curvature <= 0:
+        bend = float(direction @ image)
+        if energy <= accuracy**2 * goal or bend <= 0:
             break
-        x += (energy / curvature) * direction
-        residual -= (energy / curvature) * image
+        x += (energy / bend) * direction
+        residual -= (energy / bend) * image
         scaled = inverse * residual
         previous, energy = energy, float(residual @ scaled)
         direction = scaled + (energy / previous) * direction
-    return x if x.any() else inverse * rhs
-
-
-def _log_cosh(gap: Floats) -> Floats:
-    """log(2 cosh(gap / 2)), elementwise."""
-    size = np.abs(gap)
-    return np.asarray(size / 2 + np.log1p(np.exp(-size)), np.float64)
+    return x
