@@ -168,6 +168,9 @@ class Broker:
             "share.coordinator.state.topic.replication.factor": "1",
             "share.coordinator.state.topic.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
+            # A killed broker is let in again only once its old session has run out.
+            "broker.heartbeat.interval.ms": "500",
+            "broker.session.timeout.ms": "3000",
             # The default of 128 MiB comes out of the small heap.
             "log.cleaner.dedupe.buffer.size": "8388608",
             "log.retention.check.interval.ms": "1000",
