@@ -102,10 +102,8 @@ def _solves(runner: SolveRunner | None) -> Iterator[Family]:
 
 def _family(name: str, rows: Iterable[_Row]) -> Family:
     metric = _TABLE[name]
-    if metric.kind == "counter":
-        family: Family = CounterMetricFamily(name.removesuffix("_total"), metric.help, labels=metric.labels)
-    else:
-        family = GaugeMetricFamily(name, metric.help, labels=metric.labels)
+    counter = metric.kind == "counter"
+    family = (CounterMetricFamily if counter else GaugeMetricFamily)(name.removesuffix("_total"), metric.help, labels=metric.labels)
     for labels, value in rows:
         family.add_metric(labels, value)
     return family

