@@ -128,7 +128,8 @@ def log_cosh(gap: Floats) -> Floats:
 
 def variance(gap: Floats) -> Floats:
     """Variance of one result at this gap in logits, p (1 - p), without cancellation."""
-    return np.asarray(expit(gap) * expit(-gap), np.float64)
+    odds = np.exp(-np.abs(gap))
+    return np.asarray(odds / (1 + odds) ** 2, np.float64)
 
 
 def bounding_variance(gap: Floats) -> Floats:

@@ -77,7 +77,8 @@ def _accepted(argument: str, matrix: Any) -> checks.Sparse:
 def _from_upper(beaten: checks.Sparse, drawn: "checks.Sparse | None") -> PairCounts:
     m = beaten.shape[0]
     won, lost, tied = _upper(beaten), _upper(beaten.T), _upper(drawn)
-    keys = np.unique(np.concatenate([won[0], lost[0], tied[0]]))
+    keys = np.sort(np.concatenate([won[0], lost[0], tied[0]]))
+    keys = keys[np.diff(keys, prepend=-1) > 0]
     columns = [_spread(keys, *part) for part in (won, lost, tied)]
     return PairCounts(m, keys // m, keys % m, *columns)
 
