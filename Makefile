@@ -1,0 +1,42 @@
+# Thin: every line can be run by hand. `make help` lists the targets.
+.DEFAULT_GOAL := help
+SHELL := bash
+BIN := .venv/bin
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -q
+
+.PHONY: help install run test unit integration web lint bench docs soak
+
+help:            ## this list
+	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
+
+install:         ## .venv with the locked requirements
+	@scripts/bootstrap
+
+run: install     ## the whole system with its demo on http://127.0.0.1:8000 (Ctrl-C stops)
+	$(BIN)/equirank up --demo
+
+test: unit integration web   ## all tests (also: make unit, make integration, make web)
+
+unit: install    ## tests without servers
+	$(PYTEST) tests/unit -n $(WORKERS)
+
+integration: install   ## tests on a real Kafka broker, a real Redis and a real Ray
+	$(PYTEST) tests/integration -n $(WORKERS) --dist loadgroup
+
+web: install     ## the pages in a real browser
+	$(PYTEST) tests/web
+
+lint: install    ## ruff and mypy strict
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: install   ## every benchmark beside its reference (QUICK=1 for small sizes)
+	@for file in benchmarks/[a-z]*.py; do case $$file in */common.py|*/workloads.py) ;; *) $(BIN)/python $$file $(if $(QUICK),--quick); esac || exit 1; done
+
+docs: install    ## regenerate the files in docs that are written by the code
+	$(BIN)/python -m services.schema > docs/schema/outcome-v1.json
+	$(BIN)/python -m services.metrics > docs/metrics.md
+
+soak: install    ## long, seeded kill-and-verify run on the embedded system (SECONDS=300)
+	$(BIN)/python scripts/soak --seconds $(or $(SECONDS),300)
