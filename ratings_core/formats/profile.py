@@ -1,0 +1,101 @@
+"""Ballots in PrefLib's files: soc, soi, toc and toi (orders, strict or with ties, complete or not)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+from ratings_core.errors import InputError
+from ratings_core.formats.table import FormatError
+from ratings_core.tallies.pair_counts import PairCounts
+
+Unlisted: TypeAlias = Literal["last", "unknown"]
+
+_NAME: Final = re.compile(r"# ALTERNATIVE NAME (\d+):(.*)")
+_BALLOT: Final = re.compile(r"(\d+)\s*:\s*(.*)")
+_LEVEL: Final = re.compile(r"\{([^{}]*)\}|([^{},]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """An order that `count` voters gave. levels: alternatives (ids) best first, those in one level tied; the rest is not listed."""
+
+    count: int
+    levels: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """names: of alternatives 0 to m-1, as the file spells them (published ones break the rules of agents' names); ballots: in its order."""
+
+    names: tuple[str, ...]
+    ballots: tuple[Ballot, ...]
+
+    @property
+    def voters(self) -> int:
+        """How many voters there are."""
+        return sum(ballot.count for ballot in self.ballots)
+
+    def pair_counts(self, unlisted: Unlisted = "last") -> PairCounts:
+        """Voters who prefer one alternative to the other, and voters who tie two they list.
+
+        unlisted: ``last`` puts alternatives that a ballot does not list below those it does (and says nothing between them, as
+        voting rules on truncated ballots do), ``unknown`` leaves them out of the ballot.
+        """
+        m = len(self.names)
+        wins, ties = np.zeros((m, m)), np.zeros((m, m))
+        for ballot in self.ballots:
+            level = np.full(m, len(ballot.levels))
+            for k, members in enumerate(ballot.levels):
+                level[list(members)] = k
+            listed = level < len(ballot.levels)
+            counted = listed if unlisted == "unknown" else np.ones(m, np.bool_)
+            wins += ballot.count * ((level[:, None] < level) & counted)
+            ties += ballot.count * ((level[:, None] == level) & listed)
+        np.fill_diagonal(ties, 0.0)
+        return PairCounts.from_dense(wins, ties)
+
+
+def read_profile(text: str) -> Profile:
+    """The ballots in `text`. Raises `FormatError` naming the line, `InputError` for a file without alternatives or ballots."""
+    numbers: dict[int, int] = {}
+    names: list[str] = []
+    ballots: list[Ballot] = []
+    for line, content in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+        if (found := _NAME.match(content)) is not None:
+            _add_name(line, found, numbers, names)
+        elif content.strip() and not content.startswith("#"):
+            ballots.append(_ballot(line, content.strip(), numbers))
+    if not names or not ballots:
+        raise InputError("profile", (len(names), len(ballots)), "must hold alternatives with names, and ballots")
+    return Profile(tuple(names), tuple(ballots))
+
+
+def _add_name(line: int, found: re.Match[str], numbers: dict[int, int], names: list[str]) -> None:
+    text = found[2].strip()
+    if not text or int(found[1]) in numbers or text in names:
+        raise FormatError(line, "ALTERNATIVE NAME", text, "must name each alternative, once")
+    numbers[int(found[1])] = len(names)
+    names.append(text)
+
+
+def _ballot(line: int, content: str, numbers: dict[int, int]) -> Ballot:
+    found = _BALLOT.fullmatch(content)
+    if found is None or int(found[1]) < 1:
+        raise FormatError(line, None, content, "must be COUNT: ORDER with a count of at least 1")
+    if _LEVEL.sub("", found[2]).replace(",", "").strip():
+        raise FormatError(line, None, content, "must be numbers parted by commas, tied ones in braces")
+    levels = [_level(line, (tied or alone).split(","), numbers) for tied, alone in _LEVEL.findall(found[2]) if (tied or alone).strip()]
+    members = [member for level in levels for member in level]
+    if not members or len(set(members)) != len(members):
+        raise FormatError(line, None, content, "must list one or more alternatives, each once")
+    return Ballot(int(found[1]), tuple(levels))
+
+
+def _level(line: int, cells: Sequence[str], numbers: dict[int, int]) -> tuple[int, ...]:
+    try:
+        return tuple(numbers[int(cell)] for cell in cells)
+    except (ValueError, KeyError) as error:
+        raise FormatError(line, None, ",".join(cells), "must be numbers of alternatives named above") from error

@@ -1,0 +1,81 @@
+"""`equirank solve`: one method on one file, offline. Its JSON is a contract that other tools rely on."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ratings_core.errors import InputError
+from ratings_core.formats import FileKind
+from ratings_core.formats.profile import Unlisted
+from ratings_core.formats.results import Unplayed
+from services.solve import methods
+from services.solve.inputs import Problem, ScoresInput
+from services.solve.load import load
+from services.solve.methods import Ties
+from services.solve.result import SolveResult
+
+Format: TypeAlias = Literal["json", "table"]
+
+_ROWS_SHOWN = 50
+
+
+def solve(
+    file: Annotated[Path, typer.Argument(help="Scores, margins, results, battles, outcomes or a PrefLib profile.")],
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(methods.METHODS)}.")],
+    input_kind: Annotated[FileKind | None, typer.Option("--input", help="Kind of the file, where its guess is wrong.")] = None,
+    players: Annotated[int | None, typer.Option(help="Players of the game that is solved, where the method has a choice (2 or 3).")] = None,
+    param: Annotated[list[str] | None, typer.Option(help="A parameter of the method, as name=value; may be repeated.")] = None,
+    ties: Annotated[Ties, typer.Option(help="Equal ratings share a rank (keep) or are ordered by name (order).")] = "keep",
+    tie_tolerance: Annotated[float | None, typer.Option(min=0.0, help="Ratings this close are equal; by default the method's own.")] = None,
+    pool: Annotated[str | None, typer.Option(help="Pool, where a file of outcomes names several.")] = None,
+    unplayed: Annotated[Unplayed, typer.Option(help="Results without scores: leave out or refuse the file.")] = "skip",
+    unlisted: Annotated[Unlisted, typer.Option(help="Alternatives a ballot does not list: below the others, or unknown.")] = "last",
+    output: Annotated[Format, typer.Option("--format", help="One JSON object, or a table for people.")] = "table",
+) -> None:
+    """Rate a file's agents by one method, with the certificate that proves how good the answer is."""
+    kind, problem = load(file, input_kind, pool=pool, unplayed=unplayed, unlisted=unlisted)
+    _check_players(method, players, problem)
+    found = methods.solve(method, problem, _parameters(param or []), tie_tolerance, ties)
+    result = msgspec.structs.replace(found, input=kind.value)
+    if output == "json":
+        sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
+    else:
+        _show(result)
+
+
+def _parameters(given: list[str]) -> dict[str, str]:
+    """Name to value of each `name=value`. Raises `InputError` for another form, and for a name that comes twice."""
+    parameters: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise InputError("param", text, "must be name=value")
+        if name in parameters:
+            raise InputError("param", text, "must give each parameter once")
+        parameters[name] = value
+    return parameters
+
+
+def _check_players(method: str, players: int | None, problem: Problem) -> None:
+    """Every method here solves the game of two players: agents against each other, or agents against tasks."""
+    methods.find(method)
+    if players not in (None, 2):
+        what = "agents and tasks" if isinstance(problem, ScoresInput) else "two agents"
+        raise InputError("players", players, f"must be 2 for {method}, which solves a game between {what}")
+
+
+def _show(result: SolveResult) -> None:
+    console = Console(soft_wrap=True)
+    value = "none" if result.certificate.value is None else f"{result.certificate.value:.3g}"
+    title = f"{result.method} on {result.input}: {result.status}, {result.certificate.kind} {value}, {result.seconds:.3g} s"
+    table = Table("rank", "agent", "rating", title=title, title_justify="left")
+    for row in result.agents[:_ROWS_SHOWN]:
+        table.add_row(str(row.rank), row.agent, "-" if row.rating is None else f"{row.rating:.6g}")
+    console.print(table)
+    if len(result.agents) > _ROWS_SHOWN:
+        console.print(f"and {len(result.agents) - _ROWS_SHOWN} more agents: --format json has all")
