@@ -297,15 +297,20 @@ def _lease_again(folder: Path) -> str:
         return bootstrap
 
 
-def test_the_broker_dies_with_whoever_runs_it(kafka: str) -> None:  # noqa: F811
+def test_a_killed_runner_leaves_no_broker_and_the_next_one_tidies_up(kafka: str, tmp_path: Path) -> None:  # noqa: F811
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
     command = [str(RUN), "--", "sleep", "100"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as runner:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as runner:
         broker = _child_java(runner.pid)
         runner.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + PATIENCE
     while Path(f"/proc/{broker}/stat").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{broker}/stat").exists()
+    assert len(list(tmp_path.iterdir())) == 1
+    done = subprocess.run([str(RUN), "--", "sh", "-c", "test -n $KAFKA_BOOTSTRAP && exit 7"], env=environment, check=False)
+    assert done.returncode == 7
+    assert list(tmp_path.iterdir()) == []
 
 
 def _child_java(parent: int) -> int:

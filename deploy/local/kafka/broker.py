@@ -27,6 +27,7 @@ POM = HERE / "pom.xml"
 HEAP = ("-Xms128m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 STARTED = "Kafka Server started"
 PORT_ATTEMPTS = 3
+PREFIX = "equirank-kafka-"
 
 
 class BrokerError(Exception):
@@ -84,11 +85,16 @@ def _fetch(folder: Path) -> None:
 class Broker:
     """A running broker; a context manager that ends it and removes its data.
 
-    bootstrap: address for clients. It dies with the thread that made it, however that ends (Linux parent-death signal).
+    bootstrap: address for clients. It dies with the thread that made it, however that ends (Linux parent-death signal); the folder
+    that a killed maker leaves is removed by the next one.
     """
 
     def __init__(self, parent: Path | None = None) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="equirank-kafka-", dir=parent))
+        base = Path(parent or tempfile.gettempdir())
+        _sweep(base)
+        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
+        self._owner = (self.folder / "owner").open("w")
+        fcntl.flock(self._owner, fcntl.LOCK_EX)
         self._classpath = f"{jars()}/*"
         self._process: subprocess.Popen[bytes] | None = None
         self.bootstrap = ""
@@ -131,6 +137,7 @@ class Broker:
         """End the broker and remove its folder. Its data is temporary, so it is not asked to shut down in order."""
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._owner.close()
 
     def _start_on_free_ports(self) -> None:
         for attempt in range(1, PORT_ATTEMPTS + 1):
@@ -213,6 +220,18 @@ class Broker:
     def _log(self) -> str:
         path = self.folder / "broker.log"
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+
+def _sweep(base: Path) -> None:
+    """Remove what killed makers left in `base`: their folders' locks are free."""
+    for folder in base.glob(f"{PREFIX}*"):
+        try:
+            with (folder / "owner").open("r+") as owner:
+                fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            # In use, someone else's, not yet owned, or gone meanwhile.
+            continue
 
 
 def _free_ports() -> tuple[int, int]:
