@@ -40,10 +40,11 @@ class PairLikelihood:
         return self.counts.per_agent(self.counts.games, self.counts.games) + self.prior
 
     def value(self, theta: Floats) -> float:
-        """The function itself, up to a constant; sums of log(2 cosh(gap / 2)), which neither over- nor underflow."""
+        """The function itself, as a sum of nonnegative terms: what a certain favourite would cost, and the doubt about favourites."""
         gap = self.gaps(theta)
-        lead = self.counts.points - self.counts.games / 2
-        return float(self.counts.games @ log_cosh(gap) - lead @ gap + self.prior * log_cosh(theta).sum())
+        upset = np.where(gap >= 0, self.counts.games - self.counts.points, self.counts.points)
+        pairs = upset @ np.abs(gap) + self.counts.games @ doubt(gap)
+        return float(pairs + self.prior * (np.abs(theta).sum() / 2 + doubt(theta).sum()))
 
     def gradient(self, theta: Floats) -> Floats:
         """Expected minus actual points of each agent (m,)."""
@@ -120,10 +121,9 @@ class _Point:
     off: Floats
 
 
-def log_cosh(gap: Floats) -> Floats:
-    """log(2 cosh(gap / 2)), elementwise."""
-    size = np.abs(gap)
-    return np.asarray(size / 2 + np.log1p(np.exp(-size)), np.float64)
+def doubt(gap: Floats) -> Floats:
+    """Minus the log-probability that the favourite of a pair wins, log(1 + exp(-|gap|))."""
+    return np.asarray(np.log1p(np.exp(-np.abs(gap))), np.float64)
 
 
 def variance(gap: Floats) -> Floats:
