@@ -48,9 +48,11 @@ def names(n: int, repeats: int) -> Iterator[Row]:
     theirs, _ = traced(lambda: interned_by_dict([text[:1] + text[1:] for text in texts]))
     yield Row("a name entry", size, held / n, "dict of str to int", theirs / n, "B")
     yield rate("names to an arena", size, n, repeats, lambda: pack(texts), "encode each", lambda: [t.encode() for t in texts])
-    yield rate("hash of 128 bits", size, n, repeats, lambda: hash128(arena.bytes, arena.start), "hash() of str, cold", lambda: hashed(texts))
+    yield rate("hash of 128 bits", size, n, repeats, lambda: hash128(arena.bytes, arena.start), "hash of new str", lambda: hashed(texts))
     yield rate("interning, all new", size, n, repeats, lambda: interned(arena), "dict", lambda: interned_by_dict(texts))
-    yield rate("interning, known, random", size, n, repeats, lambda: roster.intern_packed(mixed), "dict", lambda: looked_up(table, texts_mixed))
+    yield rate(
+        "interning, known, random", size, n, repeats, lambda: roster.intern_packed(mixed), "dict", lambda: looked_up(table, texts_mixed)
+    )
 
 
 def pair_memory(n: int) -> Iterator[Row]:

@@ -78,12 +78,6 @@ class KeyedRows:
                 return
             self.reserve(1)
 
-    def copy(self) -> "KeyedRows":
-        """An independent map of the same content, without room to grow."""
-        twin = KeyedRows(self.n_integers, self.n_floats)
-        twin.rows, twin.slots, twin.size = self.rows[: self.size].copy(), self.slots.copy(), self.size
-        return twin
-
     def sorted_rows(self) -> NDArray[np.int64]:
         """Rows in use in rising order of their keys: a copy that does not depend on capacity or order of arrival."""
         return self.rows[np.argsort(self.rows[: self.size, 0])]

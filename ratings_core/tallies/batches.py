@@ -68,8 +68,8 @@ def score_columns(batch: ScoreBatch) -> ScoreColumns:
     _check_cut("batch.start", columns.start, len(batch), len(columns.agent))
     rules = [
         ("batch.start", (columns.start[1:] <= columns.start[:-1]).any(), "must give every measurement a score"),
-        ("batch.weight", ((columns.weight < 1) | (columns.weight > MAX_UNITS)).any(), _RULES[_WEIGHT]),
-        ("batch.agent", (columns.agent < 0).any(), _RULES[_AGENT]),
+        ("batch.weight", ((columns.weight < 1) | (columns.weight > MAX_UNITS)).any(), f"must be from 1 to {MAX_UNITS}, units of 2**-20"),
+        ("batch.agent", (columns.agent < 0).any(), "must hold ids >= 0"),
         ("batch.task", len(columns.task) != len(batch) or (columns.task < 0).any(), "must name each measurement's task by an id >= 0"),
         ("batch.score", len(columns.score) != len(columns.agent) or not np.isfinite(columns.score).all(), "must be finite, one an agent"),
     ]

@@ -274,6 +274,15 @@ def test_most_sides_and_large_ids() -> None:
     assert (counts.wins == better).all()
 
 
+def test_places_are_only_compared() -> None:
+    batch = unsound(place=np.array([-(2**31), 2**31 - 1], np.int32))
+    pairs, places = PairTally(), PlaceTally()
+    for tally in (pairs, places):
+        tally.add(batch, np.zeros(1, np.int64))
+    assert as_dict(pairs.counts()) == {(0, 1): [1.0, 0.0, 0.0]}
+    assert places.counts().ahead.tolist() == [0, 1]
+
+
 def unsound(**columns: Any) -> OutcomeBatch:
     good = {
         "side_start": np.array([0, 2]),
@@ -427,7 +436,7 @@ def test_tables_know_their_bounds() -> None:
         ("score", np.array([np.nan]), "must be finite"),
         ("agent", np.array([-1], np.int32), "ids >= 0"),
         ("task", np.array([-1], np.int32), "id >= 0"),
-        ("weight", np.array([0]), "must have a weight"),
+        ("weight", np.array([0]), "must be from 1 to"),
         ("start", np.array([0, 2]), "must cut"),
         ("start", np.array([0, 0]), "must cut"),
     ],
