@@ -75,10 +75,11 @@ def nash_average(
 ) -> NashAverage:
     """Nash averages of agents on tasks.
 
-    scores: (agents, tasks), higher is better, within +-1e150, NaN where not measured; normalise: ``minmax`` maps each task's scores to 0..1 over
-    the agents kept (tasks on which all agree are left out), ``none`` takes scores as one common unit; missing: with NaN cells
-    either ``refuse``, or drop every task or every agent that has one; merge: equal rows and equal columns of the table solved
-    share one's probability evenly; tolerance, close, max_iterations, accept_approximate: as for `maximal_lottery`.
+    scores: (agents, tasks), higher is better, within +-1e150, NaN where not measured; normalise: ``minmax`` maps each task's
+    scores to 0..1 over the agents kept (tasks on which all agree are left out), ``none`` takes scores as one common unit;
+    missing: with NaN cells either ``refuse``, or drop every task or every agent that has one; merge: equal rows and equal
+    columns of the table solved share one's probability evenly; tolerance, close, max_iterations, accept_approximate: as for
+    `maximal_lottery`.
 
     Raises `InputError` for bad scores or policies, `SolverError` (with the result) beyond the tolerance. Shifting all scores by
     a number shifts ratings and value by it; scaling scales them.

@@ -268,3 +268,15 @@ def test_bad_payoffs_are_refused(payoffs):
 def test_bad_limits_are_refused(name, value):
     with pytest.raises(InputError, match=name):
         solve_symmetric([[0.0]], **{name: value})
+
+
+@given(margin_matrices(largest=1, agents=6))
+def test_a_strategy_is_called_the_only_one_exactly_where_it_is(M):
+    found, m = solve_symmetric(M), len(M)
+    programs = [
+        linprog(sign * row, A_ub=-M.T, b_ub=np.zeros(m), A_eq=[np.ones(m)], b_eq=[1.0], bounds=[(0, None)] * m)
+        for row in np.eye(m)
+        for sign in (1, -1)
+    ]
+    extremes = np.array([program.fun for program in programs]).reshape(m, 2)
+    assert found.unique == bool(np.abs(extremes.sum(axis=1)).max() < 1e-7)
