@@ -47,16 +47,15 @@ class _Shard:
 
 
 class Engine:
-    """One installation's driver. `run` returns after `stop` is set."""
+    """One installation's driver: `start`, then `run` until its `stop` is set."""
 
     def __init__(self, settings: Settings, metrics: EngineMetrics, clock: Callable[[], float] = time.time) -> None:
         self._settings, self._metrics, self._clock = settings, metrics, clock
         self._shards: list[_Shard] = []
         self._manifests: dict[int, Manifest] = {}
 
-    def run(self, stop: threading.Event, ray_folder: str | None = None) -> None:
-        """Start everything, work until `stop`, then end in order."""
-        self._start_ray(ray_folder)
+    def run(self, stop: threading.Event) -> None:
+        """Start shards, watch them and solve until `stop`, then end in order. Ends Ray too."""
         log_ = open_log(self._settings)
         store = open_store(self._settings)
         control = ControlLog(log_.control)
@@ -73,7 +72,8 @@ class Engine:
             log_.close()
             ray.shutdown()
 
-    def _start_ray(self, folder: str | None) -> None:
+    def start(self, ray_folder: str | None = None) -> None:
+        """Start or join Ray. Ray takes the signal handlers over: install yours afterwards."""
         os.environ.update(_ONE_THREAD)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         local: dict[str, Any] = {}
@@ -83,7 +83,7 @@ class Engine:
                 "resources": {_SHARD: float(self._settings.shards)},
                 "include_dashboard": False,
                 "object_store_memory": 256 << 20,
-                "_temp_dir": folder,
+                "_temp_dir": ray_folder,
             }
         ray.init(address=self._settings.ray, namespace="equirank", log_to_driver=False, configure_logging=False, **local)
 

@@ -24,12 +24,16 @@ def engine() -> None:
             os._exit(128 + number)
         stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signalled)
     folder = _ray_folder(settings)
+    metrics = EngineMetrics(settings.metrics_port)
     try:
-        Engine(settings, EngineMetrics(settings.metrics_port)).run(stop, str(folder) if folder else None)
+        driver = Engine(settings, metrics)
+        driver.start(str(folder) if folder else None)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signalled)
+        driver.run(stop)
     finally:
+        metrics.close()
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -2,13 +2,15 @@
 
 from rich.table import Table
 
+from services.pools import Kind
+from services.solve.methods import defaults
 from services.store.protocol import PoolHead, StoreReader
 
 _ROWS = 10
 
 
 def boards(store: StoreReader) -> list[Table] | None:
-    """One table a pool, its methods side by side; None while a pool has nothing to show yet."""
+    """One table a pool, its methods side by side; None until every pool has the boards that its kind solves by default."""
     tables = [_table(store, head) for head in store.pools()]
     return tables if tables and all(tables) else None  # type: ignore[return-value]  # all() leaves no None
 
@@ -16,8 +18,7 @@ def boards(store: StoreReader) -> list[Table] | None:
 def _table(store: StoreReader, head: PoolHead) -> Table | None:
     columns = {method: _live(store, head.pool, method) for method in head.online}
     columns |= {method: _solved(store, head.pool, method) for method in store.solved_methods(head.pool)}
-    columns = {method: lines for method, lines in columns.items() if lines}
-    if not columns or not store.solved_methods(head.pool):
+    if not columns.keys() >= defaults(Kind(head.kind)).keys():
         return None
     label = f" ({head.label})" if head.label else ""
     table = Table(title=f"{head.pool}{label}: {head.outcomes} outcomes, {head.agents} agents", title_justify="left")
