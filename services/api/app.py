@@ -1,0 +1,114 @@
+"""The application: routes, what surrounds them, and how failures become problems."""
+
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ratings_core.errors import InputError
+from services.api import boards, health, outcomes, pages, pools
+from services.api.context import Context, context
+from services.api.directory import Directory
+from services.api.intake import Intake
+from services.api.middleware import Around
+from services.api.problems import ApiError
+from services.api.replies import components
+from services.api.security import Access
+from services.control import ControlLog, PoolExists, TooManyPools
+from services.log.protocol import Log, LogError
+from services.metrics import API, Metrics
+from services.settings import Settings
+from services.store.protocol import StoreError, StoreReader
+
+_ABOUT: Final = "Outcomes in, live and solved ratings out. Agents' names are percent-encoded in addresses."
+_RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}
+
+
+def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable[[], float] = time.time) -> FastAPI:
+    """The API and its page. The caller owns `log` and `store`, and closes them after the application ended."""
+    metrics, access = Metrics(API), Access(settings)
+    directory = Directory(ControlLog(log.control))
+    intake = Intake(settings, log, directory, metrics, clock)
+    app = FastAPI(title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None)
+    app.state.context = Context(settings, store, directory, intake, access, metrics, clock)
+    for module in (outcomes, pools, boards, health, pages):
+        app.include_router(module.router)
+    for kind, handler in _HANDLERS.items():
+        app.add_exception_handler(kind, handler)
+    app.add_middleware(Around, access=access, metrics=metrics)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # the way FastAPI documents
+    return app
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        found.setdefault("components", {}).setdefault("schemas", {}).update(components())
+        app.openapi_schema = found
+    return app.openapi_schema
+
+
+def _answer(request: Request, error: ApiError) -> Response:
+    return error.response(request.state.request_id)
+
+
+async def _api_error(request: Request, error: Exception) -> Response:
+    return _answer(request, error) if isinstance(error, ApiError) else _answer(request, _unexpected(error))
+
+
+async def _input_error(request: Request, error: Exception) -> Response:
+    return _answer(request, ApiError(422, "a rule is broken", str(error)))
+
+
+async def _validation_error(request: Request, error: Exception) -> Response:
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    text = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)
+    return _answer(request, ApiError(422, "a parameter breaks a rule", text))
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        return _answer(request, _unexpected(error))
+    detail = "see /openapi.json for what is answered here"
+    return _answer(request, ApiError(error.status_code, str(error.detail), detail, headers=error.headers))
+
+
+async def _conflict(request: Request, error: Exception) -> Response:
+    return _answer(request, ApiError(409, "pool refused", str(error)))
+
+
+async def _store_error(request: Request, error: Exception) -> Response:
+    context(request).metrics.counter("equirank_api_store_failures_total").inc()
+    return _answer(request, _unavailable("the store cannot answer", error, retriable=getattr(error, "retriable", False)))
+
+
+async def _log_error(request: Request, error: Exception) -> Response:
+    detail = f"{error}; what was sent may be in the log in part: send it again with the same ids, which count once"
+    return _answer(request, _unavailable("the log cannot take it", detail, retriable=getattr(error, "retriable", False)))
+
+
+def _unavailable(title: str, detail: object, *, retriable: bool) -> ApiError:
+    return ApiError(503, title, str(detail), headers=_RETRY) if retriable else ApiError(500, title, str(detail))
+
+
+def _unexpected(error: Exception) -> ApiError:
+    return ApiError(500, "internal error", type(error).__name__)
+
+
+_HANDLERS: Final = {
+    ApiError: _api_error,
+    InputError: _input_error,
+    RequestValidationError: _validation_error,
+    HTTPException: _http_error,
+    PoolExists: _conflict,
+    TooManyPools: _conflict,
+    StoreError: _store_error,
+    LogError: _log_error,
+}

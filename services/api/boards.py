@@ -1,0 +1,58 @@
+"""Boards and agents: read from the store only."""
+
+from typing import Annotated, TypeAlias
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from services import boards
+from services.api.context import Context, context
+from services.api.pools import pool_view
+from services.api.problems import ApiError
+from services.api.replies import AgentView, Boards, described, fresh_reply, reply
+from services.boards import Board, Methods
+
+router = APIRouter(tags=["boards"])
+Start: TypeAlias = Annotated[int, Query(ge=0, description="Rows to leave out before the first.")]
+Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Most rows to answer with.")]
+Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="First rows of every board; 0: names only.")]
+
+
+@router.get("/v1/pools/{pool}/boards", response_model=None, responses=described(Boards, (404, 422, 503)))
+def get_boards(request: Request, pool: str, count: Summary = 0) -> Response:
+    """Which boards a pool has; with `count`, the first rows of each. Answers 304 to If-None-Match where nothing changed."""
+    here = context(request)
+    view = pool_view(here, pool)
+    methods = boards.methods_of(here.store, pool) or Methods(live=[], solved=[])
+    found = boards.all_boards(here.store, view.head, count=count, now=here.clock()) if view.head is not None and count else []
+    return fresh_reply(request, Boards(pool=view, methods=methods, boards=found))
+
+
+@router.get("/v1/pools/{pool}/boards/{method}", response_model=None, responses=described(Board, (404, 422, 503)))
+def get_board(request: Request, pool: str, method: str, start: Start = 0, count: Count = 50) -> Response:
+    """Rows of one live or solved board, best first."""
+    here = context(request)
+    found = boards.board(here.store, pool, method, start=start, count=count, now=here.clock())
+    return reply(found) if found is not None else _nothing(here, pool, f"board {method}")
+
+
+@router.get("/v1/pools/{pool}/boards/{method}/around/{agent:path}", response_model=None, responses=described(Board, (404, 422, 503)))
+def get_around(request: Request, pool: str, method: str, agent: str, count: Count = 11) -> Response:
+    """Rows around an agent. Percent-encode its name, slashes too."""
+    here = context(request)
+    found = boards.around(here.store, pool, method, agent, count=count, now=here.clock())
+    return reply(found) if found is not None else _nothing(here, pool, f"agent {agent!r} on a board {method}")
+
+
+@router.get("/v1/pools/{pool}/agents/{agent:path}", response_model=None, responses=described(AgentView, (404, 422, 503)))
+def get_agent(request: Request, pool: str, agent: str) -> Response:
+    """An agent's row on every board. Percent-encode its name, slashes too."""
+    here = context(request)
+    found = here.store.agent(pool, agent)
+    return reply(AgentView(pool=pool, agent=agent, boards=found)) if found is not None else _nothing(here, pool, f"agent {agent!r}")
+
+
+def _nothing(here: Context, pool: str, what: str) -> Response:
+    pool_view(here, pool)
+    raise ApiError(404, "not there", f"pool {pool} has no {what}: GET /v1/pools/{pool}/boards lists its boards")

@@ -1,0 +1,46 @@
+"""The pools that the control log names, as the API knows them: asked for when needed, never on every request."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from services.control import ControlLog
+from services.log.protocol import LogError
+from services.pools import PoolCreated
+
+_FRESH_SECONDS: Final = 1.0
+
+
+class Directory:
+    """A pool once seen stays: kind and name never change. Safe to share between threads."""
+
+    def __init__(self, control: ControlLog, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._control, self._monotonic = control, monotonic
+        self._pools: Mapping[str, PoolCreated] = {}
+        self._read_at = float("-inf")
+        self._reading = threading.Lock()
+
+    def find(self, pool: str) -> PoolCreated | None:
+        """The pool, looked up in the log where it was not seen before. Raises `LogError`."""
+        if pool not in self._pools:
+            self._pools = dict(self._control.refresh().pools)
+        return self._pools.get(pool)
+
+    def create(self, wanted: PoolCreated, max_pools: int) -> PoolCreated:
+        """The pool as it stands, created if there was none. Raises `PoolExists`, `TooManyPools`, `InputError`, `LogError`."""
+        standing = self._control.create_pool(wanted, max_pools)
+        self._pools = {**self._pools, standing.pool: standing}
+        return standing
+
+    def seen(self) -> Mapping[str, PoolCreated]:
+        """All pools, at most about a second old where the log answers: readers are never kept waiting by a log that does not."""
+        if self._monotonic() - self._read_at > _FRESH_SECONDS and self._reading.acquire(blocking=False):
+            try:
+                self._pools = dict(self._control.refresh().pools)
+            except LogError:
+                return self._pools  # what readers see comes from the store; writers learn of the log's failure themselves
+            finally:
+                self._read_at = self._monotonic()
+                self._reading.release()
+        return self._pools

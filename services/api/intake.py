@@ -1,0 +1,131 @@
+"""Outcomes in: a request is checked whole, then written whole; what is answered as accepted is durable in the log."""
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from services.api.directory import Directory
+from services.api.problems import ApiError, no_pool, refuse
+from services.control import PoolExists, TooManyPools
+from services.events import Decoded, Event, GameEvent, Reason, Refusal, RetractEvent, ScoreEvent, decode_request, encode_records
+from services.log.partition import partition_of
+from services.log.protocol import Log, LogError
+from services.metrics import Metrics
+from services.pools import FoldSettings, Kind, PoolCreated
+from services.rules import MAX_RECORD_BYTES
+from services.settings import Settings
+
+MAX_BODY: Final = MAX_RECORD_BYTES
+"""Bytes of a request: what one record holds, so that what fits a request always fits the log."""
+
+
+_FIELD: Final = {Kind.GAMES: "sides", Kind.SCORES: "scores"}
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+    """ids: of the outcomes, in order, as given or as made; positions: pool -> a board's `position` from which on it counts them."""
+
+    accepted: int
+    ids: list[str]
+    positions: dict[str, int]
+
+
+class Intake:
+    """Writes what requests hold. Used from worker threads: the log's durability is waited for here."""
+
+    def __init__(self, settings: Settings, log: Log, directory: Directory, metrics: Metrics, clock: Callable[[], float]) -> None:
+        self._settings, self._log, self._directory = settings, log, directory
+        self._metrics, self._clock = metrics, clock
+
+    def take(self, body: bytes, *, may_retract: Callable[[], None]) -> Accepted:
+        """Check and write one request. may_retract: raises where the caller may not retract. Raises `ApiError`, `LogError`."""
+        now = self._clock()
+        found = decode_request(body, now=now, new_id=_new_id, future_seconds=self._settings.future_seconds)
+        self._refuse(found.refusals)
+        if any(isinstance(event, RetractEvent) for event in found.events):
+            may_retract()
+        self._refuse(self._wrong_kinds(found, now, single=not body.lstrip().startswith(b"[")))
+        positions = {pool: self._append(pool, events) for pool, events in _by_pool(found.events).items()}
+        self._metrics.counter("equirank_api_outcomes_accepted_total").inc(len(found.events))
+        return Accepted(accepted=len(found.events), ids=[event.id for event in found.events], positions=positions)
+
+    def _refuse(self, refusals: Sequence[Refusal]) -> None:
+        for refusal in refusals:
+            self._metrics.counter("equirank_api_outcomes_refused_total").labels(str(refusal.reason)).inc()
+        if refusals:
+            refuse(refusals)
+
+    def _wrong_kinds(self, found: Decoded, now: float, *, single: bool) -> list[Refusal]:
+        """Outcomes that do not fit their pool's kind; a pool that is not there yet is created where that is allowed."""
+        wrong: list[Refusal] = []
+        for pool, events in _by_pool(found.events).items():
+            kinds = [_kind(event) for event in events]
+            kind = self._kind_of(pool, kinds, now)
+            items = [item for event, item in zip(found.events, found.item, strict=True) if event.pool == pool]
+            rule = f"must be left out: pool {pool} takes {kind} ({'sides' if kind is Kind.GAMES else 'task and scores'})"
+            wrong += [
+                Refusal(0, item, Reason.WRONG_KIND, f"{'$' if single else f'$[{item}]'}.{_FIELD[given]}", rule)
+                for item, given in zip(items, kinds, strict=True)
+                if given is not None and given is not kind
+            ]
+        return wrong
+
+    def _kind_of(self, pool: str, kinds: Sequence[Kind | None], now: float) -> Kind:
+        standing = self._directory.find(pool)
+        if standing is not None:
+            return standing.kind
+        wanted = next((kind for kind in kinds if kind is not None), None)
+        if wanted is None or not self._settings.creates_pools:
+            raise no_pool(pool)
+        if any(kind not in {None, wanted} for kind in kinds):
+            return wanted  # the request is refused: it creates nothing
+        return self._create(PoolCreated(pool=pool, kind=wanted, time=now, fold=default_fold(self._settings)))
+
+    def _create(self, wanted: PoolCreated) -> Kind:
+        try:
+            return self._directory.create(wanted, self._settings.max_pools).kind
+        except PoolExists as error:
+            return error.standing.kind  # another request was first
+        except TooManyPools as error:
+            raise ApiError(409, "too many pools", str(error)) from error
+
+    def _append(self, pool: str, events: Sequence[Event]) -> int:
+        topic, key = self._log.outcomes, pool.encode()
+        records = [(key, record) for record in encode_records(events)]
+        began = time.perf_counter()
+        try:
+            offsets = topic.append(partition_of(pool, topic.partitions), records)
+        except LogError:
+            self._metrics.counter("equirank_api_log_failures_total").inc()
+            raise
+        self._metrics.histogram("equirank_api_append_seconds").observe(time.perf_counter() - began)
+        return offsets[-1] + 1
+
+
+def default_fold(settings: Settings) -> FoldSettings:
+    """What a pool keeps that was created without settings of its own."""
+    return FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
+
+
+def _by_pool(events: Sequence[Event]) -> dict[str, list[Event]]:
+    pools: dict[str, list[Event]] = {}
+    for event in events:
+        pools.setdefault(event.pool, []).append(event)
+    return pools
+
+
+def _kind(event: Event) -> Kind | None:
+    match event:
+        case GameEvent():
+            return Kind.GAMES
+        case ScoreEvent():
+            return Kind.SCORES
+        case _:
+            return None
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex

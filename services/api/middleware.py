@@ -1,0 +1,108 @@
+"""Around every request: its id, the host and origin checks, security headers, metrics, and one log line for what failed or wrote."""
+
+import logging
+import re
+import time
+import uuid
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from services.api.problems import ApiError
+from services.api.security import SAFE_METHODS, Access
+from services.logs import bound
+from services.metrics import Metrics
+
+log = logging.getLogger("equirank.api")
+
+_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_METHODS: Final = frozenset({*SAFE_METHODS, "POST", "PUT", "PATCH", "DELETE"})
+_PROBES: Final = frozenset({"/livez", "/readyz", "/metrics"})
+"""Answered under any Host: orchestrators and scrapers ask by address, and these tell no names."""
+_POLICY: Final = (
+    # Plotly writes style elements and attributes of its own; scripts come from here only, and none is inline.
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS: Final = (
+    ("Content-Security-Policy", _POLICY),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+)
+
+
+class Around:
+    """ASGI middleware; pure, so that it costs a request microseconds."""
+
+    def __init__(self, app: ASGIApp, access: Access, metrics: Metrics) -> None:
+        self._app, self._access, self._metrics = app, access, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        request_id = _request_id(headers)
+        scope.setdefault("state", {})["request_id"] = request_id
+        answer = _Answer(send, request_id)
+        began = time.perf_counter()
+        with bound(request_id=request_id):
+            try:
+                await self._answer(scope, receive, answer, headers)
+            finally:
+                self._record(scope, answer.status, time.perf_counter() - began)
+
+    async def _answer(self, scope: Scope, receive: Receive, answer: "_Answer", headers: Headers) -> None:
+        try:
+            if scope["path"] not in _PROBES:
+                self._access.check_host(headers)
+            self._access.check_origin(headers, scope["method"])
+            await self._app(scope, receive, answer)
+        except ApiError as error:
+            await error.response(answer.request_id)(scope, receive, answer)
+        except Exception:
+            log.exception("%s %s failed", scope["method"], scope["path"])
+            if answer.started:
+                raise
+            await _FAILED.response(answer.request_id)(scope, receive, answer)
+
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "none")
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self._metrics.counter("equirank_http_requests_total").labels(method, route, str(status)).inc()
+        self._metrics.histogram("equirank_http_request_seconds").labels(route).observe(seconds)
+        if status >= 400 or method not in SAFE_METHODS:
+            log.log(_level(status), "%s %s %d %.1f ms", method, scope["path"], status, seconds * 1000)
+
+
+class _Answer:
+    """The send channel with our headers on the answer, and its status kept."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send, self.request_id, self.status = send, request_id, 500
+        self.started = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status, self.started = message["status"], True
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-ID"] = self.request_id
+            for name, value in _HEADERS:
+                headers[name] = value
+            headers.setdefault("Cache-Control", "no-store")
+        await self._send(message)
+
+
+_FAILED: Final = ApiError(500, "internal error", "this is a fault of the service: its log has more under the request id")
+
+
+def _request_id(headers: Headers) -> str:
+    given = headers.get("x-request-id", "")
+    return given if _ID.fullmatch(given) else uuid.uuid4().hex
+
+
+def _level(status: int) -> int:
+    return logging.ERROR if status >= 500 else logging.INFO

@@ -1,0 +1,41 @@
+"""The web page and its files."""
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from services.api.problems import ApiError
+from services.web import Asset, asset, page
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+@router.get("/pools/{pool}")
+def get_page(request: Request) -> Response:
+    """The one page; its script reads the address."""
+    return _send(request, page(), "no-cache")
+
+
+@router.get("/docs")
+async def get_docs() -> Response:
+    """Where people look for the description of the API."""
+    return RedirectResponse("/openapi.json")
+
+
+@router.get("/static/{digest}/{name}")
+def get_asset(request: Request, digest: str, name: str) -> Response:
+    """A file of the page. Its address changes with its bytes, so that it may be kept for ever."""
+    found = asset(name)
+    if found is None or found.digest != digest:
+        raise ApiError(404, "no such file", "load the page again")
+    return _send(request, found, "public, max-age=31536000, immutable")
+
+
+def _send(request: Request, found: Asset, cache: str) -> Response:
+    headers = {"ETag": f'"{found.digest}"', "Cache-Control": cache, "Vary": "Accept-Encoding"}
+    if headers["ETag"] in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(found.gzipped, headers={**headers, "Content-Encoding": "gzip"}, media_type=found.media_type)
+    return Response(found.content, headers=headers, media_type=found.media_type)

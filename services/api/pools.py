@@ -1,0 +1,94 @@
+"""Pools: listed, looked at, created."""
+
+from typing import Annotated, Final
+
+import msgspec
+from fastapi import APIRouter, Query
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from services.api.context import Context, context
+from services.api.intake import default_fold
+from services.api.outcomes import read_json
+from services.api.problems import ApiError, no_pool
+from services.api.replies import PoolList, PoolView, PoolWanted, body_of, described, fresh_reply, reply
+from services.pools import Kind, PoolCreated, check_pool_name
+from services.raters import make_raters
+from services.store.protocol import PoolHead
+
+router = APIRouter(tags=["pools"])
+_MAX_BODY: Final = 64 * 1024
+_LABEL: Final = 64
+
+
+@router.get("/v1/pools", response_model=None, responses=described(PoolList, (422, 503)))
+def get_pools(
+    request: Request,
+    start: Annotated[int, Query(ge=0)] = 0,
+    count: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """All pools by name, whether or not they have outcomes yet."""
+    here = context(request)
+    heads = {head.pool: head for head in here.store.pools()}
+    created = here.directory.seen()
+    names = sorted({*heads, *created})
+    views = [view(name, heads.get(name), created.get(name)) for name in names[start : start + count]]
+    return fresh_reply(request, PoolList(total=len(names), pools=views))
+
+
+@router.get("/v1/pools/{pool}", response_model=None, responses=described(PoolView, (404, 422, 503)))
+def get_pool(request: Request, pool: str) -> Response:
+    """One pool and what its newest publication says."""
+    return reply(pool_view(context(request), pool))
+
+
+@router.put(
+    "/v1/pools/{pool}",
+    response_model=None,
+    openapi_extra=body_of({"$ref": "#/components/schemas/PoolWanted"}),
+    responses={**described(PoolView, (400, 401, 403, 409, 413, 415, 422, 503)), 201: described(PoolView)[200]},
+)
+async def put_pool(request: Request, pool: str) -> Response:
+    """Create a pool; the same again changes nothing, another kind, label or fold is refused."""
+    here = context(request)
+    here.access.check_admin(request.headers)
+    wanted = _wanted(here, pool, await read_json(request, _MAX_BODY))
+    return await run_in_threadpool(_create, here, wanted)
+
+
+def pool_view(here: Context, pool: str) -> PoolView:
+    """The pool as store and control log know it. Raises `ApiError` 404."""
+    head = here.store.head(check_pool_name(pool))
+    created = here.directory.seen().get(pool)
+    if head is None and created is None:
+        raise no_pool(pool)
+    return view(pool, head, created)
+
+
+def view(pool: str, head: PoolHead | None, created: PoolCreated | None) -> PoolView:
+    """The two halves of what is known of a pool, one of which may be missing."""
+    kind = head.kind if head is not None else str(created.kind) if created is not None else ""
+    label = created.label if created is not None else head.label if head is not None else ""
+    return PoolView(pool=pool, kind=kind, label=label, head=head)
+
+
+def _wanted(here: Context, pool: str, body: bytes) -> PoolCreated:
+    try:
+        asked = msgspec.json.decode(body, type=PoolWanted)
+        kind = Kind(asked.kind)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise ApiError(422, "not a pool", f"{error}: send kind (games or scores), and fold and label where wanted") from error
+    if len(asked.label) > _LABEL:
+        raise ApiError(422, "label too long", f"a label holds at most {_LABEL} characters")
+    fold = asked.fold if asked.fold is not None else default_fold(here.settings)
+    make_raters(kind, fold)  # refuses methods and parameters that no shard could fold
+    return PoolCreated(pool=check_pool_name(pool), kind=kind, time=here.clock(), fold=fold, label=asked.label)
+
+
+def _create(here: Context, wanted: PoolCreated) -> Response:
+    known = here.directory.find(wanted.pool) is not None
+    standing = here.directory.create(wanted, here.settings.max_pools)
+    if standing.label != wanted.label:
+        raise ApiError(409, "pool stands", f"pool {wanted.pool} exists with the label {standing.label!r}")
+    return reply(view(wanted.pool, here.store.head(wanted.pool), standing), 200 if known else 201)

@@ -1,0 +1,58 @@
+"""What the API answers when it cannot do what was asked: one JSON shape, which says what to do about it."""
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+import msgspec
+from starlette.responses import Response
+
+from services.events import Refusal
+
+PROBLEM_TYPE = "application/problem+json"
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One refused outcome. item: its index in the request, -1 for the request as a whole; path: the field; rule: what is accepted."""
+
+    item: int
+    path: str
+    rule: str
+    reason: str
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """title: what went wrong; detail: what to do; request_id: to find it in the logs; refusals: where outcomes were refused."""
+
+    status: int
+    title: str
+    detail: str
+    request_id: str = ""
+    refusals: list[Item] = []
+
+
+class ApiError(Exception):
+    """Ends a request with a problem."""
+
+    def __init__(
+        self, status: int, title: str, detail: str, *, refusals: Sequence[Item] = (), headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.status, self.title, self.detail = status, title, detail
+        self.refusals, self.headers = list(refusals), dict(headers or {})
+        super().__init__(f"{status} {title}: {detail}")
+
+    def response(self, request_id: str) -> Response:
+        """The answer that tells it."""
+        problem = Problem(status=self.status, title=self.title, detail=self.detail, request_id=request_id, refusals=self.refusals)
+        return Response(msgspec.json.encode(problem), self.status, self.headers, PROBLEM_TYPE)
+
+
+def refuse(refusals: Sequence[Refusal]) -> NoReturn:
+    """Refuse a request whose outcomes break rules: none of it was written."""
+    items = [Item(one.item, one.path, one.rule, str(one.reason)) for one in refusals]
+    detail = f"{len(items)} refused, nothing was written: mend them and send the request again"
+    raise ApiError(422, "outcomes break rules", detail, refusals=items)
+
+
+def no_pool(pool: str) -> ApiError:
+    """The pool is not known."""
+    return ApiError(404, "no such pool", f"no pool is called {pool}: GET /v1/pools lists them, PUT /v1/pools/{{pool}} creates one")

@@ -1,0 +1,118 @@
+"""Answers of the API and how OpenAPI describes them: the same records do both."""
+
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from services.api.intake import Accepted
+from services.api.problems import PROBLEM_TYPE, Problem
+from services.boards import Board, Methods
+from services.pools import FoldSettings
+from services.solve.result import AgentRow
+from services.store.protocol import PoolHead
+
+JSON: Final = "application/json"
+_REF: Final = "#/components/schemas/{name}"
+
+
+class PoolView(msgspec.Struct, frozen=True, kw_only=True):
+    """One pool. head: what its newest publication says; none before the first outcome was folded."""
+
+    pool: str
+    kind: str
+    label: str
+    head: PoolHead | None
+
+
+class PoolList(msgspec.Struct, frozen=True, kw_only=True):
+    """Pools by name. total: of all pages."""
+
+    total: int
+    pools: list[PoolView]
+
+
+class PoolWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A pool to create. kind: games or scores, forever; fold: what it keeps, the installation's defaults unless given."""
+
+    kind: str
+    fold: FoldSettings | None = None
+    label: str = ""
+
+
+class Boards(msgspec.Struct, frozen=True, kw_only=True):
+    """A pool, its boards' names, and the first rows of each where they were asked for."""
+
+    pool: PoolView
+    methods: Methods
+    boards: list[Board]
+
+
+class AgentView(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent. boards: method -> its row there."""
+
+    pool: str
+    agent: str
+    boards: dict[str, AgentRow]
+
+
+_TYPES: Final = (Accepted, PoolView, PoolList, PoolWanted, Boards, Board, AgentView, Problem)
+_PROBLEMS: Final[Mapping[int, str]] = {
+    400: "The request cannot be read.",
+    401: "No key was sent.",
+    403: "The key does not allow this, or a foreign page asked.",
+    404: "There is no such pool, board or agent.",
+    409: "The pool stands with another kind, label or settings; or there are too many.",
+    413: "The body is too large.",
+    415: "The body is not application/json.",
+    422: "A rule is broken; nothing was written.",
+    503: "Log or store do not answer for now; try again.",
+}
+
+
+def reply(value: msgspec.Struct, status: int = 200) -> Response:
+    """`value` as JSON."""
+    return Response(msgspec.json.encode(value), status, media_type=JSON)
+
+
+def fresh_reply(request: Request, value: msgspec.Struct) -> Response:
+    """`value` as JSON with an ETag; 304 where the caller has it already."""
+    body = msgspec.json.encode(value)
+    tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type=JSON)
+
+
+def described(answer: type[msgspec.Struct], problems: Iterable[int] = (), status: int = 200, text: str = "Done.") -> dict[int | str, Any]:
+    """What a route's `responses` say."""
+    found: dict[int | str, Any] = {status: {"description": text, "content": {JSON: {"schema": _reference(answer)}}}}
+    for problem in problems:
+        found[problem] = {"description": _PROBLEMS[problem], "content": {PROBLEM_TYPE: {"schema": _reference(Problem)}}}
+    return found
+
+
+def body_of(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What a route's `openapi_extra` says of its body."""
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}
+
+
+def components() -> dict[str, Any]:
+    """The schemas that `described` refers to."""
+    _, schemas = msgspec.json.schema_components(_TYPES, ref_template=_REF, schema_hook=_anything)
+    return dict(schemas)
+
+
+def _anything(kind: type) -> dict[str, Any]:
+    """What a method adds of its own may be any JSON."""
+    if kind is object:
+        return {}
+    raise NotImplementedError(kind)
+
+
+def _reference(answer: type[msgspec.Struct]) -> dict[str, str]:
+    return {"$ref": _REF.format(name=answer.__name__)}

@@ -1,0 +1,112 @@
+"""A board as readers get it: one shape for live and solved ones, for the API, the page and `equirank top`."""
+
+import msgspec
+
+from services.solve.result import AgentRow, CertificateRow, SolvedBoard, TaskRow
+from services.store.protocol import ACTIVITY, BoardPage, PoolHead, StoreReader
+
+
+class Board(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of one board, best first.
+
+    source: `live` (per-agent values no older than `position`) or `solved` (exactly the result at `position`); total: agents on the
+    whole board; age_seconds: since it was published or solved. certificate, status, seconds, outcomes: of solved boards; error: why
+    the newest try failed, where an older result is shown; tasks: rated tasks; extra: what the method adds.
+    """
+
+    pool: str
+    method: str
+    source: str
+    generation: int
+    position: int
+    total: int
+    age_seconds: float
+    rows: list[AgentRow]
+    outcomes: int | None = None
+    certificate: CertificateRow | None = None
+    status: str | None = None
+    seconds: float | None = None
+    error: str | None = None
+    tasks: list[TaskRow] = []
+    extra: dict[str, object] = {}
+
+
+class Methods(msgspec.Struct, frozen=True, kw_only=True):
+    """The boards that a pool has, by name."""
+
+    live: list[str]
+    solved: list[str]
+
+
+def methods_of(store: StoreReader, pool: str) -> Methods | None:
+    """Which boards `pool` has; None when the store knows nothing of it."""
+    head = store.head(pool)
+    return None if head is None else _methods(store, head)
+
+
+def board(store: StoreReader, pool: str, method: str, *, start: int, count: int, now: float) -> Board | None:
+    """Rows start to start + count; None where there is no such board. now: seconds since 1970. Raises `StoreError`, `InputError`."""
+    head = store.head(pool)
+    if head is not None and (page := store.live(pool, method, start, count)) is not None:
+        return _of_live(head, page, now)
+    found = store.solved(pool, method, start, count)
+    return None if found is None else _of_solved(*found, now)
+
+
+def around(store: StoreReader, pool: str, method: str, agent: str, *, count: int, now: float) -> Board | None:
+    """`count` rows with the agent in the middle; None where there is no such board, or the agent is not on it."""
+    head = store.head(pool)
+    if head is not None and method in {*head.online, ACTIVITY}:
+        page = store.around(pool, method, agent, count)
+        return None if page is None else _of_live(head, page, now)
+    found = store.solved_around(pool, method, agent, count)
+    return None if found is None else _of_solved(*found, now)
+
+
+def all_boards(store: StoreReader, head: PoolHead, *, count: int, now: float) -> list[Board]:
+    """The first rows of every board of a pool: live ones in the pool's order, then solved ones by name."""
+    methods = _methods(store, head)
+    found = [board(store, head.pool, method, start=0, count=count, now=now) for method in (*methods.live, *methods.solved)]
+    return [one for one in found if one is not None]
+
+
+def _methods(store: StoreReader, head: PoolHead) -> Methods:
+    return Methods(live=[*head.online, ACTIVITY], solved=store.solved_methods(head.pool))
+
+
+def _of_live(head: PoolHead, page: BoardPage, now: float) -> Board:
+    return Board(
+        pool=page.pool,
+        method=page.method,
+        source="live",
+        generation=page.generation,
+        position=page.position,
+        total=page.total,
+        age_seconds=_age(now, head.published_at),
+        rows=page.rows,
+    )
+
+
+def _of_solved(solved: SolvedBoard, total: int, now: float) -> Board:
+    result = solved.result
+    return Board(
+        pool=solved.pool,
+        method=result.method,
+        source="solved",
+        generation=solved.generation,
+        position=solved.position,
+        total=total,
+        age_seconds=_age(now, solved.solved_at),
+        rows=result.agents,
+        outcomes=solved.outcomes,
+        certificate=result.certificate,
+        status=result.status,
+        seconds=result.seconds,
+        error=solved.error,
+        tasks=result.tasks,
+        extra=result.extra,
+    )
+
+
+def _age(now: float, then: float) -> float:
+    return round(max(0.0, now - then), 3)

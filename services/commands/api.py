@@ -1,0 +1,33 @@
+"""`equirank api`: the HTTP API and the page, against the log and the store of the settings."""
+
+import uvicorn
+
+from services.api.app import create_app
+from services.connect import open_log, open_store
+from services.logs import configure
+from services.settings import Settings
+
+_STOP_SECONDS = 4
+_BACKLOG = 1024
+
+
+def api() -> None:
+    """Serve the API and the page until told to stop; requests that are under way are finished."""
+    settings = Settings()
+    configure(settings.log_level)
+    store = open_store(settings)
+    log = open_log(settings)
+    try:
+        uvicorn.run(
+            create_app(settings, log, store),
+            host=settings.host,
+            port=settings.port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            backlog=_BACKLOG,
+            timeout_graceful_shutdown=_STOP_SECONDS,
+        )
+    finally:
+        log.close()
+        store.close()

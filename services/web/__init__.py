@@ -1,0 +1,59 @@
+"""The web page: one HTML file, one script, one style sheet, and plotly.js as the plotly wheel carries it. Nothing comes from elsewhere."""
+
+import gzip
+from dataclasses import dataclass
+from functools import cache, cached_property
+from hashlib import blake2b
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+_STATIC: Final = Path(__file__).parent / "static"
+_TYPES: Final = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+_NAMES: Final = ("app.js", "app.css", "plotly.min.js")
+
+
+@dataclass(frozen=True)
+class Asset:
+    """One file as it is sent."""
+
+    content: bytes
+    media_type: str
+
+    @cached_property
+    def digest(self) -> str:
+        """Names this very content."""
+        return blake2b(self.content, digest_size=8).hexdigest()
+
+    @cached_property
+    def gzipped(self) -> bytes:
+        """The content compressed, the same bytes each time."""
+        return gzip.compress(self.content, 6, mtime=0)
+
+
+@cache
+def asset(name: str) -> Asset | None:
+    """A file that the page loads; None for a name that it does not."""
+    if name not in _NAMES:
+        return None
+    path = _plotly() if name == "plotly.min.js" else _STATIC / name
+    return Asset(path.read_bytes(), _TYPES[path.suffix])
+
+
+@cache
+def page() -> Asset:
+    """The page, which names its files by their content."""
+    text = (_STATIC / "index.html").read_text()
+    for name in _NAMES:
+        found = asset(name)
+        if found is not None:
+            text = text.replace(f"/static/{name}", f"/static/{found.digest}/{name}")
+    return Asset(text.encode(), _TYPES[".html"])
+
+
+def _plotly() -> Path:
+    # Found without importing it: the package takes a second, and only its script is wanted.
+    spec = find_spec("plotly")
+    if spec is None or not spec.submodule_search_locations:
+        raise FileNotFoundError("plotly is not installed: install Equirank with its dependencies")
+    return Path(next(iter(spec.submodule_search_locations))) / "package_data" / "plotly.min.js"

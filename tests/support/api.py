@@ -1,0 +1,71 @@
+"""The application on real parts: uvicorn on a loopback port, the SQLite log and a Redis server of the test's own."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import uvicorn
+from fastapi import FastAPI
+
+from services.api.app import create_app
+from services.log.protocol import Log
+from services.log.sqlite import open_sqlite_log
+from services.settings import Settings
+from services.store.redis import RedisStore
+
+NOW = 1_000_000.0
+
+
+@dataclass
+class Running:
+    client: httpx.Client
+    url: str
+    log: Log
+    store: RedisStore
+
+    def records(self) -> list[tuple[int, bytes | None, bytes]]:
+        """(partition, key, value) of everything in the outcome log."""
+        topic = self.log.outcomes
+        found = []
+        for partition in range(topic.partitions):
+            if topic.end(partition) > topic.begin(partition):
+                reader = topic.reader({partition: topic.begin(partition)})
+                found += [(partition, record.key, record.value) for record in reader.poll(1.0, 10_000)[partition]]
+                reader.close()
+        return found
+
+
+@contextmanager
+def running(folder: Path, redis_url: str, **settings: object) -> Iterator[Running]:
+    log = open_sqlite_log(folder / "log.sqlite", 8)
+    store = RedisStore(redis_url)
+    app = create_app(Settings(data=folder, redis=redis_url, **settings), log, store, clock=lambda: NOW)
+    try:
+        with served(app) as url, httpx.Client(base_url=url, headers={"Host": "127.0.0.1:8000"}, timeout=30.0, trust_env=False) as client:
+            yield Running(client, url, log, store)
+    finally:
+        log.close()
+        store.close()
+
+
+@contextmanager
+def served(app: FastAPI) -> Iterator[str]:
+    """The application on a free loopback port; its address."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive(), "the server did not start"
+            time.sleep(0.002)
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()

@@ -1,0 +1,168 @@
+"""Pools, boards and agents as readers get them."""
+
+from urllib.parse import quote
+
+import jsonschema
+import pytest
+
+from services.store.protocol import ACTIVITY, LiveBoard, StoreError
+from tests.support.api import NOW, Running
+from tests.support.boards import head_of, solved_of
+
+AGENTS = ["rock", "paper", "a/b c?#%", "<b>ä</b>"]
+
+
+@pytest.fixture
+def filled(api: Running) -> Running:
+    live = {"elo": LiveBoard(AGENTS, [1500.0, 1500.0, 1400.0, 1300.0]), ACTIVITY: LiveBoard(AGENTS, [9.0, 8.0, 7.0, 6.0])}
+    head = head_of(position=12, published_at=NOW - 2.0, label="simulated", online=["elo"], agents=4)
+    assert api.store.publish_live(head, 1, live)
+    assert api.store.publish_solved(solved_of(position=10, ratings=[(name, 0.25) for name in AGENTS]))
+    return api
+
+
+def test_a_live_board(filled: Running) -> None:
+    board = filled.client.get("/v1/pools/blitz/boards/elo").json()
+    assert (board["source"], board["total"], board["position"], board["age_seconds"]) == ("live", 4, 12, 2.0)
+    assert [(row["agent"], row["rank"]) for row in board["rows"]] == [("paper", 1), ("rock", 1), ("a/b c?#%", 3), ("<b>ä</b>", 4)]
+
+
+def test_a_solved_board_carries_its_certificate(filled: Running) -> None:
+    board = filled.client.get("/v1/pools/blitz/boards/maximal_lottery?start=1&count=2").json()
+    assert (board["source"], board["total"], board["position"], board["status"]) == ("solved", 4, 10, "optimal")
+    assert board["certificate"] == {"kind": "exploitability", "value": 1e-12}
+    assert len(board["rows"]) == 2
+
+
+@pytest.mark.parametrize("method", ["elo", "maximal_lottery"])
+@pytest.mark.parametrize("agent", AGENTS)
+def test_around_any_agent(filled: Running, method: str, agent: str) -> None:
+    board = filled.client.get(f"/v1/pools/blitz/boards/{method}/around/{quote(agent, safe='')}?count=1").json()
+    assert [row["agent"] for row in board["rows"]] == [agent]
+    assert board["total"] == 4
+
+
+def test_one_agent_on_every_board(filled: Running) -> None:
+    found = filled.client.get(f"/v1/pools/blitz/agents/{quote('a/b c?#%', safe='')}").json()
+    assert found["agent"] == "a/b c?#%"
+    assert {method: row["rank"] for method, row in found["boards"].items()} == {"elo": 3, ACTIVITY: 3, "maximal_lottery": 1}
+
+
+def test_the_boards_of_a_pool(filled: Running) -> None:
+    answer = filled.client.get("/v1/pools/blitz/boards")
+    assert answer.json()["methods"] == {"live": ["elo", ACTIVITY], "solved": ["maximal_lottery"]}
+    assert answer.json()["boards"] == []
+    whole = filled.client.get("/v1/pools/blitz/boards?count=2")
+    shown = [(board["method"], len(board["rows"])) for board in whole.json()["boards"]]
+    assert shown == [("elo", 2), (ACTIVITY, 2), ("maximal_lottery", 2)]
+    assert whole.json()["pool"]["label"] == "simulated"
+
+
+def test_nothing_new_is_told_in_a_word(filled: Running) -> None:
+    first = filled.client.get("/v1/pools/blitz/boards?count=2")
+    again = filled.client.get("/v1/pools/blitz/boards?count=2", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    filled.store.publish_live(head_of(position=13, published_at=NOW, online=["elo"]), 1, {"elo": LiveBoard(["rock"], [1600.0])})
+    third = filled.client.get("/v1/pools/blitz/boards?count=2", headers={"If-None-Match": first.headers["etag"]})
+    assert third.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/v1/pools/none", 404), ("/v1/pools/none/boards", 404), ("/v1/pools/none/boards/elo", 404), ("/v1/pools/blitz/boards/none", 404),
+     ("/v1/pools/blitz/boards/elo/around/none", 404), ("/v1/pools/blitz/agents/none", 404), ("/v1/pools/BAD", 422),
+     ("/v1/pools/blitz/boards/B%3AAD", 422), ("/v1/pools/blitz/boards/elo?count=0", 422), ("/v1/pools/blitz/boards/elo?start=-1", 422),
+     ("/v1/pools/blitz/boards/elo?count=x", 422), ("/v1/nothing", 404)],
+)
+def test_what_is_not_there_is_a_problem(filled: Running, path: str, status: int) -> None:
+    answer = filled.client.get(path)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["status"] == status
+    assert answer.json()["detail"]
+
+
+def test_a_store_that_is_down_is_told(filled: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    def down(*_: object) -> None:
+        raise StoreError("Redis does not answer", retriable=True)
+
+    monkeypatch.setattr(filled.store, "ping", down)
+    monkeypatch.setattr(filled.store, "head", down)
+    for path in ("/readyz", "/v1/pools/blitz", "/v1/pools/blitz/boards/elo"):
+        answer = filled.client.get(path)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert filled.client.get("/livez").status_code == 200
+
+
+class TestPools:
+    def test_create_once_and_again(self, api: Running) -> None:
+        wanted = {"kind": "games", "label": "simulated"}
+        assert api.client.put("/v1/pools/blitz", json=wanted).status_code == 201
+        assert api.client.put("/v1/pools/blitz", json=wanted).status_code == 200
+        for other in ({"kind": "scores", "label": "simulated"}, {"kind": "games"}, wanted | {"fold": {"per_task": True}}):
+            assert api.client.put("/v1/pools/blitz", json=other).status_code == 409
+        assert api.client.get("/v1/pools/blitz").json() == {"pool": "blitz", "kind": "games", "label": "simulated", "head": None}
+        assert api.client.get("/v1/pools/blitz/boards?count=5").json()["boards"] == []
+
+    @pytest.mark.parametrize(
+        "wanted",
+        [{}, {"kind": "chess"}, {"kind": "games", "typo": 1}, {"kind": "games", "fold": {"typo": 1}}, {"kind": "games", "label": "x" * 65},
+         {"kind": "games", "fold": {"online": {"elos": {}}}}, {"kind": "scores", "fold": {"online": {"elo": {}}}}],
+    )
+    def test_what_is_no_pool_is_refused(self, api: Running, wanted: object) -> None:
+        assert api.client.put("/v1/pools/blitz", json=wanted).status_code == 422
+        assert api.client.get("/v1/pools").json() == {"total": 0, "pools": []}
+
+    def test_a_bad_name_is_refused(self, api: Running) -> None:
+        assert api.client.put("/v1/pools/Blitz", json={"kind": "games"}).status_code == 422
+
+    def test_listing_is_paged_and_merged(self, filled: Running) -> None:
+        filled.client.put("/v1/pools/alpha", json={"kind": "scores"})
+        listed = filled.client.get("/v1/pools").json()
+        assert [(pool["pool"], pool["head"] is None) for pool in listed["pools"]] == [("alpha", True), ("blitz", False)]
+        second = filled.client.get("/v1/pools?start=1&count=1").json()
+        assert (second["total"], [pool["pool"] for pool in second["pools"]]) == (2, ["blitz"])
+
+
+class TestOpenApi:
+    def test_every_reference_resolves(self, api: Running) -> None:
+        document = api.client.get("/openapi.json").json()
+        schemas = document["components"]["schemas"]
+
+        def references(node: object):
+            if isinstance(node, dict):
+                if "$ref" in node:
+                    yield node["$ref"]
+                for child in node.values():
+                    yield from references(child)
+            elif isinstance(node, list):
+                for child in node:
+                    yield from references(child)
+
+        found = set(references(document))
+        assert "#/components/schemas/Board" in found
+        assert all(name.removeprefix("#/components/schemas/") in schemas for name in found)
+
+    def test_answers_are_as_described(self, filled: Running) -> None:
+        document = filled.client.get("/openapi.json").json()
+        for path, schema in (
+            ("/v1/pools", "PoolList"), ("/v1/pools/blitz", "PoolView"), ("/v1/pools/blitz/boards?count=3", "Boards"),
+            ("/v1/pools/blitz/boards/elo", "Board"), ("/v1/pools/blitz/agents/rock", "AgentView"), ("/v1/nothing", "Problem"),
+        ):
+            jsonschema.validate(filled.client.get(path).json(), {"$ref": f"#/components/schemas/{schema}", **document})
+
+    def test_every_route_of_v1_is_described(self, api: Running) -> None:
+        paths = api.client.get("/openapi.json").json()["paths"]
+        assert {path for path in paths if path.startswith("/v1")} == {
+            "/v1/outcomes", "/v1/pools", "/v1/pools/{pool}", "/v1/pools/{pool}/boards", "/v1/pools/{pool}/boards/{method}",
+            "/v1/pools/{pool}/boards/{method}/around/{agent}", "/v1/pools/{pool}/agents/{agent}",
+        }
+
+
+def test_metrics_name_no_pool_and_no_agent(filled: Running) -> None:
+    filled.client.get("/v1/pools/blitz/agents/rock")
+    filled.client.get("/v1/pools/blitz/never/heard")
+    text = filled.client.get("/metrics").text
+    assert 'route="/v1/pools/{pool}/agents/{agent:path}",status="200"' in text
+    assert "blitz" not in text
+    assert "rock" not in text
