@@ -1,0 +1,68 @@
+"""Seeded streams of games as plain data, and as batches. Drawn by integers only, so that a seed means the same everywhere."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ratings_core.outcomes import WEIGHT_ONE, OutcomeBatch
+
+
+class Game(NamedTuple):
+    """sides: (members, place) pairs; weight: units of 2**-20."""
+
+    sides: tuple[tuple[tuple[int, ...], int], ...]
+    weight: int = WEIGHT_ONE
+
+
+def game(*members, places=None, weight=WEIGHT_ONE):
+    """A game of the sides `members` (an id or a tuple of ids), best first unless `places` are given."""
+    teams = [m if isinstance(m, tuple) else (m,) for m in members]
+    return Game(tuple(zip(teams, places or range(1, len(teams) + 1), strict=True)), weight)
+
+
+def batch_of(games):
+    """`games` as columns."""
+    sides = [side for g in games for side in g.sides]
+    return OutcomeBatch(
+        side_start=np.cumsum([0] + [len(g.sides) for g in games], dtype=np.int64),
+        place=np.array([place for _, place in sides], np.int32),
+        agent_start=np.cumsum([0] + [len(members) for members, _ in sides], dtype=np.int64),
+        agent=np.array([agent for members, _ in sides for agent in members], np.int32),
+        weight=np.array([g.weight for g in games], np.int64),
+        time=np.zeros(len(games)),
+        task=np.full(len(games), -1, np.int32),
+        key=np.zeros((len(games), 2), np.uint64),
+    )
+
+
+def mixed_games(seed, n, agents=40):
+    """One against one (half of them), free-for-alls of 7, teams of unequal size, ties among them, weights of all sizes."""
+    rng = np.random.default_rng(seed)
+    return [_game_of(rng, agents) for _ in range(n)]
+
+
+def duels(seed, n, agents=40):
+    """One against one only, ties among them, weights of all sizes."""
+    rng = np.random.default_rng(seed)
+    return [_drawn(rng, agents, (1, 1)) for _ in range(n)]
+
+
+SHAPES = ((1, 1), (1, 1), (1, 1), (1,) * 7, (2, 2), (1, 3, 2))
+
+
+def _game_of(rng, agents):
+    return _drawn(rng, agents, SHAPES[rng.integers(len(SHAPES))])
+
+
+def _drawn(rng, agents, sizes):
+    members = []
+    while len(members) < sum(sizes):
+        agent = int(rng.integers(agents))
+        if agent not in members:
+            members.append(agent)
+    sides = []
+    for size in sizes:
+        sides.append((tuple(members[:size]), int(rng.integers(1, len(sizes) + 2))))
+        members = members[size:]
+    weight = WEIGHT_ONE if rng.integers(2) else int(rng.integers(1049, 8 * WEIGHT_ONE))
+    return Game(tuple(sides), weight)

@@ -1,0 +1,35 @@
+"""One digest of a seeded fold, committed here, on every processor (law 1).
+
+It changes only with the kernels, the defaults or the stream of `tests/support/fold_digest.py`; a change of the first two is a
+new FOLD_VERSION.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.fold_digest import fold_digest
+
+DIGEST = "ee41fbef43b27e9ed695f95db20db1d00ffb04f7a8f9875a1d89a46769023c2b"
+ROOT = Path(__file__).parents[3]
+PROCESSORS = {
+    "generic": {"NUMBA_CPU_NAME": "generic"},
+    "narrow-libm": {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2_Usable,-AVX2,-FMA,-FMA_Usable,-FMA4"},
+    "unoptimised": {"NUMBA_OPT": "0"},
+}
+
+
+def test_digest_here():
+    assert fold_digest() == DIGEST
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_digest_elsewhere(processor, tmp_path):
+    """A cache of its own: numba's would hold what was compiled for another processor or by other rules."""
+    environment = os.environ | PROCESSORS[processor] | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    run = [sys.executable, "-m", "tests.support.fold_digest"]
+    done = subprocess.run(run, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=240)
+    assert done.stdout == DIGEST, done.stderr
