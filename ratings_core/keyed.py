@@ -19,6 +19,9 @@ MAX_ROWS: Final = 2**30
 """Most keys a map can hold: twice as many slots must have an int32 number."""
 _EMPTY: Final = -1
 _FIRST_ROWS: Final = 16
+_DIGIT_BITS: Final = 11
+_DIGIT: Final = np.uint64((1 << _DIGIT_BITS) - 1)
+_SIGN: Final = np.uint64(1 << 63)
 
 
 class KeyedRows:
@@ -78,9 +81,15 @@ class KeyedRows:
                 return
             self.reserve(1)
 
-    def sorted_rows(self) -> NDArray[np.int64]:
-        """Rows in use in rising order of their keys: a copy that does not depend on capacity or order of arrival."""
-        return self.rows[np.argsort(self.rows[: self.size, 0])]
+    def sorted_columns(self) -> NDArray[np.int64]:
+        """Columns (1 + columns, n), keys rising: a copy that does not depend on capacity or order of arrival."""
+        columns = np.empty((self.rows.shape[1], self.size), np.int64)
+        self.write_sorted(columns, 0)
+        return columns
+
+    def write_sorted(self, columns: NDArray[np.int64], at: int) -> None:
+        """Write what `sorted_columns` returns to columns[:, at : at + n]."""
+        _gather(self.rows, _rising(self.rows, self.size), columns, at)
 
     @classmethod
     def from_rows(cls, rows: NDArray[np.int64], floats: int = 0) -> "KeyedRows":
@@ -152,3 +161,43 @@ def _merge(
         for c in range(1 + integers, rows.shape[1]):
             floats[row, c] += other_floats[i, c]
     return count, size
+
+
+@njit(cache=True)
+def _gather(rows: NDArray[np.int64], order: NDArray[np.int32], columns: NDArray[np.int64], at: int) -> None:
+    for i in range(len(order)):
+        for c in range(rows.shape[1]):
+            columns[c, at + i] = rows[order[i], c]
+
+
+@njit(cache=True)
+def _rising(rows: NDArray[np.int64], size: int) -> NDArray[np.int32]:
+    """Order of the first `size` rows by key: radix sort, lowest digit first, past digits that all keys share."""
+    keys, order = np.empty(size, np.uint64), np.empty(size, np.int32)
+    other_keys, other_order = np.empty(size, np.uint64), np.empty(size, np.int32)
+    some, every = np.uint64(0), ~np.uint64(0)
+    for i in range(size):
+        keys[i], order[i] = np.uint64(rows[i, 0]) ^ _SIGN, i
+        some |= keys[i]
+        every &= keys[i]
+    for shift in range(0, 64, _DIGIT_BITS):
+        if ((some ^ every) >> np.uint64(shift)) & _DIGIT:
+            _by_digit(keys, order, np.uint64(shift), other_keys, other_order)
+            keys, other_keys = other_keys, keys
+            order, other_order = other_order, order
+    return order
+
+
+@njit(cache=True)
+def _by_digit(
+    keys: NDArray[np.uint64], order: NDArray[np.int32], shift: np.uint64, to_keys: NDArray[np.uint64], to_order: NDArray[np.int32]
+) -> None:
+    place = np.zeros((1 << _DIGIT_BITS) + 1, np.int64)
+    for i in range(len(keys)):
+        place[np.int64((keys[i] >> shift) & _DIGIT) + 1] += 1
+    for below in range(1 << _DIGIT_BITS):
+        place[below + 1] += place[below]
+    for i in range(len(keys)):
+        digit = np.int64((keys[i] >> shift) & _DIGIT)
+        to_keys[place[digit]], to_order[place[digit]] = keys[i], order[i]
+        place[digit] += 1

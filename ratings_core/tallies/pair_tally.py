@@ -72,7 +72,7 @@ class PairTally(Tally):
         if task is not None and not self.per_task:
             raise InputError("task", task, "must be None: this tally does not keep tasks apart")
         keys, values = self.slabs.totals(buckets, task)
-        wins, losses, ties = (values / WEIGHT_ONE).T.copy()
+        wins, losses, ties = values / WEIGHT_ONE
         return PairCounts((keys >> 32).astype(np.int32), (keys & _LOW).astype(np.int32), wins, losses, ties)
 
     def arrays(self) -> dict[str, NDArray[Any]]:

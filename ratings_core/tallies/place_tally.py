@@ -72,7 +72,7 @@ class PlaceTally(Tally):
         """Counts in outcomes. buckets: bucket to its weight (>= 0), those not named take no part; by default all count once."""
         keys, values = self.slabs.totals(buckets)
         sides, ahead, tied = ((keys >> shift & _FIELD).astype(np.int32) for shift in (16, 8, 0))
-        return PlaceCounts((keys >> 24).astype(np.int32), sides, ahead, tied, values[:, 0] / WEIGHT_ONE)
+        return PlaceCounts((keys >> 24).astype(np.int32), sides, ahead, tied, values[0] / WEIGHT_ONE)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "PlaceTally":

@@ -77,7 +77,7 @@ class ScoreTable(Tally):
     def cells(self, buckets: Mapping[int, float] | None = None) -> ScoreCells:
         """Measured cells. buckets: bucket to its weight (>= 0), those not named take no part; by default all count once."""
         keys, values = self.slabs.totals(buckets)
-        weight, total, squares = (values / WEIGHT_ONE).T.copy()
+        weight, total, squares = values / WEIGHT_ONE
         return ScoreCells((keys >> 32).astype(np.int32), (keys & _LOW).astype(np.int32), weight, total, squares)
 
     def means(self, n_agents: int, n_tasks: int, buckets: Mapping[int, float] | None = None) -> NDArray[np.float64]:

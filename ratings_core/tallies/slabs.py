@@ -18,7 +18,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Totals(NamedTuple):
-    """Slabs added up. keys: int64 (k,), rising; values: float64 (k, columns), integer columns first, in stored units."""
+    """Slabs added up. keys: int64 (k,), rising; values: float64 (columns, k), integer columns first, in stored units."""
 
     keys: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -82,16 +82,14 @@ class Slabs:
 
         Buckets in which nothing was counted add nothing, as do those of weight 0. Slabs are added in order of bucket and task.
         """
-        parts = [(weight, keyed.sorted_rows()) for weight, keyed in self._chosen(_bucket_weights(buckets), task)]
-        if not parts:
-            return Totals(np.zeros(0, np.int64), np.zeros((0, len(self.integers) + len(self.floats))))
+        parts = [(weight, keyed.sorted_columns()) for weight, keyed in self._chosen(_bucket_weights(buckets), task)]
         if len(parts) == 1:
-            weight, rows = parts[0]
-            return Totals(rows[:, 0].copy(), weight * self._values(rows))
-        keys = np.unique(np.concatenate([rows[:, 0] for _, rows in parts]))
-        values = np.zeros((len(keys), len(self.integers) + len(self.floats)))
-        for weight, rows in parts:  # keys are distinct within a part
-            values[np.searchsorted(keys, rows[:, 0])] += weight * self._values(rows)
+            weight, columns = parts[0]
+            return Totals(columns[0].copy(), weight * self._values(columns))
+        keys = np.unique(np.concatenate([np.zeros(0, np.int64), *(columns[0] for _, columns in parts)]))
+        values = np.zeros((len(self.integers) + len(self.floats), len(keys)))
+        for weight, columns in parts:  # keys are distinct within a part
+            values[:, np.searchsorted(keys, columns[0])] += weight * self._values(columns)
         return Totals(keys, values)
 
     def arrays(self) -> Arrays:
@@ -103,17 +101,15 @@ class Slabs:
         slabs = sorted(self.maps)
         start = np.zeros(len(slabs) + 1, np.int64)
         np.cumsum([len(self.maps[slab]) for slab in slabs], out=start[1:])
-        arrays: Arrays = {
+        columns = np.empty((1 + len(self.integers) + len(self.floats), start[-1]), np.int64)
+        for i, slab in enumerate(slabs):
+            self.maps[slab].write_sorted(columns, start[i])
+        return {
             "bucket": np.array([bucket for bucket, _ in slabs], np.int64),
             "task": np.array([task for _, task in slabs], np.int32),
             "start": start,
-            **{name: np.empty(start[-1], dtype) for name, dtype in self._columns().items()},
+            **{name: columns[c].view(dtype) for c, (name, dtype) in enumerate(self._columns().items())},
         }
-        for i, slab in enumerate(slabs):
-            rows = self.maps[slab].sorted_rows()
-            for c, (name, dtype) in enumerate(self._columns().items()):
-                arrays[name][start[i] : start[i + 1]] = rows[:, c].view(dtype)
-        return arrays
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Fill this, which is empty, with what `arrays()` gave. Raises `InputError` where that cannot be."""
@@ -132,9 +128,9 @@ class Slabs:
     def _columns(self) -> dict[str, type[np.int64 | np.float64]]:
         return {"key": np.int64, **dict.fromkeys(self.integers, np.int64), **dict.fromkeys(self.floats, np.float64)}
 
-    def _values(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _values(self, columns: NDArray[np.int64]) -> NDArray[np.float64]:
         split = 1 + len(self.integers)
-        return np.hstack([rows[:, 1:split].astype(np.float64), rows.view(np.float64)[:, split:]])
+        return np.vstack([columns[1:split].astype(np.float64), columns[split:].view(np.float64)])
 
     def _chosen(self, weights: dict[int, float] | None, task: int | None) -> Iterator[tuple[float, KeyedRows]]:
         for slab in sorted(self.maps):

@@ -40,7 +40,7 @@ def content(keyed: KeyedRows) -> dict[int, tuple[int, float]]:
 def test_rows_are_a_dict_in_order_of_first_appearance(items: list[tuple[int, int, int]]) -> None:
     keyed = filled(items)
     assert list(content(keyed).items()) == list(twin(items).items())
-    assert keyed.sorted_rows()[:, 0].tolist() == sorted(twin(items))
+    assert keyed.sorted_columns()[0].tolist() == sorted(twin(items))
 
 
 @given(ITEMS, ITEMS)
@@ -53,10 +53,18 @@ def test_merge_adds(first: list[tuple[int, int, int]], second: list[tuple[int, i
 
 @given(ITEMS, ITEMS)
 def test_a_rebuilt_map_continues(before: list[tuple[int, int, int]], after: list[tuple[int, int, int]]) -> None:
-    keyed = KeyedRows.from_rows(filled(before).sorted_rows(), floats=1)
+    keyed = KeyedRows.from_rows(filled(before).sorted_columns().T, floats=1)
     assert (keyed.n_integers, keyed.n_floats) == (1, 1)
     keyed.merge(filled(after))
     assert content(keyed) == twin(before + after)
+
+
+@pytest.mark.parametrize("bits", [1, 11, 12, 33, 63])
+def test_keys_of_any_width_are_sorted(bits: int) -> None:
+    keys = np.unique(np.random.default_rng(bits).integers(-(2**bits), 2**bits, 5000))
+    mixed = np.random.default_rng(0).permutation(keys)
+    columns = KeyedRows.from_rows(np.column_stack([mixed, -mixed])).sorted_columns()
+    assert (columns == [keys, -keys]).all()
 
 
 def test_many_keys_stay_within_the_memory_stated() -> None:
@@ -68,7 +76,7 @@ def test_many_keys_stay_within_the_memory_stated() -> None:
         keyed.merge(other)
         peak = max(peak, keyed.nbytes / len(keyed))
     assert peak <= (1 + 3) * 10 + 16
-    assert (keyed.sorted_rows()[:, 1:] == 2 * np.arange(70_000)[:, None]).all()
+    assert (keyed.sorted_columns()[1:] == 2 * np.arange(70_000)).all()
 
 
 def test_rows_read_only_can_be_taken() -> None:
@@ -76,7 +84,7 @@ def test_rows_read_only_can_be_taken() -> None:
     rows.flags.writeable = False
     keyed = KeyedRows.from_rows(rows)
     keyed.merge(keyed.from_rows(rows))
-    assert keyed.sorted_rows().tolist() == [[1, 4], [3, 8]]
+    assert keyed.sorted_columns().tolist() == [[1, 3], [4, 8]]
 
 
 def test_equal_keys_and_too_many_are_refused() -> None:
