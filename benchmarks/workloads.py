@@ -66,3 +66,16 @@ def _without_repeats(games: NDArray[np.int64], rng: np.random.Generator) -> NDAr
         for game, seat in zip(row, order[row, at + 1], strict=True):
             other = rng.integers(games.shape[0]), rng.integers(games.shape[1])
             games[game, seat], games[other] = games[other], games[game, seat]
+
+
+def zipf_games(n: int = 1_000_000, m: int = 100_000, exponent: float = 0.9, seed: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """(winner, loser) of n games of two of m agents with skill N(0, 1) in logits; the r-th most active plays as r**-exponent."""
+    rng = np.random.default_rng(seed)
+    share = np.arange(1, m + 1) ** -exponent
+    upto = np.cumsum(share / share.sum())
+    rank = np.minimum(np.searchsorted(upto, rng.random((2, n))), m - 1)
+    rank[1] = np.where(rank[0] == rank[1], (rank[1] + rng.integers(1, m, n)) % m, rank[1])
+    first, second = rng.permutation(m).astype(np.int32)[rank]
+    skill = rng.normal(size=m)
+    won = rng.random(n) < 1 / (1 + np.exp(skill[second] - skill[first]))
+    return np.where(won, first, second), np.where(won, second, first)
