@@ -9,6 +9,7 @@ doubles, and whole numbers must be written without fraction or exponent; a byte 
 `rules.MAX_DEPTH` refuses the record, whatever it holds.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -317,12 +318,20 @@ def _items(value: bytes, limit: int) -> list[tuple[str, Any, Raw]] | _Unread:
         parsed = rules.parse(value)
         if not isinstance(parsed, list):
             return [("$", parsed, Raw(value))]
-        raws = _items_decoder.decode(value)
-    except (rules.UnparsableError, msgspec.DecodeError) as error:
+    except rules.UnparsableError as error:
         return _Unread(Reason.UNPARSABLE, str(error))
-    if not raws:
+    if not parsed:
         return _Unread(Reason.BAD_FIELD, "must hold at least one outcome")
-    return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, raws, strict=True))]
+    return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, _texts(value, parsed), strict=True))]
+
+
+def _texts(value: bytes, parsed: list[Any]) -> list[Raw]:
+    """The JSON text of each item of an array."""
+    try:
+        return _items_decoder.decode(value)
+    except msgspec.DecodeError:  # one holds half a surrogate pair: written again, as it is, so that it fails alone
+        texts = [json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in parsed]
+        return [Raw(text.encode("utf-8", "surrogatepass")) for text in texts]
 
 
 def _one(parsed: Any, raw: Raw) -> Event | None:

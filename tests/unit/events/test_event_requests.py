@@ -1,0 +1,57 @@
+"""Requests of the API: as records, but ids and times are filled in and the future is refused."""
+
+import json
+from itertools import count
+from typing import Any
+
+from services import events
+from services.events import Decoded, Reason
+
+NOW = 1_764_547_200.0
+BARE: dict[str, Any] = {"v": 1, "pool": "blitz", "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}]}
+
+
+def request(body: Any, future: float = 300.0) -> Decoded:
+    numbers = count()
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return events.decode_request(raw, now=NOW, new_id=lambda: f"new-{next(numbers)}", future_seconds=future)
+
+
+def test_ids_and_times_are_filled_in_where_they_lack() -> None:
+    found = request([BARE, {**BARE, "id": "mine", "time": 5}, BARE])
+    assert [(event.id, event.time) for event in found.events] == [("new-0", NOW), ("mine", 5.0), ("new-1", NOW)]
+
+
+def test_a_null_id_is_not_filled_in() -> None:
+    assert [one.path for one in request({**BARE, "id": None}).refusals] == ["$.id"]
+
+
+def test_the_future_is_refused_beyond_the_given_seconds() -> None:
+    assert request({**BARE, "time": NOW + 300}).refusals == []
+    found = request([BARE, {**BARE, "time": NOW + 301}, 7])
+    assert found.item == [0]
+    assert [(one.item, one.reason, one.path) for one in found.refusals] == [
+        (1, Reason.FUTURE_TIME, "$[1].time"),
+        (2, Reason.BAD_FIELD, "$[2]"),
+    ]
+    assert [one.path for one in request({**BARE, "time": NOW + 301}).refusals] == ["$.time"]
+
+
+def test_whole_bodies_that_cannot_be_read() -> None:
+    cases = {b"{": Reason.UNPARSABLE, b"[]": Reason.BAD_FIELD, b" " * (1 << 21): Reason.TOO_LARGE, b"[" * 200: Reason.TOO_DEEP}
+    cases |= {b'{"v":1e999}': Reason.BAD_FIELD, b"[" * 70 + b"]" * 70: Reason.TOO_DEEP, b'{"v":"\\ud800"}': Reason.BAD_FIELD}
+    for body, reason in cases.items():
+        found = request(body)
+        assert [(one.item, one.reason) for one in found.refusals] == [(-1, reason)], body[:20]
+        assert found.events == []
+
+
+def test_what_is_taken_fits_a_record() -> None:
+    scores = {f"{k:0200}": 1e15 for k in range(4900)}  # numbers grow when they are written again
+    body = json.dumps({"v": 1, "pool": "p", "task": "t", "scores": scores}, separators=(",", ":")).replace("1000000000000000.0", "1e15")
+    assert len(body) <= 1 << 20
+    found = request(body.encode())
+    assert [one.reason for one in found.refusals] == [Reason.TOO_LARGE]
+    many = request(json.dumps([BARE] * 7000, separators=(",", ":")).encode())
+    assert len(many.events) == 7000
+    assert max(map(len, events.encode_records(many.events))) <= 1 << 20

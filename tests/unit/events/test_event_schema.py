@@ -1,0 +1,55 @@
+"""The exported JSON Schema says what the decoder does, but for the differences that it lists itself."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services import events, schema
+
+WRITTEN = Path(__file__).parents[3] / "docs" / "schema" / "outcome-v1.json"
+VALIDATOR = jsonschema.Draft202012Validator(schema.schema())
+
+GAME = {"v": 1, "id": "g", "pool": "blitz", "time": 0, "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}]}
+SCORES = {"v": 1, "id": "s", "pool": "blitz", "time": 0, "task": "t", "scores": {"a": 1}}
+RETRACT = {"v": 1, "id": "r", "pool": "blitz", "time": 0, "retracts": "g"}
+
+ODD = st.sampled_from(
+    ["", " a", "a ", "a\n", "a\u2003", "a\u202eb", "\x1f", "\x7f", "é", "a b", "x" * 256, "x" * 257, None, True, 0, 1, 2, -1, 65, 1e15,
+     1.1e15, 0.001, 0.0005, 1000, 1001, 1e11, 1.1e11, [], {}, [1], ["a"], {"a": 1}, {"a ": 1}, {"": 1}, "A.b", "a.b", ".a"]
+)  # fmt: skip
+FIELDS = st.sampled_from(["v", "id", "pool", "time", "sides", "task", "scores", "retracts", "weight", "meta", "x"])
+
+
+def test_the_written_schema_is_the_exported_one() -> None:
+    assert WRITTEN.read_text(encoding="utf-8") == schema.text(), "run: python -m services.schema > docs/schema/outcome-v1.json"
+    VALIDATOR.check_schema(schema.schema())
+
+
+@given(st.sampled_from([GAME, SCORES, RETRACT]), st.dictionaries(FIELDS, ODD, max_size=2), st.sets(FIELDS, max_size=1))
+def test_schema_and_decoder_agree(base: dict[str, object], changed: dict[str, object], removed: set[str]) -> None:
+    item = {key: value for key, value in {**base, **changed}.items() if key not in removed}
+    taken = bool(events.decode([json.dumps(item).encode()]).events)
+    assert VALIDATOR.is_valid(item) == taken, item
+
+
+@pytest.mark.parametrize("place", [1, -(2**31), 2**31, "1", True, None, 1.5])
+@pytest.mark.parametrize("agents", [["a"], [], "a", ["a", "a"], ["a "], [1]])
+def test_schema_and_decoder_agree_on_sides(place: object, agents: object) -> None:
+    item = {**GAME, "sides": [{"agents": agents, "place": place}, {"agents": ["z"], "place": 0}]}
+    assert VALIDATOR.is_valid(item) == bool(events.decode([json.dumps(item).encode()]).events)
+
+
+def test_arrays_hold_outcomes() -> None:
+    for record, valid in (([GAME, SCORES], True), ([], False), ([[GAME]], False), (3, False)):
+        assert VALIDATOR.is_valid(record) is valid
+        assert (not events.decode([json.dumps(record).encode()]).refusals) is valid
+
+
+def test_the_differences_are_named() -> None:
+    said = schema.schema()["description"]
+    for difference in ("NFC", "one pool", "once", "meta", "1048576 bytes", "without fraction", "last value"):
+        assert difference in said
