@@ -1,0 +1,82 @@
+"""Battles and PrefLib profiles."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ratings_core.errors import InputError
+from ratings_core.formats import FormatError, read_battles, read_profile
+
+SHARED = Path(os.environ.get("EQUIRANK_SHARED", Path(__file__).parents[3].parent / "shared"))
+HEAD = "# DATA TYPE: toi\n# ALTERNATIVE NAME 1: A\n# ALTERNATIVE NAME 2: B\n# ALTERNATIVE NAME 3: C\n"
+LINES = '{"model_a":"x","model_b":"y","winner":"model_b","tstamp":1.5}\n\n{"model_a":"x","model_b":"z","winner":"tie (bothbad)"}\n'
+ROWS = "model_a,model_b,winner,tstamp\nx,y,model_b,1.5\nx,z,tie (bothbad),\n"
+
+
+@pytest.mark.parametrize("text", [LINES, ROWS, "[" + ",".join(LINES.split()[:1]) + ',{"model_a":"x","model_b":"z","winner":"tie"}]'])
+def test_battles_in_three_spellings(text: str) -> None:
+    found = read_battles(text).battles
+    assert [(one.model_a, one.model_b, one.places, one.time) for one in found] == [("x", "y", (2, 1), 1.5), ("x", "z", (1, 1), None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "column"),
+    [
+        (LINES.replace("tie (bothbad)", "draw"), 3, "winner"),
+        (LINES.replace('"y"', '"x"'), 1, "model_b"),
+        (LINES.replace('"y"', "7"), 1, "model_b"),
+        (ROWS.replace("x,y", "x ,y"), 2, "model_a"),
+        (ROWS.replace("winner", "result"), 1, "winner"),
+        ("{\n", 1, None),
+        ("[3]", 1, None),
+    ],
+)
+def test_a_bad_battle_is_named_and_never_a_draw(text: str, row: int, column: str | None) -> None:
+    with pytest.raises(FormatError) as caught:
+        read_battles(text)
+    assert (caught.value.row, caught.value.column) == (row, column)
+
+
+def test_an_array_that_is_no_json() -> None:
+    with pytest.raises(InputError, match="JSON array"):
+        read_battles("[{]")
+
+
+def test_a_profile_with_ties_and_unlisted_alternatives() -> None:
+    profile = read_profile(HEAD + "3: 1,{2,3}\n2: 2\n")
+    assert (profile.names, profile.voters) == (("A", "B", "C"), 5)
+    assert [ballot.levels for ballot in profile.ballots] == [((0,), (1, 2)), ((1,),)]
+    wins, ties = profile.pair_counts().dense(3)
+    np.testing.assert_array_equal(wins, [[0, 3, 3], [2, 0, 2], [0, 0, 0]])
+    np.testing.assert_array_equal(ties, [[0, 0, 0], [0, 0, 3], [0, 3, 0]])
+    unknown, _ = profile.pair_counts("unknown").dense(3)
+    np.testing.assert_array_equal(unknown, [[0, 3, 3], [0, 0, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("ballot", ["1,2", "0: 1", "1: 1,1", "1: 4", "1: a", "1:", "1: {1,2", "1: {1,{2}}"])
+def test_a_bad_ballot_names_its_line(ballot: str) -> None:
+    with pytest.raises(FormatError, match="row 5"):
+        read_profile(HEAD + ballot + "\n")
+
+
+@pytest.mark.parametrize("text", ["", HEAD, "1: 1\n"])
+def test_a_profile_needs_alternatives_and_ballots(text: str) -> None:
+    with pytest.raises(InputError):
+        read_profile(text)
+
+
+@pytest.mark.skipif(not (SHARED / "data" / "preflib").is_dir(), reason=f"published profiles are not in {SHARED} (set EQUIRANK_SHARED)")
+def test_published_profiles() -> None:
+    files = sorted((SHARED / "data" / "preflib").iterdir())
+    assert len(files) == 28
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        profile = read_profile(text)
+        stated = dict(line[2:].split(": ", 1) for line in text.splitlines() if line.startswith("# NUMBER"))
+        assert len(profile.names) == int(stated["NUMBER ALTERNATIVES"])
+        assert profile.voters == int(stated["NUMBER VOTERS"])
+        assert len(profile.ballots) == int(stated["NUMBER UNIQUE ORDERS"])
+        counts = profile.pair_counts()
+        assert (counts.wins + counts.losses + counts.ties <= profile.voters).all()
