@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.fold_digest import fold_digest
 
-DIGEST = "ee41fbef43b27e9ed695f95db20db1d00ffb04f7a8f9875a1d89a46769023c2b"
+DIGEST = "e3cb48ff1415c7bba2c6e1efe57e01b3ba08f71d8a817ab9260015c7d37d5f9d"
 ROOT = Path(__file__).parents[3]
 PROCESSORS = {
     "generic": {"NUMBA_CPU_NAME": "generic"},

@@ -129,6 +129,12 @@ def test_prequential_sums_come_back_from_their_arrays():
     Elo().fold(Elo().init(2), batch_of([game(0, 1), game(0, 1)]), score)
     assert Prequential.from_arrays(score.arrays()).means() == score.means()
     arrays = score.arrays()
-    for broken in ({}, arrays | {"counts": arrays["counts"][:1]}, arrays | {"sums": arrays["sums"].astype(np.float32)}):
+    for broken in (
+        {},
+        arrays | {"counts": arrays["counts"][:1]},
+        arrays | {"counts": -arrays["counts"]},
+        arrays | {"sums": arrays["sums"].astype(np.float32)},
+        arrays | {"sums": arrays["sums"] + np.nan},
+    ):
         with pytest.raises(InputError):
             Prequential.from_arrays(broken)
