@@ -1,0 +1,136 @@
+"""The JSON of `equirank solve`, for every kind of file; problems are one line on stderr and status 2."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services import cli
+
+FILES = {
+    "scores": ("s.csv", "task,zed,amy,bob\nt1,1,2,3\nt2,3,1,2\nt3,2,3,1\n"),
+    "margins": ("m.csv", "x,amy,bob,zed\namy,0,2,-1\nbob,-2,0,1\nzed,1,-1,0\n"),
+    "results": (
+        "r.csv",
+        ("date,home_team,away_team,home_score,away_score\n2026-01-01,amy,bob,2,1\n2026-01-02,bob,zed,1,0\n"
+        "2026-01-03,zed,amy,3,0\n2026-01-03,zed,amy,3,0\n2027-01-01,zed,amy,NA,NA\n"),
+    ),
+    "battles": (
+        "b.jsonl",
+        ('{"model_a":"amy","model_b":"bob","winner":"model_a"}\n{"model_a":"bob","model_b":"zed","winner":"model_a"}\n'
+        '{"model_a":"amy","model_b":"zed","winner":"model_b"}\n'),
+    ),
+    "profile": (
+        "p.soc",
+        "# ALTERNATIVE NAME 1: amy\n# ALTERNATIVE NAME 2: bob\n# ALTERNATIVE NAME 3: zed\n1: 1,2,3\n1: 2,3,1\n1: 3,1,2\n",
+    ),
+    "outcomes": (
+        "o.jsonl",
+        ('{"v":1,"id":"1","pool":"p","time":0,"sides":[{"agents":["amy"],"place":1},{"agents":["bob"],"place":2}]}\n'
+        '[{"v":1,"id":"2","pool":"p","sides":[{"agents":["bob"],"place":1},{"agents":["zed"],"place":2}]},'
+        '{"v":1,"pool":"p","sides":[{"agents":["zed"],"place":1},{"agents":["amy"],"place":2}]}]\n'
+        '{"v":1,"id":"1","pool":"p","time":5,"sides":[{"agents":["amy"],"place":1},{"agents":["bob"],"place":2}]}\n'
+        '{"v":1,"id":"4","pool":"p","time":5,"sides":[{"agents":["amy"],"place":1},{"agents":["bob"],"place":2}]}\n'
+        '{"v":1,"id":"5","pool":"p","time":5,"retracts":"4"}\n'),
+    ),
+}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(kind: str, *arguments: str, text: str | None = None) -> tuple[int, str, str]:
+        name, content = FILES[kind]
+        (tmp_path / name).write_text(text or content)
+        monkeypatch.setattr(sys, "argv", ["equirank", "solve", str(tmp_path / name), *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("method", ["copeland", "maximal_lottery", "iterated_maximal_lotteries"])
+def test_one_object_on_stdout(run: Any, kind: str, method: str) -> None:
+    code, out, err = run(kind, "--method", method, "--format", "json")
+    assert (code, err) == (0, "")
+    assert out.count("\n") == 1
+    found = json.loads(out)
+    assert list(found) == ["method", "input", "agents", "certificate", "status", "seconds", "tasks", "extra"]
+    assert (found["method"], found["input"], found["status"]) == (method, kind, "optimal")
+    assert set(found["certificate"]) == {"kind", "value"}
+    assert sorted(row["agent"] for row in found["agents"]) == ["amy", "bob", "zed"]
+    assert all(set(row) <= {"agent", "rating", "rank", "low", "high"} for row in found["agents"])
+
+
+@pytest.mark.parametrize("kind", ["battles", "profile", "outcomes"])
+def test_the_same_cycle_in_every_spelling(run: Any, kind: str) -> None:
+    found = json.loads(run(kind, "--method", "maximal_lottery", "--format", "json", "--input", kind)[1])
+    assert [row["rank"] for row in found["agents"]] == [1, 1, 1]
+    assert [row["rating"] for row in found["agents"]] == pytest.approx([1 / 3] * 3)
+
+
+def test_equal_rows_of_results_count_each(run: Any) -> None:
+    found = json.loads(run("results", "--method", "maximal_lottery", "--format", "json")[1])
+    assert {row["agent"]: row["rating"] for row in found["agents"]} == pytest.approx({"amy": 0.25, "bob": 0.5, "zed": 0.25})
+
+
+def test_rated_tasks_parameters_and_players(run: Any) -> None:
+    code, out, _ = run("scores", "--method", "nash_average", "--format", "json", "--param", "normalise=minmax", "--players", "2")
+    found = json.loads(out)
+    assert code == 0
+    assert sorted(row["task"] for row in found["tasks"]) == ["t1", "t2", "t3"]
+    assert found["extra"]["parameters"]["normalise"] == "minmax"
+
+
+def test_ties_kept_or_ordered(run: Any) -> None:
+    ranks = [
+        [row["rank"] for row in json.loads(run("profile", "--method", "copeland", "--format", "json", "--ties", ties)[1])["agents"]]
+        for ties in ("keep", "order")
+    ]
+    assert ranks == [[1, 1, 1], [1, 2, 3]]
+
+
+def test_a_table_for_people(run: Any) -> None:
+    code, out, _ = run("scores", "--method", "copeland")
+    assert code == 0
+    assert "copeland on scores: optimal" in out
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "words"),
+    [
+        ("scores", ("--method", "no_such"), "must be one of"),
+        ("margins", ("--method", "bradley_terry"), "wins, losses and ties"),
+        ("results", ("--method", "nash_average"), "scores of agents on tasks"),
+        ("scores", ("--method", "copeland", "--param", "x"), "name=value"),
+        ("scores", ("--method", "copeland", "--param", "x=1"), "tie_tolerance"),
+        ("scores", ("--method", "nash_average", "--players", "3"), "must be 2"),
+        ("results", ("--method", "copeland", "--unplayed", "refuse"), "row 6"),
+        ("results", ("--method", "copeland", "--input", "margins"), "row 2"),
+        ("outcomes", ("--method", "copeland", "--pool", "other"), "must be one of the file's pools: p"),
+    ],
+)
+def test_problems_are_one_line_and_status_2(run: Any, kind: str, arguments: tuple[str, ...], words: str) -> None:
+    code, out, err = run(kind, *arguments, "--format", "json")
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_a_broken_line_of_outcomes_is_named(run: Any) -> None:
+    text = FILES["outcomes"][1] + '{"v":1,"pool":"p","sides":[]}\n'
+    code, _, err = run("outcomes", "--method", "copeland", text=text)
+    assert code == 2
+    assert "line 6: $.sides" in err
+
+
+def test_a_file_that_is_not_there(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["equirank", "solve", str(tmp_path / "none.csv"), "--method", "copeland"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert "none.csv" in capsys.readouterr().err

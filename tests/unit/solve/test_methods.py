@@ -1,0 +1,169 @@
+"""Every registered method against the laws of boards; parameters; what does not apply says why."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ratings_core.errors import InputError
+from ratings_core.tallies import PairCounts
+from services.pools import Kind
+from services.solve import methods
+from services.solve.inputs import MarginsInput, PairsInput, Problem, ScoresInput
+from services.solve.methods import METHODS, NotApplicable, Takes, solve
+from services.solve.parameters import Parameter, Value, accepted
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+SCORES = ScoresInput(("zed", "amy", "bob"), ("t2", "t1", "t3"), np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 2.0], [2.0, 3.0, 1.0]]))
+WINS = np.array([[0.0, 3, 1, 2], [1, 0, 4, 2], [3, 1, 0, 2], [1, 1, 1, 0]])
+PAIRS = PairsInput(("zed", "amy", "bob", "cyd"), PairCounts.from_dense(WINS))
+MARGINS = MarginsInput(PAIRS.names, PAIRS.margins)
+
+
+def problems(method: str) -> list[Problem]:
+    taken = {Takes.SCORES: [SCORES], Takes.PAIRS: [SCORES, PAIRS], Takes.MARGINS: [SCORES, PAIRS, MARGINS]}
+    return list(taken[METHODS[method].takes])
+
+
+CASES = [(method, problem) for method in METHODS for problem in problems(method)]
+
+
+@pytest.mark.parametrize(("method", "problem"), CASES)
+def test_boards_are_sorted_ranked_and_certified(method: str, problem: Problem) -> None:
+    found = solve(method, problem)
+    ratings = [row.rating for row in found.agents]
+    assert sorted(row.agent for row in found.agents) == sorted(problem.names)
+    assert ratings == sorted(ratings, reverse=True, key=lambda rating: -math.inf if rating is None else rating) or len(set(ratings)) == 1
+    assert [row.rank for row in found.agents] == sorted(row.rank for row in found.agents)
+    assert found.agents[0].rank == 1
+    assert found.status == "optimal"
+    assert 0 <= (found.certificate.value or 0.0) <= 1e-6
+    assert found.method == method
+
+
+@pytest.mark.parametrize(("method", "problem"), CASES)
+def test_the_order_of_agents_in_the_input_changes_nothing(method: str, problem: Problem) -> None:
+    found, again = solve(method, problem), solve(method, problem.by_name())
+    assert found.agents == again.agents
+    assert found.tasks == again.tasks
+
+
+@pytest.mark.parametrize(("method", "problem"), CASES)
+def test_ordered_ties_number_agents_without_gaps(method: str, problem: Problem) -> None:
+    found = solve(method, problem, ties="order")
+    assert [row.rank for row in found.agents] == list(range(1, len(problem.names) + 1))
+
+
+@pytest.mark.parametrize(("method", "problem"), CASES)
+def test_unknown_parameters_are_refused_naming_the_known_ones(method: str, problem: Problem) -> None:
+    with pytest.raises(InputError, match=METHODS[method].parameters[0].name):
+        solve(method, problem, {"no_such": 1.0})
+
+
+@pytest.mark.parametrize(("method", "problem"), CASES)
+def test_defaults_may_be_given(method: str, problem: Problem) -> None:
+    given = {parameter.name: parameter.default for parameter in METHODS[method].parameters}
+    assert solve(method, problem, given).agents == solve(method, problem).agents
+    text = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
+    assert solve(method, problem, text).agents == solve(method, problem).agents
+
+
+def test_atari_nash_average_is_the_published_one() -> None:
+    rows = [line.split(",") for line in (GOLDEN / "deviation" / "atari_table3.csv").read_text().split()]
+    table = np.array([[float(cell) for cell in row[1:]] for row in rows[1:]]).T
+    found = solve("nash_average", ScoresInput(tuple(rows[0][1:]), tuple(row[0] for row in rows[1:]), table))
+    assert (len(found.agents), len(found.tasks)) == (20, 53)
+    assert found.extra["value"] == pytest.approx(0.4154012609, abs=1e-9)
+    assert [row.agent for row in found.agents if row.rank == 1] == ["agent57", "muzero", "r2d2", "r2d2(bandit)"]
+
+
+def test_pentathlon_by_copeland() -> None:
+    case = json.loads((GOLDEN / "vase" / "pentathlon.json").read_text())
+    assert case
+    order = [["A", "B", "C"]] * 2 + [["A", "C", "B"], ["B", "C", "A"], ["C", "B", "A"]]  # Lanctot et al. 2023, Fig. 1
+    scores = np.array([[-ballot.index(name) for ballot in order] for name in "ABC"], np.float64)
+    found = solve("copeland", ScoresInput(("A", "B", "C"), tuple("12345"), scores))
+    assert [(row.agent, row.rating) for row in found.agents] == [("A", 2.0), ("B", 1.0), ("C", 0.0)]
+
+
+def test_agents_without_rating_come_last_as_null() -> None:
+    wins = np.array([[0.0, 1, 5], [1, 0, 5], [0, 0, 0]])
+    found = solve("bradley_terry", PairsInput(("a", "b", "lost"), PairCounts.from_dense(wins)))
+    assert [(row.agent, row.rank, row.rating is None) for row in found.agents] == [("a", 1, False), ("b", 1, False), ("lost", 3, True)]
+    assert found.extra["unrated"] == 1
+
+
+def test_intervals_hold_the_rating() -> None:
+    for row in solve("bradley_terry", PAIRS, {"standard_errors": "sandwich"}).agents:
+        assert row.low is not None
+        assert row.high is not None
+        assert row.rating is not None
+        assert row.low < row.rating < row.high
+
+
+@pytest.mark.parametrize(
+    ("method", "problem", "words"),
+    [
+        ("nash_average", PAIRS, "scores of agents on tasks"),
+        ("bradley_terry", MARGINS, "wins, losses and ties"),
+        ("copeland", MarginsInput(("a",), np.zeros((1, 1))), "at least 2 agents"),
+    ],
+)
+def test_what_does_not_apply_says_why(method: str, problem: Problem, words: str) -> None:
+    with pytest.raises(NotApplicable, match=words):
+        solve(method, problem)
+
+
+def test_too_many_agents_for_dense_margins_are_refused() -> None:
+    names = tuple(f"a{i}" for i in range(5001))
+    counts = PairCounts(*(np.zeros(0, np.int32),) * 2, *(np.zeros(0),) * 3)
+    with pytest.raises(NotApplicable, match="at most 5000"):
+        solve("maximal_lottery", PairsInput(names, counts))
+
+
+def test_an_agent_named_twice_is_refused() -> None:
+    with pytest.raises(InputError, match="each one once"):
+        solve("copeland", MarginsInput(("a", "a"), np.zeros((2, 2))))
+
+
+def test_an_unknown_method_names_the_known_ones() -> None:
+    with pytest.raises(InputError, match="copeland"):
+        solve("elo2", PAIRS)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_default_methods_apply_and_take_their_parameters(kind: Kind) -> None:
+    problem: Problem = SCORES if kind is Kind.SCORES else PAIRS
+    for method, parameters in methods.defaults(kind).items():
+        assert method in methods.applicable(kind)
+        assert solve(method, problem, parameters).agents
+
+
+def test_applicable_methods() -> None:
+    assert methods.applicable(Kind.SCORES) == list(METHODS)
+    assert set(METHODS) - set(methods.applicable(Kind.GAMES)) == {"nash_average"}
+
+
+NUMBER, WHOLE = Parameter("n", 1.0, "", 0.5, 2.0), Parameter("w", 3, "", 1, 9)
+SWITCH, WORD = Parameter("s", True, ""), Parameter("c", "x", "", choices=("x", "y"))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "given", "value"),
+    [(NUMBER, "0.5", 0.5), (NUMBER, 2, 2.0), (WHOLE, "9", 9), (WHOLE, 1.0, 1), (SWITCH, "false", False), (WORD, "y", "y")],
+)
+def test_values_taken(parameter: Parameter, given: Value, value: Value) -> None:
+    assert accepted([parameter], {parameter.name: given}) == {parameter.name: value}
+    assert type(accepted([parameter], {parameter.name: given})[parameter.name]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "given"),
+    [(NUMBER, 0.4), (NUMBER, "nan"), (NUMBER, True), (NUMBER, "x"), (WHOLE, 1.5), (WHOLE, "inf"), (WHOLE, 10),
+     (SWITCH, "yes"), (SWITCH, 1), (WORD, "z")],
+)  # fmt: skip
+def test_values_refused(parameter: Parameter, given: Value) -> None:
+    with pytest.raises(InputError, match="must be"):
+        accepted([parameter], {parameter.name: given})
