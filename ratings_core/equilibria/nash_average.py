@@ -17,7 +17,7 @@ from ratings_core import checks
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.clones import CloneClasses, clone_classes, singletons, split_evenly
 from ratings_core.games.face import entropy
-from ratings_core.games.zero_sum import LARGEST, solve_symmetric, solve_zero_sum
+from ratings_core.games.zero_sum import LARGEST, shortfall, solve_symmetric, solve_zero_sum
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
 Normalise: TypeAlias = Literal["none", "minmax"]
@@ -243,7 +243,7 @@ def _accepted(found: SolutionT, tolerance: float) -> SolutionT:
     if found.status is Status.OPTIMAL:
         return found
     raise SolverError(
-        f"the Nash equilibrium has exploitability {found.certificate.value:.3g} or unsure support at tolerance {tolerance:g}; "
+        f"the Nash equilibrium is not certain to tolerance {tolerance:g}: {shortfall(found)}; "
         "raise tolerance or max_iterations, rescale payoffs of very different size, or pass accept_approximate=True",
         found,
     )

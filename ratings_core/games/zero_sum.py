@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratings_core import checks
-from ratings_core.errors import InputError
+from ratings_core.errors import InputError, SolverError
 from ratings_core.games.face import FacePoint, entropy, point_of_largest_entropy, proven_point
 from ratings_core.games.interior import MatrixPath, PathPoint, SymmetricPath, central_path
 from ratings_core.games.membership import playable
@@ -30,7 +30,7 @@ from ratings_core.games.supports import (
     played,
     unclear,
 )
-from ratings_core.solution import Floats, Status
+from ratings_core.solution import Floats, Solution, Status
 
 GUESS_FROM: Final = 1e-2
 """Supports are guessed once the gap, payoffs scaled to 1, is below this; a wrong guess costs an eighth of a step."""
@@ -82,8 +82,9 @@ def solve_symmetric(margins: ArrayLike, *, tolerance: float = 1e-9, close: float
     """The optimal strategy of largest entropy of the symmetric game `margins` (m, m), antisymmetric, finite.
 
     tolerance: largest exploitability called optimal; close: interior-point memberships less clear than this are settled by a
-    linear program; max_iterations: of the interior point. Never raises on a bad answer: its `status` is then `approximate`.
-    Duplicates are not merged here. Raises `InputError`; `SolverError` where the linear program fails.
+    linear program; max_iterations: of the interior point. A bad answer raises nothing, its `status` is `approximate`: where the
+    exploitability is beyond the tolerance, or where nobody could tell the support, so that more entropy may be possible.
+    Duplicates are not merged here. Raises `InputError`.
     """
     M = checks.antisymmetric("margins", margins)
     scale = float(np.abs(M).max()) or 1.0
@@ -102,6 +103,12 @@ def solve_zero_sum(payoffs: ArrayLike, *, tolerance: float = 1e-9, close: float 
     if A.shape[0] > A.shape[1]:
         return _sides_swapped(_solve_game(-A.T, limits))
     return _solve_game(A, limits)
+
+
+def shortfall(found: Solution) -> str:
+    """What a solution made by this engine was judged by, for an error's text."""
+    gaps = f"support gap {found.stats['support_gap']:.3g}, entropy gap {found.stats['entropy_gap']:.3g} nats"
+    return f"{found.certificate.kind} {found.certificate.value:.3g}, {gaps}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +166,10 @@ def _solve_all(M: Floats, limits: _Limits) -> SymmetricSolution:
             return _symmetric(M, support, proven_point(single), point, limits)
     if point.gap > limits.tolerance:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
-    support = _settled(M, support, unclear(point.strategy, point.slack, limits.close))
+    settled = _settled(M, support, unclear(point.strategy, point.slack, limits.close))
+    if settled is None:
+        return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
+    support = settled
     face = point_of_largest_entropy(M[np.ix_(support, support)], M[np.ix_(support, ~support)], inside(point.strategy, support))
     return _symmetric(M, support, face, point, limits)
 
@@ -238,8 +248,11 @@ def _both_faces(A: Floats, limits: _Limits) -> tuple[FacePoint, FacePoint, PathP
     if point.gap > limits.tolerance:
         return _unfinished(row, r), _unfinished(column, c), point, r, c
     advantage = A - _value(A, r, c)
-    r = _settled(advantage, r, unclear(row, row_slack, limits.close))
-    c = _settled(-advantage.T, c, unclear(column, column_slack, limits.close))
+    settled_rows = _settled(advantage, r, unclear(row, row_slack, limits.close))
+    settled_columns = _settled(-advantage.T, c, unclear(column, column_slack, limits.close))
+    if settled_rows is None or settled_columns is None:
+        return _unfinished(row, r), _unfinished(column, c), point, r, c
+    r, c = settled_rows, settled_columns
     block = advantage[np.ix_(r, c)]
     rows = point_of_largest_entropy(block, advantage[np.ix_(r, ~c)], inside(row, r))
     columns = point_of_largest_entropy(-block.T, -advantage[np.ix_(~r, c)].T, inside(column, c))
@@ -280,8 +293,12 @@ def _stats(point: PathPoint, *faces: FacePoint) -> dict[str, float]:
     }
 
 
-def _settled(advantage: Floats, support: Mask, close: Mask) -> Mask:
-    return playable(advantage, support & ~close, close) if close.any() else support
+def _settled(advantage: Floats, support: Mask, close: Mask) -> Mask | None:
+    """The support with its close members decided; None where even the linear program cannot."""
+    try:
+        return playable(advantage, support & ~close, close) if close.any() else support
+    except SolverError:  # the point is still an equilibrium to its gap, only not known to be the one of largest entropy
+        return None
 
 
 def _unfinished(strategy: Floats, support: Mask) -> FacePoint:

@@ -17,7 +17,7 @@ from ratings_core import checks
 from ratings_core.errors import SolverError
 from ratings_core.games.clones import clone_classes, singletons, split_evenly
 from ratings_core.games.dominance import top_component, weak_wins
-from ratings_core.games.zero_sum import SymmetricSolution, solve_symmetric
+from ratings_core.games.zero_sum import SymmetricSolution, shortfall, solve_symmetric
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
 SolutionT = TypeVar("SolutionT", bound=Solution)
@@ -129,7 +129,11 @@ def iterated_maximal_lotteries(
         certificate=Certificate("exploitability", worst),
         status=Status.OPTIMAL if all(level.status is Status.OPTIMAL for level in levels) else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
-        stats={"levels": len(levels), "iterations": sum(stats["iterations"] for _, stats in solved)},
+        stats={
+            "levels": len(levels),
+            "iterations": sum(stats["iterations"] for _, stats in solved),
+            **{gap: max(stats[gap] for _, stats in solved) for gap in ("support_gap", "entropy_gap")},
+        },
         levels=levels,
     )
     return found if accept_approximate else _accepted(found, tolerance)
@@ -188,7 +192,7 @@ def _accepted(found: SolutionT, tolerance: float) -> SolutionT:
     if found.status is Status.OPTIMAL:
         return found
     raise SolverError(
-        f"a maximal lottery has exploitability {found.certificate.value:.3g} or unsure support at tolerance {tolerance:g}; "
+        f"a maximal lottery is not certain to tolerance {tolerance:g}: {shortfall(found)}; "
         "raise tolerance or max_iterations, rescale margins of very different size, or pass accept_approximate=True",
         found,
     )
