@@ -1,0 +1,191 @@
+"""`equirank replay` against a real embedded log: nothing lost, resumable, and sent again only when asked."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratings_core.errors import InputError
+from ratings_core.formats import FileKind
+from services import events
+from services.commands.replay import Replayed, await_position, replay_file, report
+from services.connect import open_log
+from services.control import ControlLog
+from services.events import Event, GameEvent, Reason, ScoreEvent
+from services.files import read_events
+from services.log.partition import partition_of
+from services.log.protocol import Log, LogError
+from services.pools import Kind
+from services.settings import Settings
+from services.store.protocol import PoolHead
+
+SHARED = Path(os.environ.get("EQUIRANK_SHARED", Path(__file__).parents[3].parent / "shared"))
+FOOTBALL = SHARED / "data" / "football" / "results.csv"
+ATARI = Path(__file__).parents[2] / "golden" / "deviation" / "atari_table3.csv"
+HEAD = "date,home_team,away_team,home_score,away_score\n"
+ROW = "1969-12-31,Wales,Malta,2,1\n"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data=tmp_path / "data", partitions=2)
+
+
+@pytest.fixture
+def log(settings: Settings) -> Iterator[Log]:
+    opened = open_log(settings)
+    yield opened
+    opened.close()
+
+
+def written(log: Log, pool: str) -> list[Event]:
+    """All outcomes in the pool's partition."""
+    number = partition_of(pool, log.outcomes.partitions)
+    reader, values = log.outcomes.reader({number: 0}), []
+    while batch := reader.poll(0.0, 1000).get(number):
+        assert {record.key for record in batch} == {pool.encode()}
+        values += [record.value for record in batch]
+    reader.close()
+    found = events.decode(values)
+    assert found.refusals == []
+    return found.events
+
+
+def file(tmp_path: Path, text: str, name: str = "r.csv") -> Path:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_equal_rows_are_two_outcomes_with_stable_ids(settings: Settings, log: Log, tmp_path: Path) -> None:
+    path = file(tmp_path, HEAD + ROW + ROW)
+    done = replay_file(settings, log, path, "football")
+    first, second = written(log, "football")
+    assert isinstance(first, GameEvent)
+    assert (first.time, [(side.agents, side.place) for side in first.sides]) == (-86400.0, [(["Wales"], 1), (["Malta"], 2)])
+    assert first.id != second.id
+    assert [event.id for event in read_events(path, "football", now=9.0).events] == [first.id, second.id]
+    assert (done.rows, done.sent, done.before) == (2, 2, 0)
+    assert done.position == log.outcomes.end(done.partition)
+
+
+def test_a_finished_file_is_sent_again_only_when_asked(settings: Settings, log: Log, tmp_path: Path) -> None:
+    path = file(tmp_path, HEAD + ROW + ROW)
+    first = replay_file(settings, log, path, "football")
+    renamed = file(tmp_path, HEAD + ROW + ROW, "same-content.csv")
+    second = replay_file(settings, log, renamed, "football")
+    assert (second.sent, second.before, second.position) == (0, 2, first.position)
+    again = replay_file(settings, log, path, "football", again=True)
+    assert (again.sent, again.before) == (2, 0)
+    ids = [event.id for event in written(log, "football")]
+    assert ids[:2] == ids[2:]
+    assert replay_file(settings, log, path, "other").sent == 2
+
+
+def test_a_replay_that_was_cut_off_goes_on(settings: Settings, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("services.commands.replay._CHUNK", 10)
+    path = file(tmp_path, HEAD + "".join(f"2026-01-01,a{i},b,1,0\n" for i in range(35)))
+    append, calls = type(log.outcomes).append, []
+
+    def failing(self: Any, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
+        calls.append(partition)
+        if len(calls) == 4:  # the pool's creation, two chunks, then this
+            raise LogError("the disk is full", retriable=True)
+        return append(self, partition, records)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(log.outcomes), "append", failing)
+        with pytest.raises(LogError):
+            replay_file(settings, log, path, "p")
+    told: list[tuple[int, int]] = []
+    done = replay_file(settings, log, path, "p", tell=lambda sent, total: told.append((sent, total)))
+    assert (done.before, done.sent, told) == (20, 15, [(30, 35), (35, 35)])
+    assert [event.sides[0].agents[0] for event in written(log, "p") if isinstance(event, GameEvent)] == [f"a{i}" for i in range(35)]
+
+
+def test_scores_are_one_event_a_task(settings: Settings, log: Log) -> None:
+    done = replay_file(settings, log, ATARI, "atari")
+    found = written(log, "atari")
+    assert (done.rows, done.sent, len(found)) == (53, 53, 53)
+    assert all(isinstance(event, ScoreEvent) and len(event.scores) == 20 for event in found)
+    assert ControlLog(log.control).refresh().pools["atari"].kind is Kind.SCORES
+
+
+def test_a_pool_of_the_other_kind_is_refused_before_anything_is_sent(settings: Settings, log: Log, tmp_path: Path) -> None:
+    replay_file(settings, log, file(tmp_path, HEAD + ROW), "p")
+    with pytest.raises(InputError, match="must be a pool of scores"):
+        replay_file(settings, log, ATARI, "p")
+    assert len(written(log, "p")) == 1
+
+
+def test_every_row_is_accounted_for(settings: Settings, log: Log, tmp_path: Path) -> None:
+    path = file(tmp_path, HEAD + ROW + "2030-01-01,Wales,Malta,NA,NA\n" + "99999999999999,Wales,Malta,1,0\n")
+    done = replay_file(settings, log, path, "p")
+    assert (done.rows, done.sent, done.unplayed) == (3, 1, 1)
+    assert [(one.line, one.reason, one.path) for one in done.refused] == [(4, Reason.BAD_FIELD, "$.time")]
+    text = "\n".join(report(done))
+    assert "3 rows, 1 outcomes sent" in text
+    assert "1 rows left out" in text
+    assert "1 refused: bad_field" in text
+    assert "line 4: $.time" in text
+
+
+def test_outcomes_get_ids_and_times_and_other_pools_are_refused(settings: Settings, log: Log, tmp_path: Path) -> None:
+    bare = '{"v":1,"pool":"p","sides":[{"agents":["a"],"place":1},{"agents":["b"],"place":2}]}'
+    other = bare.replace('"pool":"p"', '"pool":"q"')
+    path = file(tmp_path, f"{bare}\n{bare}\n[{bare},{bare}]\n{other}\n7\n", "o.jsonl")
+    done = replay_file(settings, log, path, "p", moment=5.0)
+    found = written(log, "p")
+    assert len({event.id for event in found}) == len(found) == 4
+    assert {event.time for event in found} == {5.0}
+    assert [(one.line, one.reason) for one in done.refused] == [(4, Reason.MIXED_POOLS), (5, Reason.BAD_FIELD)]
+
+
+def test_kinds_without_outcomes_are_refused(settings: Settings, log: Log, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="solved offline"):
+        replay_file(settings, log, file(tmp_path, "x,a,b\na,0,1\nb,-1,0\n"), "p", kind=FileKind.MARGINS)
+
+
+@pytest.mark.skipif(not FOOTBALL.is_file(), reason=f"football results are not in {SHARED} (set EQUIRANK_SHARED)")
+def test_football_all_rows_become_outcomes() -> None:
+    found = read_events(FOOTBALL, "football", now=0.0)
+    assert (found.rows, len(found.events), found.unplayed, found.refused) == (49_520, 49_520, 0, [])
+    assert len({event.id for event in found.events}) == 49_520
+    assert sum(event.time < 0 for event in found.events) == 7_960
+    taken = events.decode(events.encode_records(found.events))
+    assert (taken.events, taken.refusals) == (found.events, [])
+
+
+class Store:
+    """A store whose pool is at the next of `positions` at each look."""
+
+    def __init__(self, positions: list[int], stopped: str | None = None) -> None:
+        self.positions, self.stopped = positions, stopped
+
+    def head(self, pool: str) -> PoolHead:
+        position = self.positions.pop(0) if len(self.positions) > 1 else self.positions[0]
+        return PoolHead(
+            pool=pool, kind="games", label="", partition=0, generation=1, position=position, published_at=0.0, pool_time=None, outcomes=3,
+            agents=2, tasks=0, duplicates=0, conflicts=0, retractions=0, dead_letters=0, online=[], stopped=self.stopped,
+        )  # fmt: skip
+
+
+def wait(store: Store, position: int) -> PoolHead:
+    ticks = iter(range(10**6))
+    return await_position(store, "p", position, stuck_seconds=5.0, clock=lambda: float(next(ticks)))  # type: ignore[arg-type]
+
+
+def test_waiting_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("services.commands.replay.time.sleep", lambda _: None)
+    assert wait(Store([0, 1, 2, 3]), 3).position == 3
+    with pytest.raises(TimeoutError, match="stands at position 1"):
+        wait(Store([0, 1]), 3)
+    with pytest.raises(InputError, match="stopped"):
+        wait(Store([1], "KeyError"), 3)
+
+
+def test_a_report_says_what_was_sent_before() -> None:
+    lines = report(Replayed(Path("f.csv"), rows=5, sent=2, before=3, unplayed=0, refused=(), partition=0, position=9))
+    assert lines == ["f.csv: 5 rows, 2 outcomes sent, 3 sent before"]
