@@ -1,6 +1,11 @@
 """What all tests share: property tests are seeded, and compiling a kernel on first use is no slow example."""
 
+import os
+
 from hypothesis import settings
+
+# Small solves spend most of their time waiting for each other's BLAS threads on a busy machine; set before numpy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 settings.register_profile("equirank", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("equirank")
