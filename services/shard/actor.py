@@ -3,6 +3,7 @@
 A restart runs only the constructor, so that is where work begins. The engine asks `health`; nothing else ever asks a shard.
 """
 
+import gc
 import logging
 import os
 import threading
@@ -18,6 +19,9 @@ from services.shard.worker import ShardWorker, WorkerHealth
 
 log = logging.getLogger("equirank.shard")
 
+_COLLECT: Final = (100_000, 20, 100)
+"""Decoding makes many lists and no cycles: Python's default walks them over and over, at a third of the speed of decoding."""
+
 _PAUSE_SECONDS: Final = 1.0
 """Before a failed shard ends, so that Ray does not restart it in a tight loop."""
 
@@ -27,6 +31,7 @@ class ShardActor:
 
     def __init__(self, settings: Settings, partitions: Sequence[int], owner: str) -> None:
         configure(settings.log_level)
+        gc.set_threshold(*_COLLECT)
         self._fenced = threading.Event()
         self._worker = ShardWorker(settings, partitions, f"{owner}/{os.getpid()}", open_log(settings), open_store(settings))
         self._thread = threading.Thread(target=self._run, name="fold")
