@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from ratings_core import checks
 from ratings_core.analysis.components import Labels, members, strong_components
-from ratings_core.batch.logistic import Curvature, PairLikelihood, grounds_of, minimise, solver
+from ratings_core.batch.logistic import Curvature, Minimum, PairLikelihood, grounds_of, minimise, solver
 from ratings_core.batch.pair_counts import PairCounts, pair_counts
 from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Certificate, Floats, Solution, Status
@@ -83,16 +83,15 @@ def bradley_terry(
     Both take games for independent and of weight 1, so that places of one larger game count as if played apart: too narrow there.
 
     The certificate (kind ``score_gap_per_game``) is the largest difference of expected and actual points of an agent, over the
-    games it has in the fit, recomputed from the returned ratings; `tolerance` bounds it. The same in points is ``stats["score_gap"]``.
+    games it has in the fit, recomputed from the returned ratings; `tolerance` bounds it. The same in points is ``stats["score_gap"]``;
+    ``stats["cautious"]`` counts the steps that had to be shortened, many of them mean nearly separable data.
     names: of the agents, for messages only.
 
     Raises `InputError` for bad arguments and unconnected data, `SolverError` (with the best point) beyond the tolerance.
     """
     begun = time.perf_counter()
     counts = pair_counts(wins, ties)
-    model = _Model(
-        checks.number("prior", prior, low=0.0), checks.number("scale", scale, above=0.0), checks.number("centre", centre)
-    )
+    model = _Model(checks.number("prior", prior, low=0.0), checks.number("scale", scale, above=0.0), checks.number("centre", centre))
     checks.number("tolerance", tolerance, above=0.0)
     checks.count("max_iterations", max_iterations)
     _check_options(unconnected, standard_errors, counts.m, names)
@@ -101,29 +100,11 @@ def bradley_terry(
         _check_connected(component, names)
     likelihood = PairLikelihood(_inside(counts, component), model.prior)
     minimum = minimise(likelihood, solver(likelihood, component), tolerance / 2, max_iterations)
-    ratings = model.ratings(minimum.theta, component)
-    gap = np.abs(model.score_gap(ratings, likelihood))
-    gap_per_game = float((gap / np.maximum(likelihood.games, np.finfo(float).tiny)).max())
-    covariance = None if standard_errors == "none" else _covariance(likelihood, minimum.theta, component, standard_errors)
-    solution = BradleyTerry(
-        ratings=ratings,
-        certificate=Certificate("score_gap_per_game", gap_per_game),
-        status=Status.OPTIMAL if gap_per_game <= tolerance else Status.APPROXIMATE,
-        seconds=time.perf_counter() - begun,
-        stats={
-            "iterations": minimum.iterations,
-            "cautious": minimum.cautious,
-            "pairs": len(counts.first),
-            "score_gap": float(gap.max()),
-        },
-        component=component,
-        scale=model.scale,
-        centre=model.centre,
-        prior=model.prior,
-        covariance=None if covariance is None else covariance * model.scale**2,
-        assumes=None if covariance is None else "independent pairs",
-    )
-    return _checked(solution, tolerance)
+    solution = _solution(model, likelihood, minimum, component, tolerance)
+    if standard_errors != "none":
+        covariance = model.scale**2 * _covariance(likelihood, minimum.theta, component, standard_errors)
+        solution = replace(solution, covariance=covariance, assumes="independent pairs")
+    return _checked(replace(solution, seconds=time.perf_counter() - begun), tolerance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +127,28 @@ class _Model:
     def score_gap(self, ratings: Floats, likelihood: PairLikelihood) -> Floats:
         theta = np.where(np.isnan(ratings), 0.0, (ratings - self.centre) / self.scale)
         return likelihood.gradient(theta)
+
+
+def _solution(model: _Model, likelihood: PairLikelihood, minimum: Minimum, component: Labels, tolerance: float) -> BradleyTerry:
+    ratings = model.ratings(minimum.theta, component)
+    gap = np.abs(model.score_gap(ratings, likelihood))
+    gap_per_game = float((gap / np.maximum(likelihood.games, np.finfo(float).tiny)).max())
+    return BradleyTerry(
+        ratings=ratings,
+        certificate=Certificate("score_gap_per_game", gap_per_game),
+        status=Status.OPTIMAL if gap_per_game <= tolerance else Status.APPROXIMATE,
+        seconds=0.0,
+        stats={
+            "iterations": minimum.iterations,
+            "cautious": minimum.cautious,
+            "pairs": len(likelihood.counts.first),
+            "score_gap": float(gap.max()),
+        },
+        component=component,
+        scale=model.scale,
+        centre=model.centre,
+        prior=model.prior,
+    )
 
 
 def _check_options(unconnected: str, standard_errors: str, m: int, names: Sequence[str] | None) -> None:
@@ -202,7 +205,11 @@ def _covariance(likelihood: PairLikelihood, theta: Floats, component: Labels, ki
 def _pseudo_inverse(likelihood: PairLikelihood, theta: Floats, component: Labels) -> Floats:
     """Inverse of the curvature; without a prior its pseudo-inverse, which has no part along the shift of a component."""
     grounds = grounds_of(likelihood, component)
-    inverse = np.asarray(linalg.inv(likelihood.curvature(theta).grounded(grounds), check_finite=False), np.float64)
+    try:
+        factor = linalg.cho_factor(likelihood.curvature(theta).grounded(grounds), overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError as error:
+        raise SolverError("standard errors: the information is singular to rounding, set a prior or ask for none") from error
+    inverse = np.asarray(linalg.cho_solve(factor, np.eye(len(theta)), overwrite_b=True, check_finite=False), np.float64)
     if likelihood.prior > 0:
         return inverse
     inverse[grounds] = inverse[:, grounds] = 0.0
