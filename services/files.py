@@ -49,12 +49,12 @@ class EventFile:
     refused: list[Refused] = field(default_factory=list)
 
     @property
-    def pool_kind(self) -> Kind:
-        """The kind of pool that the outcomes are for. Raises `InputError` where sides and scores are mixed, or nothing is left."""
+    def pool_kind(self) -> Kind | None:
+        """The kind of pool that the outcomes are for, None where all are retractions. Raises `InputError` for sides and scores in one."""
         kinds = {event.kind for event in self.events if event.kind is not None}
-        if len(kinds) != 1:
+        if len(kinds) > 1:
             raise InputError("file", sorted(kinds), "must hold outcomes of one kind, with sides or with scores")
-        return kinds.pop()
+        return kinds.pop() if kinds else None
 
 
 def read_text(path: Path) -> str:

@@ -133,16 +133,18 @@ def _checked(file: EventFile) -> tuple[list[Event], list[Refused]]:
     return accepted, refused
 
 
-def _ensure_pool(settings: Settings, log: Log, pool: str, kind: Kind) -> None:
+def _ensure_pool(settings: Settings, log: Log, pool: str, kind: Kind | None) -> None:
     control = ControlLog(log.control)
     try:
         standing = control.refresh().pools.get(pool)
-        if standing is None:
+        if standing is None and kind is None:
+            raise InputError("pool", pool, "must exist, as the file holds retractions only")
+        if standing is None and kind is not None:
             fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
             standing = control.create_pool(PoolCreated(pool=pool, kind=kind, time=time.time(), fold=fold), settings.max_pools)
     finally:
         control.close()
-    if standing.kind is not kind:
+    if standing is not None and kind not in (standing.kind, None):
         raise InputError("pool", pool, f"must be a pool of {kind}, as the file's outcomes are; it is one of {standing.kind}")
 
 

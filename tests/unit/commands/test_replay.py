@@ -143,6 +143,14 @@ def test_outcomes_get_ids_and_times_and_other_pools_are_refused(settings: Settin
     assert [(one.line, one.reason) for one in done.refused] == [(4, Reason.MIXED_POOLS), (5, Reason.BAD_FIELD)]
 
 
+def test_retractions_alone_need_a_pool_that_exists(settings: Settings, log: Log, tmp_path: Path) -> None:
+    path = file(tmp_path, '{"v":1,"id":"r","pool":"p","time":0,"retracts":"x"}\n', "o.jsonl")
+    with pytest.raises(InputError, match="must exist"):
+        replay_file(settings, log, path, "p")
+    replay_file(settings, log, file(tmp_path, HEAD + ROW), "p")
+    assert replay_file(settings, log, path, "p").sent == 1
+
+
 def test_kinds_without_outcomes_are_refused(settings: Settings, log: Log, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="solved offline"):
         replay_file(settings, log, file(tmp_path, "x,a,b\na,0,1\nb,-1,0\n"), "p", kind=FileKind.MARGINS)
