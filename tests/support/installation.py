@@ -1,0 +1,153 @@
+"""A whole `equirank up` in a folder of its own, as a user starts it, and what tests ask of it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+
+from services.log.sqlite import open_sqlite_log
+from services.pools import Takeover, decode
+
+START_SECONDS = 120.0
+STOP_SECONDS = 45.0
+
+
+def until(condition: Callable[[], Any], what: str, seconds: float = START_SECONDS) -> Any:
+    """The first true answer of `condition`; fails after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        assert time.monotonic() < deadline, f"did not happen within {seconds:g} s: {what}"
+        time.sleep(0.05)
+
+
+class Installation:
+    """A running `equirank up`."""
+
+    def __init__(self, data: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
+        self.data = data
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("EQUIRANK_")},
+            "EQUIRANK_DATA": str(data),
+            "EQUIRANK_PORT": "0",
+            "EQUIRANK_METRICS_PORT": "0",
+            "EQUIRANK_CHECKPOINT_SECONDS": "1",
+            "EQUIRANK_SOLVE_SECONDS": "1",
+            **(environment or {}),
+        }
+        self.redis_socket = str(data / "redis")
+        (data / "up.json").unlink(missing_ok=True)
+        self._output = data.parent / f"{data.name}.out"
+        with self._output.open("ab") as output:
+            self.process = subprocess.Popen(self._command("up", *options), env=self.environment, stdout=output, stderr=output)
+
+    @property
+    def output(self) -> str:
+        return self._output.read_text()
+
+    def ready(self) -> "Installation":
+        """Wait until it tells where it answers."""
+        until(lambda: self.process.poll() is not None or (self.data / "up.json").exists(), f"ready\n{self.output}")
+        assert self.process.poll() is None, f"ended with {self.process.returncode}:\n{self.output}"
+        self.api = json.loads((self.data / "up.json").read_bytes())["api"]
+        self.metrics = json.loads((self.data / "up.json").read_bytes())["metrics"]
+        self.redis_socket = json.loads((self.data / "up.json").read_bytes())["redis"].removeprefix("unix://")
+        return self
+
+    def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
+        """One command against this installation."""
+        return subprocess.run(self._command(*command), env=self.environment, capture_output=True, text=True, timeout=300, check=False)
+
+    def get(self, path: str) -> Any:
+        """The JSON at `path`; None while it is not there."""
+        try:
+            with urllib.request.urlopen(self.api + path, timeout=10.0) as answer:
+                return json.load(answer)
+        except (HTTPError, URLError, OSError):
+            return None
+
+    def post(self, path: str, body: object) -> tuple[int, Any]:
+        """(status, JSON) of a request with a JSON body."""
+        request = urllib.request.Request(self.api + path, json.dumps(body).encode(), {"content-type": "application/json"}, method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=30.0) as answer:
+                return answer.status, json.load(answer)
+        except HTTPError as error:
+            return error.code, json.load(error)
+
+    def outcomes(self, pool: str) -> int:
+        """How many outcomes of `pool` readers see."""
+        head = self.head(pool)
+        return -1 if head is None else int(head["outcomes"])
+
+    def head(self, pool: str) -> dict[str, Any] | None:
+        """What the newest publication of `pool` says."""
+        found = self.get(f"/v1/pools/{pool}")
+        return None if found is None else found["head"]
+
+    def shard_pids(self) -> list[int]:
+        """Processes that fold now, by the newest takeovers in the control log."""
+        log = open_sqlite_log(self.data / "log.sqlite", 8)
+        reader = log.control.reader({0: 0})
+        newest: dict[int, int] = {}
+        while log.control.end(0) and (records := reader.poll(0.2, 10_000).get(0)):
+            for record in records:
+                if isinstance(found := decode(record.value), Takeover):
+                    newest[found.partition] = int(found.owner.rpartition("/")[2])
+        reader.close()
+        log.close()
+        return sorted(set(newest.values()))
+
+    def processes(self) -> dict[int, str]:
+        """Every process of this installation that lives, by pid: it has the data folder in its environment, or is its Redis."""
+        return processes_with(f"EQUIRANK_DATA={self.data}", self.redis_socket)
+
+    def stop(self) -> None:
+        """Ctrl-C, and wait for the end."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(STOP_SECONDS)
+
+    def close(self) -> None:
+        """End whatever still lives."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        until(lambda: not self.processes(), "all processes ended", 30.0)
+
+    def _command(self, *command: str) -> list[str]:
+        return [sys.executable, "-m", "services.cli", *command]
+
+
+@contextmanager
+def installation(data: Path, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[Installation]:
+    """A running installation that is ended on the way out."""
+    one = Installation(data, *options, environment=environment)
+    try:
+        yield one.ready()
+    finally:
+        one.close()
+
+
+def processes_with(environment: str, command: str) -> dict[int, str]:
+    """Living processes with that variable in their environment, or that text in their command line, by pid."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            try:
+                line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                mine = environment.encode() in (folder / "environ").read_bytes().split(b"\0") or command in line
+                if mine and b"State:\tZ" not in (folder / "status").read_bytes():
+                    found[int(folder.name)] = line
+            except OSError:
+                continue
+    return found
