@@ -46,19 +46,18 @@ def methods_of(store: StoreReader, pool: str) -> Methods | None:
 
 def board(store: StoreReader, pool: str, method: str, *, start: int, count: int, now: float) -> Board | None:
     """Rows start to start + count; None where there is no such board. now: seconds since 1970. Raises `StoreError`, `InputError`."""
-    head = store.head(pool)
-    if head is not None and (page := store.live(pool, method, start, count)) is not None:
-        return _of_live(head, page, now)
+    page = store.live(pool, method, start, count)
+    if page is not None:
+        return _of_live(page, now)
     found = store.solved(pool, method, start, count)
     return None if found is None else _of_solved(*found, now)
 
 
 def around(store: StoreReader, pool: str, method: str, agent: str, *, count: int, now: float) -> Board | None:
     """`count` rows with the agent in the middle; None where there is no such board, or the agent is not on it."""
-    head = store.head(pool)
-    if head is not None and method in {*head.online, ACTIVITY}:
-        page = store.around(pool, method, agent, count)
-        return None if page is None else _of_live(head, page, now)
+    page = store.around(pool, method, agent, count)
+    if page is not None:
+        return _of_live(page, now)
     found = store.solved_around(pool, method, agent, count)
     return None if found is None else _of_solved(*found, now)
 
@@ -74,7 +73,7 @@ def _methods(store: StoreReader, head: PoolHead) -> Methods:
     return Methods(live=[*head.online, ACTIVITY], solved=store.solved_methods(head.pool))
 
 
-def _of_live(head: PoolHead, page: BoardPage, now: float) -> Board:
+def _of_live(page: BoardPage, now: float) -> Board:
     return Board(
         pool=page.pool,
         method=page.method,
@@ -82,7 +81,7 @@ def _of_live(head: PoolHead, page: BoardPage, now: float) -> Board:
         generation=page.generation,
         position=page.position,
         total=page.total,
-        age_seconds=_age(now, head.published_at),
+        age_seconds=_age(now, page.published_at),
         rows=page.rows,
     )
 

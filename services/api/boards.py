@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from services import boards
-from services.api.context import Context, context
+from services.api.context import Context, context, reads
 from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import AgentView, Boards, described, fresh_reply, reply
@@ -20,6 +20,7 @@ Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="First rows 
 
 
 @router.get("/v1/pools/{pool}/boards", response_model=None, responses=described(Boards, (404, 422, 503)))
+@reads
 def get_boards(request: Request, pool: str, count: Summary = 0) -> Response:
     """Which boards a pool has; with `count`, the first rows of each. Answers 304 to If-None-Match where nothing changed."""
     here = context(request)
@@ -30,6 +31,7 @@ def get_boards(request: Request, pool: str, count: Summary = 0) -> Response:
 
 
 @router.get("/v1/pools/{pool}/boards/{method}", response_model=None, responses=described(Board, (404, 422, 503)))
+@reads
 def get_board(request: Request, pool: str, method: str, start: Start = 0, count: Count = 50) -> Response:
     """Rows of one live or solved board, best first."""
     here = context(request)
@@ -38,6 +40,7 @@ def get_board(request: Request, pool: str, method: str, start: Start = 0, count:
 
 
 @router.get("/v1/pools/{pool}/boards/{method}/around/{agent:path}", response_model=None, responses=described(Board, (404, 422, 503)))
+@reads
 def get_around(request: Request, pool: str, method: str, agent: str, count: Count = 11) -> Response:
     """Rows around an agent. Percent-encode its name, slashes too."""
     here = context(request)
@@ -46,6 +49,7 @@ def get_around(request: Request, pool: str, method: str, agent: str, count: Coun
 
 
 @router.get("/v1/pools/{pool}/agents/{agent:path}", response_model=None, responses=described(AgentView, (404, 422, 503)))
+@reads
 def get_agent(request: Request, pool: str, agent: str) -> Response:
     """An agent's row on every board. Percent-encode its name, slashes too."""
     here = context(request)

@@ -1,11 +1,14 @@
 """What every route works with, made once by `create_app`."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial, wraps
+from typing import Final, ParamSpec, cast
 
+from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
+from starlette.responses import Response
 
 from services.api.directory import Directory
 from services.api.intake import Intake
@@ -13,6 +16,11 @@ from services.api.security import Access
 from services.metrics import Metrics
 from services.settings import Settings
 from services.store.protocol import StoreReader
+
+P = ParamSpec("P")
+_READERS: Final = 4
+"""Threads that read the store at once. A read is short work that holds the interpreter: more threads only make them wait for it,
+and the event loop too. Writers wait for the disk, so they have the larger pool that frameworks give."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +34,20 @@ class Context:
     access: Access
     metrics: Metrics
     clock: Callable[[], float] = time.time
+    readers: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_READERS))
 
 
 def context(request: Request) -> Context:
     """The context of the application that serves `request`."""
     return cast("Context", request.app.state.context)
+
+
+def reads(route: Callable[P, Response]) -> Callable[P, Awaitable[Response]]:
+    """A route that reads the store: run in one of the readers' threads. It takes the request as `request`."""
+
+    @wraps(route)
+    async def answered(*arguments: P.args, **named: P.kwargs) -> Response:
+        here = context(cast("Request", named["request"]))
+        return await to_thread.run_sync(partial(route, *arguments, **named), limiter=here.readers)
+
+    return answered

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from services.api.context import context
+from services.api.context import context, reads
 from services.metrics import CONTENT_TYPE
 
 router = APIRouter(tags=["health"])
@@ -17,10 +17,11 @@ async def livez() -> str:
 
 
 @router.get("/readyz", response_class=PlainTextResponse)
-def readyz(request: Request) -> str:
+@reads
+def readyz(request: Request) -> Response:
     """The store answers; 503 where it does not."""
     context(request).store.ping()
-    return "ok\n"
+    return PlainTextResponse("ok\n")
 
 
 @router.get("/metrics", response_class=PlainTextResponse)

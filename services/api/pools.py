@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.api.context import Context, context
+from services.api.context import Context, context, reads
 from services.api.intake import default_fold
 from services.api.outcomes import read_json
 from services.api.problems import ApiError, no_pool
@@ -23,6 +23,7 @@ _LABEL: Final = 64
 
 
 @router.get("/v1/pools", response_model=None, responses=described(PoolList, (422, 503)))
+@reads
 def get_pools(
     request: Request,
     start: Annotated[int, Query(ge=0)] = 0,
@@ -38,6 +39,7 @@ def get_pools(
 
 
 @router.get("/v1/pools/{pool}", response_model=None, responses=described(PoolView, (404, 422, 503)))
+@reads
 def get_pool(request: Request, pool: str) -> Response:
     """One pool and what its newest publication says."""
     return reply(pool_view(context(request), pool))

@@ -65,7 +65,10 @@ class Connection:
 
     def call(self, script: Script, keys: Sequence[str], arguments: Sequence[str | int]) -> Any:
         """One script's answer."""
-        return self.calls([(script, keys, arguments)])[0]
+        try:
+            return self.run(_evalsha(script, keys, arguments))
+        except _ForgottenError:
+            return self.calls([(script, keys, arguments)])[0]
 
     def calls(self, calls: Sequence[Call]) -> list[Any]:
         """Answers of several scripts in one round trip.

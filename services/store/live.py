@@ -122,7 +122,15 @@ class LiveBoards:
             return None
         total, start, better, flat = answer
         rows = list(_ranked(flat, start, better))
-        return BoardPage(pool=pool, method=method, generation=head.generation, position=head.position, total=total, rows=rows)
+        return BoardPage(
+            pool=pool,
+            method=method,
+            generation=head.generation,
+            position=head.position,
+            published_at=head.published_at,
+            total=total,
+            rows=rows,
+        )
 
 
 def check_window(start: int, count: int) -> None:

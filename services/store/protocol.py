@@ -63,12 +63,13 @@ class LiveBoard(NamedTuple):
 
 
 class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A slice of a live board, best first. total: agents on the board."""
+    """A slice of a live board, best first. total: agents on the board; published_at: as the head says."""
 
     pool: str
     method: str
     generation: int
     position: int
+    published_at: float
     total: int
     rows: list[AgentRow]
 

