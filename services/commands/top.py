@@ -2,6 +2,7 @@
 
 import time
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -27,10 +28,11 @@ def top(
     pool: Annotated[str, typer.Option(help="The pool.")],
     method: Annotated[str, typer.Option(help="A live method (elo, sco, ...) or a solved one (maximal_lottery, ...).")] = "elo",
     count: Annotated[int, typer.Option(min=1, max=1000, help="Rows, best first.")] = 20,
+    data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:
     """Print the best agents of a board."""
-    store = open_store(Settings())
+    store = open_store(Settings(data=data) if data else Settings())
     try:
         found = find(store, pool, method, count)
     finally:

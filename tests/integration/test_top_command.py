@@ -1,0 +1,64 @@
+"""`equirank top` on a real store that it finds through the data folder."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from ratings_core.errors import InputError
+from services.commands.top import top
+from services.connect import STORE_FOLDER
+from services.store.embedded import EmbeddedRedis
+from services.store.protocol import ACTIVITY, LiveBoard, StoreError
+from services.store.redis import RedisStore
+from tests.support.boards import head_of, solved_of
+
+APP = typer.Typer()
+APP.command()(top)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("data")
+    server = EmbeddedRedis(folder / STORE_FOLDER)
+    store = RedisStore(server.url)
+    store.publish_live(head_of(online=["elo"]), 1, {m: LiveBoard(["[red]a", "b"], [1510.25, 1490.0]) for m in ("elo", ACTIVITY)})
+    store.publish_solved(solved_of())
+    store.close()
+    yield folder
+    server.stop()
+
+
+def run(data: Path, *arguments: str) -> str:
+    result = CliRunner().invoke(APP, ["--data", str(data), *arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.mark.parametrize(("method", "source", "best"), [("elo", "live", "[red]a"), ("maximal_lottery", "solved", "paper")])
+def test_json_is_one_object_best_first(data: Path, method: str, source: str, best: str) -> None:
+    board = json.loads(run(data, "--pool", "blitz", "--method", method, "--format", "json", "--count", "1"))
+    assert (board["method"], board["source"], board["total"]) == (method, source, 2)
+    assert [row["agent"] for row in board["rows"]] == [best]
+
+
+def test_the_table_shows_names_as_they_are(data: Path) -> None:
+    output = run(data, "--pool", "blitz")
+    assert "[red]a" in output
+    assert "1510.25" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), [(("--pool", "nope"), "blitz"), (("--pool", "blitz", "--method", "melo"), "maximal_lottery")]
+)
+def test_what_is_not_there_lists_what_is(data: Path, arguments: tuple[str, ...], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        run(data, *arguments)
+
+
+def test_without_a_running_store_it_says_what_to_start(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="equirank up"):
+        run(tmp_path, "--pool", "blitz")
