@@ -10,6 +10,8 @@ from typing import Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from services.log.records import PREFIX
+
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -21,7 +23,8 @@ class Settings(BaseSettings):
     data: Path = Field(Path("equirank-data"), description="Folder of the embedded log, checkpoints, results and sockets.")
     host: str = Field("127.0.0.1", description="Address the API listens on; beyond loopback it needs keys.")
     port: int = Field(8000, ge=0, le=65535, description="Port of API and dashboard; 0 picks a free one.")
-    metrics_port: int = Field(9464, ge=0, le=65535, description="Port of the engine's metrics on loopback or host; 0 picks a free one.")
+    metrics_port: int = Field(9464, ge=0, le=65535, description="Port of the engine's metrics; 0 picks a free one.")
+    metrics_host: str = Field("127.0.0.1", description="Address the engine's metrics listen on; they name no agent and no pool.")
     allowed_hosts: tuple[str, ...] = Field((), description="Further host names that requests may carry (Host and Origin).")
     write_keys: tuple[SecretStr, ...] = Field((), description="Bearer keys that may write outcomes.")
     admin_keys: tuple[SecretStr, ...] = Field((), description="Bearer keys that may also create pools, retract and change settings.")
@@ -29,6 +32,7 @@ class Settings(BaseSettings):
     kafka: str | None = Field(None, description="Bootstrap servers of Kafka; none: the embedded SQLite log.")
     kafka_options: dict[str, str | int | bool] = Field(default_factory=dict, description="SASL and SSL options handed to kafka-python.")
     kafka_replication: int = Field(1, ge=1, description="Replication factor of topics that the engine creates.")
+    topic_prefix: str = Field(PREFIX, pattern=r"^[A-Za-z0-9._-]{0,200}$", description="What the names of the Kafka topics begin with.")
     redis: str | None = Field(None, description="URL of Redis; none: the embedded server.")
     ray: str = Field("local", description="Ray's address; local starts an instance of its own.")
     checkpoints: str | None = Field(None, description="Where checkpoints and results go (any fsspec URL); none: in the data folder.")
