@@ -1,51 +1,67 @@
-"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `verify`."""
+"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `verify`.
+
+Only the command that is asked for is imported, so that `equirank top` does not wait for Ray and numba.
+"""
 
 import sys
+from importlib import import_module
+from typing import Final
 
 import typer
-from pydantic import ValidationError
 
-from ratings_core.errors import RatingsError
-from services.commands.api import api
-from services.commands.demo import demo
-from services.commands.engine import engine
-from services.commands.replay import replay
-from services.commands.solve import solve
-from services.commands.top import top
-from services.commands.up import up
-from services.commands.verify import verify
-from services.control import PoolExists, TooManyPools
-from services.log.protocol import LogError
-from services.runtime import InUse
-from services.store.protocol import StoreError
-
-app = typer.Typer(
-    name="equirank",
-    help="Live ratings that cycles and clones do not fool.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-for command in (up, engine, api, replay, solve, top, verify):
-    app.command()(command)
-app.command(hidden=True)(demo)
-
-_EXPECTED = (InUse, LogError, StoreError, RatingsError, PoolExists, TooManyPools, ConnectionError, TimeoutError, ChildProcessError)
+COMMANDS: Final = ("up", "engine", "api", "replay", "solve", "top", "verify")
+_HIDDEN: Final = ("demo",)
 
 
 def main() -> None:
     """Run the command line. What the caller can mend ends with one line on stderr and status 2."""
     try:
-        app()
-    except ValidationError as error:
-        _end("; ".join(f"{'.'.join(map(str, one['loc'])) or 'settings'}: {one['msg']}" for one in error.errors()))
-    except _EXPECTED as error:
-        _end(str(error))
+        application(sys.argv[1] if len(sys.argv) > 1 else None)()
+    except Exception as error:
+        if (message := _expected(error)) is None:
+            raise
+        sys.stderr.write(f"equirank: {message}\n")
+        sys.exit(2)
 
 
-def _end(message: str) -> None:
-    sys.stderr.write(f"equirank: {message}\n")
-    sys.exit(2)
+def application(only: str | None = None) -> typer.Typer:
+    """The command line with all commands, or with the one named where there is such a one."""
+    app = typer.Typer(
+        name="equirank",
+        help="Live ratings that cycles and clones do not fool.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_nothing)
+    for name in (only,) if only in (*COMMANDS, *_HIDDEN) else (*COMMANDS, *_HIDDEN):
+        app.command(name, hidden=name in _HIDDEN)(getattr(import_module(f"services.commands.{name}"), str(name)))
+    return app
+
+
+def _nothing() -> None:
+    """Live ratings that cycles and clones do not fool."""
+
+
+def _expected(error: Exception) -> str | None:
+    """What to tell of an error that the caller can mend; None for one that is ours."""
+    from pydantic import ValidationError  # noqa: PLC0415 - only when something went wrong
+
+    if isinstance(error, ValidationError):
+        return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'settings'}: {one['msg']}" for one in error.errors())
+    return " ".join(str(error).split()) if isinstance(error, _mendable()) else None
+
+
+def _mendable() -> tuple[type[Exception], ...]:
+    from ratings_core.errors import RatingsError  # noqa: PLC0415 - only when something went wrong
+    from services.control import PoolExists, TooManyPools  # noqa: PLC0415
+    from services.engine import LocalCheckpoints, TakenOver  # noqa: PLC0415
+    from services.log.protocol import LogError  # noqa: PLC0415
+    from services.runtime import InUse  # noqa: PLC0415
+    from services.store.protocol import StoreError  # noqa: PLC0415
+
+    named = (InUse, LogError, StoreError, RatingsError, PoolExists, TooManyPools, TakenOver, LocalCheckpoints)
+    return (*named, ConnectionError, TimeoutError, ChildProcessError)
 
 
 if __name__ == "__main__":

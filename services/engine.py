@@ -34,6 +34,22 @@ _ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "
 _SHARD: Final = "equirank_shard"
 
 
+class TakenOver(Exception):  # noqa: N818 - names the fact
+    """Another engine runs on this log."""
+
+    def __init__(self) -> None:
+        super().__init__("another engine took every partition over: this one ends; run one engine on a log")
+
+
+class LocalCheckpoints(Exception):  # noqa: N818 - names the fact
+    """Checkpoints in a folder of one node, on a cluster of several."""
+
+    def __init__(self, url: str, nodes: int) -> None:
+        super().__init__(
+            f"checkpoints at {url} are a folder of one node, and Ray has {nodes}: set EQUIRANK_CHECKPOINTS to a URL that all nodes reach"
+        )
+
+
 @dataclass(slots=True)
 class _Shard:
     """A shard actor, the question that is under way, and its last answer."""
@@ -43,7 +59,6 @@ class _Shard:
     asked: Any = None
     asked_at: float = 0.0
     health: WorkerHealth | None = None
-    fenced: bool = False
 
 
 class Engine:
@@ -86,6 +101,9 @@ class Engine:
                 "_temp_dir": ray_folder,
             }
         ray.init(address=self._settings.ray, namespace="equirank", log_to_driver=False, configure_logging=False, **local)
+        nodes = sum(bool(node["Alive"]) for node in ray.nodes())
+        if nodes > 1 and self._settings.checkpoint_url.startswith("file:"):
+            raise LocalCheckpoints(self._settings.checkpoint_url, nodes)
 
     def _solve_workers(self) -> int:
         return self._settings.solve_workers or max(1, (os.cpu_count() or 2) - 1)
@@ -105,7 +123,7 @@ class Engine:
         return _Shard(name, remote.remote(self._settings, numbers, name))
 
     def _tick(self, runner: SolveRunner, checkpoints: CheckpointStore, control: ControlLog) -> None:
-        for shard in self._shards:
+        for shard in list(self._shards):
             self._ask(shard)
         self._metrics.shards([shard.health for shard in self._shards if shard.health is not None])
         try:
@@ -129,10 +147,20 @@ class Engine:
 
     def _answered(self, shard: _Shard) -> None:
         try:
-            shard.health = ray.get(shard.asked)
+            shard.health, fenced = ray.get(shard.asked)
+            if fenced:
+                self._leave(shard)
         except ray.exceptions.RayError as error:
             log.warning("%s is being restarted: %s", shard.name, str(error).splitlines()[0])
         shard.asked = None
+
+    def _leave(self, shard: _Shard) -> None:
+        """End a shard that another engine's shard took over from. An engine without shards has nothing left to do."""
+        log.error("%s was taken over by another engine: it ends", shard.name)
+        ray.kill(shard.actor, no_restart=True)
+        self._shards.remove(shard)
+        if not self._shards:
+            raise TakenOver
 
     def _read_manifests(self, checkpoints: CheckpointStore) -> None:
         """Read the manifests of those partitions whose shard tells of a newer checkpoint."""

@@ -25,7 +25,7 @@ def engine() -> None:
         stop.set()
 
     folder = _ray_folder(settings)
-    metrics = EngineMetrics(settings.metrics_port)
+    metrics = EngineMetrics(settings.metrics_port, settings.metrics_host)
     try:
         driver = Engine(settings, metrics)
         driver.start(str(folder) if folder else None)

@@ -19,7 +19,7 @@ def verify(
 ) -> None:
     """Fold the log again, and compare it with the newest checkpoints and with every live board. Status 1 on a difference."""
     settings = Settings(data=data) if data else Settings()
-    log, checkpoints = open_log(settings), CheckpointStore(settings.checkpoint_url)
+    log, checkpoints = open_log(settings, create=False), CheckpointStore(settings.checkpoint_url)
     console = Console(soft_wrap=True)
     store = _store(settings, console)
     findings: list[Finding] = []
@@ -29,7 +29,10 @@ def verify(
             _tell(console, finding)
     log.close()
     differences = sum(finding.difference is not None for finding in findings)
-    console.print(f"{len(findings)} comparisons, {differences or 'no'} difference{'s' * (differences > 1)}")
+    if findings:
+        console.print(f"{len(findings)} comparisons, {differences or 'no'} difference{'s' * (differences > 1)}")
+    else:
+        console.print("nothing to compare: there is no checkpoint and no board yet")
     sys.exit(1 if differences else 0)
 
 

@@ -37,13 +37,9 @@ class ShardActor:
         self._thread = threading.Thread(target=self._run, name="fold")
         self._thread.start()
 
-    def health(self) -> WorkerHealth:
-        """The worker's progress and counters."""
-        return self._worker.health()
-
-    def fenced(self) -> bool:
-        """Whether another shard took over: this one has ended and writes no more."""
-        return self._fenced.is_set()
+    def health(self) -> tuple[WorkerHealth, bool]:
+        """The worker's progress and counters, and whether another shard took over: then this one has ended and writes no more."""
+        return self._worker.health(), self._fenced.is_set()
 
     def pid(self) -> int:
         """The process that folds, for whoever wants to kill it."""

@@ -88,7 +88,7 @@ class Partition:
         try:
             refused = state.fold([batch.decoded.events[i] for i in indices])
         except Exception as error:  # law 6: nothing bad stops the stream
-            log.exception("pool %s stopped at offset %d", state.generation.pool, batch.offset(indices[0]))
+            log.exception("pool stopped", extra={"pool": state.generation.pool, "position": batch.offset(indices[0])})
             state.stop(f"{type(error).__name__} between offsets {batch.offset(indices[0])} and {batch.offset(indices[-1])}: {error}")
             return
         for i, reason, path, rule in refused:

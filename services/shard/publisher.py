@@ -113,7 +113,7 @@ class Publisher:
         except StoreLost:
             return _End.LOST
         except StoreError as error:
-            log.warning("pool %s was not published: %s", update.head.pool, error)
+            log.warning("not published, changes gather: %s", error, extra={"pool": update.head.pool, "position": update.head.position})
             return _End.FAILED
         return _End.WRITTEN if written else _End.FENCED
 

@@ -28,7 +28,7 @@ def recover(
     """
     found = checkpoints.recover(number, skipped)
     for one in skipped:
-        log.warning("partition %d: checkpoint %s passed over: %s", number, one.name, one.reason)
+        log.warning("checkpoint %s passed over: %s", one.name, one.reason, extra={"partition": number})
     if found is None:
         return Partition(number, topic.partitions, _beginning(number, topic, control)), None
     manifest, arrays = found

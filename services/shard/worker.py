@@ -150,10 +150,10 @@ class ShardWorker:
         try:
             partition, manifest = recover(number, topic, self._control.refresh(), self._checkpoints, skipped)
         except WrongLog as error:
-            log.error("partition %d stopped: %s", number, error)  # noqa: TRY400 - the message is the whole story
+            log.error("partition stopped: %s", error, extra={"partition": number})  # noqa: TRY400 - the message is the whole story
             partition, manifest, stopped = Partition(number, topic.partitions), None, str(error)
         self._counters["checkpoints_skipped"] += len(skipped)
-        log.info("partition %d taken over at position %d, epoch %d", number, partition.position, epoch)
+        log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, self._settings.checkpoints_kept, manifest)
         return _Owned(partition, epoch, checkpointer, stopped=stopped)
 
@@ -236,7 +236,7 @@ class ShardWorker:
         return {number: owned.partition for number, owned in self._owned.items()}
 
     def _stop_partition(self, number: int, why: str) -> None:
-        log.error("partition %d stopped: %s", number, why)
+        log.error("partition stopped: %s", why, extra={"partition": number, "position": self._owned[number].partition.position})
         self._owned[number].stopped = why
 
     def _retry(self, work: Callable[[], None]) -> None:

@@ -107,13 +107,13 @@ class SolveRunner:
         try:
             self._files.write(board)
         except OSError as error:
-            log.warning("result of %s on pool %s was not written: %s", flight.job.method, flight.job.pool, error)
+            log.warning("result was not written: %s", error, extra=_fields(flight))
         self._unpublished.add(flight.job)
 
     def _failed(self, flight: _Flight, error: Exception, now: float) -> None:
         cause = getattr(error, "cause", None) or error
         why = f"{type(cause).__name__}: {cause}".splitlines()[0]
-        log.warning("%s on pool %s failed: %s", flight.job.method, flight.job.pool, why)
+        log.warning("solve failed: %s", why, extra=_fields(flight))
         self._count(flight.job.method, "failed")
         good = self._latest.get(flight.job)
         board = good if good is not None and good.result.agents else _board(flight, _nothing(flight.job.method), now)
@@ -148,6 +148,10 @@ def _view(entry: PoolEntry, control: ControlState) -> PoolView:
     plan = control.plans.get(entry.pool)
     chosen: Mapping[str, Mapping[str, float | str | bool]] = plan.methods if plan else methods.defaults(Kind(entry.kind))
     return PoolView(entry.pool, entry.digest, entry.outcomes, chosen)
+
+
+def _fields(flight: _Flight) -> dict[str, str | int]:
+    return {"pool": flight.job.pool, "method": flight.job.method, "position": flight.entry.position}
 
 
 def _nothing(method: str) -> SolveResult:

@@ -1,0 +1,53 @@
+"""The command line as a whole: what it lists, what it says when something is wrong, and what it does not import."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from services import cli
+
+
+def run(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, "-m", "services.cli", *arguments], capture_output=True, text=True, env=environment, timeout=60)
+
+
+def test_help_lists_every_command() -> None:
+    found = CliRunner().invoke(cli.application(), ["--help"])
+    assert found.exit_code == 0
+    assert all(name in found.stdout for name in cli.COMMANDS)
+    assert "demo" not in found.stdout.replace("--demo", "")
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_every_command_explains_itself(command: str) -> None:
+    found = CliRunner().invoke(cli.application(command), [command, "--help"])
+    assert found.exit_code == 0
+    assert "Usage" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "words"),
+    [
+        (["top", "--pool", "x", "--method", "elo"], {"EQUIRANK_DATA": "{tmp}"}, "equirank up"),
+        (["up"], {"EQUIRANK_DATA": "{tmp}", "EQUIRANK_HOST": "0.0.0.0"}, "EQUIRANK_WRITE_KEYS"),
+        (["up"], {"EQUIRANK_DATA": "{tmp}", "EQUIRANK_PARTITIONS": "none"}, "partitions"),
+        (["solve", "no-such-file.csv", "--method", "copeland"], {}, "no-such-file.csv"),
+        (["verify"], {"EQUIRANK_DATA": "{tmp}/nothing/here"}, "equirank up"),
+    ],
+)
+def test_what_the_caller_can_mend_is_one_line_and_status_2(
+    arguments: list[str], environment: dict[str, str], words: str, tmp_path: Path
+) -> None:
+    found = run(*arguments, **{name: value.format(tmp=tmp_path) for name, value in environment.items()})
+    assert found.returncode == 2, found.stdout + found.stderr
+    assert words in found.stderr
+    assert "Traceback" not in found.stderr
+    assert found.stderr.count("\n") == 1
+
+
+def test_reading_a_board_imports_no_engine() -> None:
+    code = "import sys, services.commands.top; print([name for name in ('ray', 'numba', 'cvxpy', 'kafka') if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
