@@ -56,7 +56,10 @@ def running(folder: Path, redis_url: str, **settings: object) -> Iterator[Runnin
 @contextmanager
 def served(app: FastAPI) -> Iterator[str]:
     """The application on a free loopback port; its address."""
-    listening = socket.create_server(("127.0.0.1", 0))
+    # The protocol is named, because asyncio turns Nagle's delays off for such sockets only.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
