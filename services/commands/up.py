@@ -65,19 +65,23 @@ class Installation:
 
     def _start(self) -> None:
         began = time.monotonic()
-        self._console.print(f"Equirank starts; data in [bold]{self._settings.data}[/], logs in {self._settings.data / 'logs'}")
+        self._say(f"Equirank starts; data in {self._settings.data}, logs in {self._settings.data / 'logs'}")
         self._start_store()
         for program in self._programs():
             self._supervisor.start(program)
         address = f"http://{self._settings.host}:{self._settings.port}"
-        self._supervisor.wait_until("api", lambda: self._stop.is_set() or _answers(f"{address}/readyz"), _READY_SECONDS)
+        self._supervisor.wait_until("api", lambda: self._stop.is_set() or bool(_answer(f"{address}/readyz")), _READY_SECONDS)
         metrics = f"http://127.0.0.1:{self._settings.metrics_port}/metrics"
-        self._supervisor.wait_until("engine", lambda: self._stop.is_set() or _answers(metrics), _READY_SECONDS)
+        self._say(f"Boards and API: [bold]{address}[/]   API description: {address}/docs   metrics: {address}/metrics and {metrics}")
+        shards = f"equirank_shards {float(self._settings.shards)}"
+        self._supervisor.wait_until("engine", lambda: self._stop.is_set() or shards in _answer(metrics), _READY_SECONDS)
         redis = self._redis.url if self._redis else str(self._settings.redis)
         self._folder.write_addresses(Addresses(os.getpid(), address, metrics, redis))
+        self._say(f"Ready after {time.monotonic() - began:.1f} s; Ctrl-C stops")
+
+    def _say(self, line: str) -> None:
         if not self._stop.is_set():
-            self._console.print(f"Boards and API: [bold]{address}[/]   (ready after {time.monotonic() - began:.1f} s; Ctrl-C stops)")
-            self._console.print(f"API description: {address}/docs   metrics: {address}/metrics and {metrics}")
+            self._console.print(line, highlight=False, soft_wrap=True)
 
     def _start_store(self) -> None:
         if self._settings.redis is None:
@@ -172,9 +176,10 @@ def _refuse_busy(host: str, port: int, name: str) -> None:
             raise typer.BadParameter(msg) from error
 
 
-def _answers(url: str) -> bool:
+def _answer(url: str) -> str:
+    """What an address of our own answers with status 200, empty until it does."""
     try:
         with urllib.request.urlopen(url, timeout=2.0) as answer:  # noqa: S310 - an http address of our own
-            return bool(answer.status == 200)
+            return str(answer.read().decode())
     except (URLError, OSError):
-        return False
+        return ""

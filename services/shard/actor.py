@@ -1,6 +1,7 @@
 """The Ray actor around a `ShardWorker`: one process, one folding thread, answers about its health beside it.
 
-A restart runs only the constructor, so that is where work begins. The engine asks `health`; nothing else ever asks a shard.
+A restart runs only the constructor, so that is where work begins; it never fails, as Ray would not start the actor again then.
+The engine asks `health`; nothing else ever asks a shard.
 """
 
 import gc
@@ -19,11 +20,10 @@ from services.shard.worker import ShardWorker, WorkerHealth
 
 log = logging.getLogger("equirank.shard")
 
-_COLLECT: Final = (100_000, 20, 100)
-"""Decoding makes many lists and no cycles: Python's default walks them over and over, at a third of the speed of decoding."""
-
 _PAUSE_SECONDS: Final = 1.0
-"""Before a failed shard ends, so that Ray does not restart it in a tight loop."""
+"""Before a failed shard ends, so that Ray does not start it again in a tight loop."""
+_GC_THRESHOLD: Final = (100_000, 20, 100)
+"""Outcomes are decoded into many objects that are all dropped together: looking for cycles among them is most of the cost."""
 
 
 class ShardActor:
@@ -31,33 +31,41 @@ class ShardActor:
 
     def __init__(self, settings: Settings, partitions: Sequence[int], owner: str) -> None:
         configure(settings.log_level)
-        gc.set_threshold(*_COLLECT)
-        self._fenced = threading.Event()
-        self._worker = ShardWorker(settings, partitions, f"{owner}/{os.getpid()}", open_log(settings), open_store(settings))
+        gc.set_threshold(*_GC_THRESHOLD)
+        self._settings, self._partitions, self._owner = settings, partitions, f"{owner}/{os.getpid()}"
+        self._worker: ShardWorker | None = None
+        self._fenced = self._stopped = False
         self._thread = threading.Thread(target=self._run, name="fold")
         self._thread.start()
 
-    def health(self) -> tuple[WorkerHealth, bool]:
-        """The worker's progress and counters, and whether another shard took over: then this one has ended and writes no more."""
-        return self._worker.health(), self._fenced.is_set()
-
-    def pid(self) -> int:
-        """The process that folds, for whoever wants to kill it."""
-        return os.getpid()
+    def health(self) -> tuple[WorkerHealth | None, bool]:
+        """The worker's progress, once it works, and whether another shard took over: then this one has ended and writes no more."""
+        return self._worker.health() if self._worker is not None else None, self._fenced
 
     def stop(self, seconds: float) -> bool:
         """Finish, publish, checkpoint; whether that was done within `seconds`."""
-        self._worker.stop()
+        self._stopped = True
+        if self._worker is not None:
+            self._worker.stop()
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def _run(self) -> None:
         try:
-            self._worker.run()
+            self._work()
         except Fenced as error:
             log.error("shard ends: %s", error)  # noqa: TRY400 - the message is the whole story
-            self._fenced.set()
+            self._fenced = True
         except BaseException:
             log.exception("shard failed, its process ends and is started again")
             time.sleep(_PAUSE_SECONDS)
             os._exit(1)
+
+    def _work(self) -> None:
+        settings, log_ = self._settings, open_log(self._settings)
+        try:
+            self._worker = ShardWorker(settings, self._partitions, self._owner, log_, open_store(settings))
+            if not self._stopped:
+                self._worker.run()
+        finally:
+            log_.close()

@@ -20,6 +20,7 @@ from services.shard.objects import BadObject, pack, unpack
 
 FORMAT: Final = 1
 _MANIFEST = re.compile(r"(\d{20})-(\d{20})\.json$")
+_OBJECT = re.compile(r"-(\d{20})\.eqr$")
 
 
 class PoolEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,8 +123,11 @@ class CheckpointStore:
                 skipped.append(SkippedCheckpoint(f"{manifest.partition}/{manifest.position}", str(error)))
         return None
 
-    def prune(self, partition: int, keep: int) -> None:
-        """Remove all but the newest `keep` manifests of a partition, then the objects that no manifest left names."""
+    def prune(self, partition: int, keep: int, epoch: int) -> None:
+        """Remove all but the newest `keep` manifests of a partition, then the objects that no manifest left names.
+
+        Objects of epochs after `epoch` stay: their owner may be about to name them.
+        """
         names = self.manifests(partition)
         for name in names[keep:]:
             self._fs.rm_file(f"{self._root}/{name}")
@@ -132,7 +136,8 @@ class CheckpointStore:
         if not self._fs.exists(folder):
             return
         for path in self._fs.ls(folder, detail=False):
-            if f"{_objects(partition)}/{path.rsplit('/', 1)[-1]}" not in named:
+            name = path.rsplit("/", 1)[-1]
+            if f"{_objects(partition)}/{name}" not in named and _epoch(name) <= epoch:
                 self._fs.rm_file(path)
 
     def write_file(self, name: str, data: bytes) -> None:
@@ -188,6 +193,12 @@ class CheckpointStore:
 def object_name(partition: int, pool: str, generation: int, position: int, epoch: int) -> str:
     """Name of a pool's data object."""
     return f"{_objects(partition)}/{pool}-{generation}-{position:020d}-{epoch:020d}.eqr"
+
+
+def _epoch(name: str) -> int:
+    """Epoch in an object's name; a file of another kind counts as old."""
+    match = _OBJECT.search(name)
+    return int(match[1]) if match else 0
 
 
 def _folder(partition: int) -> str:

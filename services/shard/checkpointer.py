@@ -1,9 +1,11 @@
 """Writes checkpoints beside the fold: arrays are copied by the folding thread and written by another."""
 
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
@@ -14,6 +16,9 @@ from services.shard.partition import Partition
 from services.shard.pool import Arrays, PoolState
 
 log = logging.getLogger("equirank.checkpoint")
+
+_LOAD: Final = 5.0
+"""A checkpoint that took s seconds is followed by a pause of at least _LOAD * s, so that large pools are not always being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,7 @@ class Checkpointer:
         self._executor = ThreadPoolExecutor(1, "checkpoint")
         self._job: Future[list[_Frozen]] | None = None
         self._next = float("-inf")
+        self._began = self._interval = 0.0
         self.position = standing.position if standing else None
         self.written_at = standing.written_at if standing else None
         self.counters = {"checkpoints": 0, "checkpoint_failures": 0}
@@ -43,17 +49,18 @@ class Checkpointer:
         if self._job is not None:
             if not self._job.done():
                 return
-            self._settle(self._job)
+            self._settle(self._job, now)
         if now >= self._next and partition.position != self.position:
-            self._next = now + interval
+            self._began = time.perf_counter()
+            self._interval = interval
             self._job = self._executor.submit(self._freeze(now, partition))
 
     def drain(self, now: float, partition: Partition) -> None:
         """Write a last checkpoint if the partition moved since, and end the thread."""
         if self._job is not None:
-            self._settle(self._job)
+            self._settle(self._job, now)
         if partition.position != self.position:
-            self._settle(self._executor.submit(self._freeze(now, partition)))
+            self._settle(self._executor.submit(self._freeze(now, partition)), now)
         self._executor.shutdown()
 
     def _freeze(self, now: float, partition: Partition) -> Callable[[], list[_Frozen]]:
@@ -96,7 +103,7 @@ class Checkpointer:
     def _write(self, manifest: Manifest, frozen: list[_Frozen]) -> list[_Frozen]:
         written = [self._write_pool(item) for item in frozen]
         self._store.write_manifest(msgspec.structs.replace(manifest, pools=[item.entry for item in written]))
-        self._store.prune(manifest.partition, self._keep)
+        self._store.prune(manifest.partition, self._keep, self._epoch)
         self.position, self.written_at = manifest.position, manifest.written_at
         return written
 
@@ -107,8 +114,9 @@ class Checkpointer:
         entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(item.arrays))
         return _Frozen(entry, item.version, None)
 
-    def _settle(self, job: Future[list[_Frozen]]) -> None:
+    def _settle(self, job: Future[list[_Frozen]], now: float) -> None:
         self._job = None
+        self._next = now + max(self._interval, _LOAD * (time.perf_counter() - self._began))
         try:
             written = job.result()
         except OSError as error:

@@ -162,13 +162,10 @@ class ShardWorker:
         try:
             reader = reader or self._open()
             batches = reader.poll(_POLL_SECONDS, self._settings.batch_records)
-        except OffsetLost as error:
-            self._stop_partition(error.partition, str(error))
-            return None
         except LogError as error:
-            log.warning("the log cannot be read, trying again: %s", error)
-            self._counters["log_failures"] += 1
-            self._stopping.wait(_RETRY_SECONDS[3])
+            if reader is not None:
+                reader.close()
+            self._read_failed(error)
             return None
         self._progress_at = self._clock()
         for number, records in batches.items():
@@ -178,6 +175,17 @@ class ShardWorker:
         if not batches:
             self._beside()
         return reader
+
+    def _read_failed(self, error: LogError) -> None:
+        """Stop the partition whose offset is lost; wait a little for a log that does not answer. Raises what waiting cannot mend."""
+        if isinstance(error, OffsetLost):
+            self._stop_partition(error.partition, str(error))
+            return
+        if not error.retriable:
+            raise error
+        log.warning("the log cannot be read, trying again: %s", error)
+        self._counters["log_failures"] += 1
+        self._stopping.wait(_RETRY_SECONDS[3])
 
     def _open(self) -> Reader:
         return self._log.outcomes.reader(

@@ -16,6 +16,7 @@ import ray
 from services.pools import ControlState, Kind
 from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry
+from services.shard.objects import BadObject
 from services.solve import methods
 from services.solve.plan import Job, Ledger, PoolView, Tried, due
 from services.solve.result import CertificateRow, SolvedBoard, SolveResult
@@ -112,6 +113,8 @@ class SolveRunner:
 
     def _failed(self, flight: _Flight, error: Exception, now: float) -> None:
         cause = getattr(error, "cause", None) or error
+        if isinstance(cause, BadObject):  # a newer checkpoint replaced it while the task waited: the job is due again on that one
+            return
         why = f"{type(cause).__name__}: {cause}".splitlines()[0]
         log.warning("solve failed: %s", why, extra=_fields(flight))
         self._count(flight.job.method, "failed")
