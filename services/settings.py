@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     max_agents: int = Field(10_000_000, ge=2, le=2**31 - 1, description="Most agents of a pool created here.")
     max_tasks: int = Field(1_000, ge=1, le=2**31 - 1, description="Most tasks of a pool created here.")
     future_seconds: float = Field(300.0, ge=0, description="How far ahead of the clock the API takes an outcome's time.")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least level of the JSON log lines.")
 
     @field_validator("data")
     @classmethod
