@@ -161,7 +161,7 @@ class ShardWorker:
         """One look at the log, and what follows. The reader to go on with, None after a failure."""
         try:
             reader = reader or self._open()
-            batches = reader.poll(_POLL_SECONDS, self._settings.batch_records)
+            batches = self._poll(reader)
         except LogError as error:
             if reader is not None:
                 reader.close()
@@ -187,10 +187,16 @@ class ShardWorker:
         self._counters["log_failures"] += 1
         self._stopping.wait(_RETRY_SECONDS[3])
 
-    def _open(self) -> Reader:
-        return self._log.outcomes.reader(
-            {number: owned.partition.position for number, owned in self._owned.items() if owned.stopped is None}
-        )
+    def _open(self) -> Reader | None:
+        """A reader of the partitions that go on; None when all of them are stopped."""
+        positions = {number: owned.partition.position for number, owned in self._owned.items() if owned.stopped is None}
+        return self._log.outcomes.reader(positions) if positions else None
+
+    def _poll(self, reader: Reader | None) -> dict[int, list[Record]]:
+        if reader is not None:
+            return reader.poll(_POLL_SECONDS, self._settings.batch_records)
+        self._stopping.wait(_POLL_SECONDS)
+        return {}
 
     def _fold(self, owned: _Owned, records: Sequence[Record]) -> None:
         began = time.perf_counter()
