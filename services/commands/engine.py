@@ -6,11 +6,13 @@ import signal
 import tempfile
 import threading
 from pathlib import Path
+from typing import Final
 
-from services.engine import Engine
-from services.engine_metrics import EngineMetrics
 from services.logs import configure
 from services.settings import Settings
+
+_ON_LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Ray's own switch for one machine, meant for systems that ask before a program listens: its servers bind 127.0.0.1 only."""
 
 
 def engine() -> None:
@@ -25,6 +27,11 @@ def engine() -> None:
         stop.set()
 
     folder = _ray_folder(settings)
+    if folder is not None:
+        os.environ.update(_ON_LOOPBACK)
+    from services.engine import Engine  # noqa: PLC0415 - importing Ray reads the environment
+    from services.engine_metrics import EngineMetrics  # noqa: PLC0415
+
     metrics = EngineMetrics(settings.metrics_port, settings.metrics_host)
     try:
         driver = Engine(settings, metrics)

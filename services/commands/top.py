@@ -40,7 +40,9 @@ def top(
     if format is Format.JSON:
         typer.echo(msgspec.json.encode(found).decode())
     else:
-        Console().print(_table(found))
+        console = Console()
+        console.print(_title(found), highlight=False, soft_wrap=True)
+        console.print(_table(found))
 
 
 def find(store: StoreReader, pool: str, method: str, count: int) -> Board:
@@ -56,7 +58,7 @@ def find(store: StoreReader, pool: str, method: str, count: int) -> Board:
 
 
 def _table(found: Board) -> Table:
-    table = Table(title=_title(found), title_justify="left")
+    table = Table()
     table.add_column("rank", justify="right")
     table.add_column("agent")
     table.add_column("rating", justify="right")

@@ -18,6 +18,8 @@ from rich.console import Console
 
 from services.commands.show import boards
 from services.connect import STORE_FOLDER, open_store
+from services.demo import simulated
+from services.demo.feed import ATARI_POOL
 from services.logs import configure
 from services.runtime import Addresses, DataFolder
 from services.settings import Settings
@@ -110,7 +112,7 @@ class Installation:
         """Print the boards once all of the demo's are there."""
         store = open_store(self._settings)
         try:
-            tables = boards(store)
+            tables = boards(store, (ATARI_POOL, simulated.POOL))
         except StoreError:
             return False
         finally:
