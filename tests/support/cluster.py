@@ -1,0 +1,222 @@
+"""`equirank engine` and `equirank api` as processes on a real Kafka broker and a real Redis, and what tests ask of them."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from prometheus_client.parser import text_string_to_metric_families
+
+from services.log.kafka import KafkaLog, open_kafka_log
+from services.pools import Takeover, decode
+from services.shard.checkpoint import CheckpointStore, Manifest
+from tests.support.installation import STOP_SECONDS, processes_with, until
+
+PARTITIONS = 4
+SHARDS = 2
+_LINGERING = ("ray::DashboardAgent", "ray::RuntimeEnvAgent")
+"""Helpers of Ray's own, which hold nothing of ours. Those of a killed Ray try for a minute to report to it before they end."""
+
+
+class Cluster:
+    """One installation: topics under a prefix of its own, checkpoints in `folder`, two shards over four partitions."""
+
+    def __init__(self, folder: Path, bootstrap: str, redis_url: str) -> None:
+        self.folder, self.bootstrap = folder, bootstrap
+        self.prefix = f"e2e-{uuid.uuid4().hex[:8]}."
+        port, self._metrics_port = _free_ports(2)
+        self._mark = f"EQUIRANK_DATA={folder / 'data'}"
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("EQUIRANK_")},
+            "EQUIRANK_DATA": str(folder / "data"),
+            "EQUIRANK_KAFKA": bootstrap,
+            "EQUIRANK_TOPIC_PREFIX": self.prefix,
+            "EQUIRANK_REDIS": redis_url,
+            "EQUIRANK_CHECKPOINTS": str(folder / "checkpoints"),
+            "EQUIRANK_CHECKPOINT_SECONDS": "1",
+            "EQUIRANK_SOLVE_SECONDS": "2",
+            "EQUIRANK_PARTITIONS": str(PARTITIONS),
+            "EQUIRANK_SHARDS": str(SHARDS),
+            "EQUIRANK_PORT": str(port),
+            "EQUIRANK_METRICS_PORT": str(self._metrics_port),
+        }
+        self.checkpoints = CheckpointStore(self.environment["EQUIRANK_CHECKPOINTS"])
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30.0, trust_env=False)
+        self._programs: dict[str, subprocess.Popen[bytes]] = {}
+
+    # -- processes
+
+    def start(self, program: str) -> None:
+        """Start `engine` or `api`; its output goes to a file beside its data."""
+        with (self.folder / f"{program}.out").open("ab") as output:
+            command = [sys.executable, "-m", "services.cli", program]
+            self._programs[program] = subprocess.Popen(command, env=self.environment, stdout=output, stderr=output)
+
+    def kill_engine(self) -> None:
+        """SIGKILL of the driver; returns when all that it had started is gone too, but for what `_LINGERING` says."""
+        self._programs["engine"].kill()
+        self._programs["engine"].wait()
+        until(lambda: self._left() <= {self._programs["api"].pid}, "whatever a killed engine had started has ended", 30.0)
+
+    def stop_engine(self) -> None:
+        """TERM, as an orchestrator sends it: shards finish, publish and checkpoint."""
+        self._programs["engine"].send_signal(signal.SIGTERM)
+        assert self._programs["engine"].wait(STOP_SECONDS) == 0, self.output("engine")
+
+    def processes(self) -> dict[int, str]:
+        """Every living process of this installation but Kafka and Redis, by pid."""
+        return processes_with(self._mark, self._mark)
+
+    def close(self) -> None:
+        """End all, and hold them to it: nothing may outlive its driver, nor stay after this."""
+        self.client.close()
+        for process in self._programs.values():
+            process.kill()
+            process.wait()
+        try:
+            until(lambda: not self._left(), "everything ended with its drivers", 30.0)
+        finally:
+            for pid in self.processes():
+                os.kill(pid, signal.SIGKILL)
+            until(lambda: not self.processes(), "everything ended by SIGKILL", 10.0)
+
+    def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
+        """One command against this installation."""
+        line = [sys.executable, "-m", "services.cli", *command]
+        return subprocess.run(line, env=self.environment, capture_output=True, text=True, timeout=120, check=False)
+
+    def output(self, program: str) -> str:
+        return (self.folder / f"{program}.out").read_text()
+
+    # -- the API and metrics
+
+    def ready(self) -> "Cluster":
+        """Wait until API and metrics answer and every partition has an owner."""
+        until(lambda: self._answers("/readyz"), f"the API is ready\n{self.output('api')}")
+        until(lambda: len(self.owners()) == PARTITIONS, f"every partition has an owner\n{self.output('engine')}")
+        return self
+
+    def create(self, pool: str, kind: str) -> None:
+        answer = self.client.put(f"/v1/pools/{pool}", json={"kind": kind})
+        assert answer.status_code == 201, answer.text
+
+    def head(self, pool: str) -> dict[str, Any]:
+        """What the newest publication of `pool` says; empty before the first."""
+        answer = self.client.get(f"/v1/pools/{pool}")
+        return (answer.json()["head"] or {}) if answer.status_code == 200 else {}
+
+    def counted(self, pool: str, name: str = "outcomes") -> int:
+        return int(self.head(pool).get(name, -1))
+
+    def board(self, pool: str, method: str) -> dict[str, float]:
+        """Agent -> rating of a board; empty while there is none."""
+        answer = self.client.get(f"/v1/pools/{pool}/boards/{method}", params={"count": 1000})
+        return {row["agent"]: row["rating"] for row in answer.json()["rows"]} if answer.status_code == 200 else {}
+
+    def metrics(self) -> dict[tuple[str, str], float]:
+        """The engine's metrics: (name, reason or "") -> sum over whatever other labels there are."""
+        text = httpx.get(f"http://127.0.0.1:{self._metrics_port}/metrics", trust_env=False).text
+        found: dict[tuple[str, str], float] = {}
+        for family in text_string_to_metric_families(text):
+            for sample in family.samples:
+                key = sample.name, sample.labels.get("reason", "")
+                found[key] = found.get(key, 0.0) + sample.value
+        return found
+
+    def settled_metrics(self) -> dict[tuple[str, str], float]:
+        """The engine's metrics, once they tell of every record that is in the log now."""
+        with self.log() as log:
+            end = sum(log.outcomes.end(number) for number in range(PARTITIONS))
+        until(lambda: self.metrics().get(("equirank_partition_position", "")) == end, "the metrics tell of the whole log", 30.0)
+        return self.metrics()
+
+    # -- the logs, with Kafka's own clients where ours are under test
+
+    @property
+    def topic(self) -> str:
+        return f"{self.prefix}outcomes"
+
+    def producer(self, compression: str | None = None) -> KafkaProducer:
+        """A plain kafka-python producer, as a stranger would make it (kafka-python asks for larger records to be allowed)."""
+        return KafkaProducer(bootstrap_servers=self.bootstrap, compression_type=compression, max_request_size=8 << 20)
+
+    def dead_letters(self) -> list[dict[str, Any]]:
+        """Every dead letter, as another consumer reads it."""
+        where = TopicPartition(f"{self.prefix}dead-letters", 0)
+        consumer = KafkaConsumer(bootstrap_servers=self.bootstrap, enable_auto_commit=False, auto_offset_reset="earliest")
+        try:
+            consumer.assign([where])
+            end, letters = consumer.end_offsets([where])[where], []
+            while consumer.position(where) < end:
+                letters += [record.value for records in consumer.poll(timeout_ms=1000).values() for record in records]
+        finally:
+            consumer.close()
+        return [msgspec.json.decode(letter) for letter in letters]
+
+    @contextmanager
+    def log(self) -> Iterator[KafkaLog]:
+        """Our own view of its topics."""
+        log = open_kafka_log(self.bootstrap, PARTITIONS, topic_prefix=self.prefix)
+        try:
+            yield log
+        finally:
+            log.close()
+
+    def owners(self) -> dict[int, int]:
+        """Partition -> process that took it over last, by the control log."""
+        owners: dict[int, int] = {}
+        with self.log() as log:
+            end, position = log.control.end(0), 0
+            reader = log.control.reader({0: 0})
+            while position < end:
+                for record in reader.poll(1.0, 10_000).get(0, []):
+                    position = record.offset + 1
+                    if isinstance(found := decode(record.value), Takeover):
+                        owners[found.partition] = int(found.owner.rpartition("/")[2])
+            reader.close()
+        return owners
+
+    def manifests(self) -> list[Manifest]:
+        """The newest checkpoint of each partition that has one."""
+        found = [self.checkpoints.newest(number) for number in range(PARTITIONS)]
+        return [manifest for manifest in found if manifest is not None]
+
+    def _left(self) -> set[int]:
+        return {pid for pid, command in self.processes().items() if not command.startswith(_LINGERING)}
+
+    def _answers(self, path: str) -> bool:
+        for name, process in self._programs.items():
+            assert process.poll() is None, f"{name} ended with {process.returncode}:\n{self.output(name)}"
+        try:
+            return self.client.get(path).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+
+@contextmanager
+def cluster_on(folder: Path, bootstrap: str, redis_url: str) -> Iterator[Cluster]:
+    """A running cluster that is ended on the way out, with everything it had started."""
+    one = Cluster(folder, bootstrap, redis_url)
+    try:
+        one.start("api")
+        one.start("engine")
+        yield one.ready()
+    finally:
+        one.close()
+
+
+def _free_ports(count: int) -> list[int]:
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [int(probe.getsockname()[1]) for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
