@@ -91,18 +91,19 @@ def nash_average(
         table.scores[np.ix_(rows.first, columns.first)], tolerance=tolerance, close=close, max_iterations=max_iterations
     )
     agent_dist, task_dist = split_evenly(game.row, rows), split_evenly(game.column, columns)
-    ratings, on_task = table.scores @ task_dist, agent_dist @ table.scores
-    spread = float(np.ptp(table.scores)) or 1.0
+    least, gains = float(table.scores.min()), table.scores - table.scores.min()  # far from 0 only differences keep their digits
+    for_agent, on_task = gains @ task_dist, agent_dist @ gains
+    exploitability = max(0.0, float(for_agent.max() - on_task.min())) / (float(gains.max()) or 1.0)
     found = NashAverage(
-        ratings=table.of_agents(ratings, np.nan),
-        certificate=Certificate("exploitability", max(0.0, float(ratings.max() - on_task.min())) / spread),
-        status=game.status,
+        ratings=table.of_agents(least + for_agent, np.nan),
+        certificate=Certificate("exploitability", exploitability),
+        status=game.status if exploitability <= tolerance else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
         stats={**game.stats, "merged_agents": len(rows.member) - len(rows), "merged_tasks": len(columns.member) - len(columns)},
-        task_ratings=table.of_tasks(-on_task, np.nan),
+        task_ratings=table.of_tasks(-(least + on_task), np.nan),
         agent_dist=table.of_agents(agent_dist, 0.0),
         task_dist=table.of_tasks(task_dist, 0.0),
-        value=float(agent_dist @ table.scores @ task_dist),
+        value=least + float(agent_dist @ for_agent),
         agent_entropy=entropy(game.row),
         task_entropy=entropy(game.column),
         agent_unique=game.row_unique,
@@ -134,10 +135,11 @@ def nash_average_agents(
     game = solve_symmetric(A[np.ix_(classes.first, classes.first)], tolerance=tolerance, close=close, max_iterations=max_iterations)
     mix = split_evenly(game.strategy, classes)
     ratings = A @ mix
+    exploitability = max(0.0, float(ratings.max())) / (float(np.abs(A).max()) or 1.0)
     found = NashAverageAgents(
         ratings=ratings,
-        certificate=Certificate("exploitability", max(0.0, float(ratings.max())) / (float(np.abs(A).max()) or 1.0)),
-        status=game.status,
+        certificate=Certificate("exploitability", exploitability),
+        status=game.status if exploitability <= tolerance else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
         stats={**game.stats, "merged_agents": len(A) - len(classes)},
         agent_dist=mix,

@@ -89,11 +89,11 @@ def maximal_lottery(
     level, stats = _top_level(M, alive, weak_wins(M), _Rules(merge, tolerance, close, max_iterations))
     lottery = np.zeros(len(M))
     lottery[level.agents] = level.lottery
-    exploitability = max(0.0, -float((lottery @ M).min())) / (float(np.abs(M).max()) or 1.0)
+    exploitability = _exploitability(lottery @ M, M)
     found = MaximalLottery(
         ratings=lottery,
         certificate=Certificate("exploitability", exploitability),
-        status=level.status,
+        status=level.status if exploitability <= tolerance else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
         stats=stats,
         lottery=lottery,
@@ -166,15 +166,22 @@ def _top_level(M: Floats, alive: NDArray[np.int64], wins: NDArray[np.int64], rul
     agents = top[classes.first]
     solved = _solved(M[np.ix_(agents, agents)], rules)
     member = solved.support[classes.member]
+    elected, lottery = top[member], split_evenly(solved.strategy, classes)[member]
+    exploitability = _exploitability(lottery @ M[np.ix_(elected, alive)], M[np.ix_(top, top)])
     level = Level(
-        agents=top[member],
-        lottery=split_evenly(solved.strategy, classes)[member],
-        exploitability=solved.exploitability,
+        agents=elected,
+        lottery=lottery,
+        exploitability=exploitability,
         entropy=solved.entropy,
         unique=solved.unique,
-        status=solved.status,
+        status=solved.status if exploitability <= rules.tolerance else Status.APPROXIMATE,
     )
     return level, {**solved.stats, "component": len(top), "merged": len(top) - len(classes)}
+
+
+def _exploitability(preferred: Floats, margins: Floats) -> float:
+    """From the caller's margins, not the merged and scaled ones. preferred: of the lottery over each agent, M'p; margins: its unit."""
+    return max(0.0, -float(preferred.min())) / (float(np.abs(margins).max()) or 1.0)
 
 
 def _solved(M: Floats, rules: _Rules) -> SymmetricSolution:

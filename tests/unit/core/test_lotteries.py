@@ -43,6 +43,16 @@ def test_no_agent_beats_the_lottery(M):
     assert (np.flatnonzero(found.lottery) == found.support).all()
 
 
+@given(margins(largest=2), st.integers(0, 6), st.integers(0, 2))
+def test_certificates_of_levels_hold_for_the_callers_margins(M, agent, copies):
+    M = cloned(M, agent % len(M), copies)
+    alive = np.arange(len(M))
+    for level in iterated_maximal_lotteries(M).levels:
+        preferred = level.lottery @ M[np.ix_(level.agents, alive)]
+        assert -preferred.min() <= level.exploitability * max(1, np.abs(M).max()) <= 1e-9
+        alive = np.setdiff1d(alive, level.agents)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @given(M=margins(), seed=st.integers(0, 99), scale=st.sampled_from([1e-6, 0.1, 7.0, 1e12]))
 @settings(max_examples=40)

@@ -100,6 +100,24 @@ def test_ratings_scale_and_shift_with_the_scores(S, scale, shift):
     assert after.agent_dist == close_to(before.agent_dist)
 
 
+@pytest.mark.parametrize("shift", [1e9, -1e12])
+def test_scores_far_from_zero_keep_the_digits_of_their_differences(shift):
+    """Whole numbers, so that the shifted table has the same differences; expected scores of 1e12 have rounding of 1e-4."""
+    S = np.random.default_rng(1).integers(0, 10, (6, 5)).astype(float)
+    plain, far = nash_average(S), nash_average(S + shift)
+    assert (far.agent_dist, far.task_dist) == (close_to(plain.agent_dist), close_to(plain.task_dist))
+    assert far.certificate.value <= 1e-12
+    assert far.ratings == pytest.approx(plain.ratings + shift, rel=0, abs=2 * np.spacing(abs(shift)))
+
+
+def test_a_certificate_beyond_the_tolerance_is_never_called_optimal():
+    """Whatever the engine thought of the scaled and merged game: what counts is the caller's."""
+    S = np.random.default_rng(5).random((30, 20))
+    for method, game in ((nash_average, S), (nash_average_agents, S[:20] - S[:20].T)):
+        found = method(game, tolerance=1e-300, accept_approximate=True)
+        assert found.status == "approximate" or found.certificate.value <= 1e-300
+
+
 def test_a_task_that_is_never_the_hardest_changes_nothing():
     """One on which every agent scores above the value for sure."""
     before, after = nash_average(HARD), nash_average(np.column_stack([HARD, HARD.max() + np.arange(5.0)]))
