@@ -13,7 +13,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from itertools import chain
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -213,23 +214,36 @@ def _decoder(kind: type[_E]) -> Any:
 _DECODERS: Final[tuple[_Decoder, ...]] = tuple(_decoder(kind) for kind in (GameEvent, ScoreEvent, RetractEvent))
 
 
+_NOT_TAKEN: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
 def _decode(values: Sequence[bytes], limit: int) -> Decoded:
-    found = Decoded()
-    groups = list(_typed(values, limit))
-    if all(group is not None for group in groups) and _sound([event for group in groups for event in group or ()]):
-        for record, group in enumerate(groups):
-            found.take(record, group or (), range(len(group or ())))
+    read = _typed(values, limit)
+    found = _flat(read)
+    if found is not None and _sound(found.events):
         return found
-    for record, group in enumerate(groups):
-        if group is not None and _sound(group):
+    found = Decoded()
+    for record, one in enumerate(read):
+        group = one if isinstance(one, list) else [one] if one is not None else None
+        if group is not None and _of_one_pool(group) and _sound(group):
             found.take(record, group, range(len(group)))
         else:
             _explained(found, record, values[record], limit)
     return found
 
 
-def _typed(values: Sequence[bytes], limit: int) -> Iterator[list[Event] | None]:
-    """The events of each record that types and bounds accept as a whole, else None: it must be read with care."""
+def _typed(values: Sequence[bytes], limit: int) -> list[Event | list[Event] | None]:
+    """What each record holds where types and bounds accept it as a whole, else None: it must be read with care."""
+    if max(map(len, values), default=0) <= limit:
+        for decoder in _DECODERS:  # nearly always all are of one kind
+            try:
+                return list(map(decoder.decode, values))
+            except _NOT_TAKEN:
+                continue
+    return list(_each_typed(values, limit))
+
+
+def _each_typed(values: Sequence[bytes], limit: int) -> Iterator[Event | list[Event] | None]:
     likely = _DECODERS[0]
     for value in values:
         events: Event | list[Event] | None = None
@@ -238,23 +252,42 @@ def _typed(values: Sequence[bytes], limit: int) -> Iterator[list[Event] | None]:
                 try:
                     events, likely = decoder.decode(value), decoder
                     break
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                except _NOT_TAKEN:
                     continue
-        if isinstance(events, list):
-            yield events if len({event.pool for event in events}) == 1 else None
-        else:
-            yield None if events is None else [events]
+        yield events
+
+
+def _flat(read: list[Event | list[Event] | None]) -> Decoded | None:
+    """All outcomes, where every record was taken and holds those of one pool."""
+    kinds = set(map(type, read))
+    if type(None) in kinds:
+        return None
+    if list not in kinds:
+        return Decoded(cast("list[Event]", read), list(range(len(read))), [0] * len(read))
+    found = Decoded()
+    for record, one in enumerate(read):
+        group = one if isinstance(one, list) else [cast("Event", one)]
+        if not _of_one_pool(group):
+            return None
+        found.take(record, group, range(len(group)))
+    return found
+
+
+def _of_one_pool(events: Sequence[Event]) -> bool:
+    return len({event.pool for event in events}) == 1
 
 
 def _sound(events: Sequence[Event]) -> bool:
     """Whether typed events keep the rules that types cannot say."""
-    games = [event for event in events if type(event) is GameEvent]
-    others = [event for event in events if type(event) is not GameEvent] if len(games) < len(events) else []
-    return _sound_texts(events) and _sound_games(games) and _sound_others(others) and all(map(_sound_meta, events))
+    if set(map(type, events)) <= {GameEvent}:
+        games, others = cast("Sequence[GameEvent]", events), []
+    else:
+        games, others = [event for event in events if type(event) is GameEvent], [event for event in events if type(event) is not GameEvent]
+    return _sound_texts(events) and _sound_games(games) and _sound_others(others) and _sound_metas(events)
 
 
-def _sound_meta(event: Event) -> bool:
-    return event.meta is UNSET or rules.meta_rule(event.meta) is None
+def _sound_metas(events: Sequence[Event]) -> bool:
+    return all(rules.meta_rule(event.meta) is None for event in events if event.meta is not UNSET)
 
 
 def _sound_texts(events: Sequence[Event]) -> bool:
@@ -262,7 +295,8 @@ def _sound_texts(events: Sequence[Event]) -> bool:
 
 
 def _sound_games(games: Sequence[GameEvent]) -> bool:
-    agents = [agent for game in games for side in game.sides for agent in side.agents]
+    sides = chain.from_iterable([game.sides for game in games])
+    agents = list(chain.from_iterable([side.agents for side in sides]))
     tasks = {game.task for game in games}
     return _met_once(games, agents) and are_names(agents) and are_names([task for task in tasks if task is not None])
 
@@ -337,8 +371,8 @@ def _texts(value: bytes, parsed: list[Any]) -> list[Raw]:
 def _one(parsed: Any, raw: Raw) -> Event | None:
     if not isinstance(parsed, dict):
         return None
-    events = next(_typed([bytes(raw)], len(raw)))
-    return events[0] if events is not None and _sound(events) else None
+    found = _flat(_typed([bytes(raw)], len(raw)))
+    return found.events[0] if found is not None and _sound(found.events) else None
 
 
 def _filled(body: bytes, now: float, new_id: Callable[[], str]) -> bytes | None:

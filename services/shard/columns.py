@@ -4,7 +4,7 @@ No numpy call is made per outcome. Names stay bytes (`Arena`) until the pool's r
 (duplicates, limits) before they add a name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
@@ -49,9 +49,11 @@ class GameColumns:
     @classmethod
     def of(cls, events: Sequence[GameEvent]) -> "GameColumns":
         """Columns of `events`, which were decoded (nothing is checked again)."""
-        sides = list(chain.from_iterable([event.sides for event in events]))
-        ids, names = pack([event.id for event in events]), pack(list(chain.from_iterable([side.agents for side in sides])))
-        side_start, agent_start = _starts([len(event.sides) for event in events]), _starts([len(side.agents) for side in sides])
+        sides_of = [event.sides for event in events]
+        sides = list(chain.from_iterable(sides_of))
+        agents_of = [side.agents for side in sides]
+        ids, names = pack([event.id for event in events]), pack(list(chain.from_iterable(agents_of)))
+        side_start, agent_start = _starts(_sizes(sides_of)), _starts(_sizes(agents_of))
         place, weight = np.array([side.place for side in sides], np.int32), _weights(events)
         tasks, task_of = _tasks([event.task for event in events])
         body = np.empty(len(events), np.uint64)
@@ -124,7 +126,7 @@ class ScoreColumns:
         """Columns of `events`, which were decoded (nothing is checked again)."""
         ids, tasks = pack([event.id for event in events]), pack([event.task for event in events])
         names = pack(list(chain.from_iterable([event.scores for event in events])))
-        start, weight = _starts([len(event.scores) for event in events]), _weights(events)
+        start, weight = _starts(_sizes([event.scores for event in events])), _weights(events)
         score = np.array(list(chain.from_iterable([event.scores.values() for event in events])), np.float64) + 0.0  # no minus zero
         body = np.empty(len(events), np.uint64)
         _hash_scores(names.bytes, names.start, start, score.view(np.uint64), weight, tasks.bytes, tasks.start, body)
@@ -170,7 +172,11 @@ def _times(events: Sequence[GameEvent] | Sequence[ScoreEvent]) -> NDArray[np.flo
     return np.array([event.time for event in events], np.float64)
 
 
-def _starts(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+def _sizes(groups: Sequence[Sized]) -> NDArray[np.int64]:
+    return np.fromiter(map(len, groups), np.int64, len(groups))
+
+
+def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     starts = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=starts[1:])
     return starts

@@ -63,17 +63,23 @@ class PoolState:
     def fold(self, events: Sequence[Event]) -> list[Refused]:
         """Apply events in order; those that this pool cannot take are returned and count as refused."""
         self.version += 1
-        kinds = [type(event) for event in events]
-        self.counts["retractions"] += kinds.count(RetractEvent)
-        own = [i for i, kind in enumerate(kinds) if kind is _EVENT[self.kind]]
-        rule = f"holds {self.kind.value} outcomes only"
-        refused = [Refused(i, Reason.WRONG_KIND, "pool", rule) for i, kind in enumerate(kinds) if kind is _OTHER_EVENT[self.kind]]
+        own, refused = self._own(events)
         if own:
-            columns = _columns(self.kind, [events[i] for i in own])
+            columns = _columns(self.kind, events if len(own) == len(events) else [events[i] for i in own])
             for within in self._within_limits(columns, refused, own):
                 self._fold_new(within)
         self.counts["refused"] += len(refused)
         return refused
+
+    def _own(self, events: Sequence[Event]) -> tuple[Sequence[int], list[Refused]]:
+        """Which of `events` are outcomes of this pool's kind, and those of the other kind, refused. Retractions are counted."""
+        kinds = list(map(type, events))
+        if kinds.count(_EVENT[self.kind]) == len(kinds):
+            return range(len(kinds)), []
+        self.counts["retractions"] += kinds.count(RetractEvent)
+        rule = f"holds {self.kind.value} outcomes only"
+        refused = [Refused(i, Reason.WRONG_KIND, "pool", rule) for i, kind in enumerate(kinds) if kind is _OTHER_EVENT[self.kind]]
+        return [i for i, kind in enumerate(kinds) if kind is _EVENT[self.kind]], refused
 
     def _within_limits(
         self, columns: GameColumns | ScoreColumns, refused: list[Refused], own: Sequence[int]
