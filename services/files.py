@@ -17,6 +17,7 @@ import numpy as np
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind, ScoreFile, guess, read_battles, read_results, read_scores
 from ratings_core.formats.results import Unplayed
+from ratings_core.formats.table import text_lines
 from services import events
 from services.events import Event, GameEvent, Reason, ScoreEvent, Side
 from services.pools import Kind
@@ -69,7 +70,15 @@ def read_text(path: Path) -> str:
 
 def kind_of(path: Path, text: str, kind: FileKind | None = None) -> FileKind:
     """`kind`, or the file's kind by its name and beginning. Raises `InputError` where it cannot be told."""
-    return kind or guess(path.name, text[:_HEAD_CHARACTERS])
+    return kind or guess(path.name, _head(text))
+
+
+def _head(text: str) -> str:
+    """Whole lines from the beginning, at least two: half a line could be taken for another name."""
+    if len(text) <= _HEAD_CHARACTERS:
+        return text
+    end = max(text.rfind("\n", 0, _HEAD_CHARACTERS), text.find("\n", text.find("\n") + 1))
+    return text if end < 0 else text[: end + 1]
 
 
 def read_events(
@@ -148,7 +157,7 @@ def _outcomes(text: str, build: _Builder) -> EventFile:
     lines: list[int] = []
     refused: list[Refused] = []
     rows = 0
-    for line, content in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+    for line, content in enumerate(text_lines(text), 1):
         if not content.strip():
             continue
         found = events.decode_request(content.encode(), now=build.time(None), new_id=_ids_of(content, build), future_seconds=float("inf"))
@@ -169,6 +178,6 @@ def _ids_of(content: str, build: _Builder) -> Callable[[], str]:
 
 def pools_named(text: str) -> Sequence[str]:
     """Pools of a file of outcomes, in order of their names."""
-    lines = [line.encode() for line in text.removeprefix("\ufeff").splitlines() if line.strip()]
+    lines = [line.encode() for line in text_lines(text) if line.strip()]
     requests = [events.decode_request(line, now=0.0, new_id=lambda: "-", future_seconds=float("inf")) for line in lines]
     return sorted({event.pool for found in requests for event in found.events})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ratings_core.errors import InputError
-from ratings_core.formats.table import FormatError, name, number, read_table
+from ratings_core.formats.table import FormatError, name, number, read_table, text_lines
 
 _RESULT: Final = {"model_a": (1, 2), "model_b": (2, 1), "tie": (1, 1), "tie (bothbad)": (1, 1), "both_bad": (1, 1)}
 _TIMES: Final = ("tstamp", "timestamp")
@@ -40,7 +40,7 @@ def read_battles(text: str) -> Battles:
     if stripped.startswith("["):
         return Battles(tuple(_battle(row, item) for row, item in enumerate(_array(stripped), 1)))
     if stripped.startswith("{"):
-        return Battles(tuple(_battle(row, _object(row, line)) for row, line in enumerate(text.splitlines(), 1) if line.strip()))
+        return Battles(tuple(_battle(row, _object(row, line)) for row, line in enumerate(text_lines(text), 1) if line.strip()))
     table = read_table(text)
     for column in ("model_a", "model_b", "winner"):
         table.column(column)

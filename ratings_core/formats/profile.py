@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from ratings_core.errors import InputError
-from ratings_core.formats.table import FormatError
+from ratings_core.formats.table import FormatError, text_lines
 from ratings_core.tallies.pair_counts import PairCounts
 
 Unlisted: TypeAlias = Literal["last", "unknown"]
@@ -63,7 +63,7 @@ def read_profile(text: str) -> Profile:
     numbers: dict[int, int] = {}
     names: list[str] = []
     ballots: list[Ballot] = []
-    for line, content in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+    for line, content in enumerate(text_lines(text), 1):
         if (found := _NAME.match(content)) is not None:
             _add_name(line, found, numbers, names)
         elif content.strip() and not content.startswith("#"):

@@ -59,6 +59,11 @@ def read_table(text: str, delimiter: str = ",") -> Table:
     return Table(header, rows[1:], lines[1:])
 
 
+def text_lines(text: str) -> list[str]:
+    """Lines as editors count them, ended by LF or CR LF; `str.splitlines` would also cut at characters that JSON allows inside texts."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+
+
 def number(cell: str, row: int, column: str) -> float:
     """The finite number in a cell. Raises `FormatError`."""
     try:

@@ -14,7 +14,7 @@ from services.commands.replay import Replayed, await_position, replay_file, repo
 from services.connect import open_log
 from services.control import ControlLog
 from services.events import Event, GameEvent, Reason, ScoreEvent
-from services.files import read_events
+from services.files import kind_of, pools_named, read_events
 from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
 from services.pools import Kind
@@ -197,3 +197,17 @@ def test_waiting_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_report_says_what_was_sent_before() -> None:
     lines = report(Replayed(Path("f.csv"), rows=5, sent=2, before=3, unplayed=0, refused=(), partition=0, position=9))
     assert lines == ["f.csv: 5 rows, 2 outcomes sent, 3 sent before"]
+
+
+@pytest.mark.parametrize("agents", [2, *range(200, 216), 700])
+def test_a_large_matrix_of_margins_is_known_by_whole_lines(agents: int) -> None:
+    """Wherever its beginning ends, be it in the header: half a name is no name of the header."""
+    names = [f"agent-{i:0100}" for i in range(agents)]
+    text = "\n".join([",".join(["", *names]), *(",".join([name, *["0"] * agents]) for name in names)])
+    assert kind_of(Path("m.csv"), text) == FileKind.MARGINS
+
+
+def test_outcomes_end_where_editors_end_their_lines(tmp_path: Path) -> None:
+    line = '{"v":1,"pool":"p","time":1,"sides":[{"agents":["a"],"place":1},{"agents":["b"],"place":2}],"meta":{"x":"1\u20282"}}'
+    found = read_events(file(tmp_path, f"{line}\n\n{line}\n", "o.jsonl"), "p", now=0.0)
+    assert (found.lines, found.refused, pools_named(f"{line}\n")) == ([1, 3], [], ["p"])

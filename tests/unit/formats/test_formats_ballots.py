@@ -1,5 +1,6 @@
 """Battles and PrefLib profiles."""
 
+import json
 import os
 from pathlib import Path
 
@@ -80,3 +81,10 @@ def test_published_profiles() -> None:
         assert len(profile.ballots) == int(stated["NUMBER UNIQUE ORDERS"])
         counts = profile.pair_counts()
         assert (counts.wins + counts.losses + counts.ties <= profile.voters).all()
+
+
+@pytest.mark.parametrize("inside", ["\u2028", "\x85", "\u2029"])
+def test_lines_of_json_end_where_editors_end_them(inside: str) -> None:
+    """Conversations hold characters that some call line breaks; JSON does not escape them."""
+    line = json.dumps({"model_a": "x", "model_b": "y", "winner": "tie", "text": f"a{inside}b"}, ensure_ascii=False)
+    assert [battle.row for battle in read_battles(f"{line}\r\n\n{line}\n").battles] == [1, 3]
