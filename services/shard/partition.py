@@ -6,8 +6,8 @@ The same records from the same position give the same pools, however they are cu
 import hashlib
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Protocol
 
 from services import events
 from services.events import Decoded, Event, GameEvent, Reason, ScoreEvent
@@ -41,38 +41,42 @@ class Partition:
 
     def fold(self, records: Sequence[Record], directory: Directory) -> list[DeadLetter]:
         """Fold the records that are at or after the position; entries for what could not be folded."""
-        records = [record for record in records if record.offset >= self.position]
+        if records and records[0].offset < self.position:
+            records = [record for record in records if record.offset >= self.position]
         if not records:
             return []
         batch = _Batch(self.number, records, events.decode([record.value for record in records]))
         for refusal in batch.decoded.refusals:
             batch.refuse(refusal.record, refusal.item, refusal.reason, refusal.path, refusal.rule)
         groups = batch.by_pool()
-        known = {pool: self._state(pool, batch, indices[0], directory) for pool, indices in groups.items()}
+        known = {pool: self._state(pool, batch, indices, directory) for pool, indices in groups.items()}
         for pool, indices in groups.items():  # the directory was asked before anything is folded: it may fail, and the call be repeated
             self._fold_or_refuse(known[pool], indices, batch)
         self.position = records[-1].offset + 1
         self.last = records[-1].offset, hashlib.sha256(records[-1].value).hexdigest()
         return batch.letters
 
-    def _state(self, pool: str, batch: "_Batch", first: int, directory: Directory) -> "PoolState | _Refusal":
+    def _state(self, pool: str, batch: "_Batch", indices: Sequence[int], directory: Directory) -> "PoolState | _Refusal":
         if (home := partition_of(pool, self.partitions)) != self.number:
             rule = (
                 f"pool {pool} belongs to partition {home} of {self.partitions}: produce with the pool as key and Kafka's default (murmur2) "
                 "partitioner; librdkafka clients set partitioner=murmur2_random"
             )
             return Reason.WRONG_PARTITION, rule
-        state = self.pools.get(pool) or self._begin(pool, batch, first, directory)
-        return state or (Reason.UNKNOWN_POOL, "must have been created (PUT /v1/pools/NAME)")
+        return self.pools.get(pool) or self._begin(pool, batch, indices, directory) or _UNKNOWN
 
-    def _fold_or_refuse(self, state: "PoolState | _Refusal", indices: list[int], batch: "_Batch") -> None:
-        if isinstance(state, PoolState):
-            self._fold(state, [i for i in indices if batch.offset(i) >= state.generation.start], batch)
-        else:
-            batch.refuse_all(indices, state[0], "pool", state[1])
+    def _fold_or_refuse(self, state: "PoolState | _Refusal", indices: Sequence[int], batch: "_Batch") -> None:
+        if not isinstance(state, PoolState):
+            batch.refuse_all(indices, *state)
+            return
+        counted = batch.from_offset(indices, state.generation.start)
+        if len(counted) < len(indices) and state.generation.number == 1:  # they came before their pool was there
+            batch.refuse_all(indices[: len(indices) - len(counted)], *_UNKNOWN)
+        self._fold(state, counted, batch)
 
-    def _begin(self, pool: str, batch: "_Batch", first: int, directory: Directory) -> PoolState | None:
-        found = directory.generation(pool, _kind(batch.decoded.events[first]), batch.offset(first))
+    def _begin(self, pool: str, batch: "_Batch", indices: Sequence[int], directory: Directory) -> PoolState | None:
+        asked = (directory.generation(pool, kind, offset) for kind, offset in batch.firsts(indices))
+        found = next(filter(None, asked), None)
         if found is None:
             return None
         created, generation = found
@@ -81,12 +85,12 @@ class Partition:
             state.stop(f"generation {generation.number} was made by fold version {generation.fold_version}, this is {FOLD_VERSION}")
         return state
 
-    def _fold(self, state: PoolState, indices: list[int], batch: "_Batch") -> None:
+    def _fold(self, state: PoolState, indices: Sequence[int], batch: "_Batch") -> None:
         """One pool's outcomes in order. A pool that breaks stops alone, where it is."""
         if state.stopped is not None or not indices:
             return
         try:
-            refused = state.fold([batch.decoded.events[i] for i in indices])
+            refused = state.fold(batch.events(indices))
         except Exception as error:  # law 6: nothing bad stops the stream
             log.exception("pool stopped", extra={"pool": state.generation.pool, "position": batch.offset(indices[0])})
             state.stop(f"{type(error).__name__} between offsets {batch.offset(indices[0])} and {batch.offset(indices[-1])}: {error}")
@@ -96,6 +100,7 @@ class Partition:
 
 
 _Refusal = tuple[Reason, str]
+_UNKNOWN: Final[_Refusal] = (Reason.UNKNOWN_POOL, "must have been created (PUT /v1/pools/NAME)")
 
 
 def _kind(event: Event) -> Kind | None:
@@ -114,18 +119,37 @@ class _Batch:
         self.partition, self.records, self.decoded = partition, records, decoded
         self.letters: list[DeadLetter] = []
 
-    def by_pool(self) -> dict[str, list[int]]:
+    def by_pool(self) -> Mapping[str, Sequence[int]]:
+        """Indices of each pool's events, rising; nearly always there is one pool only."""
+        pools = [event.pool for event in self.decoded.events]
+        if pools and pools.count(pools[0]) == len(pools):
+            return {pools[0]: range(len(pools))}
         groups: defaultdict[str, list[int]] = defaultdict(list)
-        for i, event in enumerate(self.decoded.events):
-            groups[event.pool].append(i)
+        for i, pool in enumerate(pools):
+            groups[pool].append(i)
         return groups
+
+    def from_offset(self, indices: Sequence[int], start: int) -> Sequence[int]:
+        """Those of `indices` (rising) whose record is at or after `start`."""
+        return indices if self.offset(indices[0]) >= start else [i for i in indices if self.offset(i) >= start]
+
+    def events(self, indices: Sequence[int]) -> Sequence[Event]:
+        events = self.decoded.events
+        return events if len(indices) == len(events) else [events[i] for i in indices]
 
     def offset(self, index: int) -> int:
         return self.records[self.decoded.record[index]].offset
 
-    def refuse_all(self, indices: Sequence[int], reason: Reason, path: str, rule: str) -> None:
+    def firsts(self, indices: Sequence[int]) -> Iterator[tuple[Kind | None, int]]:
+        """Kind and offset of the first outcome, and of the first that has a kind: a retraction makes no pool, what follows it may."""
+        kind = _kind(self.decoded.events[indices[0]])
+        yield kind, self.offset(indices[0])
+        if kind is None and (later := next((i for i in indices if _kind(self.decoded.events[i]) is not None), None)) is not None:
+            yield _kind(self.decoded.events[later]), self.offset(later)
+
+    def refuse_all(self, indices: Sequence[int], reason: Reason, rule: str) -> None:
         for i in indices:
-            self.refuse_event(i, reason, path, rule)
+            self.refuse_event(i, reason, "pool", rule)
 
     def refuse_event(self, index: int, reason: Reason, path: str, rule: str, generation: int = 0) -> None:
         item, pool = self.decoded.item[index], self.decoded.events[index].pool

@@ -168,6 +168,41 @@ def test_an_unknown_pool_is_a_dead_letter_and_no_pool() -> None:
     assert not partition.pools
 
 
+class OnFirstUse:
+    """Creates pools as an embedded installation does: by the first outcome that has a kind."""
+
+    def __init__(self) -> None:
+        self.made: dict[str, tuple[PoolCreated, GenerationMade]] = {}
+
+    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, GenerationMade] | None:
+        if pool not in self.made and kind is not None:
+            made = created(pool, kind)
+            self.made[pool] = made, GenerationMade(pool=pool, number=1, start=offset, time=0.0, fold=made.fold)
+        return self.made.get(pool)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_retractions_before_a_pool_take_none_of_its_outcomes_along(together: bool) -> None:
+    """However records are cut into calls: a retraction to an unknown pool is refused, the outcome after it makes the pool."""
+    (pool,) = pools_of(1, 1)
+    draw = random.Random(2)
+    early = {"v": 1, "id": "r", "pool": pool, "time": 0, "retracts": "g0"}
+    values = [early, game(pool, 1, draw), game(pool, 2, draw)]
+    stream = records([values] if together else list(values))
+    known: dict[int, Partition] = {}
+    letters = {}
+    for cut in (1, 2, 3):
+        partition, directory_ = Partition(1, PARTITIONS), OnFirstUse()
+        found = [one for start in range(0, len(stream), cut) for one in partition.fold(stream[start : start + cut], directory_)]
+        letters[cut] = [(one.key, one.reason) for one in found]
+        known[cut] = partition
+        again = Partition(1, PARTITIONS).fold(stream, directory_)
+        assert [one.key for one in again] == [one.key for one in found], "a refold tells it again"
+    assert {cut: partition.pools[pool].counts["outcomes"] for cut, partition in known.items()} == {1: 2, 2: 2, 3: 2}
+    assert {cut: digests(partition) for cut, partition in known.items()} == dict.fromkeys(known, digests(known[1]))
+    assert letters == dict.fromkeys(letters, [] if together else [("0/1/0/0", "unknown_pool")])
+
+
 def test_a_failing_directory_leaves_the_partition_as_it_was() -> None:
     first, second = pools_of(1, 2)
     known = directory(created(first))
