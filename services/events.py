@@ -172,6 +172,12 @@ def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future
     return _sendable(found, latest, single=not body.lstrip().startswith(b"["))
 
 
+def item_texts(value: bytes) -> Sequence[bytes]:
+    """The JSON text of each item of a record that could be read: of one outcome, or of each in an array."""
+    items = _items(value, len(value))
+    return [value] if isinstance(items, _Unread) else [bytes(raw) for _, _, raw in items]
+
+
 def encode(events: Sequence[Event]) -> bytes:
     """One record: an object for one event, an array for more. Raises `InputError` for none, more than one pool, or over 1 MiB."""
     if len({event.pool for event in events}) != 1:
@@ -356,6 +362,8 @@ def _items(value: bytes, limit: int) -> list[tuple[str, Any, Raw]] | _Unread:
         return _Unread(Reason.UNPARSABLE, str(error))
     if not parsed:
         return _Unread(Reason.BAD_FIELD, "must hold at least one outcome")
+    if len(parsed) > rules.MAX_ITEMS:
+        return _Unread(Reason.BAD_FIELD, f"must hold at most {rules.MAX_ITEMS} outcomes, not {len(parsed)}")
     return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, _texts(value, parsed), strict=True))]
 
 

@@ -18,6 +18,8 @@ from ratings_core.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_WEIGHT, 
 from services.pools import check_pool_name
 
 MAX_RECORD_BYTES: Final = 1 << 20
+MAX_ITEMS: Final = 32_768
+"""Items of an array: more than 1 MiB holds of whole outcomes, so it only spares readers an entry for each of half a million zeros."""
 MAX_META_BYTES: Final = 4096
 MAX_DEPTH: Final = 64
 MAX_META_DEPTH: Final = 32

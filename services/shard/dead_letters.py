@@ -11,10 +11,11 @@ import msgspec
 from services.log.protocol import Topic
 
 EXCERPT_BYTES: Final = 4096
+_AT_ONCE: Final = 1000
 
 
 class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
-    """One refused record (item -1) or item. path, rule: the field and what it breaks; excerpt: the record's first 4 KiB."""
+    """One refused record (item -1) or item. path, rule: the field and what it breaks; excerpt: the first 4 KiB of what was refused."""
 
     generation: int
     partition: int
@@ -33,11 +34,12 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def excerpt(value: bytes) -> str:
-    """The first 4 KiB of a record as text, undecodable bytes shown as escapes."""
+    """The first 4 KiB of a record, or of one item, as text; undecodable bytes are shown as escapes."""
     return value[:EXCERPT_BYTES].decode("utf-8", "backslashreplace")
 
 
 def write(topic: Topic, letters: Sequence[DeadLetter]) -> None:
-    """Append the entries; returns when they are durable."""
-    if letters:
-        topic.append(0, [(letter.key.encode(), msgspec.json.encode(letter)) for letter in letters])
+    """Append the entries, some at a time; returns when all are durable."""
+    for start in range(0, len(letters), _AT_ONCE):
+        part = letters[start : start + _AT_ONCE]
+        topic.append(0, [(letter.key.encode(), msgspec.json.encode(letter)) for letter in part])

@@ -118,6 +118,7 @@ class _Batch:
     def __init__(self, partition: int, records: Sequence[Record], decoded: Decoded) -> None:
         self.partition, self.records, self.decoded = partition, records, decoded
         self.letters: list[DeadLetter] = []
+        self._texts: tuple[int, Sequence[bytes]] = -1, ()
 
     def by_pool(self) -> Mapping[str, Sequence[int]]:
         """Indices of each pool's events, rising; nearly always there is one pool only."""
@@ -168,7 +169,17 @@ class _Batch:
                 path=path,
                 rule=rule,
                 pool=pool,
-                excerpt=excerpt(self.records[record].value),
+                excerpt=excerpt(self._refused_text(record, item)),
             )
         )
+
+    def _refused_text(self, record: int, item: int) -> bytes:
+        """An item's own text, so that the entries of a record together are about as long as the record, however many it holds."""
+        value = self.records[record].value
+        if item < 0:
+            return value
+        if self._texts[0] != record:
+            self._texts = record, events.item_texts(value)
+        texts = self._texts[1]
+        return texts[item] if item < len(texts) else value
 

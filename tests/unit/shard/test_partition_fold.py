@@ -9,6 +9,7 @@ from ratings_core.digest import digest
 from services.log.partition import partition_of
 from services.log.protocol import Record
 from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
+from services.shard.dead_letters import DeadLetter, write
 from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
@@ -158,6 +159,38 @@ def test_wrong_things_end_as_dead_letters_with_their_reason() -> None:
     assert (counts["outcomes"], counts["duplicates"], counts["conflicts"]) == (1, 2, 1)
     assert "partitioner" in next(letter.rule for letter in letters if letter.reason == "wrong_partition")
     assert all(len(letter.excerpt) <= 4096 for letter in letters)
+
+
+def test_an_entry_shows_its_own_item() -> None:
+    (pool,) = pools_of(1, 1)
+    good, bad = game(pool, 1, random.Random(1)), {"v": 1, "pool": pool, "id": "x" * 5000}
+    stream = records([[good, bad, 7], bad])
+    letters = Partition(1, PARTITIONS).fold(stream, directory(created(pool)))
+    assert [(letter.offset, letter.item, letter.excerpt) for letter in letters] == [
+        (0, 1, json.dumps(bad)[:4096]),
+        (0, 2, "7"),
+        (1, 0, json.dumps(bad)[:4096]),
+    ]
+
+
+def test_a_record_of_little_things_does_not_make_gigabytes_of_entries() -> None:
+    stream = [Record(0, b"[" + b"0," * 524_286 + b"0]", 0.0), Record(1, b"[" + b"0," * 20_000 + b"0]", 0.0)]
+    letters = Partition(1, PARTITIONS).fold(stream, directory())
+    assert [letter.item for letter in letters] == [-1, *range(20_001)]
+    assert sum(len(letter.excerpt) for letter in letters[1:]) < len(stream[1].value)
+
+
+def test_entries_are_written_some_at_a_time() -> None:
+    calls: list[int] = []
+
+    class Letters:
+        def append(self, partition: int, records: list[tuple[bytes, bytes]]) -> list[int]:
+            calls.append(len(records))
+            return [partition] * len(records)
+
+    letter = DeadLetter(generation=0, partition=1, offset=2, item=3, reason="r", path="$", rule="must", pool=None, excerpt="")
+    write(Letters(), [letter] * 2500)
+    assert calls == [1000, 1000, 500]
 
 
 def test_an_unknown_pool_is_a_dead_letter_and_no_pool() -> None:
