@@ -55,7 +55,7 @@ def _are_plain(names: Sequence[str]) -> bool:
 def _has_bad_end(joined: str) -> bool:
     """Whether one of the names is empty or has a space at an end."""
     framed = f"{_SEPARATOR}{joined}{_SEPARATOR}"
-    return "\n\n" in framed or "\n " in framed or " \n" in framed
+    return "\n\n" in framed or (" " in joined and ("\n " in framed or " \n" in framed))
 
 
 @lru_cache(maxsize=1 << 16)

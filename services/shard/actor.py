@@ -22,7 +22,7 @@ log = logging.getLogger("equirank.shard")
 
 _PAUSE_SECONDS: Final = 1.0
 """Before a failed shard ends, so that Ray does not start it again in a tight loop."""
-_GC_THRESHOLD: Final = (100_000, 20, 100)
+GC_THRESHOLD: Final = (100_000, 20, 100)
 """Outcomes are decoded into many objects that are all dropped together: looking for cycles among them is most of the cost."""
 
 
@@ -31,7 +31,7 @@ class ShardActor:
 
     def __init__(self, settings: Settings, partitions: Sequence[int], owner: str) -> None:
         configure(settings.log_level)
-        gc.set_threshold(*_GC_THRESHOLD)
+        gc.set_threshold(*GC_THRESHOLD)
         self._settings, self._partitions, self._owner = settings, partitions, f"{owner}/{os.getpid()}"
         self._worker: ShardWorker | None = None
         self._fenced = self._stopped = False

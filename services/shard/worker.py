@@ -169,7 +169,7 @@ class ShardWorker:
             return None
         self._progress_at = self._clock()
         for number, records in batches.items():
-            for part in _slices(records):
+            for part in slices(records):
                 self._fold(self._owned[number], part)
                 self._beside()
         if not batches:
@@ -267,7 +267,7 @@ class ShardWorker:
                 tries += 1
 
 
-def _slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+def slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
     """Runs of records of about _SLICE_BYTES, so that large ones do not hold publication up."""
     start = size = 0
     for i, record in enumerate(records):
