@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum, auto
+from heapq import nsmallest
 from typing import Final
 
 import numpy as np
@@ -88,22 +89,29 @@ class Publisher:
         self._executor.shutdown()
 
     def _updates(self, now: float, partitions: Iterable[Partition], epochs: Mapping[int, int]) -> list[_Update]:
-        updates: list[_Update] = []
-        idle = _IDLE_AT_ONCE
-        for partition in partitions:
-            for pool, state in partition.pools.items():
-                track = self._tracks.setdefault(pool, _Track(state.recovered_at))
-                if partition.position < track.visible:
-                    continue
-                if not state.changed:
-                    if now - track.written_at < _IDLE_SECONDS or not idle:
-                        continue
-                    idle -= 1
-                updates.append(_update(state, track, epochs[partition.number], partition, now))
-        return updates
+        """What changed, and of what did not the pools that were written longest ago: so every pool is looked after in its turn."""
+        ready = [
+            (state, track, partition)
+            for partition in partitions
+            for pool, state in partition.pools.items()
+            if partition.position >= (track := self._tracks.setdefault(pool, _Track(state.recovered_at))).visible
+        ]
+        idle = [one for one in ready if not one[0].changed and now - one[1].written_at >= _IDLE_SECONDS]
+        due = [one for one in ready if one[0].changed] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda one: one[1].written_at)
+        return [_update(state, track, epochs[partition.number], partition, now) for state, track, partition in due]
 
     def _write(self, updates: list[_Update]) -> list[tuple[_Update, _End]]:
-        return [(update, self._write_one(update)) for update in updates]
+        """Each update's end. Once the store does not answer, the others wait for the next round instead of a timeout each."""
+        ends: list[tuple[_Update, _End]] = []
+        down = False
+        for update in updates:
+            try:
+                ends.append((update, _End.FAILED if down else self._write_one(update)))
+            except StoreError as error:
+                log.warning("not published, changes gather: %s", error, extra={"pool": update.head.pool, "position": update.head.position})
+                ends.append((update, _End.FAILED))
+                down = error.retriable
+        return ends
 
     def _write_one(self, update: _Update) -> _End:
         try:
@@ -112,9 +120,6 @@ class Publisher:
             written = self._store.publish_live(update.head, update.epoch, update.boards)
         except StoreLost:
             return _End.LOST
-        except StoreError as error:
-            log.warning("not published, changes gather: %s", error, extra={"pool": update.head.pool, "position": update.head.position})
-            return _End.FAILED
         return _End.WRITTEN if written else _End.FENCED
 
     def _ask(self, update: _Update) -> _End | None:
