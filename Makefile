@@ -37,6 +37,7 @@ bench: install   ## every benchmark beside its reference (QUICK=1 for small size
 docs: install    ## regenerate the files in docs that are written by the code
 	$(BIN)/python -m services.schema > docs/schema/outcome-v1.json
 	$(BIN)/python -m services.metrics > docs/metrics.md
+	$(BIN)/python -m services.reference
 
 soak: install    ## long, seeded kill-and-verify run on the embedded system (SECONDS=300)
 	$(BIN)/python scripts/soak --seconds $(or $(SECONDS),300)

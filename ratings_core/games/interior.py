@@ -33,11 +33,13 @@ class PathPoint:
 
 
 class PathGame(Protocol):
-    """A game as the path sees it. `start` gives a strictly feasible pair; `newton` factors the system of one point."""
+    """A game as the path sees it."""
 
-    def start(self) -> tuple[Floats, Floats]: ...
+    def start(self) -> tuple[Floats, Floats]:
+        """A strictly feasible strategy and its slacks."""
 
-    def newton(self, strategy: Floats, slack: Floats) -> Direction: ...
+    def newton(self, strategy: Floats, slack: Floats) -> Direction:
+        """The system of one point, factored."""
 
 
 class SymmetricPath:
@@ -47,11 +49,13 @@ class SymmetricPath:
         self._transposed = np.ascontiguousarray(margins.T)
 
     def start(self) -> tuple[Floats, Floats]:
+        """The even strategy, with t large enough for every slack to be positive."""
         m = len(self._transposed)
         expected = self._transposed.mean(axis=1)
         return np.full(m, 1 / m), expected + (2 * float(np.abs(expected).max()) + 1e-3)
 
     def newton(self, strategy: Floats, slack: Floats) -> Direction:
+        """As `PathGame.newton`; one border keeps the sum."""
         system = self._transposed.copy(order="F")
         system[np.diag_indices_from(system)] += slack / strategy
         factors = lu_factor(system, overwrite_a=True, check_finite=False)
@@ -79,6 +83,7 @@ class MatrixPath:
         self._borders = np.repeat([[1.0, 0.0], [0.0, -1.0]], [r, c], axis=0)
 
     def start(self) -> tuple[Floats, Floats]:
+        """Both even strategies, with the values apart enough for every slack to be positive."""
         r, c = self._payoffs.shape
         for_row, for_column = self._payoffs.mean(axis=1), self._payoffs.mean(axis=0)
         strategy = np.concatenate([np.full(r, 1 / r), np.full(c, 1 / c)])
@@ -86,6 +91,7 @@ class MatrixPath:
         return strategy, np.concatenate([for_row.max() - for_row, for_column - for_column.min()]) + margin
 
     def newton(self, strategy: Floats, slack: Floats) -> Direction:
+        """As `PathGame.newton`; two borders keep the sums."""
         system = self._system.copy(order="F")
         system[np.diag_indices_from(system)] = slack / strategy
         factors = lu_factor(system, overwrite_a=True, check_finite=False)

@@ -51,7 +51,8 @@ class Reader(Protocol):
     def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
         """Up to about `max_records` next records by partition; empty after `timeout` seconds without any."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Give its connections back."""
 
 
 class Topic(Protocol):
@@ -94,4 +95,5 @@ class Log(Protocol):
     control: Topic
     dead_letters: Topic
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Give all connections back; topics and readers are of no more use."""

@@ -49,6 +49,7 @@ class Connection:
             raise StoreError(f"not a Redis URL ({error}): set EQUIRANK_REDIS to redis://, rediss:// or unix://", retriable=False) from error
 
     def close(self) -> None:
+        """Give the pool's connections back."""
         self.client.close()
 
     def run(self, command: Callable[[Any], T]) -> T:

@@ -28,32 +28,40 @@ def check_method(method: str) -> str:
 
 
 def fence(pool: str) -> str:
+    """Who holds a pool."""
     return f"equirank:{{{pool}}}:fence"
 
 
 def head(pool: str) -> str:
+    """A pool's `PoolHead`."""
     return f"equirank:{{{pool}}}:head"
 
 
 def boards(pool: str) -> str:
+    """Which live boards a pool has."""
     return f"equirank:{{{pool}}}:boards"
 
 
 def live(pool: str, generation: int, method: str) -> str:
+    """One live board."""
     return f"equirank:{{{pool}}}:live:{generation}:{method}"
 
 
 def methods(pool: str) -> str:
+    """Which methods are solved."""
     return f"equirank:{{{pool}}}:methods"
 
 
 def solved(pool: str, method: str) -> str:
+    """The pointer to a solved board."""
     return f"equirank:{{{pool}}}:solved:{method}"
 
 
 def rows(pool: str, method: str, version: str) -> str:
+    """Rows of one version of a solved board."""
     return f"equirank:{{{pool}}}:rows:{method}:{version}"
 
 
 def index(pool: str, method: str, version: str) -> str:
+    """Where each agent stands in those rows."""
     return f"equirank:{{{pool}}}:index:{method}:{version}"

@@ -134,6 +134,7 @@ class LiveBoards:
 
 
 def check_window(start: int, count: int) -> None:
+    """Raises `InputError` where no such rows can be asked for."""
     if start < 0:
         raise InputError("start", start, "must be 0 or more")
     if count < 1:

@@ -115,7 +115,8 @@ class StoreReader(Protocol):
     def pools(self) -> list[PoolHead]:
         """All pools by name."""
 
-    def head(self, pool: str) -> PoolHead | None: ...
+    def head(self, pool: str) -> PoolHead | None:
+        """What the pool's newest publication says."""
 
     def live(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
         """Rows start to start + count of a live board (0 is the best agent)."""
@@ -126,7 +127,8 @@ class StoreReader(Protocol):
     def agent(self, pool: str, agent: str) -> dict[str, AgentRow] | None:
         """The agent's row on every live board, and on every solved one."""
 
-    def solved_methods(self, pool: str) -> list[str]: ...
+    def solved_methods(self, pool: str) -> list[str]:
+        """Methods that have a solved board, by name."""
 
     def solved(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board whose result holds rows start to start + count only, and the number of all rows."""

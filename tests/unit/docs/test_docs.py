@@ -1,0 +1,229 @@
+"""README and docs against the code: links, examples, generated parts, every method and parameter, every decision."""
+
+import contextlib
+import dataclasses
+import io
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+import typer.main
+from packaging.requirements import Requirement
+
+from ratings_core.online import RATERS
+from services import events, metrics, reference, schema
+from services.api.replies import PoolWanted
+from services.cli import COMMANDS, application
+from services.files import read_events
+from services.pools import Kind
+from services.raters import make_raters
+from services.settings import Settings
+from services.solve import methods
+from services.solve.load import load
+from services.solve.methods import METHODS
+
+ROOT = Path(__file__).parents[3]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+METHODS_PAGE = (ROOT / "docs/methods.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+LABELS = ("Answers", "Takes", "Certificate", "Holds", "Does not hold", "Source")
+IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+
+
+def examples() -> Iterator[pytest.param]:
+    for page, name in zip(PAGES, IDS, strict=True):
+        for i, block in enumerate(blocks(page.read_text(encoding="utf-8"), "python")):
+            yield pytest.param(block, id=f"{name}-{i}")
+
+
+def anchors(page: str) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def section(method: str) -> str:
+    return re.split(rf"^### {method}$", METHODS_PAGE, flags=re.MULTILINE)[1].split("\n##")[0]
+
+
+# links and examples
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if target.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f"{page.name}: {target}"
+        if anchor:
+            assert anchor in anchors(file.read_text(encoding="utf-8")), f"{page.name}: {target}"
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    seen, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in seen or page.suffix != ".md":
+            continue
+        seen.add(page)
+        targets = re.findall(r"\]\(([^)\s#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+        waiting += [(page.parent / target).resolve() for target in targets if "://" not in target]
+    assert set(PAGES) <= seen
+
+
+@pytest.mark.parametrize("example", [*examples()])
+def test_python_examples_print_what_they_say(example: str) -> None:
+    said = [line.removeprefix("# ") for line in example.splitlines() if line.startswith("# ")]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(example, "example", "exec"), {})  # noqa: S102 - our own documentation
+    assert printed.getvalue().splitlines() == said
+
+
+def test_there_is_a_python_example_in_the_readme() -> None:
+    assert len(blocks(README, "python")) == 1
+
+
+def test_outcomes_of_the_readme_are_outcomes() -> None:
+    sent = re.search(r"-d '(.*?)'", README, re.DOTALL)
+    scores = re.search(r"`(\{\"v\": 1, \"id\": \"s1\".*?\})`", README)
+    assert sent
+    assert scores
+    numbers = iter(range(1000))
+    for body, count in ((sent[1], 3), (scores[1], 1)):
+        found = events.decode_request(body.encode(), now=0.0, new_id=lambda: str(next(numbers)), future_seconds=0.0)
+        assert (len(found.events), found.refusals) == (count, [])
+
+
+@pytest.mark.parametrize("method", ["maximal_lottery", "bradley_terry"])
+def test_the_readmes_table_of_games_is_read_and_solved(method: str, tmp_path: Path) -> None:
+    table = re.search(r"<<'CSV'\n(.*?)^CSV$", README, re.DOTALL | re.MULTILINE)
+    assert table
+    file = tmp_path / "games.csv"
+    file.write_text(table[1])
+    assert len(read_events(file, "league", now=0.0).events) == 3
+    _, problem = load(file, None, pool=None, unplayed="refuse", unlisted="last")
+    found = methods.solve(method, problem)
+    assert found.status == "optimal"
+    assert [agent.rank for agent in found.agents] == [1, 1, 1]
+
+
+def test_commands_in_the_docs_exist_with_their_options() -> None:
+    shell = "".join(block for page in PAGES for block in blocks(page.read_text(encoding="utf-8"), "sh"))
+    lines = [line.partition("#")[0].split() for line in shell.splitlines() if re.match(r"(\.venv/bin/)?equirank ", line)]
+    assert lines
+    for words in lines:
+        assert words[1] in COMMANDS
+        options = {option for parameter in _command(words[1]).params for option in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= options, words
+
+
+def _command(name: str):
+    return typer.main.get_command(application()).commands[name]  # type: ignore[attr-defined]
+
+
+def test_make_targets_in_the_docs_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {name for page in PAGES for name in re.findall(r"^make ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE)}
+    assert {"run", "test"} <= named <= targets
+
+
+# generated parts
+
+
+@pytest.mark.parametrize(
+    ("file", "written"),
+    [
+        ("docs/metrics.md", metrics.as_markdown),
+        ("docs/schema/outcome-v1.json", schema.text),
+        ("docs/settings.md", reference.settings_page),
+        ("docs/methods.md", lambda: reference.with_parameters(METHODS_PAGE)),
+    ],
+)
+def test_generated_docs_are_fresh(file: str, written) -> None:
+    assert (ROOT / file).read_text(encoding="utf-8") == written(), "run `make docs`"
+
+
+def test_every_setting_says_what_it_is() -> None:
+    assert all(field.description and field.description.endswith(".") for field in Settings.model_fields.values())
+
+
+# methods
+
+
+def test_every_method_has_its_table_once() -> None:
+    assert sorted(reference.documented_methods(METHODS_PAGE)) == sorted([*RATERS, *METHODS])
+
+
+@pytest.mark.parametrize("method", [*RATERS, *METHODS])
+def test_a_method_says_all_that_it_must(method: str) -> None:
+    text = section(method)
+    assert all(f"**{label}.** " in text for label in LABELS)
+    assert f"<!-- parameters of {method} -->" in text
+    assert f"[{method}](#{method})" in METHODS_PAGE
+
+
+@pytest.mark.parametrize("method", RATERS)
+def test_parameters_of_online_methods_are_explained(method: str) -> None:
+    prose = re.sub(r"<!-- parameters.*?<!-- end -->", "", section(method), flags=re.DOTALL)
+    for field in dataclasses.fields(RATERS[method]):
+        assert f"`{field.name}`" in prose, field.name
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_tie_tolerances_and_limits_are_as_documented(method: str) -> None:
+    tolerances = {"bradley_terry": 1e-6, "copeland": 0.0}
+    assert METHODS[method].tie_tolerance == tolerances.get(method, 1e-7)
+    limits = [int(limit.replace(",", "")) for limit in re.findall(r"up to ([\d,]+) agents", section(method))]
+    assert limits == [most for most in (METHODS[method].most_agents,) if most is not None]
+
+
+def test_the_certificates_in_the_table_are_those_of_the_methods() -> None:
+    assert {re.search(r"\*\*Certificate\.\*\* `(\w+)`", section(name))[1] for name in METHODS} == set(  # type: ignore[index]
+        re.findall(r"^\| `(\w+)` \| ", METHODS_PAGE.split("| certificate |")[1].split("\n\n")[0], re.MULTILINE)
+    )
+
+
+def test_the_settings_of_the_example_make_a_pool() -> None:
+    given = re.search(r"^`(\{\"kind\".*\})`\.$", METHODS_PAGE, re.MULTILINE)
+    assert given
+    wanted = msgspec.json.decode(given[1], type=PoolWanted)
+    assert set(make_raters(Kind.GAMES, wanted.fold)) == {"elo", "sco"}  # type: ignore[arg-type]
+
+
+# decisions and versions
+
+
+def test_decisions_are_numbered_and_listed() -> None:
+    folder = ROOT / "docs/decisions"
+    files = sorted(path for path in folder.glob("*.md") if path.name != "README.md")
+    listed = re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", (folder / "README.md").read_text(encoding="utf-8"))
+    assert [path.name for path in files] == listed
+    for number, path in enumerate(files, 1):
+        assert path.name.startswith(f"{number:04d}-")
+        assert path.read_text(encoding="utf-8").startswith(f"# {number}. ")
+
+
+def test_every_runtime_dependency_has_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = [re.split(r"[\[><=]", requirement)[0] for requirement in project["dependencies"]]
+    reasons = re.findall(r"^\| ([\w, ().-]+) \|", (ROOT / "docs/decisions/0001-dependencies.md").read_text(encoding="utf-8"), re.MULTILINE)
+    told = {name.split(" ")[0] for reason in reasons for name in reason.split(", ")}
+    assert set(names) <= told
+
+
+def test_lock_and_project_agree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    locked = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE))
+    wanted = [*project["dependencies"], *(one for group in project["optional-dependencies"].values() for one in group)]
+    for requirement in map(Requirement, wanted):
+        assert requirement.name in locked, requirement
+        assert requirement.specifier.contains(locked[requirement.name]), requirement
