@@ -81,18 +81,18 @@ class Checkpointer:
         return lambda: self._write(manifest, frozen)
 
     def _frozen(self, state: PoolState, partition: Partition) -> _Frozen:
-        pool = state.generation.pool
+        pool, position = state.generation.pool, state.folded_to(partition.position)
         version, entry = self._written.get(pool, (-1, None))
         if entry is not None and (version == state.version or state.stopped is not None):
-            position = entry.position if state.stopped is not None else partition.position
-            return _Frozen(msgspec.structs.replace(entry, position=position, stopped=state.stopped), version, None)
+            stands = entry.position if state.stopped is not None else position
+            return _Frozen(msgspec.structs.replace(entry, position=stands, stopped=state.stopped), version, None)
         fresh = PoolEntry(
             pool=pool,
             kind=state.kind,
             generation=state.generation.number,
-            position=partition.position,
+            position=position,
             outcomes=state.counts["outcomes"],
-            object=object_name(partition.number, pool, state.generation.number, partition.position, self._epoch),
+            object=object_name(partition.number, pool, state.generation.number, position, self._epoch),
             sha256="",
             bytes=0,
             digest="",

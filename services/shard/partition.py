@@ -82,7 +82,8 @@ class Partition:
         created, generation = found
         state = self.pools[pool] = PoolState(created, generation)
         if generation.fold_version != FOLD_VERSION:
-            state.stop(f"generation {generation.number} was made by fold version {generation.fold_version}, this is {FOLD_VERSION}")
+            why = f"generation {generation.number} was made by fold version {generation.fold_version}, this is {FOLD_VERSION}"
+            state.stop(why, generation.start)
         return state
 
     def _fold(self, state: PoolState, indices: Sequence[int], batch: "_Batch") -> None:
@@ -92,8 +93,9 @@ class Partition:
         try:
             refused = state.fold(batch.events(indices))
         except Exception as error:  # law 6: nothing bad stops the stream
-            log.exception("pool stopped", extra={"pool": state.generation.pool, "position": batch.offset(indices[0])})
-            state.stop(f"{type(error).__name__} between offsets {batch.offset(indices[0])} and {batch.offset(indices[-1])}: {error}")
+            first, last = batch.offset(indices[0]), batch.offset(indices[-1])
+            log.exception("pool stopped", extra={"pool": state.generation.pool, "position": first})
+            state.stop(f"{type(error).__name__} between offsets {first} and {last}: {error}", first)
             return
         for i, reason, path, rule in refused:
             batch.refuse_event(indices[i], reason, path, rule, state.generation.number)

@@ -39,13 +39,17 @@ class Refused(NamedTuple):
 
 
 class PoolState:
-    """fold(generation, outcomes so far). version: rises whenever anything changed; stopped: why the pool folds no more."""
+    """fold(generation, outcomes so far). version: rises whenever anything changed.
+
+    stopped, stopped_at: why the pool folds no more, and the first offset that it may not have folded whole.
+    """
 
     def __init__(self, created: PoolCreated, generation: GenerationMade) -> None:
         self.kind, self.label, self.generation = created.kind, created.label, generation
         fold = generation.fold
         self.agents, self.tasks = Roster(), Roster()
         self.raters, self.stopped = _raters(self.kind, fold)
+        self.stopped_at = generation.start
         self.online = {name: rater.init(0) for name, rater in self.raters.items()}
         self.prequential = {name: Prequential() for name in self.raters}
         self.pairs, self.places, self.scores = PairTally(per_task=fold.per_task), PlaceTally(), ScoreTable()
@@ -182,10 +186,14 @@ class PoolState:
             given = sorted(ratings)
             self.online[method].rating[self.agents.lookup(given)] = [ratings[name] for name in given]
 
-    def stop(self, why: str) -> None:
-        """Fold no more; the content stays as it is."""
-        self.stopped = why
+    def stop(self, why: str, position: int) -> None:
+        """Fold no more; the content stays as it is, and counts as folded up to `position`."""
+        self.stopped, self.stopped_at = why, position
         self.version += 1
+
+    def folded_to(self, position: int) -> int:
+        """Up to where the pool is folded when its partition is at `position`."""
+        return position if self.stopped is None else self.stopped_at
 
     # -- what changed since it was last published
 

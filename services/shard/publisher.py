@@ -170,7 +170,7 @@ def _head(state: PoolState, partition: Partition, now: float) -> PoolHead:
         label=state.label,
         partition=partition.number,
         generation=state.generation.number,
-        position=partition.position,
+        position=state.folded_to(partition.position),
         published_at=now,
         pool_time=state.pool_time,
         outcomes=counts["outcomes"],

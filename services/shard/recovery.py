@@ -45,9 +45,9 @@ def restore(manifest: Manifest, arrays: dict[str, Arrays], partitions: int, cont
         generation = control.generations[entry.pool][entry.generation]
         state = PoolState.restore(control.pools[entry.pool], generation, arrays[entry.pool], manifest.position)
         if entry.stopped is not None:
-            state.stop(entry.stopped)
+            state.stop(entry.stopped, entry.position)
         elif manifest.fold_version != FOLD_VERSION:
-            state.stop(f"folded by version {manifest.fold_version}, this is {FOLD_VERSION}: it needs a new generation")
+            state.stop(f"folded by version {manifest.fold_version}, this is {FOLD_VERSION}: it needs a new generation", entry.position)
         partition.pools[entry.pool] = state
     return partition
 

@@ -266,6 +266,8 @@ def test_a_pool_that_breaks_stops_alone(monkeypatch: pytest.MonkeyPatch) -> None
     more = [Record(2 + i, record.value, 0.0) for i, record in enumerate(records([game(first, 3, draw), game(second, 4, draw)]))]
     partition.fold(more, known)
     assert "ZeroDivisionError" in (partition.pools[first].stopped or "")
+    assert partition.pools[first].folded_to(partition.position) == 2, "readers are not told that what came later counts"
+    assert partition.pools[second].folded_to(partition.position) == 4
     assert partition.pools[second].stopped is None
     assert partition.pools[second].counts["outcomes"] == 2
     assert partition.position == 4

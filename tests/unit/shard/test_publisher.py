@@ -23,6 +23,7 @@ class FakeStore:
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
         self.written: Counter[str] = Counter()
+        self.heads: dict[str, PoolHead] = {}
         self.fails: Callable[[str], StoreError | None] = lambda _: None
 
     def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
@@ -32,6 +33,7 @@ class FakeStore:
         if (error := self.fails(head.pool)) is not None:
             raise error
         self.written[head.pool] += 1
+        self.heads[head.pool] = head
         return True
 
     def publish_solved(self, board: SolvedBoard) -> bool:
@@ -97,4 +99,17 @@ def test_a_pool_that_the_store_refuses_holds_no_other_up(store: FakeStore) -> No
     store.fails = lambda pool: StoreError("a foreign type", retriable=False) if pool == "pool0" else None
     driver.round()
     assert len(store.written) == 9
+    driver.publisher.drain(driver.now, {}, {})
+
+
+def test_a_stopped_pool_shows_where_it_stopped(store: FakeStore) -> None:
+    partition = partition_with(2)
+    driver = Driver(store, partition)
+    partition.position = 10
+    driver.round()
+    partition.pools["pool1"].stop("broken", 10)
+    partition.position = 20
+    for _ in range(10):
+        driver.round()
+    assert {pool: (head.position, head.stopped) for pool, head in store.heads.items()} == {"pool0": (20, None), "pool1": (10, "broken")}
     driver.publisher.drain(driver.now, {}, {})
