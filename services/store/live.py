@@ -40,7 +40,7 @@ class LiveBoards:
     def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         """Write changed agents of each live board and then the head; False when fenced. Raises `StoreLost` as the protocol says."""
         pool, fence = check_pool_name(head.pool), Fence(epoch, head.generation, head.position)
-        token = secrets.token_hex(8)
+        token = f"{epoch}-{secrets.token_hex(8)}"
         calls = [self._claim(pool, fence, token)]
         calls += [_write(head, token, method, part) for method, board in boards.items() for part in _parts(method, board)]
         for trip in range(0, len(calls), _CALLS_A_TRIP):

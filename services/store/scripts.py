@@ -46,13 +46,18 @@ return 1
 """
 )
 """KEYS fence; ARGV[1..3] epoch, generation, position of the writer, ARGV[4..6] what it committed last ('' where nothing), ARGV[7] a
-token for this publication. Whoever claims next takes the token away. Positions stay below 2^53: Lua's doubles compare them exactly."""
+token for this publication, which begins with the epoch. Whoever claims next takes the token away. Positions stay below 2^53: Lua's
+doubles compare them exactly."""
 
 _HOLD = """
-local token = redis.call('HGET', KEYS[1], 'token')
-if not token then return -1 end
-if token ~= ARGV[1] then return 0 end
+local stands = redis.call('HMGET', KEYS[1], 'token', 'epoch')
+if not stands[1] then return -1 end
+if stands[1] ~= ARGV[1] then
+  if (tonumber(stands[2] or '') or -1) > tonumber(string.match(ARGV[1], '^%d+')) then return 0 end
+  return -1
+end
 """
+"""Another token of a newer epoch: overtaken. Of no newer one: the server went back to before our claim (a replica took over)."""
 
 WRITE: Final = _script(
     _HOLD
@@ -127,6 +132,7 @@ FLIP: Final = _script(
     """
 local stands = redis.call('HMGET', KEYS[1], 'generation', 'position', 'version')
 if (stands[3] or '') ~= ARGV[4] then return -2 end
+if redis.call('LLEN', KEYS[3]) ~= tonumber(ARGV[5]) then return -1 end
 local generation, position = tonumber(stands[1] or ''), tonumber(stands[2] or '')
 local g, p = tonumber(ARGV[1]), tonumber(ARGV[2])
 if generation and (generation > g or (generation == g and position > p)) then return 0 end
@@ -142,7 +148,8 @@ return 1
 """
 )
 """KEYS solved, methods, new rows, new index, old rows, old index; ARGV generation, position, new version, old version ('' for none),
-total, board, method, seconds the old one stays. -2 when another version stands than the one named: look again."""
+total, board, method, seconds the old one stays. -1 when the
+rows are not whole: the store lost them, or took a part twice; -2 when another version stands than the one named: look again."""
 
 SOLVED_AROUND: Final = _script(
     _PAGE

@@ -93,10 +93,14 @@ class SolvedBoards:
         shown, total = _encode(bare).decode(), len(board.result.agents)
         for _ in range(_TRIES):
             old = self._redis.run(lambda client: client.hget(keys.solved(pool, method), "version")) or ""
+            if old == version:  # we switched to it, but the answer was lost and the connection tried again
+                return True
             names = [keys.solved(pool, method), keys.methods(pool), *fresh, keys.rows(pool, method, old), keys.index(pool, method, old)]
             verdict = self._redis.call(
                 scripts.FLIP, names, [board.generation, board.position, version, old, total, shown, method, STALE_SECONDS]
             )
+            if verdict == scripts.LOST:
+                raise StoreError(f"the store lost rows of {method} of pool {pool} during their upload, or took some twice", retriable=True)
             if verdict != scripts.MOVED:
                 return bool(verdict == scripts.ACCEPTED)
         raise StoreError(f"other writers keep switching {method} of pool {pool}", retriable=True)

@@ -227,6 +227,23 @@ class TestLostStore:
             store.publish_live(head_of(position=5), 1, live(a=1.0))
         assert store.head("blitz") is None
 
+    def test_a_store_that_went_back_in_the_middle_of_a_publication(self, store: RedisStore, raw: redis.Redis,
+                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+        """As where a replica without the newest writes takes over: nobody else writes, so the writer is not fenced."""
+        store.publish_live(head_of(position=5), 1, live(a=1.0))
+        old = raw.hgetall(keys.fence("blitz"))
+        commit = store._live._commit
+
+        def back(*arguments):
+            raw.hset(keys.fence("blitz"), mapping=old)
+            return commit(*arguments)
+
+        monkeypatch.setattr(store._live, "_commit", back)
+        with pytest.raises(StoreLost):
+            store.publish_live(head_of(position=6), 1, live(a=2.0))
+        monkeypatch.undo()
+        assert store.publish_live(head_of(position=6), 1, live(a=2.0))
+
     def test_forgotten_scripts_are_loaded_again(self, store: RedisStore, raw: redis.Redis) -> None:
         raw.script_flush()
         assert store.publish_live(head_of(position=5), 1, live(a=1.0))
@@ -334,6 +351,41 @@ class TestSolvedBoards:
         found = store.solved("blitz", "maximal_lottery", 0, 10)
         assert found is not None
         assert (found[0].result.agents, found[1]) == ([], 0)
+
+    def test_a_store_lost_while_a_board_is_uploaded_never_shows_half_of_it(self, store: RedisStore, raw: redis.Redis,
+                                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+        upload = store._solved._upload
+
+        def flushed(*arguments):
+            upload(*arguments)
+            raw.flushall()
+
+        monkeypatch.setattr(store._solved, "_upload", flushed)
+        with pytest.raises(StoreError, match="lost rows") as raised:
+            store.publish_solved(solved_of())
+        assert raised.value.retriable
+        assert store.solved_methods("blitz") == []
+        monkeypatch.undo()
+        assert store.publish_solved(solved_of())
+        assert store.solved("blitz", "maximal_lottery", 0, 10) == (solved_of(), 2)
+
+    def test_an_upload_that_was_taken_twice_never_shows(self, store: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        upload = store._solved._upload
+
+        def twice(*arguments):
+            upload(*arguments)
+            upload(*arguments)
+
+        monkeypatch.setattr(store._solved, "_upload", twice)
+        with pytest.raises(StoreError, match="lost rows"):
+            store.publish_solved(solved_of())
+
+    def test_a_switch_whose_answer_was_lost_keeps_its_rows(self, store: RedisStore, raw: redis.Redis,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+        call = store._redis.call
+        monkeypatch.setattr(store._redis, "call", lambda *arguments: (call(*arguments), call(*arguments))[1])
+        assert store.publish_solved(solved_of())
+        assert all(raw.ttl(key) == -1 for key in [*raw.scan_iter("*:rows:*"), *raw.scan_iter("*:index:*")])
 
     def test_two_writers_race_and_the_newest_stands(self, store: RedisStore, other: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
         upload = store._solved._upload
