@@ -22,6 +22,8 @@ MAX_WEIGHT: Final = 1000.0
 MAX_SIDES: Final = 64
 MAX_AGENTS: Final = 4096
 MAX_SCORE: Final = 1e15
+MAX_PLACE: Final = 2**31 - 1
+MAX_IDS: Final = 2**31
 NO_TASK: Final = -1
 
 
@@ -34,10 +36,16 @@ def fixed_weight(weight: float, argument: str = "weight") -> int:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a game. agents: names, a single one or a team; place: 1 is best by custom, only compared, equal places tie."""
+    """One side of a game. agents: names, a single one or a team; place: 1 is best by custom, only compared, equal places tie.
+
+    Raises `InputError` where agents are one text in place of several, or the place is no whole number within 32 bits.
+    """
 
     agents: tuple[str, ...]
     place: int
+
+    def __post_init__(self) -> None:
+        _check_side(self.agents, self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +67,13 @@ class Outcome:
             raise InputError("sides", len(agents), f"must hold at most {MAX_AGENTS} agents in all")
         if len(set(agents)) != len(agents):
             raise InputError("sides", agents, "must name each agent once")
-        if not np.isfinite(self.time):
-            raise InputError("time", self.time, "must be finite")
+        _check_time(self.time)
         fixed_weight(self.weight)
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Agents measured on one task. scores: (agent, score) pairs, higher is better, |score| <= 1e15."""
+    """Agents measured on one task. scores: (agent, score) pairs, higher is better, |score| <= 1e15; time: seconds since 1970."""
 
     task: str
     scores: tuple[tuple[str, float], ...]
@@ -80,6 +87,7 @@ class Scores:
         for agent, score in self.scores:
             if not abs(score) <= MAX_SCORE:
                 raise InputError(f"scores[{agent!r}]", score, f"must be within +-{MAX_SCORE:g}")
+        _check_time(self.time)
         fixed_weight(self.weight)
 
 
@@ -128,6 +136,8 @@ class OutcomeBatch:
         n = len(first)
         _check_ids("first", first, n_agents)
         _check_ids("second", second, n_agents)
+        if not first.shape == second.shape == result.shape == (n,):
+            raise InputError("first, second, result", (first.shape, second.shape, result.shape), "must be columns of one length")
         if (same := np.flatnonzero(first == second)).size:
             raise InputError(f"second[{same[0]}]", int(second[same[0]]), "must differ from first")
         if not np.isin(result, (0.0, 0.5, 1.0)).all():
@@ -149,10 +159,10 @@ class OutcomeBatch:
     @classmethod
     def of_rankings(cls, games: NDArray[np.int32], n_agents: int) -> "OutcomeBatch":
         """Free-for-all games of k agents. games: ids (n, k), best first, no ties; n_agents: bound of the ids."""
+        if games.ndim != 2 or not 2 <= games.shape[1] <= MAX_SIDES:
+            raise InputError("games", games.shape, f"must have 2 to {MAX_SIDES} columns")
         n, k = games.shape
         _check_ids("games", games, n_agents)
-        if k < 2 or k > MAX_SIDES:
-            raise InputError("games", games.shape, f"must have 2 to {MAX_SIDES} columns")
         ordered = np.sort(games, axis=1)
         if (ordered[:, 1:] == ordered[:, :-1]).any():
             raise InputError("games", games, "must name each agent once a row")
@@ -221,6 +231,19 @@ def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:
     return starts
 
 
+def _check_side(agents: object, place: object) -> None:
+    """What a type checker would have said; a column would take 1.2 and 1.9 for a tie, and the letters of a name for a team."""
+    if isinstance(agents, str):
+        raise InputError("agents", agents, "must be a sequence of names, not one name")
+    if isinstance(place, bool) or not isinstance(place, int | np.integer) or abs(int(place)) > MAX_PLACE:
+        raise InputError("place", place, f"must be a whole number within +-{MAX_PLACE}")
+
+
+def _check_time(time: float) -> None:
+    if not np.isfinite(time):
+        raise InputError("time", time, "must be finite")
+
+
 def _task_ids(names: Sequence[str | None], tasks: Roster | None) -> NDArray[np.int32]:
     ids = np.full(len(names), NO_TASK, np.int32)
     if tasks is not None and (named := [i for i, name in enumerate(names) if name is not None]):
@@ -229,5 +252,7 @@ def _task_ids(names: Sequence[str | None], tasks: Roster | None) -> NDArray[np.i
 
 
 def _check_ids(argument: str, ids: NDArray[np.int32], n_agents: int) -> None:
+    if ids.dtype.kind not in "iu" or not 0 <= n_agents <= MAX_IDS:
+        raise InputError(argument, (ids.dtype, n_agents), f"must hold integers, ids of at most {MAX_IDS} agents")
     if ids.size and not (ids.min() >= 0 and ids.max() < n_agents):
         raise InputError(argument, ids, f"must hold ids from 0 to {n_agents - 1}")
