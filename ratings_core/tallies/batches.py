@@ -1,14 +1,14 @@
 """What a tally asks of a batch before it counts any of it, so that a refused batch changes nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ratings_core.errors import InputError
-from ratings_core.outcomes import MAX_SIDES, MAX_WEIGHT, NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
+from ratings_core.outcomes import MAX_SCORE, MAX_SIDES, MAX_WEIGHT, NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
 
 MAX_UNITS: Final = int(MAX_WEIGHT) * WEIGHT_ONE
 """The largest weight of an outcome in units of 2**-20."""
@@ -20,6 +20,12 @@ _RULES: Final = {
     _EMPTY_SIDE: "must have agents within the batch on every side",
     _AGENT: "must name agents by ids >= 0",
     _TWICE: "must name each agent once",
+}
+_GAME_COLUMNS: Final[Mapping[str, DTypeLike]] = {
+    "side_start": np.int64, "place": np.int32, "agent_start": np.int64, "agent": np.int32, "weight": np.int64,
+}
+_SCORE_COLUMNS: Final[Mapping[str, DTypeLike]] = {
+    "start": np.int64, "agent": np.int32, "score": np.float64, "task": np.int32, "weight": np.int64,
 }
 
 
@@ -53,7 +59,7 @@ class Group(NamedTuple):
 
 def game_columns(batch: OutcomeBatch) -> GameColumns:
     """Columns of `batch`. Raises `InputError` naming the first outcome that breaks a rule of `OutcomeBatch`."""
-    columns = GameColumns(*map(np.ascontiguousarray, (batch.side_start, batch.place, batch.agent_start, batch.agent, batch.weight)))
+    columns = GameColumns(*(_column(batch, name, dtype) for name, dtype in _GAME_COLUMNS.items()))
     _check_cut("batch.side_start", columns.side_start, len(batch), len(columns.place))
     _check_cut("batch.agent_start", columns.agent_start, len(columns.place), len(columns.agent))
     outcome, rule = _unsound_game(columns)
@@ -64,19 +70,24 @@ def game_columns(batch: OutcomeBatch) -> GameColumns:
 
 def score_columns(batch: ScoreBatch) -> ScoreColumns:
     """Columns of `batch`. Raises `InputError` for what breaks a rule of `ScoreBatch`."""
-    columns = ScoreColumns(*map(np.ascontiguousarray, (batch.start, batch.agent, batch.score, batch.task, batch.weight)))
+    columns = ScoreColumns(*(_column(batch, name, dtype) for name, dtype in _SCORE_COLUMNS.items()))
     _check_cut("batch.start", columns.start, len(batch), len(columns.agent))
     rules = [
         ("batch.start", (columns.start[1:] <= columns.start[:-1]).any(), "must give every measurement a score"),
         ("batch.weight", ((columns.weight < 1) | (columns.weight > MAX_UNITS)).any(), f"must be from 1 to {MAX_UNITS}, units of 2**-20"),
         ("batch.agent", (columns.agent < 0).any(), "must hold ids >= 0"),
         ("batch.task", len(columns.task) != len(batch) or (columns.task < 0).any(), "must name each measurement's task by an id >= 0"),
-        ("batch.score", len(columns.score) != len(columns.agent) or not np.isfinite(columns.score).all(), "must be finite, one an agent"),
+        ("batch.score", _are_not_scores(columns), f"must be finite, within +-{MAX_SCORE:g}, one an agent"),
     ]
     for argument, broken, rule in rules:
         if broken:
             raise InputError(argument, getattr(batch, argument.removeprefix("batch.")), rule)
     return columns
+
+
+def _are_not_scores(columns: ScoreColumns) -> bool:
+    """NaN compares as false, so it is none."""
+    return len(columns.score) != len(columns.agent) or not bool((np.abs(columns.score) <= MAX_SCORE).all())
 
 
 def groups(bucket: NDArray[np.int64], task: NDArray[np.int32] | None, n: int) -> Iterator[Group]:
@@ -99,6 +110,13 @@ def _groups(bucket: NDArray[np.int64], task: NDArray[np.int32], n: int) -> Itera
     changes = (np.diff(bucket[order]) != 0) | (np.diff(task[order]) != 0)
     for select in np.split(order, np.flatnonzero(changes) + 1):
         yield Group(int(bucket[select[0]]), int(task[select[0]]), select)
+
+
+def _column(batch: OutcomeBatch | ScoreBatch, name: str, dtype: DTypeLike) -> NDArray[Any]:
+    column = getattr(batch, name)
+    if column.dtype != dtype or column.ndim != 1:
+        raise InputError(f"batch.{name}", f"{column.dtype} {column.shape}", f"must be {np.dtype(dtype)} (n,)")
+    return np.ascontiguousarray(column)
 
 
 def _check_cut(argument: str, start: NDArray[np.int64], pieces: int, total: int) -> None:

@@ -302,6 +302,8 @@ def unsound(**columns: Any) -> OutcomeBatch:
     [
         ({"agent": np.array([0, 0], np.int32)}, "must name each agent once"),
         ({"agent": np.array([0, -1], np.int32)}, "ids >= 0"),
+        ({"agent": np.array([0.0, 1.5])}, "must be int32"),
+        ({"place": np.array([[1, 2]], np.int32)}, "must be int32"),
         ({"weight": np.array([0])}, "must have a weight"),
         ({"weight": np.array([1001 * WEIGHT_ONE])}, "must have a weight"),
         ({"side_start": np.array([0, 3])}, "side_start must cut"),
@@ -434,6 +436,9 @@ def test_tables_know_their_bounds() -> None:
     ("column", "value", "rule"),
     [
         ("score", np.array([np.nan]), "must be finite"),
+        ("score", np.array([-1e200]), "must be finite, within"),  # its square would overflow
+        ("score", np.array([1]), "must be float64"),
+        ("agent", np.array([0.5]), "must be int32"),
         ("agent", np.array([-1], np.int32), "ids >= 0"),
         ("task", np.array([-1], np.int32), "id >= 0"),
         ("weight", np.array([0]), "must be from 1 to"),
