@@ -117,7 +117,7 @@ def number(argument: str, value: SupportsFloat, *, low: float = -math.inf, above
     """`value` as a finite float with low <= value <= high and value > above."""
     try:
         given = float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(argument, value, "must be a number") from error
     if not (math.isfinite(given) and low <= given <= high and given > above):
         raise InputError(argument, value, "must be a finite number" + _bounds(low, above, high))

@@ -47,7 +47,13 @@ class BradleyTerry(Solution):
         return None if self.covariance is None else np.asarray(np.sqrt(self.covariance.diagonal()), np.float64)
 
     def expected_score(self, first: int, second: int) -> float:
-        """Probability that `first` beats `second`, a tie being half; NaN where their ratings do not compare."""
+        """Probability that `first` beats `second`, a tie being half; NaN where their ratings do not compare.
+
+        Raises `InputError` where one is not an agent's id.
+        """
+        for argument, agent in (("first", first), ("second", second)):
+            if checks.count(argument, agent) >= len(self.ratings):
+                raise InputError(argument, agent, f"must be an agent's id, 0 to {len(self.ratings) - 1}")
         if self.component[first] != self.component[second]:
             return math.nan
         return float(expit((self.ratings[first] - self.ratings[second]) / self.scale))

@@ -1,7 +1,7 @@
 """Tallies of who beat whom as one row per pair that met: the form in which batch methods read them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from ratings_core.errors import InputError
 from ratings_core.solution import Floats
 
 Ids = NDArray[np.int64]
+
+LARGEST: Final = 1e150
+"""Sums of larger weights could overflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ def pair_counts(wins: Any, ties: Any = None) -> PairCounts:
     """Reads tallies. wins: (m, m), entry (a, b) is the weight of the outcomes in which a beat b; ties: (m, m), symmetric, entry (a, b)
     is the weight of the outcomes that a and b tied, or None. Each dense or any scipy sparse array, not necessarily alike.
 
-    Raises `InputError` where they are not square of one size, finite and nonnegative with zero diagonals, or ties not symmetric.
+    Raises `InputError` where they are not square of one size, nonnegative and at most 1e150 with zero diagonals, or ties not symmetric.
     """
     beaten = _accepted("wins", wins)
     drawn = _accepted("ties", ties) if ties is not None else None
@@ -71,6 +74,8 @@ def _accepted(argument: str, matrix: Any) -> checks.Sparse:
     else:
         accepted = sparse.csr_array(checks.nonnegative(argument, matrix))
     checks.zero_diagonal(argument, accepted)
+    if (most := float(accepted.data.max(initial=0.0))) > LARGEST:
+        raise InputError(argument, most, f"must hold weights of at most {LARGEST:g}")
     return accepted
 
 

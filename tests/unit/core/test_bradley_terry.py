@@ -306,6 +306,7 @@ def test_callers_arrays_are_left_alone():
         ({"ties": [[0, 1], [2, 0]]}, "ties - transpose[0, 1]"),
         ({"ties": np.zeros((3, 3))}, "ties"),
         ({"ties": [[0, np.inf], [np.inf, 0]]}, "ties[0, 1]"),
+        ({"wins": [[0, 1e308], [1e308, 0]]}, "wins"),
         ({"prior": -1.0}, "prior"),
         ({"prior": np.nan}, "prior"),
         ({"scale": 0.0}, "scale"),
@@ -320,6 +321,13 @@ def test_callers_arrays_are_left_alone():
 def test_refusals_name_the_argument(arguments, named):
     with pytest.raises(InputError) as caught:
         bradley_terry(**{"wins": [[0, 1], [1, 0]], **arguments})
+    assert caught.value.argument == named
+
+
+@pytest.mark.parametrize(("first", "second", "named"), [(-1, 0, "first"), (0, 2, "second"), (0, 0.0, "second")])
+def test_scores_are_expected_of_agents_only(first, second, named):
+    with pytest.raises(InputError) as caught:
+        bradley_terry([[0, 1], [1, 0]]).expected_score(first, second)
     assert caught.value.argument == named
 
 
