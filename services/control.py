@@ -48,7 +48,11 @@ class ControlLog:
     def refresh(self) -> ControlState:
         """The state up to the log's present end. Raises `LogError` when that cannot be read."""
         with self._lock:
-            self._read_to(self._topic.end(_PARTITION))
+            try:
+                self._read_to(self._topic.end(_PARTITION))
+            except BaseException:
+                self.close()  # the reader may be past records that are not in the state yet
+                raise
             return self._state
 
     def append(self, record: ControlRecord) -> int:

@@ -4,7 +4,7 @@ import hashlib
 import logging
 
 from services.log.partition import partition_of
-from services.log.protocol import OffsetLost, Topic
+from services.log.protocol import LogError, OffsetLost, Topic
 from services.pools import FOLD_VERSION, ControlState
 from services.shard.checkpoint import CheckpointStore, Manifest, SkippedCheckpoint
 from services.shard.partition import Partition
@@ -76,6 +76,9 @@ def _check_log(manifest: Manifest, topic: Topic) -> None:
 
 
 def _sha256_at(topic: Topic, partition: int, offset: int) -> str | None:
+    """Hash of the record at `offset`, None where the log has none. A log that does not answer is no other log: raises `LogError`."""
+    if topic.end(partition) <= offset:
+        return None
     try:
         reader = topic.reader({partition: offset})
         try:
@@ -84,4 +87,6 @@ def _sha256_at(topic: Topic, partition: int, offset: int) -> str | None:
             reader.close()
     except OffsetLost:
         return None
-    return hashlib.sha256(records[0].value).hexdigest() if records and records[0].offset == offset else None
+    if not records:
+        raise LogError(f"{topic.name}[{partition}] gave no record from offset {offset} within {_READ_SECONDS:g} s", retriable=True)
+    return hashlib.sha256(records[0].value).hexdigest() if records[0].offset == offset else None

@@ -1,0 +1,31 @@
+"""The control log as every process reads it: what one cannot read stays unread, and says so each time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from services import pools
+from services.control import ControlLog
+from services.log.protocol import Log, LogError
+from services.log.sqlite import open_sqlite_log
+from services.pools import Kind, PoolCreated
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    log = open_sqlite_log(tmp_path / "log.sqlite", 1)
+    yield log
+    log.close()
+
+
+def test_a_record_of_a_later_version_is_refused_each_time_it_is_read(log: Log) -> None:
+    first, last = (PoolCreated(pool=name, kind=Kind.GAMES, time=0.0) for name in ("first", "last"))
+    later = (b"x", msgspec.json.encode({"type": "pool", "surprise": 1}))
+    log.control.append(0, [pools.encode(first), later, pools.encode(last)])
+    control = ControlLog(log.control)
+    for _ in range(2):
+        with pytest.raises(LogError, match="control record 1 is not of this version") as raised:
+            control.refresh()
+        assert not raised.value.retriable
