@@ -32,7 +32,8 @@ class NashAverage(Solution):
     agents dropped. task_ratings: minus the expected score of agent_dist on each task, so higher is harder; NaN where dropped.
 
     agent_dist, task_dist: equilibrium mixes, 0 where dropped; value: the expected score between them, which every agent's
-    rating is at most and those of agent_dist equal; agent_entropy, task_entropy: nats, over classes of duplicates;
+    rating is at most and those of agent_dist equal; spread: largest minus smallest of the (normalised) scores used;
+    agent_entropy, task_entropy: nats, over classes of duplicates;
     agent_unique, task_unique: proven to be the only optimal mix of the merged game; dropped_agents, dropped_tasks: ids left out
     by the `missing` policy; constant_tasks: ids left out because min-max normalisation is undefined on them.
     certificate: ``exploitability``, best rating minus worst expected score over tasks, over the spread of the scores used.
@@ -42,6 +43,7 @@ class NashAverage(Solution):
     agent_dist: Floats
     task_dist: Floats
     value: float
+    spread: float
     agent_entropy: float
     task_entropy: float
     agent_unique: bool
@@ -104,6 +106,7 @@ def nash_average(
         agent_dist=table.of_agents(agent_dist, 0.0),
         task_dist=table.of_tasks(task_dist, 0.0),
         value=least + float(agent_dist @ for_agent),
+        spread=float(gains.max()),
         agent_entropy=entropy(game.row),
         task_entropy=entropy(game.column),
         agent_unique=game.row_unique,

@@ -27,6 +27,7 @@ Ties: TypeAlias = Literal["keep", "order"]
 
 _DENSE_AGENTS: Final = 5_000
 _NORMAL_95: Final = 1.959963984540054
+_ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
 
 
 class Takes(StrEnum):
@@ -42,9 +43,12 @@ class Takes(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rated:
-    """What a method's function returns. task_ratings: where it rates tasks; low, high: intervals; extra: what it adds to the result."""
+    """What a method's function returns. unit: of its ratings, in which the method's own tie tolerance counts; task_ratings: where it
+    rates tasks; low, high: intervals; extra: what it adds to the result.
+    """
 
     solution: Solution
+    unit: float = 1.0
     task_ratings: Floats | None = None
     low: Floats | None = None
     high: Floats | None = None
@@ -56,7 +60,8 @@ class Method:
     """One solved method.
 
     run: from a problem (agents by name) and accepted parameters to ratings; cost: class of the work, 1 grows with the pairs that met,
-    2 with the square of the agents, 3 faster; tie_tolerance: ratings closer than this share a rank unless told otherwise;
+    2 with the square of the agents, 3 faster; tie_tolerance: ratings closer than this, in units of `Rated.unit`, share a rank unless
+    told otherwise;
     least_agents, most_agents: limits of the input.
     """
 
@@ -79,8 +84,8 @@ def solve(
 ) -> SolveResult:
     """What `method` says about `problem`, best agent first.
 
-    tie_tolerance: ratings within it of a rank's best share that rank (none: the method's own); ties: ``keep`` shared ranks, or
-    ``order`` them by name. Agents without a rating come last. Raises `InputError` (`NotApplicable` among them) and `SolverError`.
+    tie_tolerance: ratings within it of a rank's best share that rank, in the ratings' own numbers (none: the method's own);
+    ties: ``keep`` shared ranks, or ``order`` them by name. Agents without a rating come last. Raises `InputError` (`NotApplicable` among them) and `SolverError`.
     """
     chosen = find(method)
     if (reason := why_not(chosen, problem)) is not None:
@@ -88,7 +93,7 @@ def solve(
     values = accepted(chosen.parameters, parameters or {})
     sorted_problem = problem.by_name()
     rated = chosen.run(sorted_problem, values)
-    tolerance = chosen.tie_tolerance if tie_tolerance is None else tie_tolerance
+    tolerance = _own_tolerance(chosen, rated) if tie_tolerance is None else tie_tolerance
     solution = rated.solution
     return SolveResult(
         method=method,
@@ -150,6 +155,14 @@ def _kind_of(problem: Problem) -> str:
             return "scores"
 
 
+def _own_tolerance(method: Method, rated: Rated) -> float:
+    """In the ratings' numbers; no less than their rounding, where the method computes them in floating point at all."""
+    if not method.tie_tolerance:
+        return 0.0
+    largest = float(np.nanmax(np.abs(rated.solution.ratings), initial=0.0))
+    return max(method.tie_tolerance * rated.unit, _ROUNDING * largest)
+
+
 def _agent_rows(names: Sequence[str], rated: Rated, tolerance: float, ties: Ties) -> list[AgentRow]:
     ranking = Ranking.from_scores(rated.solution.ratings, tolerance)
     ranks = _ranks(ranking, ties)
@@ -199,9 +212,10 @@ def _bradley_terry(problem: PairsInput | ScoresInput, parameters: dict[str, Any]
         "unrated": int(np.isnan(found.ratings).sum()),
     }
     if (error := found.standard_error) is None:
-        return Rated(solution=found, extra=extra)
+        return Rated(solution=found, unit=found.scale, extra=extra)
     extra |= {"assumes": found.assumes, "interval": 0.95}
-    return Rated(solution=found, low=found.ratings - _NORMAL_95 * error, high=found.ratings + _NORMAL_95 * error, extra=extra)
+    low, high = found.ratings - _NORMAL_95 * error, found.ratings + _NORMAL_95 * error
+    return Rated(solution=found, unit=found.scale, low=low, high=high, extra=extra)
 
 
 def _copeland(problem: Problem, parameters: dict[str, Any]) -> Rated:
@@ -242,7 +256,7 @@ def _nash_average(problem: ScoresInput, parameters: dict[str, Any]) -> Rated:
         "dropped_tasks": [problem.tasks[i] for i in found.dropped_tasks.tolist()],
         "constant_tasks": [problem.tasks[i] for i in found.constant_tasks.tolist()],
     }
-    return Rated(solution=found, task_ratings=found.task_ratings, extra=extra)
+    return Rated(solution=found, unit=found.spread, task_ratings=found.task_ratings, extra=extra)
 
 
 def _mix(names: Sequence[str], ids: Sequence[int], probability: Floats) -> dict[str, float]:
@@ -265,7 +279,7 @@ _REGISTERED: Final = (
         takes=Takes.PAIRS,
         run=_bradley_terry,
         cost=1,
-        tie_tolerance=1e-6,
+        tie_tolerance=1e-8,
         parameters=(
             Parameter("prior", 0.0, "games each agent is taken to have tied with an anchor", 0.0, 1e6),
             Parameter("scale", 400 / float(np.log(10)), "rating points a logit", 1e-6, 1e6),

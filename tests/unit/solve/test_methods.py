@@ -79,6 +79,24 @@ def test_atari_nash_average_is_the_published_one() -> None:
     assert [row.agent for row in found.agents if row.rank == 1] == ["agent57", "muzero", "r2d2", "r2d2(bandit)"]
 
 
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("shift", [0.0, 1e3])
+def test_shared_ranks_do_not_depend_on_the_unit_of_scores(scale: float, shift: float) -> None:
+    names, tasks = tuple("abcdef"), tuple("vwxyz")
+    scores = np.random.default_rng(0).integers(0, 64, (6, 5)) / 64
+    plain = solve("nash_average", ScoresInput(names, tasks, scores))
+    found = solve("nash_average", ScoresInput(names, tasks, scale * (scores + shift)))
+    assert [(row.agent, row.rank) for row in found.agents] == [(row.agent, row.rank) for row in plain.agents]
+    assert [(row.task, row.rank) for row in found.tasks] == [(row.task, row.rank) for row in plain.tasks]
+    assert 1 < len({row.rank for row in plain.agents}) < 6
+
+
+def test_shared_ranks_do_not_depend_on_the_scale_of_points() -> None:
+    even = PairsInput(("a", "b", "c"), PairCounts.from_dense([[0, 3, 5], [3, 0, 5], [2, 2, 0]]))
+    for scale in (1e-6, 173.7, 1e6):
+        assert [row.rank for row in solve("bradley_terry", even, {"scale": scale, "centre": 0.0}).agents] == [1, 1, 3]
+
+
 def test_pentathlon() -> None:
     case = json.loads((GOLDEN / "vase" / "pentathlon.json").read_text())
     ballots = [vote["ranking"] for vote in case["votes"] for _ in range(vote["weight"])]
