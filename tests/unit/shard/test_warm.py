@@ -1,0 +1,34 @@
+"""What `python -m services.warm` leaves compiled."""
+
+import sys
+
+import numba
+import pytest
+
+from services.warm import warm
+
+USED_BY_EVERY_POOL = ("ratings_core.roster", "ratings_core.tallies.pair_tally", "ratings_core.tallies.score_table", "services.shard.dedupe")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warmed() -> None:
+    warm()
+
+
+def compiled(module: str) -> list[str]:
+    found = vars(sys.modules[module]).items()
+    return [name for name, value in found if isinstance(value, numba.core.dispatcher.Dispatcher) and value.signatures]
+
+
+@pytest.mark.parametrize("rater", ["elo", "sco"])
+def test_the_folds_of_default_raters_are_compiled(rater: str) -> None:
+    assert "_fold" in compiled(f"ratings_core.online.{rater}")
+
+
+@pytest.mark.parametrize("module", USED_BY_EVERY_POOL)
+def test_what_every_pool_uses_is_compiled(module: str) -> None:
+    assert compiled(module)
+
+
+def test_it_can_run_again() -> None:
+    warm()
