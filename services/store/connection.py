@@ -24,7 +24,7 @@ _PASSING_WORDS = ("OOM", "READONLY", "MISCONF", "BUSY", "MASTERDOWN", "NOREPLICA
 Command: TypeAlias = Callable[[Any], object]
 """Queues one command on a pipeline."""
 
-Call: TypeAlias = tuple[Script, Sequence[str], Sequence[str | int]]
+Call: TypeAlias = tuple[Script, Sequence[str], Sequence[str | int | bytes]]
 """A script, its keys and its arguments."""
 
 
@@ -64,7 +64,7 @@ class Connection:
                 command(pipe)
             return list(map(_answer, pipe.execute(raise_on_error=False)))
 
-    def call(self, script: Script, keys: Sequence[str], arguments: Sequence[str | int]) -> Any:
+    def call(self, script: Script, keys: Sequence[str], arguments: Sequence[str | int | bytes]) -> Any:
         """One script's answer."""
         try:
             return self.run(_evalsha(script, keys, arguments))
@@ -119,7 +119,7 @@ def _store_error(error: redis.RedisError) -> StoreError:
     return StoreError(f"Redis refused: {text}", retriable=False)
 
 
-def _evalsha(script: Script, keys: Sequence[str], arguments: Sequence[str | int]) -> Command:
+def _evalsha(script: Script, keys: Sequence[str], arguments: Sequence[str | int | bytes]) -> Command:
     return lambda pipe: pipe.evalsha(script.sha, len(keys), *keys, *arguments)
 
 

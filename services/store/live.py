@@ -22,6 +22,7 @@ STALE_SECONDS: Final = 60
 """How long a board that was switched away stays, for readers that are in the middle of it."""
 _CALLS_A_TRIP: Final = 16
 
+_pack_members = msgspec.msgpack.Encoder().encode
 _encode_head = msgspec.json.Encoder().encode
 _decode_head = msgspec.json.Decoder(PoolHead).decode
 
@@ -145,26 +146,22 @@ def _live_methods(head: PoolHead) -> list[str]:
     return [*head.online, ACTIVITY]
 
 
-def _parts(method: str, board: LiveBoard) -> Iterator[list[str]]:
-    """Score, member, score, member, ... of up to `MEMBERS_A_CALL` agents each."""
+def _parts(method: str, board: LiveBoard) -> Iterator[bytes]:
+    """Score, member, score, member, ... of up to `MEMBERS_A_CALL` agents each, packed: the client encodes one argument, not 400."""
     if len(board.names) != len(board.values):
         raise InputError(f"boards[{method}]", (len(board.names), len(board.values)), "must have one value for each name")
-    scores = [_score(method, value) for value in board.values]
+    if not all(map(math.isfinite, board.values)):
+        raise InputError(f"boards[{method}].values", next(v for v in board.values if not math.isfinite(v)), "must be finite")
+    scores = [0.0 - float(value) for value in board.values]
     for start in range(0, len(scores), MEMBERS_A_CALL):
         part = slice(start, start + MEMBERS_A_CALL)
-        yield list(chain.from_iterable(zip(scores[part], board.names[part], strict=True)))
+        yield _pack_members(list(chain.from_iterable(zip(scores[part], board.names[part], strict=True))))
 
 
-def _score(method: str, value: float) -> str:
-    if not math.isfinite(value):
-        raise InputError(f"boards[{method}].values", value, "must be finite")
-    return repr(0.0 - float(value))
-
-
-def _write(head: PoolHead, token: str, method: str, part: Sequence[str]) -> Call:
+def _write(head: PoolHead, token: str, method: str, members: bytes) -> Call:
     board = keys.live(head.pool, head.generation, keys.check_method(method))
     names = [keys.fence(head.pool), board, keys.boards(head.pool)]
-    return scripts.WRITE, names, [token, f"{head.generation}/{method}", *part]
+    return scripts.WRITE, names, [token, f"{head.generation}/{method}", members]
 
 
 def _retire(pool: str, stale: Sequence[str]) -> Iterator[Command]:

@@ -62,13 +62,14 @@ end
 WRITE: Final = _script(
     _HOLD
     + """
-redis.call('ZADD', KEYS[2], unpack(ARGV, 3))
+redis.call('ZADD', KEYS[2], unpack(cmsgpack.unpack(ARGV[3])))
 redis.call('PERSIST', KEYS[2])
 redis.call('SADD', KEYS[3], ARGV[2])
 return 1
 """
 )
-"""KEYS fence, live board, boards; ARGV[1] token, ARGV[2] "generation/method", ARGV[3..] score, member, ...: changed agents."""
+"""KEYS fence, live board, boards; ARGV[1] token, ARGV[2] "generation/method", ARGV[3] {score, member, ...} of changed
+agents in MessagePack. Redis writes a script's doubles with 17 digits, so scores stay exact."""
 
 COMMIT: Final = _script(
     _HOLD
