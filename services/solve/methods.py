@@ -85,7 +85,8 @@ def solve(
     """What `method` says about `problem`, best agent first.
 
     tie_tolerance: ratings within it of a rank's best share that rank, in the ratings' own numbers (none: the method's own);
-    ties: ``keep`` shared ranks, or ``order`` them by name. Agents without a rating come last. Raises `InputError` (`NotApplicable` among them) and `SolverError`.
+    ties: ``keep`` shared ranks, or ``order`` them by name. Agents without a rating come last.
+    Raises `InputError` (`NotApplicable` among them) and `SolverError`.
     """
     chosen = find(method)
     if (reason := why_not(chosen, problem)) is not None:
