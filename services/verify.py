@@ -1,7 +1,8 @@
 """Verification: the log folded again must give what checkpoints hold and what readers see. Talks to no shard.
 
-For each partition the newest whole checkpoint gives position and digests; the log is folded from its beginning to that position
-and compared; then on to each position that the store shows, and compared with every value on the live boards.
+For each partition the newest checkpoint that is whole with all its objects gives position and digests (newer ones that are not are
+told as differences); the log is folded from its beginning to that position and compared; then on to each position that the store
+shows, and compared with every value on the live boards.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from ratings_core.digest import digest
 from services.control import ControlLog
 from services.log.protocol import Log, Record
 from services.pools import ControlState
-from services.shard.checkpoint import CheckpointStore, Manifest
+from services.shard.checkpoint import CheckpointStore, Manifest, SkippedCheckpoint
 from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
@@ -40,15 +41,26 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
     control = ControlLog(log.control)
     state = control.refresh()
     control.close()
-    manifest = checkpoints.newest(number)
+    damaged, manifest = _newest(number, checkpoints)
+    for one in damaged:
+        yield Finding(partition=number, pool=None, what="checkpoint", position=one.position, difference=one.reason)
     folded = _Refolded(number, log, state)
-    if manifest is not None:
-        folded.to(manifest.position)
-        yield from _against_checkpoint(folded.partition, manifest)
-    if store is not None:
-        for head in sorted((head for head in store.pools() if head.partition == number), key=lambda head: head.position):
-            yield _against_store(folded, head.pool, store)
-    folded.close()
+    try:
+        if manifest is not None:
+            folded.to(manifest.position)
+            yield from _against_checkpoint(folded.partition, manifest)
+        if store is not None:
+            yield from _against_boards(folded, store)
+    finally:
+        folded.close()
+
+
+def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedCheckpoint], Manifest | None]:
+    """The newest checkpoint that is whole with all its objects, and those newer ones that are not (and were not just removed)."""
+    skipped: list[SkippedCheckpoint] = []
+    found = checkpoints.recover(number, skipped)
+    standing = checkpoints.manifests(number) if skipped else []
+    return [one for one in skipped if one.name in standing], found[0] if found else None
 
 
 class _Refolded:
@@ -88,9 +100,20 @@ def _against_checkpoint(partition: Partition, manifest: Manifest) -> Iterator[Fi
             found = digest(state.arrays()) if state is not None else "no such pool"
             difference = None if found == entry.digest else f"the checkpoint has digest {entry.digest}, the log gives {found}"
         yield Finding(partition=partition.number, pool=entry.pool, what="checkpoint", position=manifest.position, difference=difference)
-    for pool in partition.pools.keys() - {entry.pool for entry in manifest.pools}:
+    for pool in sorted(partition.pools.keys() - {entry.pool for entry in manifest.pools}):
         lacks = "the checkpoint lacks this pool"
         yield Finding(partition=partition.number, pool=pool, what="checkpoint", position=manifest.position, difference=lacks)
+
+
+def _against_boards(folded: _Refolded, store: StoreReader) -> Iterator[Finding]:
+    number = folded.partition.number
+    heads = sorted((head for head in store.pools() if head.partition == number), key=lambda head: head.position)
+    for pool in sorted(folded.partition.pools.keys() - {head.pool for head in heads}):
+        yield Finding(
+            partition=number, pool=pool, what="live boards", position=folded.partition.position, difference="the store lacks this pool"
+        )
+    for head in heads:
+        yield _against_store(folded, head.pool, store)
 
 
 def _against_store(folded: _Refolded, pool: str, store: StoreReader) -> Finding:

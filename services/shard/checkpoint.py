@@ -59,6 +59,11 @@ class SkippedCheckpoint(msgspec.Struct, frozen=True):
     name: str
     reason: str
 
+    @property
+    def position(self) -> int:
+        """Its position, as its name tells."""
+        return int(self.name.rsplit("/", 1)[-1].partition("-")[0])
+
 
 class CheckpointStore:
     """Checkpoints under one fsspec URL. One writer a partition (the fence and the epoch see to that); any number of readers."""
@@ -85,7 +90,7 @@ class CheckpointStore:
     def write_manifest(self, manifest: Manifest) -> str:
         """Write a manifest (its objects must stand already); its name."""
         body = msgspec.json.encode(manifest)
-        name = f"{_folder(manifest.partition)}/{manifest.position:020d}-{manifest.epoch:020d}.json"
+        name = _manifest_name(manifest)
         self._write(name, [hashlib.sha256(body).hexdigest().encode() + b"\n", body])
         return name
 
@@ -120,7 +125,7 @@ class CheckpointStore:
             try:
                 return manifest, {entry.pool: self.read_object(entry.object, entry.sha256)[0] for entry in manifest.pools}
             except BadObject as error:
-                skipped.append(SkippedCheckpoint(f"{manifest.partition}/{manifest.position}", str(error)))
+                skipped.append(SkippedCheckpoint(_manifest_name(manifest), str(error)))
         return None
 
     def prune(self, partition: int, keep: int, epoch: int) -> None:
@@ -199,6 +204,10 @@ def _epoch(name: str) -> int:
     """Epoch in an object's name; a file of another kind counts as old."""
     match = _OBJECT.search(name)
     return int(match[1]) if match else 0
+
+
+def _manifest_name(manifest: Manifest) -> str:
+    return f"{_folder(manifest.partition)}/{manifest.position:020d}-{manifest.epoch:020d}.json"
 
 
 def _folder(partition: int) -> str:

@@ -138,6 +138,28 @@ def test_a_damaged_checkpoint_is_passed_over_and_changes_no_digest(settings: Set
     assert differences(settings, log) == []
 
 
+def test_verify_reads_the_newest_checkpoint_whole(settings: Settings, log: Log) -> None:
+    play(log, 0, 300)
+    with working(settings, log):
+        until(lambda: published(settings) == 300, "300 outcomes published")
+    manifest = CheckpointStore(settings.checkpoint_url).newest(HOME)
+    assert manifest is not None
+    path = settings.data / "state" / manifest.pools[0].object
+    body = bytearray(path.read_bytes())
+    body[-70] ^= 1
+    path.write_bytes(bytes(body))
+    assert any("checksum differs" in (difference or "") for difference in differences(settings, log))
+
+
+def test_verify_misses_a_pool_that_the_store_lacks(settings: Settings, log: Log) -> None:
+    play(log, 0, 300)
+    with working(settings, log):
+        until(lambda: published(settings) == 300, "300 outcomes published")
+    assert settings.redis is not None
+    flush(settings.redis)
+    assert differences(settings, log) == ["the store lacks this pool"]
+
+
 def test_a_lost_store_is_filled_again(settings: Settings, log: Log) -> None:
     play(log, 0, 300)
     with working(settings, log):
@@ -174,7 +196,7 @@ def test_a_checkpoint_of_another_log_stops_the_partition(settings: Settings, log
     play(other, 0, 100)
     with working(settings, other) as worker:
         until(lambda: bool(worker.health().partitions), "recovered")
-        until(lambda: any(one.stopped for one in worker.health().partitions), "stopped")
+        until(lambda: any(one.stopped for one in worker.health().partitions if one.partition == HOME), "stopped")
         told = {one.partition: one.stopped for one in worker.health().partitions}
         assert "log" in (told[HOME] or "")
     other.close()
