@@ -35,7 +35,7 @@ def engine() -> None:
     metrics = EngineMetrics(settings.metrics_port, settings.metrics_host)
     try:
         driver = Engine(settings, metrics)
-        driver.start(str(folder) if folder else None)
+        driver.start(str(folder / "r") if folder else None)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signalled)
         driver.run(stop)
@@ -46,7 +46,10 @@ def engine() -> None:
 
 
 def _ray_folder(settings: Settings) -> Path | None:
-    """A short private folder for a local Ray's sockets and logs; what a killed engine left of its own is removed first."""
+    """A short private folder for a local Ray, which opens its own folder inside to everybody.
+
+    What a killed engine left is removed first.
+    """
     if settings.ray != "local":
         return None
     note = settings.data / "ray-folder"

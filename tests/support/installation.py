@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -123,6 +124,8 @@ class Installation:
             self.process.kill()
             self.process.wait()
         until(lambda: not self.processes(), "all processes ended", 30.0)
+        if (note := self.data / "ray-folder").exists():  # a killed engine's, which its next start would remove
+            shutil.rmtree(note.read_text(), ignore_errors=True)
 
     def _command(self, *command: str) -> list[str]:
         return [sys.executable, "-m", "services.cli", *command]
