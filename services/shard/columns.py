@@ -54,7 +54,7 @@ class GameColumns:
         agents_of = [side.agents for side in sides]
         ids, names = pack([event.id for event in events]), pack(list(chain.from_iterable(agents_of)))
         side_start, agent_start = _starts(_sizes(sides_of)), _starts(_sizes(agents_of))
-        place, weight = np.array([side.place for side in sides], np.int32), _weights(events)
+        place, weight = np.fromiter([side.place for side in sides], np.int32, len(sides)), _weights(events)
         tasks, task_of = _tasks([event.task for event in events])
         body = np.empty(len(events), np.uint64)
         _hash_games(names.bytes, names.start, side_start, place, agent_start, weight, tasks.bytes, tasks.start, task_of, body)
@@ -165,11 +165,11 @@ def retracted_hash(events: Sequence[RetractEvent]) -> NDArray[np.uint64]:
 
 
 def _weights(events: Sequence[GameEvent] | Sequence[ScoreEvent]) -> NDArray[np.int64]:
-    return np.rint(np.array([event.weight for event in events], np.float64) * WEIGHT_ONE).astype(np.int64)
+    return np.rint(np.fromiter([event.weight for event in events], np.float64, len(events)) * WEIGHT_ONE).astype(np.int64)
 
 
 def _times(events: Sequence[GameEvent] | Sequence[ScoreEvent]) -> NDArray[np.float64]:
-    return np.array([event.time for event in events], np.float64)
+    return np.fromiter([event.time for event in events], np.float64, len(events))
 
 
 def _sizes(groups: Sequence[Sized]) -> NDArray[np.int64]:
