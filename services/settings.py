@@ -59,6 +59,14 @@ class Settings(BaseSettings):
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().absolute()
 
+    @field_validator("write_keys", "admin_keys")
+    @classmethod
+    def _keys(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if any(not (key := one.get_secret_value()) or key != key.strip() for one in value):
+            msg = "a key must not be empty, nor begin or end with a space: everybody knows an empty one"
+            raise ValueError(msg)
+        return value
+
     @model_validator(mode="after")
     def _closed_unless_keyed(self) -> "Settings":
         if self.host not in LOOPBACK and not (self.write_keys or self.admin_keys):

@@ -2,6 +2,7 @@
 
 from typing import Annotated, TypeAlias
 
+import msgspec
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
@@ -27,7 +28,8 @@ def get_boards(request: Request, pool: str, count: Summary = 0) -> Response:
     view = pool_view(here, pool)
     methods = boards.methods_of(here.store, pool) or Methods(live=[], solved=[])
     found = boards.all_boards(here.store, view.head, count=count, now=here.clock()) if view.head is not None and count else []
-    return fresh_reply(request, Boards(pool=view, methods=methods, boards=found))
+    ageless = [msgspec.structs.replace(one, age_seconds=0.0) for one in found]
+    return fresh_reply(request, Boards(pool=view, methods=methods, boards=found), Boards(pool=view, methods=methods, boards=ageless))
 
 
 @router.get("/v1/pools/{pool}/boards/{method}", response_model=None, responses=described(Board, (404, 422, 503)))

@@ -25,6 +25,7 @@ def readyz(request: Request) -> Response:
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-def metrics(request: Request) -> Response:
+async def metrics(request: Request) -> Response:
     """Metrics of this process for Prometheus."""
+    # Short work, done here: in the writers' threads it would wait for a log that hangs, just when it is looked for.
     return Response(context(request).metrics.text(), headers={"Content-Type": CONTENT_TYPE})

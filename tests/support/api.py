@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,10 +41,10 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, redis_url: str, **settings: object) -> Iterator[Running]:
+def running(folder: Path, redis_url: str, clock: Callable[[], float] = lambda: NOW, **settings: object) -> Iterator[Running]:
     log = open_sqlite_log(folder / "log.sqlite", 8)
     store = RedisStore(redis_url)
-    app = create_app(Settings(data=folder, redis=redis_url, **settings), log, store, clock=lambda: NOW)
+    app = create_app(Settings(data=folder, redis=redis_url, **settings), log, store, clock=clock)
     try:
         with served(app) as url, httpx.Client(base_url=url, headers={"Host": "127.0.0.1:8000"}, timeout=30.0, trust_env=False) as client:
             yield Running(client, url, log, store)

@@ -3,8 +3,12 @@
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
+import anyio
+import httpx
 import pytest
+from anyio import to_thread
 
 from services.events import decode
 from services.log.partition import partition_of
@@ -173,3 +177,30 @@ class TestKeys:
 
     def test_reading_needs_none(self, keyed: Running) -> None:
         assert keyed.client.get("/v1/pools").json()["total"] == 1
+
+
+def test_metrics_are_answered_while_every_writer_waits_for_the_log(api: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    go, waiting = threading.Event(), threading.Semaphore(0)
+    append = api.log.outcomes.append
+
+    def hanging(*arguments: object) -> list[int]:
+        waiting.release()
+        assert go.wait(20.0)
+        return append(*arguments)
+
+    api.client.post("/v1/outcomes", json={**GAME, "id": "first"})
+    monkeypatch.setattr(api.log.outcomes, "append", hanging)
+    writers = int(anyio.run(_writers))
+    client = httpx.Client(base_url=api.url, headers={"Host": "127.0.0.1:8000"}, trust_env=False)
+    with client, ThreadPoolExecutor(writers) as threads:
+        sent = [threads.submit(client.post, "/v1/outcomes", json={**GAME, "id": f"g{i}"}, timeout=20.0) for i in range(writers)]
+        try:
+            assert all(waiting.acquire(timeout=20.0) for _ in range(writers))
+            assert api.client.get("/metrics", timeout=5.0).status_code == 200
+        finally:
+            go.set()
+        assert {one.result().status_code for one in sent} == {202}
+
+
+async def _writers() -> float:
+    return to_thread.current_default_thread_limiter().total_tokens

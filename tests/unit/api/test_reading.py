@@ -1,13 +1,16 @@
 """Pools, boards and agents as readers get them."""
 
+from itertools import count
+from pathlib import Path
 from urllib.parse import quote
 
 import jsonschema
 import pytest
 
 from services.store.protocol import ACTIVITY, LiveBoard, StoreError
-from tests.support.api import NOW, Running
+from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
+from tests.support.redis import flush
 
 AGENTS = ["rock", "paper", "a/b c?#%", "<b>ä</b>"]
 
@@ -65,6 +68,17 @@ def test_nothing_new_is_told_in_a_word(filled: Running) -> None:
     filled.store.publish_live(head_of(position=13, published_at=NOW, online=["elo"]), 1, {"elo": LiveBoard(["rock"], [1600.0])})
     third = filled.client.get("/v1/pools/blitz/boards?count=2", headers={"If-None-Match": first.headers["etag"]})
     assert third.status_code == 200
+
+
+def test_time_that_passes_is_nothing_new(tmp_path: Path, api_redis: str) -> None:
+    flush(api_redis)
+    with running(tmp_path, api_redis, clock=count(NOW).__next__) as here:
+        assert here.store.publish_live(head_of(position=1, published_at=NOW, online=["elo"]), 1, {"elo": LiveBoard(["rock"], [1.0])})
+        answers = [here.client.get("/v1/pools/blitz/boards?count=2") for _ in range(2)]
+        assert len({answer.content for answer in answers}) == 2, "ages grow"
+        tags = {answer.headers["etag"] for answer in answers}
+        assert len(tags) == 1
+        assert here.client.get("/v1/pools/blitz/boards?count=2", headers={"If-None-Match": tags.pop()}).status_code == 304
 
 
 @pytest.mark.parametrize(

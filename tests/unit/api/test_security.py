@@ -61,3 +61,10 @@ def test_a_fault_of_ours_is_a_problem_too(api: Running, monkeypatch: pytest.Monk
 def test_beyond_loopback_without_keys_is_refused() -> None:
     with pytest.raises(ValueError, match="EQUIRANK_WRITE_KEYS"):
         Settings(host="192.0.2.1")
+
+
+@pytest.mark.parametrize("key", ["", " ", " k", "k "])
+def test_a_key_that_everybody_knows_is_refused(key: str) -> None:
+    for setting in ("write_keys", "admin_keys"):
+        with pytest.raises(ValueError, match="must not be empty"):
+            Settings(**{setting: ("good", key)})
