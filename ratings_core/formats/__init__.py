@@ -6,18 +6,16 @@ The kinds of files and how one is guessed: `ratings_core.formats.kinds`. Readers
 from ratings_core.formats.battles import Battles, read_battles
 from ratings_core.formats.kinds import FileKind, guess
 from ratings_core.formats.margins import MarginTable, read_margins
-from ratings_core.formats.profile import Ballot, Profile, read_profile
+from ratings_core.formats.profile import read_profile
 from ratings_core.formats.results import Result, ResultColumns, Results, read_results
 from ratings_core.formats.scores import ScoreFile, read_scores
 from ratings_core.formats.table import FormatError
 
 __all__ = [
-    "Ballot",
     "Battles",
     "FileKind",
     "FormatError",
     "MarginTable",
-    "Profile",
     "Result",
     "ResultColumns",
     "Results",

@@ -2,64 +2,22 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
-
-import numpy as np
+from typing import Final
 
 from ratings_core.errors import InputError
 from ratings_core.formats.table import FormatError, text_lines
-from ratings_core.tallies.pair_counts import PairCounts
-
-Unlisted: TypeAlias = Literal["last", "unknown"]
+from ratings_core.voting.profile import Ballot, Profile
 
 _NAME: Final = re.compile(r"# ALTERNATIVE NAME (\d+):(.*)")
 _BALLOT: Final = re.compile(r"(\d+)\s*:\s*(.*)")
 _LEVEL: Final = re.compile(r"\{([^{}]*)\}|([^{},]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Ballot:
-    """An order that `count` voters gave. levels: alternatives (ids) best first, those in one level tied; the rest is not listed."""
-
-    count: int
-    levels: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """names: of alternatives 0 to m-1, as the file spells them (published ones break the rules of agents' names); ballots: in its order."""
-
-    names: tuple[str, ...]
-    ballots: tuple[Ballot, ...]
-
-    @property
-    def voters(self) -> int:
-        """How many voters there are."""
-        return sum(ballot.count for ballot in self.ballots)
-
-    def pair_counts(self, unlisted: Unlisted = "last") -> PairCounts:
-        """Voters who prefer one alternative to the other, and voters who tie two they list.
-
-        unlisted: ``last`` puts alternatives that a ballot does not list below those it does (and says nothing between them, as
-        voting rules on truncated ballots do), ``unknown`` leaves them out of the ballot.
-        """
-        m = len(self.names)
-        wins, ties = np.zeros((m, m)), np.zeros((m, m))
-        for ballot in self.ballots:
-            level = np.full(m, len(ballot.levels))
-            for k, members in enumerate(ballot.levels):
-                level[list(members)] = k
-            listed = level < len(ballot.levels)
-            counted = listed if unlisted == "unknown" else np.ones(m, np.bool_)
-            wins += ballot.count * ((level[:, None] < level) & counted)
-            ties += ballot.count * ((level[:, None] == level) & listed)
-        np.fill_diagonal(ties, 0.0)
-        return PairCounts.from_dense(wins, ties)
-
-
 def read_profile(text: str) -> Profile:
-    """The ballots in `text`. Raises `FormatError` naming the line, `InputError` for a file without alternatives or ballots."""
+    """The votes in `text`, names as it spells them.
+
+    Raises `FormatError` naming the line, `InputError` for a file without alternatives or ballots.
+    """
     numbers: dict[int, int] = {}
     names: list[str] = []
     ballots: list[Ballot] = []
@@ -70,7 +28,7 @@ def read_profile(text: str) -> Profile:
             ballots.append(_ballot(line, content.strip(), numbers))
     if not names or not ballots:
         raise InputError("profile", (len(names), len(ballots)), "must hold alternatives with names, and ballots")
-    return Profile(tuple(names), tuple(ballots))
+    return Profile.from_ballots(ballots, names)
 
 
 def _add_name(line: int, found: re.Match[str], numbers: dict[int, int], names: list[str]) -> None:

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind
-from ratings_core.formats.profile import Unlisted
 from ratings_core.formats.results import Unplayed
+from ratings_core.voting.profile import Unlisted
 from services.solve import methods
 from services.solve.inputs import Problem, ScoresInput
 from services.solve.load import load

@@ -6,10 +6,10 @@ import numpy as np
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind, read_margins, read_profile, read_scores
-from ratings_core.formats.profile import Unlisted
 from ratings_core.formats.results import Unplayed
 from ratings_core.roster import Roster
 from ratings_core.tallies import PairTally, ScoreTable
+from ratings_core.voting.profile import Unlisted
 from services.events import Event, GameEvent, RetractEvent, ScoreEvent
 from services.files import kind_of, pools_named, read_events, read_text
 from services.shard.columns import GameColumns, ScoreColumns, retracted_hash

@@ -1,0 +1,86 @@
+"""Scoring rules: plurality, approval of the first k, and Borda's count, from votes or from counts of places.
+
+A tie inside a vote shares the points of the places it takes up evenly, so every vote gives the same points in all.
+"""
+
+import time
+from typing import TypeAlias
+
+import numpy as np
+
+from ratings_core import checks
+from ratings_core.errors import InputError
+from ratings_core.ranking import Ranking
+from ratings_core.solution import Certificate, Floats, Status
+from ratings_core.tallies.place_tally import PlaceCounts
+from ratings_core.voting.profile import Profile, Unlisted
+from ratings_core.voting.ties import TieRule, Voted, settled
+
+Votes: TypeAlias = Profile | PlaceCounts
+
+_ROUNDING = 1e-12
+
+
+def plurality(votes: Votes, *, agents: int | None = None, ties: TieRule = "keep") -> Voted:
+    """Plurality (VasE, app. C.2.2): one point for the top of each vote.
+
+    votes: a profile, or counts of places, which need `agents`, how many there are. ratings: points, in votes. Population
+    consistent; a clone of the winner takes its votes away. The certificate (``exact``) is the largest difference between points
+    counted by agent and by place, over all points. Raises `InputError`.
+    """
+    begun = time.perf_counter()
+    places, m = _places(votes, agents)
+    return _scored(places, m, (places.ahead == 0) / places.tied, ties, begun)
+
+
+def approval(votes: Votes, k: int, *, agents: int | None = None, ties: TieRule = "keep") -> Voted:
+    """k-approval (VasE, app. C.2.1): one point for each of the first k of a vote; k = 1 is plurality.
+
+    Members of a tie across place k share the places up to k. A vote of fewer than k alternatives approves all it lists. Otherwise
+    as `plurality`.
+    """
+    begun = time.perf_counter()
+    limit = checks.count("k", k, low=1)
+    places, m = _places(votes, agents)
+    return _scored(places, m, np.clip((limit - places.ahead) / places.tied, 0.0, 1.0), ties, begun)
+
+
+def borda(votes: Votes, *, unlisted: Unlisted = "last", agents: int | None = None, ties: TieRule = "keep") -> Voted:
+    """Borda's count (VasE, app. C.2.3): a point for each other alternative below in a vote, half a point for each tied one.
+
+    That is the row sum of N plus half the ties. unlisted: with ``last`` listed alternatives also get a point for each unlisted one,
+    which gets none; with ``unknown`` a vote compares what it lists only (so do places of games, always), and alternatives in
+    few or short votes score low for that alone (app. E). Otherwise as `plurality`.
+    """
+    begun = time.perf_counter()
+    places, m = _places(votes, agents)
+    if unlisted not in ("last", "unknown"):
+        raise InputError("unlisted", unlisted, "must be last or unknown")
+    compared = m if unlisted == "last" and isinstance(votes, Profile) else places.sides
+    return _scored(places, m, compared - 1 - places.ahead - (places.tied - 1) / 2, ties, begun)
+
+
+def _places(votes: Votes, agents: int | None) -> tuple[PlaceCounts, int]:
+    if isinstance(votes, Profile):
+        if agents not in (None, len(votes.names)):
+            raise InputError("agents", agents, f"must be left out, or {len(votes.names)} as in the profile")
+        return votes.place_counts(), len(votes.names)
+    least = int(votes.agent.max(initial=0)) + 1
+    return votes, checks.count("agents", agents, low=least)
+
+
+def _scored(places: PlaceCounts, m: int, points: Floats, ties: TieRule, begun: float) -> Voted:
+    given = places.weight * points
+    scores = np.asarray(np.bincount(places.agent, given, m), np.float64)
+    total = float(given.sum())
+    difference = abs(float(scores.sum()) - total) / (total or 1.0)
+    ranking, broken = settled(Ranking.from_scores(scores, _ROUNDING * float(scores.max())), ties)
+    return Voted(
+        ratings=scores,
+        certificate=Certificate("exact", difference),
+        status=Status.OPTIMAL if difference <= 1e-9 else Status.FAILED,
+        seconds=time.perf_counter() - begun,
+        ranking=ranking,
+        ties=ties,
+        broken=broken,
+    )

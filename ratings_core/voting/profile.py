@@ -1,0 +1,313 @@
+"""Votes as orders of alternatives, with weights, with ties, and with alternatives that a vote does not list."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ratings_core import checks
+from ratings_core.errors import InputError
+from ratings_core.kernel import kernel
+from ratings_core.solution import Floats
+from ratings_core.tallies.pair_counts import PairCounts
+from ratings_core.tallies.place_tally import PlaceCounts
+
+Unlisted: TypeAlias = Literal["last", "unknown"]
+"""What a vote says about alternatives that it does not list.
+
+``last``: they are below those it lists, and it says nothing between them, as rules on truncated votes have it; ``unknown``:
+nothing at all, as where only some agents were measured.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """One order. weight: votes it counts for; levels: alternatives (ids) best first, those in one level tied; others are not listed."""
+
+    weight: float
+    levels: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """n votes on alternatives 0 to m-1; only what a vote lists takes memory.
+
+    names: of the m alternatives (any text, each once). Vote v lists agent[start[v]:start[v + 1]], best first: agent: int32 (k,);
+    level: int32 (k,), from 0 in each vote and rising by 0 (tied) or 1; start: int64 (n + 1,); weight: float64 (n,), finite, >= 0.
+    Raises `InputError` where one of this is broken, a vote lists nothing or an alternative twice, or there is no vote.
+    """
+
+    names: tuple[str, ...]
+    start: NDArray[np.int64]
+    agent: NDArray[np.int32]
+    level: NDArray[np.int32]
+    weight: Floats
+
+    def __post_init__(self) -> None:
+        _check_names(self.names)
+        for name, dtype in (("start", np.int64), ("agent", np.int32), ("level", np.int32), ("weight", np.float64)):
+            column = getattr(self, name)
+            if column.dtype != dtype or column.ndim != 1:
+                raise InputError(name, column, f"must be {np.dtype(dtype).name}, in one dimension")
+        _check_votes(self)
+
+    @classmethod
+    def from_ballots(cls, ballots: Iterable[Ballot], names: Sequence[str]) -> "Profile":
+        """The profile of these votes. Raises `InputError` naming what is wrong."""
+        kept = list(ballots)
+        levels = [level for ballot in kept for level in ballot.levels]
+        if not all(levels):
+            raise InputError("ballots", levels.index(()), "must have no empty level")
+        sizes = [sum(map(len, ballot.levels)) for ballot in kept]
+        return cls(
+            tuple(names),
+            np.cumsum([0, *sizes], dtype=np.int64),
+            _ids(list(chain.from_iterable(sorted(level) for level in levels))),
+            np.array([k for ballot in kept for k, level in enumerate(ballot.levels) for _ in level], np.int32),
+            checks.finite("weight", [ballot.weight for ballot in kept]),
+        )
+
+    @classmethod
+    def from_orders(cls, orders: ArrayLike, weight: ArrayLike | None = None, names: Sequence[str] | None = None) -> "Profile":
+        """Strict orders of equal length. orders: (n, length) ids, best first; weight: (n,), 1 by default; names: "0" on by default."""
+        table = np.asarray(orders)
+        if table.ndim != 2 or table.dtype.kind not in "iu" or not table.size:
+            raise InputError("orders", table, "must be a table of ids, one vote a row")
+        n, length = table.shape
+        named = tuple(map(str, range(int(table.max()) + 1))) if names is None else tuple(names)
+        level = np.tile(np.arange(length, dtype=np.int32), n)
+        return cls(named, np.arange(n + 1) * length, _ids(table.ravel()), level, _weights(weight, n))
+
+    @classmethod
+    def from_scores(cls, scores: ArrayLike, weight: ArrayLike | None = None, names: Sequence[str] | None = None) -> "Profile":
+        """Each column as one vote: the higher score first, equal ones tied, NaN not listed; columns without any score are left out.
+
+        scores: (agents, n); weight: (n,), 1 by default. Raises `InputError` for infinite scores and where nothing was measured.
+        """
+        table = checks.real("scores", scores)
+        if table.ndim != 2 or np.isinf(table).any():
+            raise InputError("scores", table, "must be finite or NaN, agents by votes")
+        ids, column = np.nonzero(~np.isnan(table))
+        value = table[ids, column]
+        order = np.lexsort((ids, -value, column))
+        ids, column, value = ids[order], column[order], value[order]
+        voting, first = np.unique(column, return_index=True)
+        named = tuple(map(str, range(len(table)))) if names is None else tuple(names)
+        level = _levels(column, value, first)
+        return cls(named, np.append(first, len(ids)), _ids(ids), level, _weights(weight, table.shape[1])[voting])
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    @property
+    def ballots(self) -> tuple[Ballot, ...]:
+        """The votes, one record each."""
+        return tuple(
+            Ballot(float(weight), _cut(self.agent[low:high].tolist(), self.level[low:high].tolist()))
+            for (low, high), weight in zip(pairwise(self.start.tolist()), self.weight, strict=True)
+        )
+
+    @property
+    def voters(self) -> float:
+        """The votes' total weight."""
+        return float(self.weight.sum())
+
+    @property
+    def complete(self) -> bool:
+        """Whether every vote lists every alternative."""
+        return bool((np.diff(self.start) == len(self.names)).all())
+
+    def take(self, order: NDArray[np.int64]) -> "Profile":
+        """The same votes on alternatives renumbered: alternative order[i] becomes i. order: (m,), a permutation."""
+        new_id = np.empty(len(order), np.int32)
+        new_id[order] = np.arange(len(order))
+        return Profile(tuple(self.names[i] for i in order.tolist()), self.start, new_id[self.agent], self.level, self.weight)
+
+    def preferences(self, unlisted: Unlisted = "last") -> Floats:
+        """N (VasE, sec. 3): entry (a, b) is the weight of votes that put a above b. Dense (m, m)."""
+        return self._pairs(unlisted)[0]
+
+    def margins(self, unlisted: Unlisted = "last") -> Floats:
+        """M = N - N' (m, m), antisymmetric."""
+        preferred = self.preferences(unlisted)
+        return np.asarray(preferred - preferred.T)
+
+    def pair_counts(self, unlisted: Unlisted = "last") -> PairCounts:
+        """Wins, losses and ties of pairs, sparse: ties are between alternatives that a vote lists."""
+        m, size = len(self.names), np.diff(self.start)
+        _check_unlisted(unlisted)
+        if (unlisted == "unknown" or self.complete) and int((size * (size - 1)).sum()) < m * m:
+            return _sparse_pairs(self, int((size * (size - 1) // 2).sum()))
+        return PairCounts.from_dense(*self._pairs(unlisted))
+
+    def place_counts(self) -> PlaceCounts:
+        """Each listed alternative's place, vote after vote: sides is how many the vote lists."""
+        ahead, tied = _standing(self.start, self.level)
+        size = np.diff(self.start)
+        return PlaceCounts(self.agent, np.repeat(size, size).astype(np.int32), ahead, tied, np.repeat(self.weight, size))
+
+    def _pairs(self, unlisted: Unlisted) -> tuple[Floats, Floats]:
+        m = len(self.names)
+        wins, ties = np.zeros((m, m)), np.zeros((m, m))
+        _count(self.start, self.agent, self.level, self.weight, _check_unlisted(unlisted) == "last", wins, ties)
+        return wins, np.asarray(ties + ties.T)
+
+
+def mcgarvey(margins: ArrayLike, names: Sequence[str] | None = None) -> Profile:
+    """A profile of strict complete votes with exactly these margins (McGarvey 1953).
+
+    margins: (m, m), antisymmetric. Two votes of half the margin for every pair: one starts a, b, one ends a, b, and what they say
+    about the rest cancels. Weights take the place of McGarvey's copies, so margins need not share a parity nor be whole.
+    """
+    M = checks.antisymmetric("margins", margins)
+    m = len(M)
+    rows = [
+        order
+        for a, b in np.argwhere(M > 0).tolist()
+        for rest in [[c for c in range(m) if c not in (a, b)]]
+        for order in ([a, b, *rest], [*reversed(rest), a, b])
+    ]
+    if not rows:  # everything ties: any vote and its reverse
+        rows, weight = [[*range(m)], [*reversed(range(m))]], np.ones(2)
+    else:
+        weight = np.repeat(M[M > 0] / 2, 2)
+    return Profile.from_orders(np.array(rows), weight, tuple(map(str, range(m))) if names is None else names)
+
+
+def _check_names(names: tuple[str, ...]) -> None:
+    if not names or len(set(names)) != len(names):
+        raise InputError("names", names, "must name one alternative or more, each once")
+
+
+def _check_votes(profile: Profile) -> None:
+    start, agent, level, n = profile.start, profile.agent, profile.level, len(profile.weight)
+    if not n or len(start) != n + 1:
+        raise InputError("weight", n, f"must be one for each vote, and there must be a vote (start cuts out {len(start) - 1})")
+    if start[0] != 0 or start[-1] != len(agent) or len(level) != len(agent) or (np.diff(start) < 1).any():
+        raise InputError("start", start, f"must cut {len(agent)} listed alternatives into votes of one or more")
+    if (bad := np.flatnonzero(~(np.isfinite(profile.weight) & (profile.weight >= 0)))).size:
+        raise InputError(f"weight[{bad[0]}]", profile.weight[bad[0]].item(), "must be finite and nonnegative")
+    if (bad := np.flatnonzero((agent < 0) | (agent >= len(profile.names)))).size:
+        raise InputError(f"agent[{bad[0]}]", agent[bad[0]].item(), f"must be an id from 0 to {len(profile.names) - 1}")
+    step = np.diff(level, prepend=0)
+    if (bad := np.flatnonzero(np.where(np.isin(np.arange(len(level)), start[:-1]), level != 0, (step < 0) | (step > 1)))).size:
+        raise InputError(f"level[{bad[0]}]", level[bad[0]].item(), "must begin at 0 in each vote and rise by 0 or 1")
+    if (vote := _repeating(start, agent, len(profile.names))) >= 0:
+        raise InputError(f"vote {vote}", agent[start[vote] : start[vote + 1]].tolist(), "must list each alternative once")
+
+
+def _check_unlisted(unlisted: str) -> str:
+    if unlisted not in ("last", "unknown"):
+        raise InputError("unlisted", unlisted, "must be last or unknown")
+    return unlisted
+
+
+def _ids(values: Any) -> NDArray[np.int32]:
+    return np.asarray(checks.real("agent", values), np.int32) if len(values) else np.zeros(0, np.int32)
+
+
+def _weights(weight: ArrayLike | None, n: int) -> Floats:
+    if weight is None:
+        return np.ones(n)
+    given = checks.finite("weight", weight)
+    if given.shape != (n,):
+        raise InputError("weight", given.shape, f"must be one for each of {n} votes")
+    return given
+
+
+def _levels(column: NDArray[np.int64], value: Floats, first: NDArray[np.int64]) -> NDArray[np.int32]:
+    steps = np.append(True, (value[1:] != value[:-1]) | (column[1:] != column[:-1]))[: len(value)].cumsum()
+    return np.asarray(steps - np.repeat(steps[first], np.diff(np.append(first, len(value)))), np.int32)
+
+
+def _cut(agents: list[int], levels: list[int]) -> tuple[tuple[int, ...], ...]:
+    found: list[list[int]] = [[] for _ in range(levels[-1] + 1)]
+    for agent, level in zip(agents, levels, strict=True):
+        found[level].append(agent)
+    return tuple(tuple(sorted(members)) for members in found)
+
+
+def _sparse_pairs(profile: Profile, met: int) -> PairCounts:
+    """As keys first * m + second, summed: where pairs listed are fewer than the cells of a matrix."""
+    m = len(profile.names)
+    key, weight, sign = np.empty(met, np.int64), np.empty(met), np.empty(met, np.int8)
+    _list_pairs(profile.start, profile.agent, profile.level, profile.weight, m, key, weight, sign)
+    pairs, inverse = np.unique(key[weight > 0], return_inverse=True)
+    sign, weight = sign[weight > 0], weight[weight > 0]
+    wins, losses, ties = (np.asarray(np.bincount(inverse[sign == s], weight[sign == s], len(pairs)), np.float64) for s in (1, -1, 0))
+    return PairCounts((pairs // m).astype(np.int32), (pairs % m).astype(np.int32), wins, losses, ties)
+
+
+@kernel
+def _repeating(start: NDArray[np.int64], agent: NDArray[np.int32], m: int) -> int:
+    """The first vote that lists an alternative twice, or -1."""
+    seen = np.full(m, -1, np.int64)
+    for vote in range(len(start) - 1):
+        for i in range(start[vote], start[vote + 1]):
+            if seen[agent[i]] == vote:
+                return vote
+            seen[agent[i]] = vote
+    return -1
+
+
+@kernel
+def _count(
+    start: NDArray[np.int64], agent: NDArray[np.int32], level: NDArray[np.int32], weight: Floats, last: bool, wins: Floats, ties: Floats
+) -> None:
+    """Adds to wins[a, b] and to ties[a, b] (one of the two halves)."""
+    m = len(wins)
+    listed = np.full(m, -1, np.int64)
+    for vote in range(len(start) - 1):
+        low, high, w = start[vote], start[vote + 1], weight[vote]
+        for i in range(low, high):
+            listed[agent[i]] = vote
+        for i in range(low, high):
+            row, end = wins[agent[i]], i + 1
+            while end < high and level[end] == level[i]:
+                ties[agent[i], agent[end]] += w
+                end += 1
+            for j in range(end, high):
+                row[agent[j]] += w
+            if last and high - low < m:
+                for b in range(m):
+                    row[b] += w * (listed[b] != vote)
+
+
+@kernel
+def _list_pairs(
+    start: NDArray[np.int64],
+    agent: NDArray[np.int32],
+    level: NDArray[np.int32],
+    weight: Floats,
+    m: int,
+    key: NDArray[np.int64],
+    share: Floats,
+    sign: NDArray[np.int8],
+) -> None:
+    at = 0
+    for vote in range(len(start) - 1):
+        for i in range(start[vote], start[vote + 1]):
+            for j in range(i + 1, start[vote + 1]):
+                a, b = np.int64(agent[i]), np.int64(agent[j])
+                won = np.int8(level[j] > level[i])
+                key[at] = a * m + b if a < b else b * m + a
+                share[at], sign[at] = weight[vote], won if a < b else -won
+                at += 1
+
+
+@kernel
+def _standing(start: NDArray[np.int64], level: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """How many its vote puts above each listed alternative, and how many on its level, itself included."""
+    ahead, tied = np.empty(len(level), np.int32), np.empty(len(level), np.int32)
+    for vote in range(len(start) - 1):
+        low = start[vote]
+        while low < start[vote + 1]:
+            high = low + 1
+            while high < start[vote + 1] and level[high] == level[low]:
+                high += 1
+            ahead[low:high], tied[low:high] = low - start[vote], high - low
+            low = high
+    return ahead, tied
