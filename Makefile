@@ -32,7 +32,8 @@ lint: install    ## ruff and mypy strict
 	$(BIN)/mypy
 
 bench: install   ## every benchmark beside its reference (QUICK=1 for small sizes)
-	@for file in benchmarks/[a-z]*.py; do case $$file in */common.py|*/workloads.py) ;; *) $(BIN)/python $$file $(if $(QUICK),--quick); esac || exit 1; done
+	@for name in $(filter-out common workloads,$(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))); do \
+		$(BIN)/python -m benchmarks.$$name $(if $(QUICK),--quick) || exit 1; done
 
 docs: install    ## regenerate the files in docs that are written by the code
 	$(BIN)/python -m services.schema > docs/schema/outcome-v1.json

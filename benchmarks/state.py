@@ -1,7 +1,7 @@
 """What a pool's state costs: bytes a name, a met pair and a remembered id, and how fast each is kept.
 
-Goals: <= 64 bytes a met pair steady and at most twice that while growing, 26 bytes an id of the dedupe window, >= 5 M random
-and tens of millions of hot pairs a second, >= 3 M ids a second. References are what plain Python and bare loops need.
+`python -m benchmarks.state [--quick]`. Goals: <= 64 bytes a met pair steady and at most twice that while growing, 26 bytes an id of
+the dedupe window, >= 5 M random and tens of millions of hot pairs a second, >= 3 M ids a second. References are what plain Python and bare loops need.
 """
 
 import tracemalloc
@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from common import Row, arguments, header, seconds, show
 from numba import njit
 
+from benchmarks.common import Row, arguments, header, seconds, show
 from ratings_core.arena import Arena, pack
 from ratings_core.hashing import hash128
 from ratings_core.outcomes import WEIGHT_ONE, OutcomeBatch, ScoreBatch
