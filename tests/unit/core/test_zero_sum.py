@@ -137,6 +137,20 @@ def test_no_strategy_of_the_face_has_more_entropy(seed):
     assert found.entropy >= -(oracle[found.support] @ np.log(oracle[found.support])) - 1e-7
 
 
+@pytest.mark.parametrize(("m", "seed"), [(8, 54), (8, 1225), (8, 1267), (8, 1491), (10, 102)])
+def test_a_support_that_someone_outside_beats_is_not_taken_for_the_only_one(m, seed):
+    """Games in which an early guess of the support leaves one out: positive and balanced on what is left, and beaten from outside."""
+    upper = np.triu(np.random.default_rng(seed).integers(-9, 10, (m, m)), 1).astype(float)
+    found = solve_symmetric(upper - upper.T)
+    assert (found.status, found.exploitability) == ("optimal", pytest.approx(0, abs=1e-12))
+
+
+@pytest.mark.parametrize(("m", "seed"), [(4, 431), (4, 505), (6, 539), (8, 79), (8, 289)])
+def test_supports_that_someone_outside_beats_are_not_taken_for_the_only_ones(m, seed):
+    found = solve_zero_sum(np.random.default_rng(seed).integers(-9, 10, (m, m + 1)).astype(float))
+    assert (found.status, found.exploitability) == ("optimal", pytest.approx(0, abs=1e-12))
+
+
 def test_an_opponent_off_the_support_can_bind():
     assert solve_symmetric([[0, 0, 1], [0, 0, -2], [-1, 2, 0]]).strategy == pytest.approx([2 / 3, 1 / 3, 0], abs=1e-12)
 
