@@ -1,0 +1,100 @@
+"""The driver's loop without Ray: what dead shards and a checkpoint folder that fails do to it."""
+
+import logging
+from typing import Any
+
+import pytest
+import ray
+
+from services import engine
+from services.engine import Engine
+from services.engine_metrics import EngineMetrics
+from services.settings import Settings
+
+
+class Answer:
+    """What a remote call would give."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def remote(self, *_: object) -> "Answer":
+        return self
+
+
+class FakeRay:
+    """Every answer is there at once; exceptions are raised where they are looked at."""
+
+    exceptions = ray.exceptions
+
+    def __init__(self) -> None:
+        self.options_given: list[dict[str, object]] = []
+
+    def remote(self, _: type) -> "FakeRay":
+        return self
+
+    def options(self, **options: object) -> Any:
+        self.options_given.append(options)
+        return Answer("actor")
+
+    def wait(self, asked: list[Answer], **_: object) -> tuple[list[Answer], list[Answer]]:
+        return asked, []
+
+    def get(self, answer: Answer) -> object:
+        if isinstance(answer.value, Exception):
+            raise answer.value
+        return answer.value
+
+
+class Actor:
+    def __init__(self, stopped: object) -> None:
+        self.stop = Answer(stopped)
+
+
+class Nothing:
+    """A runner or control log that has nothing to do."""
+
+    def __init__(self) -> None:
+        self.ended: dict[tuple[str, str], int] = {}
+        self.seconds: dict[str, float] = {}
+        self.running = 0
+
+    def cancel(self) -> None:
+        return
+
+    def step(self, *_: object) -> None:
+        raise ConnectionError("the object store does not answer")
+
+    def refresh(self) -> None:
+        return
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
+    fake = FakeRay()
+    monkeypatch.setattr(engine, "ray", fake)
+    return fake
+
+
+@pytest.fixture
+def driver(fake: FakeRay) -> Engine:
+    return Engine(Settings(), EngineMetrics(None))
+
+
+def test_a_dead_shard_does_not_break_the_stop(driver: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    answers = [True, ray.exceptions.RayActorError(), True]
+    driver._shards = [engine._Shard(f"shard-{i}", Actor(answer)) for i, answer in enumerate(answers)]
+    with caplog.at_level(logging.ERROR):
+        driver._stop_shards(Nothing())
+    assert "1 shards did not finish" in caplog.text
+
+
+def test_checkpoints_that_cannot_be_read_are_waited_for(driver: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    driver._tick(Nothing(), None, Nothing())
+    assert "the object store does not answer" in caplog.text
+
+
+def test_shards_take_no_name_from_other_installations_of_a_cluster(driver: Engine, fake: FakeRay) -> None:
+    driver._start_shard(0, 8)
+    assert "name" not in fake.options_given[0]
+    assert fake.options_given[0]["max_restarts"] == -1
