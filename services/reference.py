@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from ratings_core.errors import InputError
 from ratings_core.online import RATERS
 from services.settings import Settings
-from services.solve.methods import METHODS
+from services.solve.methods import METHODS, Method
 from services.solve.parameters import Parameter
 
 _SETTINGS_HEAD: Final = """# Settings
@@ -53,11 +53,11 @@ def with_parameters(page: str) -> str:
 
 
 def parameter_table(method: str) -> str:
-    """Parameters of an online or solved method, with defaults. Raises `InputError` for another name."""
+    """Parameters of an online or solved method with their defaults, and the limits of solved ones. Raises `InputError` for another name."""
     if method in RATERS:
         return _online_table(method)
     if method in METHODS:
-        return _solved_table(METHODS[method].parameters)
+        return _solved_table(METHODS[method])
     raise InputError("method", method, f"must be one of {', '.join([*RATERS, *METHODS])}")
 
 
@@ -67,9 +67,14 @@ def _online_table(method: str) -> str:
     return "".join(["| parameter | default |\n| --- | --- |\n", *rows])
 
 
-def _solved_table(parameters: tuple[Parameter, ...]) -> str:
-    rows = [f"| `{one.name}` | {_value(one.default)} | {_accepted(one)} | {one.meaning} |\n" for one in parameters]
-    return "".join(["| parameter | default | accepted | meaning |\n| --- | --- | --- | --- |\n", *rows])
+def _solved_table(method: Method) -> str:
+    rows = [f"| `{one.name}` | {_value(one.default)} | {_accepted(one)} | {one.meaning} |\n" for one in method.parameters]
+    most = "" if method.most_agents is None else f", at most {method.most_agents:,}"
+    ties = "Equal ratings share a rank" if method.tie_tolerance == 0 else f"Ratings within {method.tie_tolerance:g} share a rank"
+    facts = f"Input: {method.takes}, of at least {method.least_agents} agents{most}. {ties}.\n"
+    if not rows:
+        return f"No parameters.\n\n{facts}"
+    return "".join(["| parameter | default | accepted | meaning |\n| --- | --- | --- | --- |\n", *rows, "\n", facts])
 
 
 def _accepted(parameter: Parameter) -> str:

@@ -178,14 +178,6 @@ def test_parameters_of_online_methods_are_explained(method: str) -> None:
         assert f"`{field.name}`" in prose, field.name
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_tie_tolerances_and_limits_are_as_documented(method: str) -> None:
-    tolerances = {"bradley_terry": 1e-6, "copeland": 0.0}
-    assert METHODS[method].tie_tolerance == tolerances.get(method, 1e-7)
-    limits = [int(limit.replace(",", "")) for limit in re.findall(r"up to ([\d,]+) agents", section(method))]
-    assert limits == [most for most in (METHODS[method].most_agents,) if most is not None]
-
-
 def test_the_certificates_in_the_table_are_those_of_the_methods() -> None:
     assert {re.search(r"\*\*Certificate\.\*\* `(\w+)`", section(name))[1] for name in METHODS} == set(  # type: ignore[index]
         re.findall(r"^\| `(\w+)` \| ", METHODS_PAGE.split("| certificate |")[1].split("\n\n")[0], re.MULTILINE)
