@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
@@ -19,11 +20,14 @@ _SOCKET_BYTES: Final = 100
 _START_SECONDS: Final = 15.0
 _STOP_SECONDS: Final = 5.0
 _ADDRESS: Final = "redis.url"
+_PREFIX: Final = "equirank-"
 _PR_SET_PDEATHSIG: Final = 1
 
 
 class EmbeddedRedis:
     """A running server with its socket in `folder` (made 0700), or in a short private folder where that path is too long.
+
+    A server that takes the place of one that died has that one's address, so clients find it again.
 
     The server ends with the thread that made it, even when this process is killed; start it from a thread that stays.
     process_group: the group it joins (one of this session), where it should not get the signals of this process's own group.
@@ -36,7 +40,7 @@ class EmbeddedRedis:
         folder.chmod(0o700)
         self._address = folder / _ADDRESS
         self._borrowed = _too_long(folder)
-        self._home = Path(tempfile.mkdtemp(prefix="equirank-")) if self._borrowed else folder
+        self._home = _short_home(self._address) if self._borrowed else folder
         self.socket = self._home / "redis.sock"
         self.socket.unlink(missing_ok=True)
         self.url = f"unix://{quote(str(self.socket))}"
@@ -127,9 +131,30 @@ def embedded_url(folder: Path) -> str:
         url = (folder / _ADDRESS).read_text().strip()
     except FileNotFoundError:
         url = ""
-    if not url or not Path(unquote(urlsplit(url).path)).exists():
+    if not url or not _socket_of(url).exists():
         raise StoreError(f"no store runs in {folder}: start `equirank up` on this data folder, or set EQUIRANK_REDIS", retriable=True)
     return url
+
+
+def _short_home(address: Path) -> Path:
+    """A private folder with a short path: the one that a server which died here had, or a new one."""
+    if address.exists():
+        left = _socket_of(address.read_text()).parent
+        if left.name.startswith(_PREFIX) and left.parent == Path(tempfile.gettempdir()) and _is_private(left):
+            return left
+    return Path(tempfile.mkdtemp(prefix=_PREFIX))
+
+
+def _is_private(folder: Path) -> bool:
+    try:
+        status = folder.lstat()
+    except FileNotFoundError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and stat.S_IMODE(status.st_mode) == 0o700
+
+
+def _socket_of(url: str) -> Path:
+    return Path(unquote(urlsplit(url.strip()).path))
 
 
 def _too_long(folder: Path) -> bool:

@@ -62,6 +62,36 @@ def test_a_long_path_gets_a_short_socket(tmp_path: Path) -> None:
     assert not server.socket.parent.exists()
 
 
+def test_a_server_in_place_of_a_dead_one_has_its_address(tmp_path: Path) -> None:
+    """Shards and API keep the address they were started with."""
+    folder = tmp_path / ("long-" * 20)
+    first = EmbeddedRedis(folder)
+    os.kill(first.pid, signal.SIGKILL)
+    while first.is_alive():
+        time.sleep(0.01)
+    second = EmbeddedRedis(folder)
+    try:
+        assert second.url == first.url
+        store = RedisStore(first.url)
+        store.ping()
+        store.close()
+    finally:
+        second.stop()
+    assert not first.socket.parent.exists()
+
+
+@pytest.mark.parametrize("left", ["equirank-of-somebody", "nothing"])
+def test_a_folder_that_is_not_private_is_not_used_again(tmp_path: Path, left: str) -> None:
+    folder, open_to_all = tmp_path / ("long-" * 20), tmp_path / left
+    folder.mkdir()
+    open_to_all.mkdir(mode=0o755)
+    (folder / "redis.url").write_text(f"unix://{open_to_all}/redis.sock\n")
+    server = EmbeddedRedis(folder)
+    server.stop()
+    assert server.socket.parent != open_to_all
+    assert open_to_all.exists()
+
+
 def test_a_path_with_odd_characters_works(tmp_path: Path) -> None:
     server = EmbeddedRedis(tmp_path / "a b%20?#ü")
     try:
