@@ -1,7 +1,8 @@
 """One file of named arrays: the data object of a checkpoint. Versioned, checksummed, mappable, no pickle.
 
-Layout: 8 bytes magic, 8 bytes little-endian length of a JSON header, the header, then each array's little-endian bytes at a
-64-byte boundary. The header names every array with dtype, shape, offset and SHA-256, and carries a small JSON `meta`.
+Layout: 8 bytes magic, 8 bytes little-endian length of a JSON header, its SHA-256 (32 bytes), the header, then each array's
+little-endian bytes at a 64-byte boundary. The header names every array with dtype, shape, offset and SHA-256, and carries a small
+JSON `meta`. Only the padding between arrays is not checked: it holds nothing.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ import numpy as np
 
 MAGIC: Final = b"EQRANK1\n"
 _ALIGN: Final = 64
+_LEAD: Final = 8 + 8 + 32
 _DTYPES: Final = frozenset({"<i8", "<i4", "<u8", "<u4", "|u1", "|i1", "<f8", "|b1"})
 
 
@@ -39,7 +41,7 @@ def pack(arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any]) ->
     parts: list[bytes | memoryview] = []
     offset = 0
     for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
+        array = np.asarray(arrays[name], order="C")
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
         if array.dtype.str not in _DTYPES:
             msg = f"array {name} has dtype {array.dtype.str}, not one of {sorted(_DTYPES)}"
@@ -50,7 +52,7 @@ def pack(arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any]) ->
         parts += [raw, bytes(padding)]
         offset += len(raw) + padding
     header = msgspec.json.encode(_Header(entries, dict(meta)))
-    lead = MAGIC + len(header).to_bytes(8, "little") + header
+    lead = MAGIC + len(header).to_bytes(8, "little") + hashlib.sha256(header).digest() + header
     return [lead, bytes(-len(lead) % _ALIGN), *parts]
 
 
@@ -64,12 +66,15 @@ def _header(data: bytes) -> tuple[_Header, int]:
     if data[:8] != MAGIC:
         raise BadObject(f"starts with {data[:8]!r}, not {MAGIC!r}")
     length = int.from_bytes(data[8:16], "little")
+    header = data[_LEAD : _LEAD + length]
+    if hashlib.sha256(header).digest() != data[16:_LEAD]:
+        raise BadObject("header: checksum differs")
     try:
-        header = msgspec.json.decode(data[16 : 16 + length], type=_Header)
+        found = msgspec.json.decode(header, type=_Header)
     except msgspec.DecodeError as error:
         raise BadObject(f"header: {error}") from error
-    lead = 16 + length
-    return header, lead + -lead % _ALIGN
+    lead = _LEAD + length
+    return found, lead + -lead % _ALIGN
 
 
 def _array(data: bytes, start: int, entry: _Entry) -> np.ndarray[Any, Any]:
