@@ -4,14 +4,17 @@ The TOML file is named by EQUIRANK_CONFIG. Lists and tables are written as JSON 
 """
 
 import os
+import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from ratings_core.errors import InputError
 from services.log.records import PREFIX
 
+_CONFIG: Final = "EQUIRANK_CONFIG"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -99,6 +102,17 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments, then environment, then the TOML file, then secrets files."""
-        file = os.environ.get("EQUIRANK_CONFIG")
-        toml = (TomlConfigSettingsSource(settings_cls, Path(file)),) if file else ()
+        file = os.environ.get(_CONFIG)
+        toml = (_toml(settings_cls, Path(file)),) if file else ()
         return (init_settings, env_settings, *toml, file_secret_settings)
+
+
+def _toml(settings: type[BaseSettings], file: Path) -> TomlConfigSettingsSource:
+    """The file's settings. Raises `InputError`: pydantic would go on without a file that is not there."""
+    try:
+        tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(_CONFIG, str(file), f"must name a file that can be read ({error.strerror})") from error
+    except ValueError as error:
+        raise InputError(_CONFIG, str(file), f"must name a TOML file ({error})") from error
+    return TomlConfigSettingsSource(settings, file)

@@ -1,0 +1,52 @@
+"""Settings: environment over file over defaults, and nothing that is meant for them is lost."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from ratings_core.errors import InputError
+from services.settings import Settings
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    file = tmp_path / "equirank.toml"
+    monkeypatch.setenv("EQUIRANK_CONFIG", str(file))
+    for name in ("EQUIRANK_PORT", "EQUIRANK_SHARDS"):
+        monkeypatch.delenv(name, raising=False)
+    return file
+
+
+def test_the_environment_wins_over_the_file_and_the_file_over_defaults(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config.write_text('port = 1\nshards = 7\nwrite_keys = ["a"]\n')
+    monkeypatch.setenv("EQUIRANK_PORT", "2")
+    found = Settings()
+    assert (found.port, found.shards, found.partitions) == (2, 7, 8)
+    assert [key.get_secret_value() for key in found.write_keys] == ["a"]
+    assert Settings(port=3).port == 3
+
+
+def test_a_name_that_is_no_setting_is_refused(config: Path) -> None:
+    config.write_text("prot = 1\n")
+    with pytest.raises(ValidationError, match="prot"):
+        Settings()
+
+
+@pytest.mark.parametrize("content", [None, "port = \n", b"\xff\xfe"])
+def test_a_file_that_is_not_there_or_no_toml_is_refused(config: Path, content: str | bytes | None) -> None:
+    if content is not None:
+        config.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError, match="EQUIRANK_CONFIG"):
+        Settings()
+
+
+def test_keys_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EQUIRANK_ADMIN_KEYS", '["hunter2"]')
+    assert "hunter2" not in repr(Settings())
+
+
+def test_beyond_loopback_needs_keys() -> None:
+    with pytest.raises(ValidationError, match="EQUIRANK_WRITE_KEYS"):
+        Settings(host="0.0.0.0")  # noqa: S104 - refused
+    assert Settings(host="0.0.0.0", admin_keys=("k",)).host == "0.0.0.0"  # noqa: S104 - with a key
