@@ -79,3 +79,14 @@ def test_exactly_four_atari_agents_tie_on_top():
     ratings = nash_average(scores).ratings
     top = {agents[i] for i in np.flatnonzero(ratings > ratings.max() - 1e-7)}
     assert top == {"r2d2(bandit)", "agent57", "muzero", "r2d2"}
+
+
+def test_atari_ratings_less_the_value_are_the_deviation_ratings():
+    """Where the equilibrium is the only one the two methods agree; the other one's ratings come from another program."""
+    agents, tasks, scores = atari()
+    rows = csv.DictReader((GOLDEN / "deviation/atari_deviation_2p_computed.csv").read_text().splitlines())
+    expected = {(row["player"], row["strategy"]): float(row["rating"]) for row in rows}
+    assert len(expected) == len(agents) + len(tasks) == 73
+    found = nash_average(scores)
+    assert found.ratings - found.value == pytest.approx([expected["agent", agent] for agent in agents], abs=1e-7)
+    assert found.task_ratings + found.value == pytest.approx([expected["task", task] for task in tasks], abs=1e-7)
