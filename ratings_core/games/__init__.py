@@ -1,6 +1,40 @@
-"""Games in matrix form: two-player zero-sum games solved exactly, and their exact duplicates."""
+"""Games: in normal form, from tables of scores, zero-sum ones solved exactly, and their exact duplicates."""
 
+from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.clones import CloneClasses, clone_classes, split_evenly
+from ratings_core.games.gamify import Gamified, agent_vs_agent_vs_task, agent_vs_task
+from ratings_core.games.normal_form import (
+    Game,
+    JointDistribution,
+    NormalForm,
+    cce_gap,
+    deviation_gains,
+    expected_payoffs,
+    mix_regrets,
+    regrets,
+    uniform_mixes,
+)
 from ratings_core.games.zero_sum import GameSolution, SymmetricSolution, solve_symmetric, solve_zero_sum
 
-__all__ = ["CloneClasses", "GameSolution", "SymmetricSolution", "clone_classes", "solve_symmetric", "solve_zero_sum", "split_evenly"]
+__all__ = [
+    "AgentAgentTask",
+    "CloneClasses",
+    "Game",
+    "GameSolution",
+    "Gamified",
+    "JointDistribution",
+    "NormalForm",
+    "SymmetricSolution",
+    "agent_vs_agent_vs_task",
+    "agent_vs_task",
+    "cce_gap",
+    "clone_classes",
+    "deviation_gains",
+    "expected_payoffs",
+    "mix_regrets",
+    "regrets",
+    "solve_symmetric",
+    "solve_zero_sum",
+    "split_evenly",
+    "uniform_mixes",
+]

@@ -1,0 +1,233 @@
+"""Games in normal form: N players, named strategies, payoffs of every joint; and what joints and mixes are worth to deviate from.
+
+A joint is one strategy of each player, an id per player. A joint distribution is kept sparse, as equilibria found by linear
+programs have few joints. The deviation gain of strategy a' of player p under a distribution s is the sum over joints a of
+s(a) (G_p(a', a_-p) - G_p(a)); s is a coarse correlated equilibrium when no gain is positive (Moulin and Vial 1978).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ratings_core import checks
+from ratings_core.errors import InputError
+from ratings_core.solution import Floats
+
+Joints: TypeAlias = NDArray[np.int64]
+Names: TypeAlias = tuple[str, ...]
+
+LARGEST: Final = 1e150
+"""Products of larger payoffs overflow."""
+SUM_TOLERANCE: Final = 1e-9
+"""How far probabilities may be from a sum of 1; they are divided by their sum."""
+
+
+class Game(Protocol):
+    """A game of N players that may be too large to store.
+
+    Laws: shape[p] = len(strategies[p]) >= 1; payoffs and deviations are of the same game: deviations_at(a)[p][k, a_p] is
+    payoffs_at(a)[k, p]; calls change nothing.
+    """
+
+    @property
+    def players(self) -> Names:
+        """Names of the players."""
+
+    @property
+    def strategies(self) -> tuple[Names, ...]:
+        """Names of each player's strategies."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many strategies each player has."""
+
+    def payoffs_at(self, joints: Joints) -> Floats:
+        """What each player gets at each joint: joints (k, N) to payoffs (k, N)."""
+
+    def deviations_at(self, joints: Joints) -> Iterator[Floats]:
+        """Player by player: what each own strategy would get against the others of each joint, (k, shape[p])."""
+
+    def payoffs_against(self, mixes: Sequence[Floats]) -> tuple[Floats, ...]:
+        """Player by player: what each own strategy gets in expectation while all others mix independently, (shape[p],)."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointDistribution:
+    """A distribution with few joints. joints: int64 (k, N), distinct; probability: (k,), positive, sums to 1."""
+
+    joints: Joints
+    probability: Floats
+
+    @classmethod
+    def of(cls, joints: ArrayLike, probability: ArrayLike, shape: tuple[int, ...]) -> "JointDistribution":
+        """Checked against a game's shape; equal joints are added up, joints of probability 0 left out, ids in order."""
+        ids = _ids_of("joints", joints, shape)
+        shares = checks.finite("probability", probability)
+        if shares.shape != (len(ids),):
+            raise InputError("probability", shares.shape, f"must have a number for each of the {len(ids)} joints")
+        _check_probabilities("probability", shares)
+        flat, place = np.unique(np.ravel_multi_index(tuple(ids.T), shape), return_inverse=True)
+        total = np.asarray(np.bincount(place.ravel(), shares / shares.sum()), np.float64)
+        return cls(_unravelled(flat[total > 0], shape), total[total > 0])
+
+    @classmethod
+    def from_dense(cls, probability: ArrayLike) -> "JointDistribution":
+        """From a probability for every joint, of the game's shape."""
+        dense = checks.finite("probability", probability)
+        if dense.ndim < 2 or not dense.size:
+            raise InputError("probability", dense.shape, "must have an axis for each of at least two players")
+        _check_probabilities("probability", dense)
+        flat = np.flatnonzero(dense)
+        return cls(_unravelled(flat, dense.shape), dense.ravel()[flat] / dense.sum())
+
+    def marginal(self, player: int, strategies: int) -> Floats:
+        """How often the player plays each of its strategies, (strategies,)."""
+        return np.asarray(np.bincount(self.joints[:, player], self.probability, minlength=strategies), np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class NormalForm:
+    """A game whose payoffs are stored. payoffs: for each player a float64 tensor with an axis per player, higher is better."""
+
+    payoffs: tuple[Floats, ...]
+    strategies: tuple[Names, ...]
+    players: Names
+
+    @classmethod
+    def of(
+        cls, payoffs: Sequence[ArrayLike], strategies: Sequence[Sequence[str]] | None = None, players: Sequence[str] | None = None
+    ) -> "NormalForm":
+        """A game of at least two players from one payoff tensor each, all of one shape, finite, within +-1e150.
+
+        strategies, players: names, by default numbers from 0. Raises `InputError`.
+        """
+        tensors = tuple(_tensor(f"payoffs[{p}]", tensor, len(payoffs)) for p, tensor in enumerate(payoffs))
+        if len(tensors) < 2:
+            raise InputError("payoffs", len(tensors), "must be of at least two players")
+        for p, tensor in enumerate(tensors):
+            if tensor.shape != tensors[0].shape:
+                raise InputError(f"payoffs[{p}]", tensor.shape, f"must have the shape of payoffs[0], {tensors[0].shape}")
+        shape = tensors[0].shape
+        named = _all_names(strategies, shape)
+        return cls(tensors, named, names_or_numbers("players", players, len(shape)))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many strategies each player has."""
+        return self.payoffs[0].shape
+
+    def payoffs_at(self, joints: Joints) -> Floats:
+        """What each player gets at each joint, (k, N)."""
+        return np.column_stack([tensor[tuple(joints.T)] for tensor in self.payoffs])
+
+    def deviations_at(self, joints: Joints) -> Iterator[Floats]:
+        """Player by player: what each own strategy would get against the others of each joint, (k, shape[p])."""
+        for p, tensor in enumerate(self.payoffs):
+            others = tuple(np.delete(joints, p, axis=1).T)
+            yield np.asarray(np.moveaxis(tensor, p, -1)[others], np.float64)
+
+    def payoffs_against(self, mixes: Sequence[Floats]) -> tuple[Floats, ...]:
+        """Player by player: expected payoff of each own strategy while all others mix independently."""
+        return tuple(_contracted(tensor, mixes, p) for p, tensor in enumerate(self.payoffs))
+
+
+def deviation_gains(game: Game, play: JointDistribution) -> tuple[Floats, ...]:
+    """For each player what each strategy gains when its player always deviates to it, (shape[p],)."""
+    here = play.probability @ game.payoffs_at(play.joints)
+    return tuple(play.probability @ there - here[p] for p, there in enumerate(game.deviations_at(play.joints)))
+
+
+def expected_payoffs(game: Game, play: JointDistribution) -> Floats:
+    """What each player gets in expectation, (N,)."""
+    return np.asarray(play.probability @ game.payoffs_at(play.joints), np.float64)
+
+
+def regrets(game: Game, play: JointDistribution) -> Floats:
+    """For each player the best deviation gain, at least 0, (N,)."""
+    return np.array([max(0.0, float(gains.max())) for gains in deviation_gains(game, play)])
+
+
+def cce_gap(game: Game, play: JointDistribution) -> float:
+    """Sum of the players' regrets: 0 exactly in coarse correlated equilibria (Marris et al., sec. 5.3)."""
+    return float(regrets(game, play).sum())
+
+
+def mix_regrets(game: Game, mixes: Sequence[ArrayLike]) -> Floats:
+    """For each player the best deviation gain while all mix independently: all 0 exactly in Nash equilibria, (N,)."""
+    accepted = accepted_mixes(mixes, game.shape)
+    against = game.payoffs_against(accepted)
+    return np.array([max(0.0, float(worth.max() - mix @ worth)) for worth, mix in zip(against, accepted, strict=True)])
+
+
+def uniform_mixes(shape: tuple[int, ...]) -> tuple[Floats, ...]:
+    """Every strategy of a player equally often; against it strategies are worth their uniform ratings."""
+    return tuple(np.full(n, 1.0 / n) for n in shape)
+
+
+def accepted_mixes(mixes: Sequence[ArrayLike], shape: tuple[int, ...]) -> tuple[Floats, ...]:
+    """A distribution over each player's strategies, divided by its sum. Raises `InputError`."""
+    if len(mixes) != len(shape):
+        raise InputError("mixes", len(mixes), f"must be one for each of the {len(shape)} players")
+    given = tuple(checks.finite(f"mixes[{p}]", mix) for p, mix in enumerate(mixes))
+    for p, mix in enumerate(given):
+        if mix.shape != (shape[p],):
+            raise InputError(f"mixes[{p}]", mix.shape, f"must have a number for each of the player's {shape[p]} strategies")
+        _check_probabilities(f"mixes[{p}]", mix)
+    return tuple(mix / mix.sum() for mix in given)
+
+
+def names_or_numbers(argument: str, names: Sequence[str] | None, n: int) -> Names:
+    """`names`, n different ones, or the numbers from 0 where there are none. Raises `InputError`."""
+    if names is None:
+        return tuple(map(str, range(n)))
+    if len(names) != n:
+        raise InputError(argument, len(names), f"must name each of {n} once")
+    if len(set(names)) != n:
+        raise InputError(argument, next(name for name in names if list(names).count(name) > 1), "must not be there twice")
+    return tuple(names)
+
+
+def _all_names(strategies: Sequence[Sequence[str]] | None, shape: tuple[int, ...]) -> tuple[Names, ...]:
+    if strategies is not None and len(strategies) != len(shape):
+        raise InputError("strategies", len(strategies), f"must be a list of names for each of the {len(shape)} players")
+    given = [None] * len(shape) if strategies is None else strategies
+    return tuple(names_or_numbers(f"strategies[{p}]", names, shape[p]) for p, names in enumerate(given))
+
+
+def _tensor(argument: str, values: ArrayLike, players: int) -> Floats:
+    tensor = checks.finite(argument, values)
+    if tensor.ndim != players or not tensor.size:
+        raise InputError(argument, tensor.shape, f"must have an axis of at least one strategy for each of the {players} players")
+    if (beyond := np.argwhere(np.abs(tensor) > LARGEST)).size:
+        place = tuple(int(i) for i in beyond[0])
+        raise InputError(f"{argument}{list(place)}", tensor[place].item(), f"must be within +-{LARGEST:g}")
+    return tensor
+
+
+def _ids_of(argument: str, joints: ArrayLike, shape: tuple[int, ...]) -> Joints:
+    ids = np.asarray(joints)
+    if ids.ndim != 2 or ids.shape[1] != len(shape) or not len(ids) or ids.dtype.kind not in "iu":
+        raise InputError(argument, ids.shape, f"must be at least one row of {len(shape)} ids, one for each player")
+    if (bad := np.argwhere((ids < 0) | (ids >= shape))).size:
+        row, p = (int(i) for i in bad[0])
+        raise InputError(f"{argument}[{row}, {p}]", int(ids[row, p]), f"must be one of the player's {shape[p]} strategies")
+    return ids.astype(np.int64)
+
+
+def _check_probabilities(argument: str, shares: Floats) -> None:
+    if (shares < 0).any() or abs(float(shares.sum()) - 1) > SUM_TOLERANCE:
+        raise InputError(argument, shares, "must be nonnegative with sum 1")
+
+
+def _unravelled(flat: NDArray[np.int64], shape: tuple[int, ...]) -> Joints:
+    return np.column_stack(np.unravel_index(flat, shape)).astype(np.int64)
+
+
+def _contracted(tensor: Floats, mixes: Sequence[Floats], player: int) -> Floats:
+    for q in reversed(range(tensor.ndim)):
+        if q != player:
+            tensor = np.asarray(np.tensordot(tensor, mixes[q], axes=(q, 0)), np.float64)
+    return tensor
