@@ -3,10 +3,11 @@
 import hashlib
 import logging
 
+from ratings_core.errors import RatingsError
 from services.log.partition import partition_of
 from services.log.protocol import LogError, OffsetLost, Topic
 from services.pools import FOLD_VERSION, ControlState
-from services.shard.checkpoint import CheckpointStore, Manifest, SkippedCheckpoint
+from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
 from services.shard.partition import Partition
 from services.shard.pool import Arrays, PoolState
 
@@ -37,19 +38,30 @@ def recover(
 
 
 def restore(manifest: Manifest, arrays: dict[str, Arrays], partitions: int, control: ControlState) -> Partition:
-    """The partition that a checkpoint holds."""
+    """The partition that a checkpoint holds. Raises `WrongLog` where the control log does not know the generation of a pool."""
     partition = Partition(manifest.partition, partitions, manifest.position)
     if manifest.last_offset is not None and manifest.last_sha256 is not None:
         partition.last = manifest.last_offset, manifest.last_sha256
     for entry in manifest.pools:
-        generation = control.generations[entry.pool][entry.generation]
-        state = PoolState.restore(control.pools[entry.pool], generation, arrays[entry.pool], manifest.position)
-        if entry.stopped is not None:
-            state.stop(entry.stopped, entry.position)
-        elif manifest.fold_version != FOLD_VERSION:
-            state.stop(f"folded by version {manifest.fold_version}, this is {FOLD_VERSION}: it needs a new generation", entry.position)
-        partition.pools[entry.pool] = state
+        partition.pools[entry.pool] = _restored(manifest, entry, arrays[entry.pool], control)
     return partition
+
+
+def _restored(manifest: Manifest, entry: PoolEntry, arrays: Arrays, control: ControlState) -> PoolState:
+    """One pool; stopped where it was, or where this version cannot go on with it."""
+    created, generation = control.pools.get(entry.pool), control.generations.get(entry.pool, {}).get(entry.generation)
+    if created is None or generation is None:
+        raise WrongLog(f"partition {manifest.partition}: the control log has no generation {entry.generation} of pool {entry.pool}")
+    why = entry.stopped
+    if why is None and manifest.fold_version != FOLD_VERSION:
+        why = f"folded by version {manifest.fold_version}, this is {FOLD_VERSION}: it needs a new generation"
+    try:
+        state = PoolState.restore(created, generation, arrays, manifest.position)
+    except (RatingsError, KeyError, ValueError) as error:  # whole, but not as this version writes it: the other pools go on
+        state, why = PoolState(created, generation), why or f"its checkpoint cannot be read here: {type(error).__name__}: {error}"
+    if why is not None:
+        state.stop(why, entry.position)
+    return state
 
 
 def _beginning(number: int, topic: Topic, control: ControlState) -> int:

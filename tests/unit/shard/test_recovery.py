@@ -8,9 +8,10 @@ import pytest
 from services.control import ControlLog
 from services.log.protocol import Log, LogError, Reader, Record
 from services.log.sqlite import open_sqlite_log
-from services.pools import FOLD_VERSION
-from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest
-from services.shard.recovery import WrongLog, recover
+from services.pools import FOLD_VERSION, ControlState, GenerationMade, Kind, PoolCreated
+from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.shard.pool import Arrays, PoolState
+from services.shard.recovery import WrongLog, recover, restore
 
 
 class Silent:
@@ -31,23 +32,42 @@ def log(tmp_path: Path) -> Iterator[Log]:
     log.close()
 
 
+def manifest_of(log: Log, last_offset: int, *pools: PoolEntry, fold_version: int = FOLD_VERSION) -> Manifest:
+    return Manifest(
+        format=FORMAT,
+        partition=0,
+        position=last_offset + 1,
+        epoch=1,
+        log_identity=log.outcomes.identity,
+        last_offset=last_offset,
+        last_sha256="0" * 64,
+        fold_version=fold_version,
+        written_at=0.0,
+        pools=list(pools),
+    )
+
+
 def checkpointed(log: Log, folder: Path, last_offset: int) -> CheckpointStore:
     store = CheckpointStore(folder.as_uri())
-    store.write_manifest(
-        Manifest(
-            format=FORMAT,
-            partition=0,
-            position=last_offset + 1,
-            epoch=1,
-            log_identity=log.outcomes.identity,
-            last_offset=last_offset,
-            last_sha256="0" * 64,
-            fold_version=FOLD_VERSION,
-            written_at=0.0,
-            pools=[],
-        )
-    )
+    store.write_manifest(manifest_of(log, last_offset))
     return store
+
+
+def control_of(*names: str) -> ControlState:
+    state = ControlState()
+    for offset, name in enumerate(names):
+        made = PoolCreated(pool=name, kind=Kind.GAMES, time=0.0)
+        state.apply(2 * offset, made)
+        state.apply(2 * offset + 1, GenerationMade(pool=name, number=1, start=0, time=0.0, fold=made.fold))
+    return state
+
+
+def entry_of(name: str) -> PoolEntry:
+    return PoolEntry(pool=name, kind="games", generation=1, position=1, outcomes=0, object="o", sha256="", bytes=0, digest="")
+
+
+def arrays_of(control: ControlState, name: str) -> Arrays:
+    return PoolState(control.pools[name], control.generations[name][1]).arrays()
 
 
 def test_a_log_that_does_not_answer_is_waited_for(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,3 +86,20 @@ def test_a_log_that_does_not_answer_is_waited_for(log: Log, tmp_path: Path, monk
 def test_another_record_or_none_is_another_log(log: Log, tmp_path: Path, offset: int) -> None:
     with pytest.raises(WrongLog, match=f"offset {offset}"):
         recover(0, log.outcomes, ControlLog(log.control).refresh(), checkpointed(log, tmp_path / "state", offset), [])
+
+
+@pytest.mark.parametrize("fold_version", [FOLD_VERSION, FOLD_VERSION + 1])
+def test_a_pool_whose_arrays_are_of_another_version_stops_alone(log: Log, fold_version: int) -> None:
+    control = control_of("odd", "good")
+    arrays = {name: arrays_of(control, name) for name in ("odd", "good")}
+    del arrays["odd"]["pairs.wins"]
+    partition = restore(manifest_of(log, 1, entry_of("odd"), entry_of("good"), fold_version=fold_version), arrays, 1, control)
+    assert partition.pools["odd"].stopped is not None
+    assert partition.pools["odd"].folded_to(partition.position) == 1
+    assert (partition.pools["good"].stopped is None) == (fold_version == FOLD_VERSION)
+
+
+def test_a_control_log_without_the_pools_of_a_checkpoint_is_another_one(log: Log) -> None:
+    control = control_of("known")
+    with pytest.raises(WrongLog, match="no generation 1 of pool gone"):
+        restore(manifest_of(log, 1, entry_of("gone")), {"gone": arrays_of(control, "known")}, 1, control)
