@@ -1,0 +1,219 @@
+"""Ranked pairs (Tideman): victories are locked in from the largest down, unless they close a cycle."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ratings_core import checks
+from ratings_core.kernel import kernel
+from ratings_core.solution import Certificate, Floats, Status
+from ratings_core.voting.schulze import widest_paths
+from ratings_core.voting.ties import Ints, Mask, TieRule, Voted, layers, priority, settled
+
+_MOST_CONTESTED: Final = 12
+"""Victories of one margin that are in each other's way, up to which every outcome is looked for: their subsets are tried."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedPairs(Voted):
+    """ratings: the paper's score, the margins of all locked victories that can be reached from the agent, its mean over universes.
+
+    locked: bool (m, m), victories locked in every universe; margins: those given; universes: how many different outcomes equal margins
+    allow: 1 where they do not matter or `ties` chose, 0 where there were too many and equal margins were locked together.
+    """
+
+    locked: Mask
+    margins: Floats
+    universes: int
+
+    @property
+    def edges(self) -> tuple[tuple[int, int, float], ...]:
+        """Locked victories as (winner, loser, margin), largest first."""
+        found = [(a, b, float(self.margins[a, b])) for a, b in np.argwhere(self.locked).tolist()]
+        return tuple(sorted(found, key=lambda edge: (-edge[2], edge[:2])))
+
+
+def ranked_pairs(margins: ArrayLike, *, ties: TieRule = "keep", universes: int = 100) -> RankedPairs:
+    """Ranked pairs (Tideman 1987; VasE, app. C.2.8).
+
+    margins: (m, m), antisymmetric. An agent is above those it reaches through locked victories, in every universe; the ranking lists level
+    by level whom nobody left is above. The paper's ranking takes out sources one by one and leaves open which of several is first.
+
+    ties: what equal margins do. ``keep``: an order of theirs is one universe (Brill and Fischer 2012); all different outcomes are
+    followed, at most `universes` (and at most 12 victories in each other's way at once), else victories of one margin are locked
+    together, those left out that would close a cycle with the ones locked or with each other. Both treat agents and votes alike.
+    ``order`` or a seed: by the winner's place, then by the loser's, and remaining ties of the ranking by place (neither is neutral).
+
+    Condorcet and clone consistent where margins differ. O(m**3) a universe. Certificate (``unopposed_margin``): the largest margin left
+    out without a chain of counted victories against it that are all at least as large (Zavist and Tideman 1989), over the largest
+    margin; victories count that are locked, or where margins are locked together also those left out. Raises `InputError`.
+    """
+    begun = time.perf_counter()
+    M = checks.antisymmetric("margins", margins)
+    most, place = checks.count("universes", universes, low=1), priority(ties, len(M))
+    found, counted = _outcomes(M, _victories(M, place), most if place is None else 0)
+    above = np.logical_and.reduce([one.reach for one in found])
+    ranking, broken = settled(layers(above), ties)
+    gap = max(_unopposed(M, one.locked | counted) for one in found) / (float(M.max()) or 1.0)
+    return RankedPairs(
+        ratings=np.mean([_scores(M, one) for one in found], axis=0),
+        certificate=Certificate("unopposed_margin", gap),
+        status=Status.OPTIMAL if gap == 0 else Status.FAILED,
+        seconds=time.perf_counter() - begun,
+        ranking=ranking,
+        ties=ties,
+        broken=broken,
+        locked=np.logical_and.reduce([one.locked for one in found]),
+        margins=M,
+        universes=0 if counted.any() else len(found),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Victories:
+    """Pairs with a positive margin, largest first, and where groups of one rank start."""
+
+    winner: Ints
+    loser: Ints
+    start: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """locked: bool (m, m); reach: its transitive closure."""
+
+    locked: Mask
+    reach: Mask
+
+    def copy(self) -> "_Outcome":
+        return _Outcome(self.locked.copy(), self.reach.copy())
+
+
+def _victories(M: Floats, place: Ints | None) -> _Victories:
+    """In groups of equal margins, or one by one in the order of places."""
+    winner, loser = np.nonzero(M > 0)
+    margin = M[winner, loser]
+    by_place = (np.zeros(len(winner)),) * 2 if place is None else (place[loser], place[winner])
+    order = np.lexsort((*by_place, -margin))
+    margin = margin[order]
+    opens = np.ones(len(order), np.bool_) if place is not None else np.append(True, margin[1:] != margin[:-1])[: len(order)]
+    return _Victories(winner[order], loser[order], np.append(np.flatnonzero(opens), len(order)))
+
+
+Found: TypeAlias = tuple[list[_Outcome], Mask]
+
+
+def _outcomes(M: Floats, victories: _Victories, universes: int) -> Found:
+    """Every outcome, or the one of locking equal margins together, with the victories that this left out for each other's sake."""
+    empty = _Outcome(np.zeros(M.shape, np.bool_), np.zeros(M.shape, np.bool_))
+    followed: dict[bytes, _Outcome] = {}
+    if universes:
+        for outcome in _followed(victories, 0, empty.copy()):
+            if outcome is None:
+                break
+            followed[outcome.locked.tobytes()] = outcome
+            if len(followed) > universes:
+                break
+        else:
+            return list(followed.values()), np.zeros(M.shape, np.bool_)
+    return _together(victories, empty)
+
+
+def _together(victories: _Victories, outcome: _Outcome) -> Found:
+    contested = np.zeros(len(victories.winner), np.bool_)
+    group = 0
+    while group < len(victories.start) - 1:
+        group = 1 + _lock(victories.winner, victories.loser, victories.start, group, outcome.locked, outcome.reach, contested)
+    counted = np.zeros(outcome.locked.shape, np.bool_)
+    counted[victories.winner[contested], victories.loser[contested]] = True
+    return [outcome], counted
+
+
+def _followed(victories: _Victories, group: int, outcome: _Outcome) -> Iterator[_Outcome | None]:
+    """Outcomes from `group` on, with repetitions; None where too many victories contest each other."""
+    contested = np.zeros(len(victories.winner), np.bool_)
+    group = _lock(victories.winner, victories.loser, victories.start, group, outcome.locked, outcome.reach, contested)
+    if group == len(victories.start) - 1:
+        yield outcome
+        return
+    if np.count_nonzero(contested) > _MOST_CONTESTED:
+        yield None
+        return
+    edges = list(zip(victories.winner[contested].tolist(), victories.loser[contested].tolist(), strict=True))
+    for chosen in _maximal(outcome, edges, []):
+        yield from _followed(victories, group + 1, chosen)
+
+
+def _maximal(outcome: _Outcome, edges: list[tuple[int, int]], left_out: list[tuple[int, int]]) -> Iterator[_Outcome]:
+    """`outcome` with each largest subset of `edges` that closes no cycle: what their orders can lead to."""
+    if not edges:
+        if all(outcome.reach[b, a] for a, b in left_out):
+            yield outcome
+        return
+    (a, b), rest = edges[0], edges[1:]
+    if not outcome.reach[b, a]:
+        locked = outcome.copy()
+        locked.locked[a, b] = True
+        _join(locked.reach, a, b)
+        yield from _maximal(locked, rest, left_out)
+    yield from _maximal(outcome, rest, [*left_out, (a, b)])
+
+
+def _scores(M: Floats, outcome: _Outcome) -> Floats:
+    won = np.where(outcome.locked, M, 0.0).sum(axis=1)
+    return np.asarray(won + outcome.reach @ won)
+
+
+def _unopposed(M: Floats, counted: Mask) -> float:
+    paths, _ = widest_paths(np.where(counted, M, 0.0))
+    return max(0.0, float(np.where((M > 0) & ~counted, M - paths.T, 0.0).max()))
+
+
+@kernel
+def _join(reach: NDArray[np.bool_], a: int, b: int) -> None:
+    """The closure `reach` with an arc a -> b more."""
+    if reach[a, b]:
+        return
+    for x in range(len(reach)):
+        if (x == a or reach[x, a]) and not reach[x, b]:
+            row, onward = reach[x], reach[b]
+            for y in range(len(reach)):
+                row[y] |= onward[y]
+            row[b] = True
+
+
+@kernel
+def _lock(winner: Ints, loser: Ints, start: Ints, group: int, locked: Mask, reach: Mask, contested: Mask) -> int:
+    """Locks groups from `group` on; stops after the first of which some victories are `contested`, and returns its number.
+
+    Contested are victories that close a cycle with the others of their group though not with what was locked before; they
+    stay out. Returns the number of groups where none was.
+    """
+    for g in range(group, len(start) - 1):
+        low, high = start[g], start[g + 1]
+        found = high - low > 1 and _contest(winner[low:high], loser[low:high], reach, contested[low:high])
+        for i in range(low, high):
+            if not contested[i] and not reach[loser[i], winner[i]]:
+                locked[winner[i], loser[i]] = True
+                _join(reach, winner[i], loser[i])
+        if found:
+            return g
+    return len(start) - 1
+
+
+@kernel
+def _contest(winner: Ints, loser: Ints, reach: Mask, contested: Mask) -> bool:
+    """Marks victories that could be locked alone but close a cycle with the others that could."""
+    joint = reach.copy()
+    found = False
+    for i in range(len(winner)):
+        if not reach[loser[i], winner[i]]:
+            _join(joint, winner[i], loser[i])
+    for i in range(len(winner)):
+        contested[i] = joint[loser[i], winner[i]] and not reach[loser[i], winner[i]]
+        found |= contested[i]
+    return found
