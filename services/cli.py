@@ -15,13 +15,15 @@ _HIDDEN: Final = ("demo",)
 
 def main() -> None:
     """Run the command line. What the caller can mend ends with one line on stderr and status 2."""
+    bare = len(sys.argv) == 1  # typer shows the help then
     try:
-        application(sys.argv[1] if len(sys.argv) > 1 else None)()
+        status = application(None if bare else sys.argv[1])(standalone_mode=bare)
     except Exception as error:
         if (message := _expected(error)) is None:
             raise
         sys.stderr.write(f"equirank: {message}\n")
-        sys.exit(2)
+        status = 2
+    sys.exit(status)
 
 
 def application(only: str | None = None) -> typer.Typer:
@@ -47,6 +49,9 @@ def _expected(error: Exception) -> str | None:
     """What to tell of an error that the caller can mend; None for one that is ours."""
     from pydantic import ValidationError  # noqa: PLC0415 - only when something went wrong
 
+    if isinstance(error, typer.TyperException):
+        tell = getattr(error, "format_message", error.__str__)  # of usage errors: with the option that they are about
+        return f"{' '.join(tell().split())} (--help tells more)"
     if isinstance(error, ValidationError):
         return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'settings'}: {one['msg']}" for one in error.errors())
     return " ".join(str(error).split()) if isinstance(error, _mendable()) else None

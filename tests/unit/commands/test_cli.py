@@ -37,6 +37,11 @@ def test_every_command_explains_itself(command: str) -> None:
         (["up"], {"EQUIRANK_DATA": "{tmp}", "EQUIRANK_PARTITIONS": "none"}, "partitions"),
         (["solve", "no-such-file.csv", "--method", "copeland"], {}, "no-such-file.csv"),
         (["verify"], {"EQUIRANK_DATA": "{tmp}/nothing/here"}, "equirank up"),
+        (["solve", "x.csv", "--method", "copeland", "--input", "nonsense"], {}, "'--input'"),
+        (["solve", "x.csv"], {}, "'--method'"),
+        (["solve", "x.csv", "--method", "copeland", "--typo"], {}, "--typo"),
+        (["top", "--pool", "x", "--count", "0"], {}, "'--count'"),
+        (["nonsense"], {}, "nonsense"),
     ],
 )
 def test_what_the_caller_can_mend_is_one_line_and_status_2(
