@@ -50,7 +50,10 @@ class Ranking:
     def from_levels(cls, levels: Iterable[Iterable[int]], unrated: int = 0) -> "Ranking":
         """The ranking with these levels, best first, none empty, each id once; `unrated` is 0 or the size of the last level."""
         members = [sorted(level) for level in levels]
-        ids = np.array([agent for level in members for agent in level], np.int64)
+        given = np.array([agent for level in members for agent in level])
+        if given.size and given.dtype.kind not in "iu":
+            raise InputError("levels", members, "must hold whole numbers")
+        ids = given.astype(np.int64)
         if not all(members):
             raise InputError("levels", members, "must each hold at least one agent")
         if len(np.unique(ids)) != len(ids) or (ids < 0).any():

@@ -48,7 +48,7 @@ def _antisymmetric(matrix: Floats, names: tuple[str, ...], table: Table) -> Floa
     lacking = [agent for agent, row in zip(names, matrix, strict=True) if np.isnan(row).any()]
     if lacking or not names:
         raise InputError("margins", lacking[:3], "must have a row for every agent of the header")
-    off = np.abs(matrix + matrix.T) > _TOLERANCE * max(1.0, float(np.abs(matrix).max()))
+    off = np.abs(matrix + matrix.T) > _TOLERANCE * float(np.abs(matrix).max())
     if off.any():
         i, j = (int(axis[0]) for axis in np.nonzero(off))
         line = next(line for row, line in zip(table.rows, table.lines, strict=True) if row[0] == names[i])

@@ -88,7 +88,13 @@ def test_equality_and_hash_go_by_content():
 
 @pytest.mark.parametrize(
     ("levels", "unrated", "rule"),
-    [([[0], []], 0, "at least one"), ([[0], [0]], 0, "each once"), ([[-1]], 0, "each once"), ([[0], [1]], 2, "size of the last level")],
+    [
+        ([[0], []], 0, "at least one"),
+        ([[0], [0]], 0, "each once"),
+        ([[-1]], 0, "each once"),
+        ([[0], [1.5]], 0, "whole numbers"),
+        ([[0], [1]], 2, "size of the last level"),
+    ],
 )
 def test_bad_levels(levels, unrated, rule):
     with pytest.raises(InputError, match=rule):

@@ -58,6 +58,7 @@ def test_times(cell: str, time: float) -> None:
 
 BROKEN = [
     (read_margins, "x,a,b\na,0,1\nb,1,0\n", 2, "b", "must be minus"),
+    (read_margins, "x,a,b\na,0,1e-12\nb,1e-12,0\n", 2, "b", "must be minus"),
     (read_margins, "x,a,b\na,0,1\nc,-1,0\n", 3, "1", "agent of the header"),
     (read_margins, "x,a,b\na,0,1\na,0,1\n", 3, "x", "second row"),
     (read_margins, "x,a,b\na,0,one\nb,-1,0\n", 2, "b", "number"),
