@@ -16,7 +16,7 @@ from ratings_core.outcomes import NO_TASK, OutcomeBatch, ScoreBatch
 from ratings_core.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from services.events import Event, GameEvent, Reason, RetractEvent, ScoreEvent
-from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
+from services.pools import GenerationMade, Kind, PoolCreated
 from services.raters import make_raters
 from services.shard.columns import GameColumns, ScoreColumns
 from services.shard.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
@@ -48,7 +48,7 @@ class PoolState:
         self.kind, self.label, self.generation = created.kind, created.label, generation
         fold = generation.fold
         self.agents, self.tasks = Roster(), Roster()
-        self.raters, self.stopped = _raters(self.kind, fold)
+        self.raters, self.stopped = _raters(self.kind, generation)
         self.stopped_at = generation.start
         self.online = {name: rater.init(0) for name, rater in self.raters.items()}
         self.prequential = {name: Prequential() for name in self.raters}
@@ -60,7 +60,8 @@ class PoolState:
         self.version = self.recovered_at = 0
         self._dirty = np.zeros(0, np.bool_)
         self._told = -1
-        self._start_from(generation.initial)
+        if self.stopped is None:
+            self._start_from(generation.initial)
 
     # -- folding
 
@@ -271,9 +272,14 @@ def _fits(roster: Roster, names: Arena, most: int) -> bool:
     return len(roster) + len(names) <= most or len(roster) + roster.count_new(names) <= most
 
 
-def _raters(kind: Kind, fold: FoldSettings) -> tuple[dict[str, Rater[Any]], str | None]:
-    """The raters, and why there are none where this version cannot run the generation's settings."""
+def _raters(kind: Kind, generation: GenerationMade) -> tuple[dict[str, Rater[Any]], str | None]:
+    """The raters, and why there are none where this version cannot fold the generation as its record says."""
     try:
-        return make_raters(kind, fold), None
+        raters = make_raters(kind, generation.fold)
     except InputError as error:
         return {}, f"its settings cannot run here: {error}"
+    if unknown := sorted(generation.initial.keys() - raters.keys()):
+        return {}, f"it has initial ratings for {unknown[0]}, which is none of its online methods"
+    if generation.aliases or generation.bans or generation.retraction_horizon:
+        return {}, "its aliases, bans or retractions need a version that folds them"
+    return raters, None

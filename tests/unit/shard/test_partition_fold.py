@@ -280,6 +280,24 @@ def test_settings_that_cannot_run_stop_the_pool_with_words() -> None:
     assert "glicko9" in (partition.pools[pool].stopped or "")
 
 
+@pytest.mark.parametrize(
+    "asked", [{"initial": {"glicko9": {"a": 1.0}}}, {"aliases": {"a": "b"}}, {"bans": ("a",)}, {"retraction_horizon": 3}], ids=str
+)
+def test_a_generation_that_this_version_cannot_fold_stops_its_pool(asked: dict[str, object]) -> None:
+    """Folding it as if nothing had been asked would be a wrong answer in silence; failing would take the other pools along."""
+    first, second = pools_of(1, 2)
+    state = ControlState()
+    for offset, made in enumerate((created(first), created(second))):
+        state.apply(2 * offset, made)
+        more = asked if made.pool == first else {}
+        state.apply(2 * offset + 1, GenerationMade(pool=made.pool, number=1, start=0, time=0.0, fold=made.fold, **more))
+    draw, partition = random.Random(1), Partition(1, PARTITIONS)
+    partition.fold(records([game(first, 1, draw), game(second, 2, draw)]), FixedDirectory(state))
+    assert partition.pools[first].stopped is not None
+    assert partition.pools[first].counts["outcomes"] == 0
+    assert partition.pools[second].counts["outcomes"] == 1
+
+
 def test_initial_ratings_are_where_the_fold_starts() -> None:
     (pool,) = pools_of(1, 1)
     made = created(pool)
