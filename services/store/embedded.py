@@ -86,7 +86,7 @@ class EmbeddedRedis:
                 stdout=log,
                 stderr=log,
                 process_group=self._process_group,
-                preexec_fn=TiedToParent(os.getpid()),  # noqa: PLW1509 - prctl alone ties the child's life to ours, and it is safe after a fork
+                preexec_fn=TiedToParent(os.getpid()),  # noqa: PLW1509 - prctl alone is safe after a fork
             )
 
     def _wait(self) -> None:

@@ -28,7 +28,7 @@ def serving(server: str, *options: str) -> Iterator[str]:
             [binary, "--port", "0", "--unixsocket", path, "--save", "", "--dir", folder, *options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            preexec_fn=TiedToParent(os.getpid()),  # a killed test run leaves no server behind
+            preexec_fn=TiedToParent(os.getpid()),  # noqa: PLW1509 - a killed test run leaves no server behind
         )
         try:
             _wait(path, process)
