@@ -10,6 +10,7 @@ from services.log.protocol import LogError
 from services.pools import PoolCreated
 
 _FRESH_SECONDS: Final = 1.0
+_PATIENCE_SECONDS: Final = 0.25
 
 
 class Directory:
@@ -34,13 +35,18 @@ class Directory:
         return standing
 
     def seen(self) -> Mapping[str, PoolCreated]:
-        """All pools, at most about a second old where the log answers: readers are never kept waiting by a log that does not."""
+        """All pools, at most about a second old where the log answers: a log that hangs keeps one reader waiting, and only for a moment."""
         if self._monotonic() - self._read_at > _FRESH_SECONDS and self._reading.acquire(blocking=False):
-            try:
-                self._pools = dict(self._control.refresh().pools)
-            except LogError:
-                return self._pools  # what readers see comes from the store; writers learn of the log's failure themselves
-            finally:
-                self._read_at = self._monotonic()
-                self._reading.release()
+            reading = threading.Thread(target=self._read, name="pools", daemon=True)
+            reading.start()
+            reading.join(_PATIENCE_SECONDS)
         return self._pools
+
+    def _read(self) -> None:
+        try:
+            self._pools = dict(self._control.refresh().pools)
+        except LogError:
+            return  # what readers see comes from the store; writers learn of the log's failure themselves
+        finally:
+            self._read_at = self._monotonic()
+            self._reading.release()
