@@ -1,0 +1,99 @@
+"""Deviation ratings: what a strategy would gain by itself in the strictest coarse correlated equilibrium (Marris et al.).
+
+Of all joint distributions take those whose largest deviation gain is least, of those the ones whose next largest is least, and
+so on (their Algorithm 1). Many distributions may be left, but the gains they give are unique, and are the ratings: at most 0
+(equation 4, properties 1 to 3). Clones and what a player gets whatever it plays (offsets) change nothing (properties 5 and 6),
+and a strategy that is always at least as good as another is rated at least as high (property 4).
+
+Two more hold with conditions that the paper does not state. A strategy that mixes others changes nothing where those have equal
+ratings, or where the first step leaves no choice of gains; elsewhere it may (property 7), as its row competes for the next place
+once some of its parts have theirs. In two-player zero-sum games the ratings are the Nash averages minus the value where the
+equilibrium is unique (property 8); of several equilibria this choice need not be the one of largest entropy.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from ratings_core import checks
+from ratings_core.equilibria.lexicographic import LeastGains, least_gains
+from ratings_core.errors import SolverError
+from ratings_core.games.agent_agent_task import AgentAgentTask
+from ratings_core.games.normal_form import JointDistribution, NormalForm, cce_gap, deviation_gains, expected_payoffs
+from ratings_core.games.symmetry import reduced
+from ratings_core.solution import Certificate, Floats, Solution, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deviation(Solution):
+    """ratings: of the first player's strategies, in its payoffs' unit, at most 0 up to rounding; by_player: of every player's.
+
+    play: a distribution that has these gains, one of possibly many, on clones' first members; payoffs: what each player expects
+    under it, which other distributions need not give; cce_gap: its regrets' sum; unit: the largest difference that a player's own choice
+    can make to its payoff, 1 where there is none.
+    certificate: ``rating_error`` over `unit`: the largest error of a level's program, summed along the levels that each one was built
+    on with their multipliers (to first order), plus the largest difference of the ratings from the gains of `play` in the
+    game as given.
+    """
+
+    by_player: tuple[Floats, ...]
+    play: JointDistribution
+    payoffs: Floats
+    cce_gap: float
+    unit: float
+
+
+def deviation(
+    game: NormalForm | AgentAgentTask,
+    *,
+    merge: bool = True,
+    tolerance: float = 1e-7,
+    max_solves: int = 100_000,
+    accept_approximate: bool = False,
+) -> Deviation:
+    """Deviation ratings of all players' strategies.
+
+    game: any number of players, general sum; one factor scales all players' payoffs alike, as the ratings depend on how their
+    units compare; merge: exact clones are taken out first and rated as their first, which changes no rating; tolerance: largest
+    certificate called optimal; max_solves: of linear programs, a few for each strategy are needed; accept_approximate: return
+    ratings beyond the tolerance or at the limit, with status `approximate`, instead of raising.
+
+    Raises `InputError` for bad arguments, `SolverError` (with the ratings found) beyond the tolerance.
+    """
+    started = time.perf_counter()
+    tolerance = checks.number("tolerance", tolerance, above=0.0)
+    max_solves = checks.count("max_solves", max_solves, low=1)
+    small = reduced(game, merge=merge)
+    least = least_gains(small.gains, max_solves=max_solves)
+    by_player = tuple(small.unit * ratings for ratings in small.of_strategies(least.gains))
+    play = small.play(least.ids, least.probability)
+    error = float(least.errors.max()) + _difference(deviation_gains(game, play), by_player) / small.unit
+    found = Deviation(
+        ratings=by_player[0],
+        certificate=Certificate("rating_error", error),
+        status=Status.OPTIMAL if least.complete and error <= tolerance else Status.APPROXIMATE,
+        seconds=time.perf_counter() - started,
+        stats={**least.stats, "merged": small.merged},
+        by_player=by_player,
+        play=play,
+        payoffs=expected_payoffs(game, play),
+        cce_gap=cce_gap(game, play),
+        unit=small.unit,
+    )
+    return found if accept_approximate else _accepted(found, least, tolerance)
+
+
+def _difference(gains: tuple[Floats, ...], ratings: tuple[Floats, ...]) -> float:
+    return max(float(np.abs(own - rated).max()) for own, rated in zip(gains, ratings, strict=True))
+
+
+def _accepted(found: Deviation, least: LeastGains, tolerance: float) -> Deviation:
+    if found.status is Status.OPTIMAL:
+        return found
+    why = f"they may be off by {found.certificate.value:.2g}" if least.complete else f"{found.stats['solves']:.0f} programs were not enough"
+    raise SolverError(
+        f"deviation ratings are not certain to tolerance {tolerance:g} of the payoffs' spread: {why}; raise tolerance or max_solves, "
+        "round the payoffs, or pass accept_approximate=True",
+        found,
+    )

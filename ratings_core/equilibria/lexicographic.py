@@ -1,0 +1,169 @@
+"""Lexicographically least deviation gains: the largest as small as can be, then the next largest, until all are fixed.
+
+Marris et al., Algorithm 1, by column generation: rows (deviations) are few, joints are many, so a level's program is solved on
+the joints met so far and those whose weighted gains are least are added until none is below the optimum. Rows with a positive
+multiplier have their gain in every optimum; exactly those are frozen. Missing one costs another round, freezing a wrong one
+would cost the answer.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.equilibria.master import Master, MasterPoint
+from ratings_core.games.gain_matrix import GainMatrix
+from ratings_core.solution import Floats
+
+BATCH: Final = 50
+"""Joints added at a time; 20 to 100 cost about the same."""
+EXACT: Final = 1e-12
+"""Gaps below this are rounding."""
+LOOSE: Final = 1e-8
+"""A level that ends with a larger gap is solved once more from a cold start."""
+POSITIVE: Final = 1e-6
+"""Multipliers above this are positive. They sum to 1 over the open rows, so some row has a larger one."""
+SLACK: Final = 1e-9
+"""Rows further below the level than this are not frozen at it, whatever their multiplier."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeastGains:
+    """gains: (rows,); errors: (rows,), how far each may be from the true one, to first order; ids, probability: the joints
+    played in the end and how often; complete: every row was reached before the limit.
+    """
+
+    gains: Floats
+    errors: Floats
+    ids: NDArray[np.int64]
+    probability: Floats
+    complete: bool
+    stats: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """The optimum of a level: its value t and how far t may be off."""
+
+    point: MasterPoint
+    value: float
+    error: float
+
+
+def least_gains(matrix: GainMatrix, *, max_solves: int) -> LeastGains:
+    """The lexicographically least gains of `matrix`, whose entries are within +-1, and a distribution that has them.
+
+    max_solves: of the master program; where it ends the search, gains of rows not reached are those of the distribution found.
+    Raises `SolverError` where a program cannot be solved.
+    """
+    return _Search(matrix, max_solves).run()
+
+
+class _Search:
+    """ids: joints in the master's order; level_of: where a row was frozen, -1 before; gaps: of the levels so far; effect[k, j]: what an
+    error of level j's own does to the value of level k.
+    """
+
+    def __init__(self, matrix: GainMatrix, max_solves: int) -> None:
+        self.matrix, self.max_solves = matrix, max_solves
+        self.master = Master(matrix.rows)
+        self.ids = np.zeros(0, np.int64)
+        self.level_of = np.full(matrix.rows, -1)
+        self.gaps: list[float] = []
+        self.effect = np.zeros((0, 0))
+        self.solves = self.iterations = self.cold = 0
+        self._add(matrix.least(np.full(matrix.rows, 1.0 / matrix.rows), BATCH)[0])
+
+    def run(self) -> LeastGains:
+        level = self._level()
+        while self._freeze(level) and self.solves < self.max_solves:
+            level = self._level()
+        return self._result(level)
+
+    def _level(self) -> _Level:
+        level = self._warm_level()
+        if level.error <= LOOSE or self.solves >= self.max_solves:
+            return level
+        self.cold += 1
+        self.master.forget()
+        return min(level, self._warm_level(), key=lambda one: one.error)
+
+    def _warm_level(self) -> _Level:
+        while True:
+            point = self._solved()
+            ids, weighted = self.matrix.least(point.multipliers, BATCH)
+            level = self._priced(point, float(weighted[0]))
+            enough = level.error <= EXACT or self.solves >= self.max_solves
+            if enough or not self._add(ids[weighted < self._reached(level) - EXACT]):
+                return level
+
+    def _solved(self) -> MasterPoint:
+        point = self.master.solve()
+        self.solves += 1
+        self.iterations += point.iterations
+        return point
+
+    def _priced(self, point: MasterPoint, least: float) -> _Level:
+        """least: of multipliers @ column over all joints, from which weak duality bounds the level's value from below."""
+        frozen = ~self.master.open
+        paid = point.multipliers[frozen]
+        value = float(point.gains[~frozen].max())
+        below = least - float(paid @ self.master.bounds[frozen])
+        beyond = float(paid @ np.maximum(point.gains[frozen] - self.master.bounds[frozen], 0.0))
+        return _Level(point, value, max(0.0, value - below) + beyond)
+
+    def _reached(self, level: _Level) -> float:
+        """What multipliers @ column is for the joints that are played; lower ones improve the program."""
+        frozen = ~self.master.open
+        return level.value + float(level.point.multipliers[frozen] @ self.master.bounds[frozen])
+
+    def _add(self, ids: NDArray[np.int64]) -> bool:
+        new = ids[~np.isin(ids, self.ids)]
+        if len(new):
+            self.master.add(self.matrix.columns(new))
+            self.ids = np.append(self.ids, new)
+        return bool(len(new))
+
+    def _freeze(self, level: _Level) -> bool:
+        """Whether rows are left open."""
+        point, still = level.point, self.master.open
+        tight = still & (point.multipliers > POSITIVE) & (point.gains >= level.value - SLACK)
+        rows = np.flatnonzero(tight) if tight.any() else np.array([np.argmax(np.where(still, point.multipliers, -1.0))])
+        self._account(level, float((level.value - point.gains[rows]).max()))
+        self.level_of[rows] = len(self.gaps) - 1
+        self.master.freeze(rows, level.value)
+        return bool(self.master.open.any())
+
+    def _account(self, level: _Level, slack: float) -> None:
+        """A multiplier is minus the derivative of the level's value by the bound of its row, so errors of earlier levels come through
+        with their signs, and mostly cancel; adding up their sizes instead would overstate the error a thousandfold.
+        """
+        frozen, k = ~self.master.open, len(self.gaps)
+        slopes = np.bincount(self.level_of[frozen], level.point.multipliers[frozen], minlength=k)
+        effect = np.zeros((k + 1, k + 1))
+        effect[:k, :k], effect[k, :k], effect[k, k] = self.effect, -slopes @ self.effect, 1.0
+        self.effect = effect
+        self.gaps.append(level.error + slack)
+
+    def _result(self, level: _Level) -> LeastGains:
+        still, point = self.master.open, level.point
+        played = point.probability > 0
+        # what is left lies between the level's value and the least gain that any joint has (Marris et al., property 3)
+        reached = np.abs(self.effect) @ np.array(self.gaps)
+        errors = np.where(still, 1.0 + np.abs(level.value), reached[self.level_of])
+        return LeastGains(
+            gains=np.where(still, point.gains, self.master.bounds),
+            errors=errors,
+            ids=self.ids[: len(played)][played],
+            probability=point.probability[played],
+            complete=not still.any(),
+            stats={
+                "levels": len(self.gaps),
+                "solves": self.solves,
+                "iterations": self.iterations,
+                "columns": len(self.ids),
+                "cold_starts": self.cold,
+            },
+        )

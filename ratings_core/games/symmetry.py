@@ -1,0 +1,129 @@
+"""What a game may lose before deviations are weighed, and how an answer is put back: offsets, scale, exact clones, interchangeable players.
+
+A clone is a strategy that equals another for every player. Deviation gains do not depend on what a player gets whatever it
+plays (offsets), so those are taken out first and clones up to offsets are found too. Payoffs are divided by one factor for all
+players, as scaling one of them alone would change which gains compare, and rounded to 14 digits (Marris et al., appendix B.2).
+"""
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Final, Protocol
+
+import numpy as np
+
+from ratings_core.errors import InputError
+from ratings_core.games.agent_agent_task import AgentAgentTask
+from ratings_core.games.clones import CloneClasses, clone_classes, singletons
+from ratings_core.games.gain_matrix import GainMatrix, Ids, PairGains, TensorGains
+from ratings_core.games.normal_form import JointDistribution, Joints, NormalForm
+from ratings_core.solution import Floats
+
+DIGITS: Final = 14
+
+
+class Reduction(Protocol):
+    """A game without its symmetries. gains: of the reduced game; unit: what its payoffs were divided by, > 0; merged: strategies
+    that had a clone before them.
+    """
+
+    @property
+    def gains(self) -> GainMatrix:
+        """Deviation gains of the reduced game."""
+
+    @property
+    def unit(self) -> float:
+        """The largest difference that a player's own choice can make to its payoff; 1 where there is none."""
+
+    @property
+    def merged(self) -> int:
+        """How many strategies were merged into another."""
+
+    def of_strategies(self, values: Floats) -> tuple[Floats, ...]:
+        """Values of the reduced game's rows for each player's strategies of the given game."""
+
+    def play(self, ids: Ids, probability: Floats) -> JointDistribution:
+        """A distribution over the reduced game's joints as one of the given game; a class plays its first member."""
+
+
+@singledispatch
+def reduced(game: object, *, merge: bool = True) -> Reduction:
+    """`game` (`NormalForm` or `AgentAgentTask`) without offsets, scale, clones (where `merge`) and interchangeable players."""
+    raise InputError("game", type(game).__name__, f"must be a NormalForm or an AgentAgentTask (merge={merge})")
+
+
+@dataclass(frozen=True, slots=True)
+class _ReducedNormalForm:
+    gains: TensorGains
+    unit: float
+    classes: tuple[CloneClasses, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def merged(self) -> int:
+        return _merged(self.classes)
+
+    def of_strategies(self, values: Floats) -> tuple[Floats, ...]:
+        each = np.split(values, np.cumsum([len(classes) for classes in self.classes])[:-1])
+        return tuple(own[classes.member] for own, classes in zip(each, self.classes, strict=True))
+
+    def play(self, ids: Ids, probability: Floats) -> JointDistribution:
+        return JointDistribution.of(_firsts(self.gains.joints(ids), self.classes), probability, self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReducedPairs:
+    gains: PairGains
+    unit: float
+    agents: CloneClasses
+    tasks: CloneClasses
+    shape: tuple[int, ...]
+
+    @property
+    def merged(self) -> int:
+        return _merged((self.agents, self.agents, self.tasks))
+
+    def of_strategies(self, values: Floats) -> tuple[Floats, ...]:
+        agents = values[: len(self.agents)][self.agents.member]
+        return agents, agents.copy(), values[len(self.agents) :][self.tasks.member]
+
+    def play(self, ids: Ids, probability: Floats) -> JointDistribution:
+        one_way = _firsts(self.gains.joints(ids), (self.agents, self.agents, self.tasks))
+        both_ways = np.vstack([one_way, one_way[:, [1, 0, 2]]])
+        return JointDistribution.of(both_ways, np.tile(probability / 2, 2), self.shape)
+
+
+@reduced.register
+def _(game: NormalForm, *, merge: bool = True) -> Reduction:
+    own = [tensor - tensor.min(axis=p, keepdims=True) for p, tensor in enumerate(game.payoffs)]
+    unit = max(float(tensor.max()) for tensor in own) or 1.0
+    tensors = [np.round(tensor / unit, DIGITS) for tensor in own]
+    classes = tuple(_classes(_strategies_as_rows(tensors, p), merge) for p in range(len(tensors)))
+    kept = np.ix_(*(one.first for one in classes))
+    small = NormalForm.of([tensor[kept] for tensor in tensors])
+    return _ReducedNormalForm(TensorGains(small), unit, classes, game.shape)
+
+
+@reduced.register
+def _(game: AgentAgentTask, *, merge: bool = True) -> Reduction:
+    above = game.scores - game.scores.min(axis=0)
+    unit = float(above.max()) or 1.0
+    scores = np.round(above / unit, DIGITS)
+    agents, tasks = _classes(scores, merge), _classes(scores.T, merge)
+    return _ReducedPairs(PairGains(scores[np.ix_(agents.first, tasks.first)]), unit, agents, tasks, game.shape)
+
+
+def _classes(rows: Floats, merge: bool) -> CloneClasses:
+    return clone_classes(rows) if merge else singletons(len(rows))
+
+
+def _strategies_as_rows(tensors: list[Floats], player: int) -> Floats:
+    """What every player gets with each strategy of the player, a row per strategy."""
+    return np.hstack([np.moveaxis(tensor, player, 0).reshape(tensor.shape[player], -1) for tensor in tensors])
+
+
+def _merged(classes: tuple[CloneClasses, ...]) -> int:
+    return sum(len(one.member) - len(one) for one in classes)
+
+
+def _firsts(joints: Joints, classes: tuple[CloneClasses, ...]) -> Joints:
+    return np.column_stack([one.first[joints[:, p]] for p, one in enumerate(classes)])
