@@ -2,7 +2,8 @@
 
 For each partition the newest checkpoint that is whole with all its objects gives position and digests (newer ones that are not are
 told as differences); the log is folded from its beginning to that position and compared; then on to each position that the store
-shows, and compared with every value on the live boards.
+shows, and compared with every value on the live boards. Where the log no longer holds its beginning, the oldest checkpoint kept takes
+its place, and findings say from where they hold.
 """
 
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from services.shard.checkpoint import CheckpointStore, Manifest, SkippedCheckpoi
 from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
+from services.shard.recovery import beginning, restore
 from services.store.protocol import ACTIVITY, StoreReader
 
 _READ_SECONDS: Final = 5.0
@@ -27,13 +29,14 @@ _TRIES: Final = 5
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One comparison. difference: what differs, None where nothing does."""
+    """One comparison. difference: what differs, None where nothing does; since: what was folded below it is taken from a checkpoint."""
 
     partition: int
     pool: str | None
     what: str
     position: int
     difference: str | None = None
+    since: int | None = None
 
 
 def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store: StoreReader | None) -> Iterator[Finding]:
@@ -44,15 +47,37 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
     damaged, manifest = _newest(number, checkpoints)
     for one in damaged:
         yield Finding(partition=number, pool=None, what="checkpoint", position=one.position, difference=one.reason)
-    folded = _Refolded(number, log, state)
+    start = _start(number, log, state, checkpoints)
+    if isinstance(start, str):
+        yield Finding(partition=number, pool=None, what="log", position=log.outcomes.begin(number), difference=start)
+        return
+    since = start.position if start.position > beginning(number, log.outcomes, state) else None
+    folded = _Refolded(start, log, state)
     try:
-        if manifest is not None:
-            folded.to(manifest.position)
-            yield from _against_checkpoint(folded.partition, manifest)
-        if store is not None:
-            yield from _against_boards(folded, store)
+        for finding in _compared(folded, manifest, store):
+            yield msgspec.structs.replace(finding, since=since)
     finally:
         folded.close()
+
+
+def _compared(folded: "_Refolded", manifest: Manifest | None, store: StoreReader | None) -> Iterator[Finding]:
+    if manifest is not None:
+        folded.to(manifest.position)
+        yield from _against_checkpoint(folded.partition, manifest)
+    if store is not None:
+        yield from _against_boards(folded, store)
+
+
+def _start(number: int, log: Log, control: ControlState, checkpoints: CheckpointStore) -> Partition | str:
+    """Where folding starts: empty where the log holds all that counts, else the oldest checkpoint from which it goes on; or why not."""
+    topic = log.outcomes
+    begin = topic.begin(number)
+    if begin <= beginning(number, topic, control):
+        return Partition(number, topic.partitions, begin)
+    found = checkpoints.oldest(number, begin)
+    if found is None:
+        return f"the log begins at {begin}, and no checkpoint from there on is kept: nothing can be verified"
+    return restore(*found, topic.partitions, control)
 
 
 def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedCheckpoint], Manifest | None]:
@@ -64,14 +89,13 @@ def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedChec
 
 
 class _Refolded:
-    """A partition folded again from the log's beginning, forwards only."""
+    """A partition folded again, forwards only, from where it starts."""
 
-    def __init__(self, number: int, log: Log, control: ControlState) -> None:
-        self._log, self._number = log, number
+    def __init__(self, start: Partition, log: Log, control: ControlState) -> None:
+        self.partition, self._number = start, start.number
         self._directory = FixedDirectory(control)
-        self.partition = Partition(number, log.outcomes.partitions, log.outcomes.begin(number))
         self._ahead: list[Record] = []
-        self._reader = log.outcomes.reader({number: self.partition.position})
+        self._reader = log.outcomes.reader({start.number: start.position})
 
     def to(self, position: int) -> None:
         """Fold every record below `position`."""

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from services.connect import open_log, open_store
 from services.settings import Settings
@@ -47,5 +48,7 @@ def _store(settings: Settings, console: Console) -> StoreReader | None:
 
 
 def _tell(console: Console, finding: Finding) -> None:
-    verdict = "equal" if finding.difference is None else f"[bold red]differs[/]: {finding.difference}"
+    verdict = "equal" if finding.difference is None else f"[bold red]differs[/]: {escape(finding.difference)}"
+    if finding.since is not None:
+        verdict += f" (verified from {finding.since})"
     console.print(f"partition {finding.partition} {finding.pool} {finding.what} at {finding.position}: {verdict}", highlight=False)

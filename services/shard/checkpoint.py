@@ -123,9 +123,19 @@ class CheckpointStore:
         """The newest checkpoint that verifies with all its objects: the manifest and each pool's arrays."""
         for manifest in self._whole(partition, skipped):
             try:
-                return manifest, {entry.pool: self.read_object(entry.object, entry.sha256)[0] for entry in manifest.pools}
+                return manifest, self._arrays(manifest)
             except BadObject as error:
                 skipped.append(SkippedCheckpoint(_manifest_name(manifest), str(error)))
+        return None
+
+    def oldest(self, partition: int, position: int) -> tuple[Manifest, dict[str, dict[str, Any]]] | None:
+        """The oldest checkpoint at or after `position` that verifies with all its objects."""
+        for name in reversed(self.manifests(partition)):
+            try:
+                if (manifest := self.read_manifest(name)).position >= position:
+                    return manifest, self._arrays(manifest)
+            except BadObject:
+                continue  # told by recovery, which names it with its reason
         return None
 
     def prune(self, partition: int, keep: int, epoch: int) -> None:
@@ -169,6 +179,9 @@ class CheckpointStore:
             except BadObject as error:
                 if skipped is not None:
                     skipped.append(SkippedCheckpoint(name, str(error)))
+
+    def _arrays(self, manifest: Manifest) -> dict[str, dict[str, Any]]:
+        return {entry.pool: self.read_object(entry.object, entry.sha256)[0] for entry in manifest.pools}
 
     def _kept(self, names: list[str]) -> Iterator[Manifest]:
         for name in names:

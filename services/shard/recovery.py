@@ -31,7 +31,7 @@ def recover(
     for one in skipped:
         log.warning("checkpoint %s passed over: %s", one.name, one.reason, extra={"partition": number})
     if found is None:
-        return Partition(number, topic.partitions, _beginning(number, topic, control)), None
+        return Partition(number, topic.partitions, beginning(number, topic, control)), None
     manifest, arrays = found
     _check_log(manifest, topic)
     return restore(manifest, arrays, topic.partitions, control), manifest
@@ -64,7 +64,7 @@ def _restored(manifest: Manifest, entry: PoolEntry, arrays: Arrays, control: Con
     return state
 
 
-def _beginning(number: int, topic: Topic, control: ControlState) -> int:
+def beginning(number: int, topic: Topic, control: ControlState) -> int:
     """Where a partition without checkpoint starts: at the first offset that any of its generations reads."""
     starts = [
         made.start

@@ -1,5 +1,7 @@
 """A shard's worker on a real SQLite log and a real Redis, in this process: restart, fencing, a lost store, another log."""
 
+import shutil
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +16,7 @@ from services.demo import simulated
 from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.log.sqlite import open_sqlite_log
+from services.log.sqlite_file import table_of
 from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore
 from services.shard.publisher import Fenced
@@ -149,6 +152,25 @@ def test_verify_reads_the_newest_checkpoint_whole(settings: Settings, log: Log) 
     body[-70] ^= 1
     path.write_bytes(bytes(body))
     assert any("checksum differs" in (difference or "") for difference in differences(settings, log))
+
+
+def test_verify_of_a_log_without_its_beginning_starts_at_a_checkpoint(settings: Settings, log: Log) -> None:
+    for start in (0, 300):
+        play(log, start, start + 300)
+        with working(settings, log):
+            until(lambda start=start: published(settings) == start + 300, "all published")
+    with sqlite3.connect(settings.data / "log.sqlite") as file:
+        file.execute(f'DELETE FROM {table_of("outcomes", HOME)} WHERE "offset" < 20')  # noqa: S608
+        file.execute('UPDATE heads SET "begin" = 20 WHERE topic = \'outcomes\' AND "partition" = ?', (HOME,))
+    file.close()
+    assert settings.redis is not None
+    store = RedisStore(settings.redis)
+    found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store))
+    assert [(one.what, one.difference) for one in found] == [("checkpoint", None), ("live boards", None)]
+    assert all(one.since is not None and 20 <= one.since < 60 for one in found), "from an older checkpoint, not from what is verified"
+    shutil.rmtree(settings.data / "state")
+    [none] = verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store)
+    assert "nothing can be verified" in (none.difference or "")
 
 
 def test_verify_misses_a_pool_that_the_store_lacks(settings: Settings, log: Log) -> None:
