@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
+from ratings_core.errors import SolverError
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Solution, Status
 
@@ -45,7 +46,7 @@ def copeland(margins: Any, *, tie_tolerance: float = 0.0) -> Copeland:
 
     The rule is exact, so is the certificate (kind ``exact``): points counted along the rows against points counted along the
     columns (an opponent's losses are one's wins), the largest difference in points, and 0. All counts are whole numbers.
-    Raises `InputError` where margins are not square, finite and exactly antisymmetric.
+    Raises `InputError` where margins are not square, finite and exactly antisymmetric, `SolverError` where the two counts differ.
     """
     begun = time.perf_counter()
     matrix, tolerance = _accepted(margins, tie_tolerance)
@@ -54,10 +55,12 @@ def copeland(margins: Any, *, tie_tolerance: float = 0.0) -> Copeland:
     scores = beaten + tied / 2
     recounted = (_above(-matrix, tolerance, axis=0) - _above(matrix, tolerance, axis=0) + len(beaten) - 1) / 2
     difference = float(np.abs(scores - recounted).max())
+    if difference != 0:
+        raise SolverError(f"points counted along rows and along columns differ by {difference:g}: a bug here or in a library, report it")
     return Copeland(
         ratings=scores,
         certificate=Certificate("exact", difference),
-        status=Status.OPTIMAL if difference == 0 else Status.FAILED,
+        status=Status.OPTIMAL,
         seconds=time.perf_counter() - begun,
         beaten=beaten,
         lost=lost,

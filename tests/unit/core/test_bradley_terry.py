@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from ratings_core.batch import logistic
 from ratings_core.batch.bradley_terry import COVARIANCE_UP_TO, ELO_SCALE, bradley_terry
+from ratings_core.batch.pair_counts import pair_counts
 from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Status
 
@@ -163,6 +164,18 @@ def test_a_long_ladder_of_lopsided_pairs(monkeypatch, odds, dense_up_to):
     ladder = odds * np.eye(120, k=1) + np.eye(120, k=-1)
     gaps = np.diff(logits(bradley_terry(ladder, tolerance=1e-13)))
     assert gaps == pytest.approx(np.full(119, -math.log(odds)), abs=1e-8)
+
+
+@given(connected_tallies(), st.sampled_from([0.0, 0.5]), st.sampled_from([0.1, 3.0, 30.0]), st.integers(0, 99))
+def test_the_cautious_quadratic_touches_the_likelihood_and_lies_above_it(tallies, prior, spread, seed):
+    likelihood = logistic.PairLikelihood(pair_counts(*tallies), prior)
+    here, there = np.random.default_rng(seed).normal(0, spread, (2, len(tallies[0])))
+    way, slope = there - here, likelihood.gradient(here)
+    above = likelihood.value(here) + way @ slope + way @ likelihood.curvature(here, 1.0).dense() @ way / 2
+    assert likelihood.value(there) <= above * (1 + 1e-12)
+    nudge = 1e-6 * way / np.abs(way).max()
+    slope_seen = (likelihood.value(here + nudge) - likelihood.value(here - nudge)) / 2
+    assert slope_seen == pytest.approx(slope @ nudge, abs=1e-9 * likelihood.value(here) + 1e-12)
 
 
 def test_a_separable_pair_is_refused_by_name_and_not_answered_as_a_tie():

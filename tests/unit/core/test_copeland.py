@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ratings_core.errors import InputError
+from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Status
+from ratings_core.voting import copeland as rules
 from ratings_core.voting.copeland import CondorcetWinners, condorcet_winners, copeland
 
 
@@ -24,6 +25,13 @@ def by_definition(margins, tolerance=0.0):
         sum(1.0 if margins[a, b] > tolerance else 0.5 if abs(margins[a, b]) <= tolerance else 0.0 for b in range(m) if b != a)
         for a in range(m)
     ]
+
+
+def test_counts_that_differ_are_an_error_not_an_answer(monkeypatch):
+    counted = rules._above
+    monkeypatch.setattr(rules, "_above", lambda matrix, tolerance, axis=1: counted(matrix, tolerance, axis) * (2 - axis))
+    with pytest.raises(SolverError, match="differ by"):
+        copeland([[0, 1, 0], [-1, 0, 2], [0, -2, 0]])
 
 
 @given(margin_matrices(), st.integers(0, 2))
