@@ -1,5 +1,6 @@
 """`equirank engine`: shards and solves against the log, Ray and Redis of the settings."""
 
+import fcntl
 import os
 import shutil
 import signal
@@ -13,6 +14,8 @@ from services.settings import Settings
 
 _ON_LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's own switch for one machine, meant for systems that ask before a program listens: its servers bind 127.0.0.1 only."""
+
+_PREFIX: Final = "equirank-ray-"
 
 
 def engine() -> None:
@@ -48,7 +51,7 @@ def engine() -> None:
 def _ray_folder(settings: Settings) -> Path | None:
     """A short private folder for a local Ray, which opens its own folder inside to everybody.
 
-    What a killed engine left is removed first.
+    What a killed engine left is removed first; the folder of a living one is not.
     """
     if settings.ray != "local":
         return None
@@ -56,8 +59,20 @@ def _ray_folder(settings: Settings) -> Path | None:
     settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     if note.exists():
         left = Path(note.read_text())
-        if left.name.startswith("equirank-ray-"):
+        if left.name.startswith(_PREFIX) and left.is_dir() and _hold(left):
             shutil.rmtree(left, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix="equirank-ray-"))
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    _hold(folder)
     note.write_text(str(folder))
     return folder
+
+
+def _hold(folder: Path) -> bool:
+    """Lock a folder until this process ends, however it ends; False where another process holds it."""
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(number)
+        return False
+    return True

@@ -1,12 +1,16 @@
 """The driver's loop without Ray: what dead shards and a checkpoint folder that fails do to it."""
 
 import logging
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 import ray
 
 from services import engine
+from services.commands.engine import _ray_folder
 from services.engine import Engine
 from services.engine_metrics import EngineMetrics
 from services.settings import Settings
@@ -92,6 +96,38 @@ def test_a_dead_shard_does_not_break_the_stop(driver: Engine, caplog: pytest.Log
 def test_checkpoints_that_cannot_be_read_are_waited_for(driver: Engine, caplog: pytest.LogCaptureFixture) -> None:
     driver._tick(Nothing(), None, Nothing())
     assert "the object store does not answer" in caplog.text
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from services.commands.engine import _ray_folder
+from services.settings import Settings
+print(_ray_folder(Settings(data=Path(sys.argv[1]))), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_an_engine_removes_the_ray_folder_of_a_dead_one_but_not_of_a_living_one(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLD, str(tmp_path)]
+    made: list[Path] = []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as living:
+        assert living.stdout is not None
+        made.append(Path(living.stdout.readline().strip()))
+        made.append(ray_folder_of(tmp_path))
+        assert made[0].is_dir(), "its owner lives"
+        living.kill()
+    (tmp_path / "ray-folder").write_text(str(made[0]))
+    made.append(ray_folder_of(tmp_path))
+    assert [folder.exists() for folder in made] == [False, True, True]
+    for folder in made[1:]:
+        folder.rmdir()
+
+
+def ray_folder_of(data: Path) -> Path:
+    folder = _ray_folder(Settings(data=data))
+    assert folder is not None
+    return folder
 
 
 def test_shards_take_no_name_from_other_installations_of_a_cluster(driver: Engine, fake: FakeRay) -> None:
