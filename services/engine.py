@@ -59,6 +59,7 @@ class _Shard:
     asked: Any = None
     asked_at: float = 0.0
     health: WorkerHealth | None = None
+    answers: bool = False
 
 
 class Engine:
@@ -125,7 +126,8 @@ class Engine:
     def _tick(self, runner: SolveRunner, checkpoints: CheckpointStore, control: ControlLog) -> None:
         for shard in list(self._shards):
             self._ask(shard)
-        self._metrics.shards([shard.health for shard in self._shards if shard.health is not None])
+        healths = [(shard.health, shard.answers) for shard in self._shards if shard.health is not None]
+        self._metrics.shards([health for health, _ in healths], sum(answers for _, answers in healths))
         try:
             self._read_manifests(checkpoints)
             runner.step(self._clock(), list(self._manifests.values()), control.refresh())
@@ -141,17 +143,19 @@ class Engine:
                 self._answered(shard)
             elif now - shard.asked_at > _HEALTH_SECONDS:
                 log.warning("%s has not answered for %.0f s", shard.name, now - shard.asked_at)
-                shard.asked = None
+                shard.asked, shard.answers = None, False
         if shard.asked is None:
             shard.asked, shard.asked_at = shard.actor.health.remote(), now
 
     def _answered(self, shard: _Shard) -> None:
         try:
             shard.health, fenced = ray.get(shard.asked)
+            shard.answers = True
             if fenced:
                 self._leave(shard)
         except ray.exceptions.RayError as error:
             log.warning("%s is being restarted: %s", shard.name, str(error).splitlines()[0])
+            shard.answers = False
         shard.asked = None
 
     def _leave(self, shard: _Shard) -> None:

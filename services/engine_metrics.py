@@ -55,14 +55,15 @@ class EngineMetrics(Collector):
 
     def __init__(self, port: int | None, host: str = "127.0.0.1") -> None:
         self._healths: list[WorkerHealth] = []
+        self._answering = 0
         self._runner: SolveRunner | None = None
         self._registry = CollectorRegistry()
         self._registry.register(self)
         self._server = None if port is None else start_http_server(port, host, self._registry)
 
-    def shards(self, healths: Sequence[WorkerHealth]) -> None:
-        """What the shards told last."""
-        self._healths = list(healths)
+    def shards(self, healths: Sequence[WorkerHealth], answering: int) -> None:
+        """What the shards told last, and how many of them still answer."""
+        self._healths, self._answering = list(healths), answering
 
     def solves(self, runner: SolveRunner) -> None:
         """Where solves stand."""
@@ -80,7 +81,7 @@ class EngineMetrics(Collector):
         """All metrics as they stand."""
         healths = self._healths
         told = [one for health in healths for one in health.partitions]
-        yield _family("equirank_shards", [((), len(healths))])
+        yield _family("equirank_shards", [((), self._answering)])
         progress = [((health.owner.partition("/")[0],), health.progress_at) for health in healths]
         yield _family("equirank_shard_progress_timestamp_seconds", progress)
         for name, value in _PARTITION.items():

@@ -124,7 +124,8 @@ class ShardWorker:
     def health(self) -> WorkerHealth:
         """Progress so far. Any thread may call it."""
         counters = dict(self._counters)
-        for part in (self._publisher.counters, *(owned.checkpointer.counters for owned in self._owned.values())):
+        owned_now = list(self._owned.values())
+        for part in (self._publisher.counters, *(owned.checkpointer.counters for owned in owned_now)):
             for name, value in part.items():
                 counters[name] = counters.get(name, 0) + value
         return WorkerHealth(
@@ -132,7 +133,7 @@ class ShardWorker:
             progress_at=self._progress_at,
             counters=counters,
             dead_letters=dict(self._reasons),
-            partitions=[_health(owned) for owned in list(self._owned.values())],
+            partitions=[_health(owned) for owned in owned_now],
         )
 
     def _take_over(self) -> None:

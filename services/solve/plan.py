@@ -16,7 +16,7 @@ class Job(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PoolView:
-    """What a checkpoint offers to solve. data: changes exactly when the pool's outcomes did (the data object's name)."""
+    """What a checkpoint offers to solve. data: changes exactly when the pool's outcomes did (their state's digest)."""
 
     pool: str
     data: str

@@ -4,6 +4,7 @@ import logging
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from services.commands.engine import _ray_folder
 from services.engine import Engine
 from services.engine_metrics import EngineMetrics
 from services.settings import Settings
+from services.shard.worker import WorkerHealth
 
 
 class Answer:
@@ -128,6 +130,19 @@ def ray_folder_of(data: Path) -> Path:
     folder = _ray_folder(Settings(data=data))
     assert folder is not None
     return folder
+
+
+def test_a_shard_that_stopped_answering_is_not_counted(driver: Engine) -> None:
+    health = WorkerHealth(owner="shard-0/1", progress_at=0.0, counters={"records": 5.0}, dead_letters={}, partitions=[])
+    shard = engine._Shard("shard-0", None, asked=Answer((health, False)))
+    driver._shards = [shard]
+    counted = []
+    for answer in ((health, False), ray.exceptions.RayActorError()):
+        shard.actor, shard.asked = SimpleNamespace(health=Answer(answer)), Answer(answer)
+        driver._tick(Nothing(), None, Nothing())
+        values = {family.name: [sample.value for sample in family.samples] for family in driver._metrics.collect()}
+        counted.append((values["equirank_shards"], values["equirank_records"]))
+    assert counted == [([1.0], [5.0]), ([0.0], [5.0])], "what it counted stays"
 
 
 def test_shards_take_no_name_from_other_installations_of_a_cluster(driver: Engine, fake: FakeRay) -> None:
