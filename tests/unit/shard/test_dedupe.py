@@ -82,6 +82,14 @@ def test_ids_that_hash_alike(alike: int) -> None:
     assert [tuple(row) for row in window.arrays()["ids"].tolist()] == list(twin.order)
 
 
+@pytest.mark.parametrize("word", [0, 1])
+def test_ids_that_share_a_word_are_told_apart_by_the_other(word: int) -> None:
+    """In a window of the default size the table keeps four bits of an id's hash: only the ids themselves tell them apart."""
+    ids = np.full((40_000, 2), 7, np.uint64)
+    ids[:, word] = np.arange(100, 40_100)
+    assert not DedupeWindow().admit(ids, np.zeros(len(ids), np.uint64)).any()
+
+
 def test_only_the_last_ids_are_remembered() -> None:
     window = DedupeWindow(3)
     assert admit(window, [(i, i, 0) for i in range(4)]) == [NEW] * 4
