@@ -115,7 +115,8 @@ class SolveRunner:
         cause = getattr(error, "cause", None) or error
         if isinstance(cause, BadObject):  # a newer checkpoint replaced it while the task waited: the job is due again on that one
             return
-        why = f"{type(cause).__name__}: {cause}".splitlines()[0]
+        overdue = f"it did not end within {self._settings.solve_deadline_seconds:g} s and was cancelled"
+        why = overdue if now > flight.deadline else f"{type(cause).__name__}: {cause}".splitlines()[0]
         log.warning("solve failed: %s", why, extra=_fields(flight))
         self._count(flight.job.method, "failed")
         good = self._latest.get(flight.job)

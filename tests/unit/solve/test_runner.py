@@ -1,0 +1,118 @@
+"""The runner of solves without Ray: a try that fails or takes too long, and what readers are told of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from services.pools import ControlState
+from services.settings import Settings
+from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.solve import runner as module
+from services.solve.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
+from services.solve.runner import SolveRunner
+
+DEADLINE = 120.0
+
+
+class Flight:
+    """A task under way; `ready` once it ended with `value`."""
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+        self.ready = False
+        self.value: bytes | Exception = b""
+
+
+class FakeRay:
+    def __init__(self) -> None:
+        self.flights: list[Flight] = []
+        self.cancelled: list[str] = []
+
+    def remote(self, **_: object) -> Callable[[object], "FakeRay"]:
+        task = FakeTask(self)
+        return lambda _: task
+
+    def wait(self, flights: list[Flight], **_: object) -> tuple[list[Flight], list[Flight]]:
+        return [one for one in flights if one.ready], [one for one in flights if not one.ready]
+
+    def get(self, flight: Flight) -> bytes:
+        if isinstance(flight.value, Exception):
+            raise flight.value
+        return flight.value
+
+    def cancel(self, flight: Flight, *, force: bool) -> None:
+        assert force
+        self.cancelled.append(flight.method)
+        flight.ready, flight.value = True, RuntimeError("killed")
+
+
+class FakeTask:
+    def __init__(self, fake: FakeRay) -> None:
+        self.fake = fake
+
+    def remote(self, _url: str, _entry: bytes, method: str, _parameters: object) -> Flight:
+        self.fake.flights.append(Flight(method))
+        return self.fake.flights[-1]
+
+
+class Store:
+    """Holds the newest board of each method."""
+
+    def __init__(self) -> None:
+        self.boards: dict[str, SolvedBoard] = {}
+
+    def publish_solved(self, board: SolvedBoard) -> bool:
+        self.boards[board.result.method] = board
+        return True
+
+    def solved_methods(self, _: str) -> list[str]:
+        return sorted(self.boards)
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
+    fake = FakeRay()
+    monkeypatch.setattr(module, "ray", fake)
+    return fake
+
+
+def manifest_at(position: int) -> Manifest:
+    entry = PoolEntry(
+        pool="blitz", kind="games", generation=1, position=position, outcomes=1, object="o", sha256="", bytes=0, digest=f"d{position}"
+    )
+    fields: dict[str, Any] = {"log_identity": "log", "last_offset": None, "last_sha256": None, "fold_version": 1, "written_at": 0.0}
+    return Manifest(format=FORMAT, partition=0, position=position, epoch=1, pools=[entry], **fields)
+
+
+def result_of(method: str) -> bytes:
+    certificate = CertificateRow(kind="exact", value=0.0)
+    rows = [AgentRow(agent="a", rating=1.0, rank=1)]
+    return msgspec.json.encode(
+        SolveResult(method=method, input="pairs", agents=rows, certificate=certificate, status="optimal", seconds=0.1)
+    )
+
+
+def test_a_try_that_takes_too_long_keeps_the_last_result_and_says_why(fake: FakeRay, tmp_path: Path) -> None:
+    store, control = Store(), ControlState()
+    settings = Settings(data=tmp_path, solve_deadline_seconds=DEADLINE)
+    runner = SolveRunner(settings, CheckpointStore(tmp_path.as_uri()), store, workers=1)
+    runner.step(0.0, [manifest_at(1)], control)
+    [first] = fake.flights
+    first.ready, first.value = True, result_of(first.method)
+    runner.step(1.0, [], control)
+    assert store.boards[first.method].error is None
+    now = 100.0
+    while fake.flights[-1].method != first.method or len(fake.flights) == 1:
+        runner.step(now, [manifest_at(2)], control)
+        if fake.flights[-1].method != first.method:
+            fake.flights[-1].ready, fake.flights[-1].value = True, result_of(fake.flights[-1].method)
+        now += 1.0
+    runner.step(now + 2 * DEADLINE, [], control)
+    assert fake.cancelled == [first.method]
+    runner.step(now + 2 * DEADLINE + 1.0, [], control)
+    board = store.boards[first.method]
+    assert (board.position, board.result.agents[0].agent) == (1, "a"), "the last good one stands"
+    assert board.error == "it did not end within 120 s and was cancelled"
