@@ -48,7 +48,7 @@ def deviation(
     game: NormalForm | AgentAgentTask,
     *,
     merge: bool = True,
-    tolerance: float = 1e-7,
+    tolerance: float = 1e-6,
     max_solves: int = 100_000,
     accept_approximate: bool = False,
 ) -> Deviation:

@@ -39,8 +39,8 @@ def solve(
 ) -> None:
     """Rate a file's agents by one method, with the certificate that proves how good the answer is."""
     kind, problem = load(file, input_kind, pool=pool, unplayed=unplayed, unlisted=unlisted)
-    _check_players(method, players, problem)
-    found = methods.solve(method, problem, _parameters(param or []), tie_tolerance, ties)
+    parameters = _with_players(method, players, problem, _parameters(param or []))
+    found = methods.solve(method, problem, parameters, tie_tolerance, ties)
     result = msgspec.structs.replace(found, input=kind.value)
     if output == "json":
         sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
@@ -61,12 +61,17 @@ def _parameters(given: list[str]) -> dict[str, str]:
     return parameters
 
 
-def _check_players(method: str, players: int | None, problem: Problem) -> None:
-    """Every method here solves the game of two players: agents against each other, or agents against tasks."""
-    methods.find(method)
-    if players not in (None, 2):
+def _with_players(method: str, players: int | None, problem: Problem, parameters: dict[str, str]) -> dict[str, str]:
+    """`--players` becomes the parameter of methods that have a choice; others solve the game of two: agents, or agents and tasks."""
+    choice = any(parameter.name == "players" for parameter in methods.find(method).parameters)
+    if players is None or (players == 2 and not choice):
+        return parameters
+    if not choice:
         what = "agents and tasks" if isinstance(problem, ScoresInput) else "two agents"
         raise InputError("players", players, f"must be 2 for {method}, which solves a game between {what}")
+    if "players" in parameters:
+        raise InputError("players", players, "must be given once, as --players or as --param players=")
+    return {**parameters, "players": str(players)}
 
 
 def _show(result: SolveResult) -> None:

@@ -4,15 +4,18 @@ A method is one line of `METHODS` and one function from a problem to `Rated`. A 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias, assert_never
 
 import numpy as np
 
 from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.equilibria.deviation import deviation
 from ratings_core.equilibria.nash_average import nash_average
 from ratings_core.errors import InputError
+from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
+from ratings_core.games.normal_form import Game, JointDistribution
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats, Solution
 from ratings_core.voting.copeland import copeland
@@ -26,6 +29,7 @@ Parameters: TypeAlias = Mapping[str, Value]
 Ties: TypeAlias = Literal["keep", "order"]
 
 _DENSE_AGENTS: Final = 5_000
+_DEVIATION_AGENTS: Final = 500
 _NORMAL_95: Final = 1.959963984540054
 _ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
 
@@ -125,7 +129,7 @@ def why_not(method: Method, problem: Problem) -> str | None:
     if n < method.least_agents:
         return f"needs at least {method.least_agents} agents, there are {n}"
     if method.most_agents is not None and n > method.most_agents:
-        return f"takes at most {method.most_agents} agents (dense margins), there are {n}"
+        return f"takes at most {method.most_agents} agents, there are {n}"
     return None
 
 
@@ -260,6 +264,33 @@ def _nash_average(problem: ScoresInput, parameters: dict[str, Any]) -> Rated:
     return Rated(solution=found, unit=found.spread, task_ratings=found.task_ratings, extra=extra)
 
 
+def _deviation(problem: ScoresInput, parameters: dict[str, Any]) -> Rated:
+    """Against tasks (2 players) or against each other on tasks (3); the last player is the task in both."""
+    table = {name: parameters[name] for name in ("normalise", "missing")}
+    rest = {name: value for name, value in parameters.items() if name not in (*table, "players")}
+    gamify = agent_vs_agent_vs_task if parameters["players"] == 3 else agent_vs_task
+    made = gamify(problem.scores, **table, agents=problem.names, tasks=problem.tasks)
+    found = deviation(made.game, **rest)
+    extra: dict[str, object] = {
+        "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
+        "cce_gap": found.cce_gap,
+        "equilibrium": _played(made.game, found.play),
+        "dropped_agents": [problem.names[i] for i in made.dropped_agents.tolist()],
+        "dropped_tasks": [problem.tasks[i] for i in made.dropped_tasks.tolist()],
+        "constant_tasks": [problem.tasks[i] for i in made.constant_tasks.tolist()],
+    }
+    solution = replace(found, ratings=made.of_agents(found.ratings))
+    return Rated(solution=solution, unit=found.unit, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
+
+
+def _played(game: Game, play: JointDistribution) -> list[dict[str, object]]:
+    """The joints of an equilibrium by name."""
+    return [
+        {"joint": [names[i] for names, i in zip(game.strategies, joint, strict=True)], "probability": share}
+        for joint, share in zip(play.joints.tolist(), play.probability.tolist(), strict=True)
+    ]
+
+
 def _mix(names: Sequence[str], ids: Sequence[int], probability: Floats) -> dict[str, float]:
     return {names[i]: float(share) for i, share in zip(ids, probability, strict=True)}
 
@@ -273,6 +304,10 @@ _LOTTERY: Final = (
     Parameter("merge", True, "exact duplicates share one agent's probability"),
     Parameter("tolerance", 1e-9, "largest exploitability called optimal", 1e-14, 1e-2),
     Parameter("max_iterations", 100, "of the interior point", 1, 10_000),
+)
+_TABLE: Final = (
+    Parameter("normalise", "none", "scores of a task to 0..1", choices=("none", "minmax")),
+    Parameter("missing", "refuse", "cells not measured", choices=("refuse", "drop_tasks", "drop_agents")),
 )
 _REGISTERED: Final = (
     Method(
@@ -323,10 +358,21 @@ _REGISTERED: Final = (
         run=_nash_average,
         cost=2,
         tie_tolerance=1e-7,
+        parameters=(*_TABLE, *_LOTTERY),
+    ),
+    Method(
+        name="deviation",
+        takes=Takes.SCORES,
+        run=_deviation,
+        cost=3,
+        tie_tolerance=1e-7,
+        most_agents=_DEVIATION_AGENTS,
         parameters=(
-            Parameter("normalise", "none", "scores of a task to 0..1", choices=("none", "minmax")),
-            Parameter("missing", "refuse", "cells not measured", choices=("refuse", "drop_tasks", "drop_agents")),
-            *_LOTTERY,
+            Parameter("players", 3, "2: agent against task; 3: agent against agent on a task", 2, 3),
+            *_TABLE,
+            Parameter("merge", True, "exact duplicates are solved as one"),
+            Parameter("tolerance", 1e-6, "largest rating error called optimal", 1e-14, 1e-2),
+            Parameter("max_solves", 100_000, "of linear programs", 1, 10_000_000),
         ),
     ),
 )

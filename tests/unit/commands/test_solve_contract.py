@@ -86,6 +86,16 @@ def test_rated_tasks_parameters_and_players(run: Any) -> None:
     assert found["extra"]["parameters"]["normalise"] == "minmax"
 
 
+@pytest.mark.parametrize(("given", "players"), [((), 3), (("--players", "3"), 3), (("--players", "2"), 2), (("--param", "players=2"), 2)])
+def test_deviation_ratings_of_two_players_or_three(run: Any, given: tuple[str, ...], players: int) -> None:
+    code, out, _ = run("scores", "--method", "deviation", "--format", "json", *given)
+    found = json.loads(out)
+    assert code == 0
+    assert (found["status"], found["certificate"]["kind"]) == ("optimal", "rating_error")
+    assert found["extra"]["parameters"]["players"] == players
+    assert [row["rank"] for row in found["agents"]] == [1, 1, 1]
+
+
 def test_ties_kept_or_ordered(run: Any) -> None:
     ranks = [
         [row["rank"] for row in json.loads(run("profile", "--method", "copeland", "--format", "json", "--ties", ties)[1])["agents"]]
@@ -109,6 +119,9 @@ def test_a_table_for_people(run: Any) -> None:
         ("scores", ("--method", "copeland", "--param", "x"), "name=value"),
         ("scores", ("--method", "copeland", "--param", "x=1"), "tie_tolerance"),
         ("scores", ("--method", "nash_average", "--players", "3"), "must be 2"),
+        ("scores", ("--method", "deviation", "--players", "4"), "from 2 to 3"),
+        ("scores", ("--method", "deviation", "--players", "2", "--param", "players=3"), "given once"),
+        ("margins", ("--method", "deviation"), "scores of agents on tasks"),
         ("results", ("--method", "copeland", "--unplayed", "refuse"), "row 6"),
         ("results", ("--method", "copeland", "--input", "margins"), "row 2"),
         ("outcomes", ("--method", "copeland", "--pool", "other"), "must be one of the file's pools: p"),

@@ -97,6 +97,32 @@ def test_shared_ranks_do_not_depend_on_the_scale_of_points() -> None:
         assert [row.rank for row in solve("bradley_terry", even, {"scale": scale, "centre": 0.0}).agents] == [1, 1, 3]
 
 
+@pytest.mark.parametrize(
+    ("players", "top"), [(3, ["agent57", "muzero", "r2d2(bandit)"]), (2, ["agent57", "muzero", "r2d2", "r2d2(bandit)"])]
+)
+def test_atari_deviation_ratings_have_the_published_top(players: int, top: list[str]) -> None:
+    rows = [line.split(",") for line in (GOLDEN / "deviation" / "atari_table3.csv").read_text().split()]
+    table = np.array([[float(cell) for cell in row[1:]] for row in rows[1:]]).T
+    found = solve("deviation", ScoresInput(tuple(rows[0][1:]), tuple(row[0] for row in rows[1:]), table), {"players": players})
+    assert (len(found.agents), len(found.tasks)) == (20, 53)
+    assert [row.agent for row in found.agents if row.rank == 1] == top
+    assert len(found.extra["payoffs"]) == players
+    assert sum(row["probability"] for row in found.extra["equilibrium"]) == pytest.approx(1)
+    assert all(len(row["joint"]) == players for row in found.extra["equilibrium"])
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_deviation_ratings_of_what_was_dropped_are_null(players: int) -> None:
+    scores = np.array([[1.0, math.nan, 2.0], [3.0, 4.0, 2.0], [0.0, 1.0, 2.0]])
+    problem = ScoresInput(("a", "b", "c"), ("t", "u", "v"), scores)
+    tasks = solve("deviation", problem, {"players": players, "missing": "drop_tasks", "normalise": "minmax"})
+    assert (tasks.extra["dropped_tasks"], tasks.extra["constant_tasks"]) == (["u"], ["v"])
+    assert {row.task: row.rating is None for row in tasks.tasks} == {"t": False, "u": True, "v": True}
+    agents = solve("deviation", problem, {"players": players, "missing": "drop_agents"})
+    assert agents.extra["dropped_agents"] == ["a"]
+    assert [row.agent for row in agents.agents if row.rating is None] == ["a"]
+
+
 def test_pentathlon() -> None:
     case = json.loads((GOLDEN / "vase" / "pentathlon.json").read_text())
     ballots = [vote["ranking"] for vote in case["votes"] for _ in range(vote["weight"])]
@@ -162,7 +188,7 @@ def test_default_methods_apply_and_take_their_parameters(kind: Kind) -> None:
 
 def test_applicable_methods() -> None:
     assert methods.applicable(Kind.SCORES) == list(METHODS)
-    assert set(METHODS) - set(methods.applicable(Kind.GAMES)) == {"nash_average"}
+    assert set(METHODS) - set(methods.applicable(Kind.GAMES)) == {"nash_average", "deviation"}
 
 
 NUMBER, WHOLE = Parameter("n", 1.0, "", 0.5, 2.0), Parameter("w", 3, "", 1, 9)
