@@ -1,10 +1,14 @@
-"""Prints the digest of a seeded fold of every online rater: run as a process of its own, so that the processor can be set."""
+"""Prints the digest of a seeded fold of every online rater and tally: run as a process of its own, so that the processor can be set."""
 
 import sys
+
+import numpy as np
 
 from ratings_core.digest import digest
 from ratings_core.online import Elo, Prequential, Sco
 from ratings_core.online.protocol import Rater
+from ratings_core.outcomes import ScoreBatch
+from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from tests.support.game_streams import batch_of, mixed_games
 
 RATERS: tuple[Rater, ...] = (
@@ -16,14 +20,33 @@ RATERS: tuple[Rater, ...] = (
 
 
 def fold_digest() -> str:
-    """SHA-256 over ratings, counts and prequential sums of all raters after 20,000 mixed games of 500 agents."""
+    """SHA-256 over ratings, counts and prequential sums of all raters, and over the tallies, after 20,000 mixed games of 500 agents;
+    and over the float sums of a table after 30,000 scores.
+    """
     batch = batch_of(mixed_games(20261120, 20_000, agents=500))
     arrays = {}
     for i, rater in enumerate(RATERS):
         state, score = rater.init(0), Prequential()
         rater.fold(state, batch, score)
         arrays |= {f"{i}/{name}": column for name, column in (state.arrays() | score.arrays()).items()}
-    return digest(arrays)
+    for tally in (PairTally(), PlaceTally()):
+        tally.add(batch, np.arange(len(batch)) // 7000)
+        arrays |= {f"{type(tally).__name__}/{name}": column for name, column in tally.arrays().items()}
+    return digest(arrays | {f"scores/{name}": column for name, column in measured(20261120, 10_000).arrays().items()})
+
+
+def measured(seed: int, n: int) -> ScoreTable:
+    """Three scores a measurement, drawn as whole numbers and divided, which rounds alike everywhere; weights of all sizes."""
+    rng, table = np.random.default_rng(seed), ScoreTable()
+    batch = ScoreBatch(
+        start=np.arange(0, 3 * n + 1, 3),
+        agent=rng.integers(0, 20, 3 * n, dtype=np.int32),
+        score=rng.integers(-(10**9), 10**9, 3 * n) / 997,
+        task=rng.integers(0, 30, n, dtype=np.int32),
+        weight=rng.integers(1049, 1000 << 20, n),
+    )
+    table.add(batch, np.arange(n) // 6000)
+    return table
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.fold_digest import fold_digest
 
-DIGEST = "e3cb48ff1415c7bba2c6e1efe57e01b3ba08f71d8a817ab9260015c7d37d5f9d"
+DIGEST = "f39dbba51fa6f98da734991bca296a7ffa7f7ad918a3d31725d6e285dffdbed2"
 ROOT = Path(__file__).parents[3]
 PROCESSORS = {
     "generic": {"NUMBA_CPU_NAME": "generic"},
