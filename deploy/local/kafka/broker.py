@@ -187,8 +187,8 @@ class Broker:
         shutil.copyfile(HERE / "log4j2.properties", self.folder / "log4j2.properties")
 
     def _format(self) -> None:
-        cluster = urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
-        command = [*self._java("kafka.tools.StorageTool"), "format", "-t", cluster, "-c", str(self.folder / "server.properties")]
+        cluster = urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")  # may begin with a dash, hence the = below
+        command = [*self._java("kafka.tools.StorageTool"), "format", f"--cluster-id={cluster}", "-c", str(self.folder / "server.properties")]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode != 0:
             raise BrokerError(f"the broker's storage could not be formatted:\n{done.stdout[-2000:]}")
