@@ -188,7 +188,8 @@ class Broker:
 
     def _format(self) -> None:
         cluster = urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")  # may begin with a dash, hence the = below
-        command = [*self._java("kafka.tools.StorageTool"), "format", f"--cluster-id={cluster}", "-c", str(self.folder / "server.properties")]
+        properties = str(self.folder / "server.properties")
+        command = [*self._java("kafka.tools.StorageTool"), "format", f"--cluster-id={cluster}", "-c", properties]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode != 0:
             raise BrokerError(f"the broker's storage could not be formatted:\n{done.stdout[-2000:]}")
