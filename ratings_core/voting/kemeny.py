@@ -1,0 +1,163 @@
+"""Kemeny's method: the order that agrees with most pairwise votes.
+
+Whoever wins head to head across components of the graph of victories is ahead in every best order, so each component is ordered
+by itself: all best orders of up to 20 agents by dynamic programming, one of more by linear programs with cuts and branching.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ratings_core import checks
+from ratings_core.analysis.components import members
+from ratings_core.errors import SolverError
+from ratings_core.ranking import Ranking
+from ratings_core.solution import Certificate, Floats, Status
+from ratings_core.voting.condorcet import majority_components
+from ratings_core.voting.kemeny_cuts import bounded_order
+from ratings_core.voting.kemeny_search import gain_of, packing_bound, searched_order
+from ratings_core.voting.kemeny_subsets import MOST_AGENTS, best_orders
+from ratings_core.voting.ties import Ints, Mask, TieRule, Voted, layers, linear, priority
+
+_CUT_AGENTS: Final = 200
+"""Components above this are not cut: a program has k (k - 1)/2 variables and as many cuts as it needs of k**3/6."""
+_EXACT: Final = 1e-10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kemeny(Voted):
+    """ratings: the paper's score, N(a, b) summed over those below, half of it for those tied.
+
+    order: a best order of all agents, int64 (m,), or the best found; value: N(a, b) summed over a before b in it (VasE's Kemeny value);
+    bound: no order has a larger value; unique: `order` is the only best one; None where that is not known, which is where a
+    component had more than 20 agents; components: their sizes, best first.
+    """
+
+    order: Ints
+    value: float
+    bound: float
+    unique: bool | None
+    components: tuple[int, ...]
+
+
+def kemeny(wins: ArrayLike, *, ties: TieRule = "keep", most_programs: int = 100, accept_approximate: bool = False) -> Kemeny:
+    """Kemeny-Young (Kemeny 1959; Young and Levenglick 1978; VasE, app. C.2.6): an order of largest sum of N(a, b), a before b.
+
+    wins: N (m, m), nonnegative: votes for a over b. With margins alone pass their positive part: the order is the same, the value counts
+    margins.
+
+    Exact where components of the graph of strict victories have up to 20 agents (all best orders are found), and where the search
+    proves its order best; most_programs: linear programs it may solve in a component of up to 200 agents before it ends with a
+    bound; larger components get a quick bound only. accept_approximate: return an order not proven best, status `approximate`,
+    instead of raising.
+
+    ties: ``keep`` ranks a above b where every best order has a before b, level by level; settling a level at will need not give a
+    best order (a cycle of three ties, but only its rotations are best). ``order`` and a seed give the best order that begins with
+    the first agent possible by place, then the second, and so on. In components above 20 agents one best order stands for all of
+    them, so there ties are not seen and the roster decides.
+
+    Condorcet consistent, not clone consistent. Certificate (``kemeny_gap``): what `bound` leaves open, over the sum of
+    max(N(a, b), N(b, a)). Raises `InputError`, and `SolverError` with the order found where it is not proven best.
+    """
+    begun = time.perf_counter()
+    N = checks.nonnegative("wins", wins)
+    checks.zero_diagonal("wins", N)
+    limit, place = checks.count("most_programs", most_programs, low=1), priority(ties, len(N))
+    M = N - N.T
+    roster = np.arange(len(N)) if place is None else place
+    parts = _parts(M, roster, limit)
+    order = np.array([agent for part in parts for agent in part.order], np.int64)
+    levels = layers(_above(M, parts))
+    found = _result(N, parts, levels, order, ties, begun)
+    if found.status is Status.OPTIMAL or accept_approximate:
+        return found
+    advice = "raise most_programs, or pass accept_approximate=True"
+    raise SolverError(f"no order is proven best: {found.value:.10g} of at most {found.bound:.10g}; {advice}", found)
+
+
+class _Part(NamedTuple):
+    """A component, ordered. before: bool (m, m) within it: a is before b in some best order; none: one order stands for all."""
+
+    order: list[int]
+    gain: float
+    bound: float
+    before: Mask | None
+    programs: int
+
+
+def _parts(M: Floats, place: Ints, most_programs: int) -> list[_Part]:
+    """Components in an order that no victory contradicts; of those possible next, the one of the first agent by place."""
+    component, _ = majority_components(M)
+    agents = [np.array(ids, np.int64) for ids in members(component)]
+    winner, loser = np.nonzero(M > 0)
+    arcs = np.unique(np.stack([component[winner], component[loser]], axis=1)[component[winner] != component[loser]], axis=0)
+    waiting = np.bincount(arcs[:, 1], minlength=len(agents))
+    first = np.array([place[ids].min() for ids in agents])
+    found: list[_Part] = []
+    while len(found) < len(agents):
+        ready = np.flatnonzero(waiting == 0)
+        chosen = ready[np.argmin(first[ready])]
+        waiting[chosen] = -1
+        waiting[arcs[arcs[:, 0] == chosen, 1]] -= 1
+        found.append(_ordered(M, agents[chosen], place, most_programs))
+    return found
+
+
+def _ordered(M: Floats, ids: Ints, place: Ints, most_programs: int) -> _Part:
+    if len(ids) == 1:
+        return _Part([int(ids[0])], 0.0, 0.0, None, 0)
+    within = M[np.ix_(ids, ids)]
+    if len(ids) <= MOST_AGENTS:
+        best = best_orders(within, place[ids])
+        before = np.zeros(M.shape, np.bool_)
+        before[np.ix_(ids, ids)] = best.before
+        return _Part(ids[best.order].tolist(), gain_of(within, best.order), best.gain, before, 0)
+    order = searched_order(within, place[ids])
+    gain, bound = gain_of(within, order), packing_bound(within)
+    if bound <= gain or len(ids) > _CUT_AGENTS:
+        return _Part(ids[order].tolist(), gain, bound, None, 0)
+    cut = bounded_order(within, order, most_programs)
+    return _Part(ids[cut.order].tolist(), cut.gain, min(bound, cut.bound), None, cut.programs)
+
+
+def _above(M: Floats, parts: list[_Part]) -> Mask:
+    """Pairs in the same order in all best orders, up to transitivity."""
+    above = M > 0
+    for part in parts:
+        ids = np.array(part.order)
+        block = np.ix_(ids, ids)
+        above[block] = np.triu(np.ones((len(ids),) * 2, np.bool_), 1) if part.before is None else (part.before & ~part.before.T)[block]
+    return np.asarray(above)
+
+
+def _result(N: Floats, parts: list[_Part], levels: Ranking, order: Ints, ties: TieRule, begun: float) -> Kemeny:
+    value = float(np.triu(N[np.ix_(order, order)], 1).sum())
+    gap = max(0.0, sum(part.bound - part.gain for part in parts)) / 2
+    share = gap / (float(np.maximum(N, N.T).sum()) / 2 or 1.0)
+    ranking = levels if ties == "keep" else linear(order.tolist())
+    at = np.argsort(order)
+    certain = all(part.before is not None or len(part.order) == 1 for part in parts)
+    return Kemeny(
+        ratings=_scores(N, ranking),
+        certificate=Certificate("kemeny_gap", share),
+        status=Status.OPTIMAL if share <= _EXACT else Status.APPROXIMATE,
+        seconds=time.perf_counter() - begun,
+        stats={"programs": sum(part.programs for part in parts), "largest_component": max(len(part.order) for part in parts)},
+        ranking=ranking,
+        ties=ties,
+        broken=() if ties == "keep" else tuple(tuple(sorted(level, key=at.__getitem__)) for level in levels.levels if len(level) > 1),
+        order=order,
+        value=value,
+        bound=value + gap,
+        unique=len(levels.levels) == len(N) if certain else None,
+        components=tuple(len(part.order) for part in parts),
+    )
+
+
+def _scores(N: Floats, ranking: Ranking) -> Floats:
+    level = ranking.level
+    below, tied = level[:, None] < level, level[:, None] == level
+    return np.asarray((N * below).sum(axis=1) + (N * tied).sum(axis=1) / 2)
