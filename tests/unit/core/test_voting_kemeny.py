@@ -147,8 +147,8 @@ def test_a_long_order_without_cycles_is_read_off():
 
 
 def test_published_profiles():
-    """27 of 28 are exact at once; the largest cycle, of 152 agents, takes 13 programs and is given three here."""
-    solved = {name: kemeny(profile.preferences(), accept_approximate=True, most_programs=3) for name, profile in preflib().items()}
+    """27 of 28 are exact at once; the largest cycle, of 152 agents, takes 13 programs and is given five here."""
+    solved = {name: kemeny(profile.preferences(), accept_approximate=True, most_programs=5) for name, profile in preflib().items()}
     for name, profile in preflib().items():
         strong = condorcet_winners(profile.margins()).strong
         assert strong is None or solved[name].ranking.levels[0] == (strong,), name
