@@ -133,7 +133,7 @@ class _Search:
         rows = np.flatnonzero(tight) if tight.any() else np.array([np.argmax(np.where(still, point.multipliers, -1.0))])
         self._account(level, float((level.value - point.gains[rows]).max()))
         self.level_of[rows] = len(self.gaps) - 1
-        self.master.freeze(rows, level.value)
+        self.master.freeze(rows, level.value, point)
         return bool(self.master.open.any())
 
     def _account(self, level: _Level, slack: float) -> None:
