@@ -54,8 +54,6 @@ class Reason(StrEnum):
     """The record lies in another partition than its pool's."""
     UNKNOWN_POOL = "unknown_pool"
     """No such pool, and it is not created by its first outcome here."""
-    TOO_MANY_POOLS = "too_many_pools"
-    """The pool would be one more than the installation allows."""
     WRONG_KIND = "wrong_kind"
     """Sides in a pool of scores, or scores in a pool of games."""
     TOO_MANY_AGENTS = "too_many_agents"

@@ -38,11 +38,12 @@ def up(
     demo: Annotated[bool, typer.Option("--demo", help="Load the bundled Atari evaluation and play a simulated pool.")] = False,
 ) -> None:
     """Start log, store, engine, API and dashboard on this machine, and keep them running until Ctrl-C."""
-    settings = _settings(data, port)
+    given = {name: value for name, value in (("data", data), ("port", port)) if value is not None}
+    settings = Settings(**given)  # type: ignore[arg-type]  # pydantic converts
     configure(settings.log_level)
     folder = DataFolder(settings.data)
     folder.lock()
-    Installation(settings, folder, demo=demo).run()
+    Installation(_with_ports(settings), folder, demo=demo).run()
 
 
 class Installation:
@@ -71,9 +72,9 @@ class Installation:
         self._start_store()
         for program in self._programs():
             self._supervisor.start(program)
-        address = f"http://{self._settings.host}:{self._settings.port}"
+        address = _url(self._settings.host, self._settings.port)
         self._supervisor.wait_until("api", lambda: self._stop.is_set() or bool(_answer(f"{address}/readyz")), _READY_SECONDS)
-        metrics = f"http://127.0.0.1:{self._settings.metrics_port}/metrics"
+        metrics = f"{_url(self._settings.metrics_host, self._settings.metrics_port)}/metrics"
         self._say(f"Boards and API: [bold]{address}[/]   API description: {address}/docs   metrics: {address}/metrics and {metrics}")
         shards = f"equirank_shards {float(self._settings.shards)}"
         self._supervisor.wait_until("engine", lambda: self._stop.is_set() or shards in _answer(metrics), _READY_SECONDS)
@@ -138,15 +139,14 @@ class Installation:
         self._supervisor.stop()
 
 
-def _settings(data: Path | None, port: int | None) -> Settings:
-    given = {name: value for name, value in (("data", data), ("port", port)) if value is not None}
-    settings = Settings(**given)  # type: ignore[arg-type]  # pydantic converts
+def _with_ports(settings: Settings) -> Settings:
+    """The settings with ports that can be bound: those named, or free ones for 0."""
     picked = {
         "port": settings.port or _free_port(settings.host),
-        "metrics_port": settings.metrics_port or _free_port("127.0.0.1"),
+        "metrics_port": settings.metrics_port or _free_port(settings.metrics_host),
     }
     _refuse_busy(settings.host, settings.port, "EQUIRANK_PORT or --port")
-    _refuse_busy("127.0.0.1", settings.metrics_port, "EQUIRANK_METRICS_PORT")
+    _refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
     return settings.model_copy(update=picked)
 
 
@@ -160,8 +160,16 @@ def _environment(settings: Settings) -> Mapping[str, str]:
     }
 
 
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _socket(host: str) -> socket.socket:
+    return socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+
+
 def _free_port(host: str) -> int:
-    with socket.socket() as probe:
+    with _socket(host) as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])
 
@@ -169,7 +177,7 @@ def _free_port(host: str) -> int:
 def _refuse_busy(host: str, port: int, name: str) -> None:
     if port == 0:
         return
-    with socket.socket() as probe:
+    with _socket(host) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

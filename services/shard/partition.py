@@ -102,7 +102,10 @@ class Partition:
 
 
 _Refusal = tuple[Reason, str]
-_UNKNOWN: Final[_Refusal] = (Reason.UNKNOWN_POOL, "must have been created (PUT /v1/pools/NAME)")
+_UNKNOWN: Final[_Refusal] = (
+    Reason.UNKNOWN_POOL,
+    "must have been created (PUT /v1/pools/NAME); first use creates pools only where that is on and EQUIRANK_MAX_POOLS allows one more",
+)
 
 
 def _kind(event: Event) -> Kind | None:
