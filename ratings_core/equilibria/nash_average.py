@@ -6,22 +6,20 @@ expected score under the tasks' mix, so agents and tasks copied or irrelevant do
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, TypeVar, get_args
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ratings_core import checks
-from ratings_core.errors import InputError, SolverError
+from ratings_core.errors import SolverError
 from ratings_core.games.clones import CloneClasses, clone_classes, singletons, split_evenly
 from ratings_core.games.face import entropy
-from ratings_core.games.zero_sum import LARGEST, shortfall, solve_symmetric, solve_zero_sum
+from ratings_core.games.gamify import Missing, Normalise, agent_vs_task
+from ratings_core.games.zero_sum import shortfall, solve_symmetric, solve_zero_sum
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
-Normalise: TypeAlias = Literal["none", "minmax"]
-Missing: TypeAlias = Literal["refuse", "drop_tasks", "drop_agents"]
 Ids: TypeAlias = NDArray[np.int64]
 SolutionT = TypeVar("SolutionT", bound=Solution)
 
@@ -87,22 +85,21 @@ def nash_average(
     a number shifts ratings and value by it; scaling scales them.
     """
     started = time.perf_counter()
-    table = _Table.of(scores, normalise, missing)
-    rows, columns = _classes(table.scores, merge), _classes(table.scores.T, merge)
-    game = solve_zero_sum(
-        table.scores[np.ix_(rows.first, columns.first)], tolerance=tolerance, close=close, max_iterations=max_iterations
-    )
+    table = agent_vs_task(scores, normalise=normalise, missing=missing)
+    S = table.game.payoffs[0]
+    rows, columns = _classes(S, merge), _classes(S.T, merge)
+    game = solve_zero_sum(S[np.ix_(rows.first, columns.first)], tolerance=tolerance, close=close, max_iterations=max_iterations)
     agent_dist, task_dist = split_evenly(game.row, rows), split_evenly(game.column, columns)
-    least, gains = float(table.scores.min()), table.scores - table.scores.min()  # far from 0 only differences keep their digits
+    least, gains = float(S.min()), S - S.min()  # far from 0 only differences keep their digits
     for_agent, on_task = gains @ task_dist, agent_dist @ gains
     exploitability = max(0.0, float(for_agent.max() - on_task.min())) / (float(gains.max()) or 1.0)
     found = NashAverage(
-        ratings=table.of_agents(least + for_agent, np.nan),
+        ratings=table.of_agents(least + for_agent),
         certificate=Certificate("exploitability", exploitability),
         status=game.status if exploitability <= tolerance else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
         stats={**game.stats, "merged_agents": len(rows.member) - len(rows), "merged_tasks": len(columns.member) - len(columns)},
-        task_ratings=table.of_tasks(-(least + on_task), np.nan),
+        task_ratings=table.of_tasks(-(least + on_task)),
         agent_dist=table.of_agents(agent_dist, 0.0),
         task_dist=table.of_tasks(task_dist, 0.0),
         value=least + float(agent_dist @ for_agent),
@@ -152,96 +149,8 @@ def nash_average_agents(
     return found if accept_approximate else _accepted(found, tolerance)
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """The complete, normalised part of a score table, and where it lies in the caller's."""
-
-    scores: Floats
-    agents: NDArray[np.bool_]
-    tasks: NDArray[np.bool_]
-    dropped_agents: Ids
-    dropped_tasks: Ids
-    constant_tasks: Ids
-
-    @classmethod
-    def of(cls, scores: ArrayLike, normalise: Normalise, missing: Missing) -> "_Table":
-        given = _matrix(scores)
-        agents, tasks = _complete(given, _chosen("missing", missing, get_args(Missing)))
-        kept = given[np.ix_(agents, tasks)]
-        moving = _NORMALISERS[_chosen("normalise", normalise, get_args(Normalise))]
-        normal, defined = moving(kept)
-        used = tasks.copy()
-        used[tasks] = defined
-        return cls(
-            scores=normal,
-            agents=agents,
-            tasks=used,
-            dropped_agents=np.flatnonzero(~agents),
-            dropped_tasks=np.flatnonzero(~tasks),
-            constant_tasks=np.flatnonzero(tasks & ~used),
-        )
-
-    def of_agents(self, values: Floats, otherwise: float) -> Floats:
-        return _spread_out(values, self.agents, otherwise)
-
-    def of_tasks(self, values: Floats, otherwise: float) -> Floats:
-        return _spread_out(values, self.tasks, otherwise)
-
-
-def _matrix(scores: ArrayLike) -> Floats:
-    given = checks.real("scores", scores)
-    if given.ndim != 2 or not given.size:
-        raise InputError("scores", given.shape, "must be a matrix of agents x tasks with at least one of each")
-    if (beyond := np.argwhere(np.abs(given) > LARGEST)).size:
-        agent, task = (int(i) for i in beyond[0])
-        raise InputError(f"scores[{agent}, {task}]", given[agent, task].item(), f"must be within +-{LARGEST:g}, or NaN where not measured")
-    return given
-
-
-def _chosen(argument: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise InputError(argument, value, f"must be one of {', '.join(allowed)}")
-    return value
-
-
-def _complete(scores: Floats, missing: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Agents and tasks to keep so that no NaN is left."""
-    absent = np.isnan(scores)
-    some_agents, some_tasks = np.asarray(absent.any(axis=1), bool), np.asarray(absent.any(axis=0), bool)
-    if absent.any() and missing == "refuse":
-        agent, task = (int(i) for i in np.argwhere(absent)[0])
-        raise InputError(f"scores[{agent}, {task}]", np.nan, "must be measured, or pass missing='drop_tasks' or 'drop_agents'")
-    agents = ~some_agents if missing == "drop_agents" else np.ones(len(some_agents), bool)
-    tasks = ~some_tasks if missing == "drop_tasks" else np.ones(len(some_tasks), bool)
-    if not (agents.any() and tasks.any()):
-        other = "drop_agents" if missing == "drop_tasks" else "drop_tasks"
-        raise InputError("missing", missing, f"must leave something to rate; every line has a NaN, try {other!r} or fewer agents or tasks")
-    return agents, tasks
-
-
-def _unchanged(scores: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    return scores, np.ones(scores.shape[1], bool)
-
-
-def _min_max(scores: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    low, high = scores.min(axis=0), scores.max(axis=0)
-    defined = np.asarray(high > low, bool)
-    if not defined.any():
-        raise InputError("normalise", "minmax", "needs at least one task on which agents differ, or pass 'none'")
-    return (scores[:, defined] - low[defined]) / (high - low)[defined], defined
-
-
-_NORMALISERS: Final[dict[str, Callable[[Floats], tuple[Floats, NDArray[np.bool_]]]]] = {"none": _unchanged, "minmax": _min_max}
-
-
 def _classes(rows: Floats, merge: bool) -> CloneClasses:
     return clone_classes(rows) if merge else singletons(len(rows))
-
-
-def _spread_out(values: Floats, kept: NDArray[np.bool_], otherwise: float) -> Floats:
-    whole = np.full(len(kept), otherwise)
-    whole[kept] = values
-    return whole
 
 
 def _accepted(found: SolutionT, tolerance: float) -> SolutionT:

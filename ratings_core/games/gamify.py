@@ -39,13 +39,13 @@ class Gamified(Generic[GameT]):
     dropped_tasks: Ids
     constant_tasks: Ids
 
-    def of_agents(self, values: Floats) -> Floats:
-        """Values of the game's agents on the table's rows, NaN where left out."""
-        return _spread_out(values, self.agents)
+    def of_agents(self, values: Floats, otherwise: float = np.nan) -> Floats:
+        """Values of the game's agents on the table's rows, `otherwise` where left out."""
+        return _spread_out(values, self.agents, otherwise)
 
-    def of_tasks(self, values: Floats) -> Floats:
-        """Values of the game's tasks on the table's columns, NaN where left out."""
-        return _spread_out(values, self.tasks)
+    def of_tasks(self, values: Floats, otherwise: float = np.nan) -> Floats:
+        """Values of the game's tasks on the table's columns, `otherwise` where left out."""
+        return _spread_out(values, self.tasks, otherwise)
 
 
 def agent_vs_task(
@@ -141,7 +141,8 @@ def _complete(scores: Floats, missing: str) -> tuple[Mask, Mask]:
     agents = ~absent.any(axis=1) if missing == "drop_agents" else np.ones(len(scores), bool)
     tasks = ~absent.any(axis=0) if missing == "drop_tasks" else np.ones(scores.shape[1], bool)
     if not (agents.any() and tasks.any()):
-        raise InputError("missing", missing, "must leave something to rate; every line has a NaN, try the other policy or fewer lines")
+        other = "drop_agents" if missing == "drop_tasks" else "drop_tasks"
+        raise InputError("missing", missing, f"must leave something to rate; every line has a NaN, try {other!r} or fewer agents or tasks")
     return np.asarray(agents, bool), np.asarray(tasks, bool)
 
 
@@ -164,7 +165,7 @@ def _kept(names: Names, kept: Mask) -> Names:
     return tuple(name for name, keep in zip(names, kept.tolist(), strict=True) if keep)
 
 
-def _spread_out(values: Floats, kept: Mask) -> Floats:
-    whole = np.full(len(kept), np.nan)
+def _spread_out(values: Floats, kept: Mask, otherwise: float) -> Floats:
+    whole = np.full(len(kept), otherwise)
     whole[kept] = values
     return whole

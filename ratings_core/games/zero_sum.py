@@ -17,6 +17,7 @@ from ratings_core.errors import InputError, SolverError
 from ratings_core.games.face import FacePoint, entropy, point_of_largest_entropy, proven_point
 from ratings_core.games.interior import MatrixPath, PathPoint, SymmetricPath, central_path
 from ratings_core.games.membership import playable
+from ratings_core.games.normal_form import LARGEST
 from ratings_core.games.supports import (
     Indices,
     Mask,
@@ -34,8 +35,6 @@ from ratings_core.solution import Floats, Solution, Status
 
 GUESS_FROM: Final = 1e-2
 """Supports are guessed once the gap, payoffs scaled to 1, is below this; a wrong guess costs an eighth of a step."""
-LARGEST: Final = 1e150
-"""Products of larger payoffs overflow."""
 FINAL_GAP: Final = 1e-14
 ENTROPY_TOLERANCE: Final = 1e-8
 """Nats. A strategy whose entropy may lack more than this is not the one of largest entropy."""
