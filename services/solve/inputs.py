@@ -1,4 +1,4 @@
-"""What methods solve: pairs that met, margins between agents, or a table of scores; agents sorted by name (law 5)."""
+"""What methods solve: pairs that met, margins between agents, ballots, or a table of scores; agents sorted by name (law 5)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from ratings_core.errors import InputError
 from ratings_core.solution import Floats
 from ratings_core.tallies import PairCounts
 from ratings_core.tallies.task_ballots import ballot_pairs
+from ratings_core.voting.profile import Profile, Unlisted
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,33 @@ class MarginsInput:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileInput:
+    """Ballots. profile: with its names; unlisted: what a ballot says about agents that it does not list."""
+
+    profile: Profile
+    unlisted: Unlisted = "last"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of agents 0 to n-1."""
+        return self.profile.names
+
+    def by_name(self) -> "ProfileInput":
+        """The same with agents in order of their names."""
+        return ProfileInput(self.profile.take(_order(self.names)), self.unlisted)
+
+    @property
+    def counts(self) -> PairCounts:
+        """Voters who prefer one of a pair to the other, and voters who tie them."""
+        return self.profile.pair_counts(self.unlisted)
+
+    @property
+    def margins(self) -> Floats:
+        """Voters who prefer a to b minus those who prefer b to a (n, n)."""
+        return self.profile.margins(self.unlisted)
+
+
+@dataclass(frozen=True, slots=True)
 class ScoresInput:
     """Agents measured on tasks. names: of agents; tasks: their names; scores: float64 (agents, tasks), NaN where not measured."""
 
@@ -71,8 +99,18 @@ class ScoresInput:
         """Tasks on which a scored higher than b minus those on which it scored lower (n, n)."""
         return self.counts.margins(len(self.names))
 
+    @property
+    def profile(self) -> Profile:
+        """Every task as one ballot of weight 1 that lists whom it measured. Raises `InputError` where nothing was measured."""
+        return Profile.from_scores(self.scores, names=self.names)
 
-Problem: TypeAlias = PairsInput | MarginsInput | ScoresInput
+    @property
+    def unlisted(self) -> Unlisted:
+        """A task says nothing about agents that were not measured on it."""
+        return "unknown"
+
+
+Problem: TypeAlias = PairsInput | MarginsInput | ProfileInput | ScoresInput
 
 
 def _order(names: Sequence[str], argument: str = "names") -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from ratings_core.voting.profile import Unlisted
 from services.events import Event, GameEvent, RetractEvent, ScoreEvent
 from services.files import kind_of, pools_named, read_events, read_text
 from services.shard.columns import GameColumns, ScoreColumns, retracted_hash
-from services.solve.inputs import MarginsInput, PairsInput, Problem, ScoresInput
+from services.solve.inputs import MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 
 
 def load(
@@ -33,8 +33,7 @@ def load(
             margins = read_margins(text)
             return kind, MarginsInput(margins.names, margins.margins)
         case FileKind.PROFILE:
-            profile = read_profile(text)
-            return kind, PairsInput(profile.names, profile.pair_counts(unlisted))
+            return kind, ProfileInput(read_profile(text), unlisted)
         case FileKind.OUTCOMES | FileKind.RESULTS | FileKind.BATTLES:
             name = _pool(text, pool) if kind is FileKind.OUTCOMES else "offline"
             found = read_events(path, name, now=0.0, kind=kind, unplayed=unplayed)

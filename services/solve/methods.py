@@ -3,9 +3,8 @@
 A method is one line of `METHODS` and one function from a problem to `Rated`. A method that does not apply says why.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias, assert_never
 
 import numpy as np
@@ -17,13 +16,15 @@ from ratings_core.errors import InputError
 from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
 from ratings_core.games.normal_form import Game, JointDistribution
 from ratings_core.ranking import Ranking
-from ratings_core.solution import Floats, Solution
+from ratings_core.solution import Floats
 from ratings_core.voting.copeland import copeland
 from ratings_core.voting.lotteries import iterated_maximal_lotteries, maximal_lottery
 from services.pools import Kind
-from services.solve.inputs import MarginsInput, PairsInput, Problem, ScoresInput
+from services.solve.inputs import MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.method import Method, Rated, Takes
 from services.solve.parameters import Parameter, Value, accepted
 from services.solve.result import AgentRow, CertificateRow, SolveResult, TaskRow
+from services.solve.voting import VOTING
 
 Parameters: TypeAlias = Mapping[str, Value]
 Ties: TypeAlias = Literal["keep", "order"]
@@ -32,51 +33,6 @@ _DENSE_AGENTS: Final = 5_000
 _DEVIATION_AGENTS: Final = 500
 _NORMAL_95: Final = 1.959963984540054
 _ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
-
-
-class Takes(StrEnum):
-    """What a method needs to know."""
-
-    PAIRS = "pairs"
-    """Wins, losses and ties of pairs; scores give them, each task as one ballot."""
-    MARGINS = "margins"
-    """Who is ahead of whom and by how much; pairs and scores give them."""
-    SCORES = "scores"
-    """Agents measured on tasks."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rated:
-    """What a method's function returns. unit: of its ratings, in which the method's own tie tolerance counts; task_ratings: where it
-    rates tasks; low, high: intervals; extra: what it adds to the result.
-    """
-
-    solution: Solution
-    unit: float = 1.0
-    task_ratings: Floats | None = None
-    low: Floats | None = None
-    high: Floats | None = None
-    extra: dict[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
-    """One solved method.
-
-    run: from a problem (agents by name) and accepted parameters to ratings; cost: class of the work, 1 grows with the pairs that met,
-    2 with the square of the agents, 3 faster; tie_tolerance: ratings closer than this, in units of `Rated.unit`, share a rank unless
-    told otherwise;
-    least_agents, most_agents: limits of the input.
-    """
-
-    name: str
-    takes: Takes
-    run: Callable[[Any, dict[str, Any]], Rated]
-    parameters: tuple[Parameter, ...] = ()
-    cost: int
-    tie_tolerance: float
-    least_agents: int = 2
-    most_agents: int | None = None
 
 
 class NotApplicable(InputError):  # noqa: N818 - names the fact
@@ -98,6 +54,8 @@ def solve(
     values = accepted(chosen.parameters, parameters or {})
     sorted_problem = problem.by_name()
     rated = chosen.run(sorted_problem, values)
+    if rated.ranking is not None and tie_tolerance is not None:
+        raise InputError("tie_tolerance", tie_tolerance, f"must be left out: {method} ranks by itself, not by differences of ratings")
     tolerance = _own_tolerance(chosen, rated) if tie_tolerance is None else tie_tolerance
     solution = rated.solution
     return SolveResult(
@@ -124,6 +82,8 @@ def why_not(method: Method, problem: Problem) -> str | None:
     n = len(problem.names)
     if method.takes is Takes.SCORES and not isinstance(problem, ScoresInput):
         return "needs scores of agents on tasks; this input has results between agents only"
+    if method.takes is Takes.PROFILE and not isinstance(problem, ProfileInput | ScoresInput):
+        return "needs ballots or scores; this input has results of pairs, which do not say how any voter ordered the others"
     if method.takes is Takes.PAIRS and isinstance(problem, MarginsInput):
         return "needs wins, losses and ties; margins do not say of how many games"
     if n < method.least_agents:
@@ -134,8 +94,8 @@ def why_not(method: Method, problem: Problem) -> str | None:
 
 
 def applicable(kind: Kind) -> list[str]:
-    """Methods that apply to pools of this kind: scores give pairs and margins too, games give no scores."""
-    return [name for name, method in METHODS.items() if kind is Kind.SCORES or method.takes is not Takes.SCORES]
+    """Methods that apply to pools of this kind: scores give pairs, margins and ballots too, games give neither scores nor ballots."""
+    return [name for name, method in METHODS.items() if kind is Kind.SCORES or method.takes not in (Takes.SCORES, Takes.PROFILE)]
 
 
 def defaults(kind: Kind) -> dict[str, dict[str, Value]]:
@@ -156,6 +116,8 @@ def _kind_of(problem: Problem) -> str:
             return "pairs"
         case MarginsInput():
             return "margins"
+        case ProfileInput():
+            return "profile"
         case ScoresInput():
             return "scores"
 
@@ -169,7 +131,7 @@ def _own_tolerance(method: Method, rated: Rated) -> float:
 
 
 def _agent_rows(names: Sequence[str], rated: Rated, tolerance: float, ties: Ties) -> list[AgentRow]:
-    ranking = Ranking.from_scores(rated.solution.ratings, tolerance)
+    ranking = Ranking.from_scores(rated.solution.ratings, tolerance) if rated.ranking is None else rated.ranking
     ranks = _ranks(ranking, ties)
     return [
         AgentRow(
@@ -207,7 +169,7 @@ def _number(values: Floats, i: int) -> float | None:
 # methods
 
 
-def _bradley_terry(problem: PairsInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
+def _bradley_terry(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
     wins, ties = problem.counts.sparse(len(problem.names))
     found = bradley_terry(wins, ties, **parameters, names=problem.names)
     sizes = np.unique(found.component, return_counts=True)[1]
@@ -228,7 +190,7 @@ def _copeland(problem: Problem, parameters: dict[str, Any]) -> Rated:
     return Rated(solution=copeland(margins, **parameters))
 
 
-def _sparse_margins(problem: PairsInput | ScoresInput) -> Any:
+def _sparse_margins(problem: PairsInput | ProfileInput | ScoresInput) -> Any:
     wins, _ = problem.counts.sparse(len(problem.names))
     return wins - wins.T
 
@@ -375,5 +337,6 @@ _REGISTERED: Final = (
             Parameter("max_solves", 100_000, "of linear programs", 1, 10_000_000),
         ),
     ),
+    *VOTING,
 )
 METHODS: Final[Mapping[str, Method]] = {method.name: method for method in _REGISTERED}

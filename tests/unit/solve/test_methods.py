@@ -9,10 +9,12 @@ import pytest
 
 from ratings_core.errors import InputError
 from ratings_core.tallies import PairCounts
+from ratings_core.voting.profile import Ballot, Profile
 from services.pools import Kind
 from services.solve import methods
-from services.solve.inputs import MarginsInput, PairsInput, Problem, ScoresInput
-from services.solve.methods import METHODS, NotApplicable, Takes, solve
+from services.solve.inputs import MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.method import Takes
+from services.solve.methods import METHODS, NotApplicable, solve
 from services.solve.parameters import Parameter, Value, accepted
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -20,11 +22,18 @@ SCORES = ScoresInput(("zed", "amy", "bob"), ("t2", "t1", "t3"), np.array([[1.0, 
 WINS = np.array([[0.0, 3, 1, 2], [1, 0, 4, 2], [3, 1, 0, 2], [1, 1, 1, 0]])
 PAIRS = PairsInput(("zed", "amy", "bob", "cyd"), PairCounts.from_dense(WINS))
 MARGINS = MarginsInput(PAIRS.names, PAIRS.margins)
+ORDERS = [(3, ((0,), (1, 2))), (2, ((2,), (1,), (0,))), (2, ((3,), (0,))), (2, ((1,),))]
+BALLOTS = ProfileInput(Profile.from_ballots([Ballot(weight, levels) for weight, levels in ORDERS], PAIRS.names))
 
 
 def problems(method: str) -> list[Problem]:
-    taken = {Takes.SCORES: [SCORES], Takes.PAIRS: [SCORES, PAIRS], Takes.MARGINS: [SCORES, PAIRS, MARGINS]}
-    return list(taken[METHODS[method].takes])
+    taken: dict[Takes, list[Problem]] = {
+        Takes.SCORES: [SCORES],
+        Takes.PROFILE: [SCORES, BALLOTS],
+        Takes.PAIRS: [SCORES, BALLOTS, PAIRS],
+        Takes.MARGINS: [SCORES, BALLOTS, PAIRS, MARGINS],
+    }
+    return taken[METHODS[method].takes]
 
 
 CASES = [(method, problem) for method in METHODS for problem in problems(method)]
@@ -123,14 +132,54 @@ def test_deviation_ratings_of_what_was_dropped_are_null(players: int) -> None:
     assert [row.agent for row in agents.agents if row.rating is None] == ["a"]
 
 
-def test_pentathlon() -> None:
+PUBLISHED = {
+    "copeland": "copeland",
+    "maximal_lottery": "maximal_lottery",
+    "iterated_maximal_lotteries": "iml_score",
+    "plurality": "plurality",
+    "approval": "approval_k2",
+    "borda": "borda",
+    "stv": "stv",
+    "schulze": "schulze_score",
+    "ranked_pairs": "ranked_pairs_score",
+    "kemeny": "kemeny_score",
+}
+
+
+@pytest.mark.parametrize("method", PUBLISHED)
+def test_pentathlon(method: str) -> None:
     case = json.loads((GOLDEN / "vase" / "pentathlon.json").read_text())
+    names = tuple(case["alternatives"])
+    votes = [Ballot(vote["weight"], tuple((names.index(name),) for name in vote["ranking"])) for vote in case["votes"]]
     ballots = [vote["ranking"] for vote in case["votes"] for _ in range(vote["weight"])]
     assert len(ballots) == 5
-    scores = np.array([[-float(ballot.index(name)) for ballot in ballots] for name in case["alternatives"]])
-    problem = ScoresInput(tuple(case["alternatives"]), tuple("12345"), scores)
-    for method, score in (("copeland", "copeland"), ("maximal_lottery", "maximal_lottery"), ("iterated_maximal_lotteries", "iml_score")):
-        assert {row.agent: row.rating for row in solve(method, problem).agents} == pytest.approx(case[score], abs=1e-9), method
+    scores = np.array([[-float(ballot.index(name)) for ballot in ballots] for name in names])
+    published = {name: float(score) for name, score in case[PUBLISHED[method]].items()}
+    for problem in (ScoresInput(names, tuple("12345"), scores), ProfileInput(Profile.from_ballots(votes, names))):
+        assert {row.agent: row.rating for row in solve(method, problem).agents} == pytest.approx(published, abs=1e-9)
+
+
+def test_voting_methods_say_what_they_found() -> None:
+    assert solve("stv", BALLOTS, {"winners": 2}).extra["winners"] == ["zed"]
+    assert solve("stv", BALLOTS, {"winners": 2, "tie_rule": "order"}).extra["winners"] == ["zed", "amy"]
+    assert solve("ranked_pairs", SCORES).extra["universes"] == 3
+    kemeny = solve("kemeny", SCORES, {"tie_rule": "order"})
+    assert (kemeny.extra["order"], kemeny.extra["unique"]) == (["amy", "bob", "zed"], False)
+    assert kemeny.extra["broken_ties"] == [["amy", "bob", "zed"]]
+    assert [row.rank for row in kemeny.agents] == [1, 2, 3]
+    drawn = [solve("plurality", SCORES, {"tie_rule": "seed", "seed": seed}).agents for seed in (3, 3, 4)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_ballots_that_list_some_agents_only() -> None:
+    votes = Profile.from_ballots([Ballot(2.0, ((0,),)), Ballot(1.0, ((1,), (0,)))], ("a", "b"))
+    assert [solve("borda", ProfileInput(votes, unlisted)).agents[0].rating for unlisted in ("last", "unknown")] == [2.0, 1.0]
+    assert solve("copeland", ProfileInput(votes, "unknown")).agents[0].agent == "b"
+
+
+def test_tie_tolerance_is_for_methods_that_rank_by_ratings() -> None:
+    with pytest.raises(InputError, match="tie_tolerance"):
+        solve("kemeny", SCORES, tie_tolerance=0.5)
 
 
 def test_agents_without_rating_come_last_as_null() -> None:
@@ -152,6 +201,10 @@ def test_intervals_hold_the_rating() -> None:
     ("method", "problem", "words"),
     [
         ("nash_average", PAIRS, "scores of agents on tasks"),
+        ("nash_average", BALLOTS, "scores of agents on tasks"),
+        ("stv", PAIRS, "ballots or scores"),
+        ("borda", MARGINS, "ballots or scores"),
+        ("kemeny", MarginsInput(tuple(map(str, range(1001))), np.zeros((1001, 1001))), "at most 1000"),
         ("bradley_terry", MARGINS, "wins, losses and ties"),
         ("copeland", MarginsInput(("a",), np.zeros((1, 1))), "at least 2 agents"),
     ],
@@ -188,7 +241,7 @@ def test_default_methods_apply_and_take_their_parameters(kind: Kind) -> None:
 
 def test_applicable_methods() -> None:
     assert methods.applicable(Kind.SCORES) == list(METHODS)
-    assert set(METHODS) - set(methods.applicable(Kind.GAMES)) == {"nash_average", "deviation"}
+    assert set(METHODS) - set(methods.applicable(Kind.GAMES)) == {"nash_average", "deviation", "plurality", "approval", "borda", "stv"}
 
 
 NUMBER, WHOLE = Parameter("n", 1.0, "", 0.5, 2.0), Parameter("w", 3, "", 1, 9)

@@ -1,0 +1,58 @@
+"""What a solved method is to the registry, and what its function returns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from ratings_core.ranking import Ranking
+from ratings_core.solution import Floats, Solution
+from services.solve.parameters import Parameter
+
+
+class Takes(StrEnum):
+    """What a method needs to know."""
+
+    PAIRS = "pairs"
+    """Wins, losses and ties of pairs; ballots give them, and scores, each task as one ballot."""
+    MARGINS = "margins"
+    """Who is ahead of whom and by how much; pairs, ballots and scores give them."""
+    PROFILE = "profile"
+    """Ballots, each an order of many agents; scores give them, each task as one."""
+    SCORES = "scores"
+    """Agents measured on tasks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rated:
+    """What a method's function returns. unit: of its ratings, in which the method's own tie tolerance counts; task_ratings: where it
+    rates tasks; low, high: intervals; extra: what it adds to the result; ranking: the method's own, where ratings do not say it.
+    """
+
+    solution: Solution
+    unit: float = 1.0
+    task_ratings: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
+    extra: dict[str, object] = field(default_factory=dict)
+    ranking: Ranking | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One solved method.
+
+    run: from a problem (agents by name) and accepted parameters to ratings; cost: class of the work, 1 grows with the pairs that met,
+    2 with the square of the agents, 3 faster; tie_tolerance: ratings closer than this, in units of `Rated.unit`, share a rank unless
+    told otherwise;
+    least_agents, most_agents: limits of the input.
+    """
+
+    name: str
+    takes: Takes
+    run: Callable[[Any, dict[str, Any]], Rated]
+    parameters: tuple[Parameter, ...] = ()
+    cost: int
+    tie_tolerance: float
+    least_agents: int = 2
+    most_agents: int | None = None
