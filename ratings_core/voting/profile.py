@@ -259,21 +259,24 @@ def _count(
 ) -> None:
     """Adds to wins[a, b] and to ties[a, b] (one of the two halves)."""
     m = len(wins)
-    listed = np.full(m, -1, np.int64)
+    place = np.empty(m, np.int32)
     for vote in range(len(start) - 1):
         low, high, w = start[vote], start[vote + 1], weight[vote]
-        for i in range(low, high):
-            listed[agent[i]] = vote
+        whole = 4 * (high - low) > m or last  # one row of all agents is faster than scattered ones
+        if whole:
+            place[:] = m if last else -1
+            place[agent[low:high]] = level[low:high]
         for i in range(low, high):
             row, end = wins[agent[i]], i + 1
             while end < high and level[end] == level[i]:
                 ties[agent[i], agent[end]] += w
                 end += 1
-            for j in range(end, high):
-                row[agent[j]] += w
-            if last and high - low < m:
+            if whole:
                 for b in range(m):
-                    row[b] += w * (listed[b] != vote)
+                    row[b] += w * (place[b] > level[i])
+            else:
+                for k in range(end, high):
+                    row[agent[k]] += w
 
 
 @kernel

@@ -50,6 +50,7 @@ def test_pairs_are_those_of_the_ballots(profile, unlisted):
 def test_few_pairs_of_many_alternatives_are_counted_sparsely_and_equal(profile):
     wide = Profile(profile.names + tuple(map(str, range(40))), profile.start, profile.agent, profile.level, profile.weight)
     wins, ties = counted(wide, "unknown")
+    np.testing.assert_array_equal(wide.preferences("unknown"), wins)
     found = wide.pair_counts("unknown").dense(len(wide.names))
     np.testing.assert_array_equal(found[0], wins)
     np.testing.assert_array_equal(found[1], ties)
