@@ -14,7 +14,8 @@ from pydantic.fields import FieldInfo
 from ratings_core.errors import InputError
 from ratings_core.online import RATERS
 from services.settings import Settings
-from services.solve.methods import METHODS, Method
+from services.solve.method import Method
+from services.solve.methods import METHODS
 from services.solve.parameters import Parameter
 
 _SETTINGS_HEAD: Final = """# Settings
@@ -70,11 +71,16 @@ def _online_table(method: str) -> str:
 def _solved_table(method: Method) -> str:
     rows = [f"| `{one.name}` | {_value(one.default)} | {_accepted(one)} | {one.meaning} |\n" for one in method.parameters]
     most = "" if method.most_agents is None else f", at most {method.most_agents:,}"
-    ties = "Equal ratings share a rank" if method.tie_tolerance == 0 else f"Ratings within {method.tie_tolerance:g} share a rank"
-    facts = f"Input: {method.takes}, of at least {method.least_agents} agents{most}. {ties}.\n"
+    facts = f"Input: {method.takes}, of at least {method.least_agents} agents{most}. {_ranked(method.tie_tolerance)}.\n"
     if not rows:
         return f"No parameters.\n\n{facts}"
     return "".join(["| parameter | default | accepted | meaning |\n| --- | --- | --- | --- |\n", *rows, "\n", facts])
+
+
+def _ranked(tie_tolerance: float | None) -> str:
+    if tie_tolerance is None:
+        return "It ranks by itself"
+    return f"Ratings within {tie_tolerance:g} share a rank" if tie_tolerance else "Equal ratings share a rank"
 
 
 def _accepted(parameter: Parameter) -> str:

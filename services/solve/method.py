@@ -44,7 +44,7 @@ class Method:
 
     run: from a problem (agents by name) and accepted parameters to ratings; cost: class of the work, 1 grows with the pairs that met,
     2 with the square of the agents, 3 faster; tie_tolerance: ratings closer than this, in units of `Rated.unit`, share a rank unless
-    told otherwise;
+    told otherwise; None: the method ranks by itself (`Rated.ranking`);
     least_agents, most_agents: limits of the input.
     """
 
@@ -53,6 +53,6 @@ class Method:
     run: Callable[[Any, dict[str, Any]], Rated]
     parameters: tuple[Parameter, ...] = ()
     cost: int
-    tie_tolerance: float
+    tie_tolerance: float | None
     least_agents: int = 2
     most_agents: int | None = None

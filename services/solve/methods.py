@@ -51,11 +51,11 @@ def solve(
     chosen = find(method)
     if (reason := why_not(chosen, problem)) is not None:
         raise NotApplicable("method", method, reason)
+    if chosen.tie_tolerance is None and tie_tolerance is not None:
+        raise InputError("tie_tolerance", tie_tolerance, f"must be left out: {method} ranks by itself, not by differences of ratings")
     values = accepted(chosen.parameters, parameters or {})
     sorted_problem = problem.by_name()
     rated = chosen.run(sorted_problem, values)
-    if rated.ranking is not None and tie_tolerance is not None:
-        raise InputError("tie_tolerance", tie_tolerance, f"must be left out: {method} ranks by itself, not by differences of ratings")
     tolerance = _own_tolerance(chosen, rated) if tie_tolerance is None else tie_tolerance
     solution = rated.solution
     return SolveResult(

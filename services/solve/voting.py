@@ -83,22 +83,22 @@ _TIES: Final = (
     Parameter("seed", 0, "of the order that settles ties, with tie_rule=seed", 0, 2**31 - 1),
 )
 VOTING: Final = (
-    Method(name="plurality", takes=Takes.PROFILE, run=_plurality, cost=1, tie_tolerance=0.0, parameters=_TIES),
+    Method(name="plurality", takes=Takes.PROFILE, run=_plurality, cost=1, tie_tolerance=None, parameters=_TIES),
     Method(
         name="approval",
         takes=Takes.PROFILE,
         run=_approval,
         cost=1,
-        tie_tolerance=0.0,
+        tie_tolerance=None,
         parameters=(Parameter("k", 2, "places of a ballot that approve", 1, 1_000_000), *_TIES),
     ),
-    Method(name="borda", takes=Takes.PROFILE, run=_borda, cost=1, tie_tolerance=0.0, parameters=_TIES),
+    Method(name="borda", takes=Takes.PROFILE, run=_borda, cost=1, tie_tolerance=None, parameters=_TIES),
     Method(
         name="stv",
         takes=Takes.PROFILE,
         run=_stv,
         cost=2,
-        tie_tolerance=0.0,
+        tie_tolerance=None,
         parameters=(
             Parameter("winners", 0, "seats; 0: half of the agents, rounded down", 0, 1_000_000),
             Parameter("surplus", "fractional", "votes beyond the quota", choices=("fractional", "in_order")),
@@ -110,7 +110,7 @@ VOTING: Final = (
         takes=Takes.MARGINS,
         run=_schulze,
         cost=3,
-        tie_tolerance=0.0,
+        tie_tolerance=None,
         most_agents=_CUBIC_AGENTS,
         parameters=(Parameter("strength", "winning_votes", "of a victory", choices=("winning_votes", "margins")), *_TIES),
     ),
@@ -119,7 +119,7 @@ VOTING: Final = (
         takes=Takes.MARGINS,
         run=_ranked_pairs,
         cost=3,
-        tie_tolerance=0.0,
+        tie_tolerance=None,
         most_agents=_CUBIC_AGENTS,
         parameters=(Parameter("universes", 100, "outcomes of equal margins followed at most", 1, 10_000), *_TIES),
     ),
@@ -128,7 +128,7 @@ VOTING: Final = (
         takes=Takes.MARGINS,
         run=_kemeny,
         cost=3,
-        tie_tolerance=0.0,
+        tie_tolerance=None,
         most_agents=_KEMENY_AGENTS,
         parameters=(
             Parameter("most_programs", 100, "linear programs for a cycle of more than 20 agents", 1, 100_000),
