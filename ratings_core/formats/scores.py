@@ -1,12 +1,16 @@
 """Tables of scores: a column that names the task, then one column per agent; an empty cell was not measured."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from ratings_core.formats.table import FormatError, distinct, name, number, read_table
 from ratings_core.outcomes import MAX_SCORE
 from ratings_core.solution import Floats
+
+_AGENT_WORDS: Final = frozenset({"agent", "agents", "model", "models", "player", "players", "team", "teams"})
+"""First header cells that say that the rows are agents: rating such a table would rate its tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,9 @@ class ScoreFile:
 def read_scores(text: str, delimiter: str = ",") -> ScoreFile:
     """The table of a CSV. A task has one row. Raises `FormatError` naming row and column."""
     table = read_table(text, delimiter)
+    if table.header[0].strip().lower() in _AGENT_WORDS:
+        rule = "must be the column that names tasks, one column an agent behind it; the table looks turned: swap its rows and columns"
+        raise FormatError(1, table.header[0], table.header[0], rule)
     agents = distinct(table.header[1:], 1, "agent")
     if not agents or not table.rows:
         raise FormatError(1, None, table.header, "must name at least one agent, and be followed by at least one task")

@@ -146,7 +146,12 @@ def _with_ports(settings: Settings) -> Settings:
         "metrics_port": settings.metrics_port or _free_port(settings.metrics_host),
     }
     _refuse_busy(settings.host, settings.port, "EQUIRANK_PORT or --port")
-    _refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
+    try:
+        _refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
+    except typer.BadParameter:
+        if settings.port:
+            raise
+        picked["metrics_port"] = _free_port(settings.metrics_host)  # who asks for any free port means both
     return settings.model_copy(update=picked)
 
 

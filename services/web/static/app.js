@@ -82,7 +82,7 @@ function facts(head) {
     make("li", {}, make("b", {}, count.toLocaleString("en")), ` ${name}`));
   items.push(make("li", {}, "position ", make("b", {}, String(head.position)), ` · generation ${head.generation}`));
   for (const [method, sums] of Object.entries(head.prequential)) {
-    if (sums.log_loss !== undefined) items.push(make("li", {}, `${title(method)} log loss `, make("b", {}, sums.log_loss.toFixed(4))));
+    if (sums.kendall !== undefined) items.push(make("li", {}, `${title(method)} foresaw `, make("b", {}, `${(100 * (1 - sums.kendall)).toFixed(1)} %`), " of wins"));
   }
   return make("ul", { class: "facts" }, ...items);
 }

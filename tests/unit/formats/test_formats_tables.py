@@ -114,3 +114,9 @@ def test_kinds_are_guessed(name: str, head: str, kind: str) -> None:
 def test_what_cannot_be_guessed_says_what_to_do(name: str, head: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
         guess(name, head)
+
+
+@pytest.mark.parametrize("word", ["agent", "Model", "player "])
+def test_a_score_table_that_lies_on_its_side_is_refused(word: str) -> None:
+    with pytest.raises(FormatError, match="swap its rows and columns"):
+        read_scores(f"{word},pong,chess\nann,1,2\nbob,3,4\n")
