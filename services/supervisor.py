@@ -61,7 +61,9 @@ class Supervisor:
         self._running[program.name] = (program, child)
 
     def watch(self, now: float) -> None:
-        """Restart what ended by itself, after a pause that grows with each failure."""
+        """Restart what ended by itself, after a pause that grows with each failure. Raises `ChildProcessError` without its guardian."""
+        if self._guardian.poll() is not None:
+            raise ChildProcessError("the guardian ended: without it a killed supervisor would leave processes behind, so all stop")
         for name, (program, child) in list(self._running.items()):
             if child.poll() is None:
                 continue

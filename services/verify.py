@@ -6,6 +6,7 @@ shows, and compared with every value on the live boards. Where the log no longer
 its place, and findings say from where they hold.
 """
 
+import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -26,6 +27,8 @@ _READ_SECONDS: Final = 5.0
 _RECORDS: Final = 5000
 _PAGE: Final = 1000
 _TRIES: Final = 5
+_CATCH_UP_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 0.1
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,7 +157,15 @@ def _against_store(folded: _Refolded, pool: str, store: StoreReader) -> Finding:
         difference = _board_difference(folded.partition.pools.get(pool), seen)
         if difference is None:
             break
+        _catch_up(store, pool, folded.partition.position)
     return Finding(partition=folded.partition.number, pool=pool, what="live boards", position=position, difference=difference)
+
+
+def _catch_up(store: StoreReader, pool: str, position: int) -> None:
+    """Give the store a while to reach `position`: a shard whose store was away publishes after its checkpoint."""
+    deadline = time.monotonic() + _CATCH_UP_SECONDS
+    while (head := store.head(pool)) is not None and head.position < position and head.stopped is None and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
 
 
 def _whole(store: StoreReader, pool: str, method: str) -> dict[str, float]:

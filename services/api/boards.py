@@ -15,7 +15,7 @@ from services.api.replies import AgentView, Boards, described, fresh_reply, repl
 from services.boards import Board, Methods
 
 router = APIRouter(tags=["boards"])
-Start: TypeAlias = Annotated[int, Query(ge=0, description="Rows to leave out before the first.")]
+Start: TypeAlias = Annotated[int, Query(ge=0, le=2**31 - 1, description="Rows to leave out before the first.")]
 Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Most rows to answer with.")]
 Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="First rows of every board; 0: names only.")]
 

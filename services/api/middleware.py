@@ -7,6 +7,7 @@ import uuid
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.api.problems import ApiError
@@ -63,6 +64,8 @@ class Around:
             await self._app(scope, receive, answer)
         except ApiError as error:
             await error.response(answer.request_id)(scope, receive, answer)
+        except ClientDisconnect:  # nobody is there to answer, and it is no fault of ours
+            return
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
             if answer.started:

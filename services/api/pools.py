@@ -26,7 +26,7 @@ _LABEL: Final = 64
 @reads
 def get_pools(
     request: Request,
-    start: Annotated[int, Query(ge=0)] = 0,
+    start: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """All pools by name, whether or not they have outcomes yet."""

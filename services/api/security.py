@@ -37,7 +37,7 @@ class Access:
         if headers.get("sec-fetch-site") == "cross-site":
             raise ApiError(403, "foreign page", "writes are taken from programs and from pages of this address only")
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+        if origin is not None and _netloc(origin) != headers.get("host", "").lower():
             raise ApiError(403, "foreign origin", f"writes from pages of {origin} are refused")
 
     def check_write(self, headers: Headers) -> None:
@@ -62,6 +62,14 @@ class Access:
 
 def _secrets(keys: Iterable[SecretStr]) -> list[bytes]:
     return [key.get_secret_value().encode() for key in keys]
+
+
+def _netloc(origin: str) -> str | None:
+    """Host and port of an Origin; None where it is no URL."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _host_name(host: str) -> str | None:

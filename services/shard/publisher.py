@@ -23,6 +23,8 @@ log = logging.getLogger("equirank.publish")
 
 _IDLE_SECONDS: Final = 2.0
 _IDLE_AT_ONCE: Final = 100
+_MOST_PAUSE: Final = 2.0
+"""Seconds: a round that waited for a store that is down is not followed by a longer pause than this."""
 _LOAD: Final = 2.0
 """A round of writing that took s seconds is followed by a pause of at least _LOAD * s, so that it never starves the fold."""
 
@@ -146,7 +148,7 @@ class Publisher:
                 case _End.FENCED:
                     self.counters["fenced_writes"] += 1
                     raise Fenced(f"pool {update.head.pool} is written by a newer shard than epoch {update.epoch}")
-        self._next = now + max(self._interval, _LOAD * (now - self._began))
+        self._next = now + max(self._interval, min(_LOAD * (now - self._began), _MOST_PAUSE))
 
 
 def _covers(standing: Fence, update: _Update) -> bool:

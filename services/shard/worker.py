@@ -137,6 +137,7 @@ class ShardWorker:
         )
 
     def _take_over(self) -> None:
+        self._control.refresh()  # a control log that cannot be read is told before anything is added to it
         for number in self._numbers:
             if number not in self._owned:
                 epoch = self._control.append(Takeover(partition=number, owner=self._owner, time=self._clock()))

@@ -179,3 +179,10 @@ def test_metrics_name_no_pool_and_no_agent(filled: Running) -> None:
     assert 'route="/v1/pools/{pool}/agents/{agent:path}",status="200"' in text
     assert "blitz" not in text
     assert "rock" not in text
+
+
+@pytest.mark.parametrize("method", ["elo", "maximal_lottery"])
+@pytest.mark.parametrize("start", [2**31, 2**63 - 1, 10**30])
+def test_a_start_beyond_any_board_is_the_callers_fault(filled: Running, method: str, start: int) -> None:
+    assert filled.client.get(f"/v1/pools/blitz/boards/{method}?start={start}").status_code == 422
+    assert filled.client.get(f"/v1/pools/blitz/boards/{method}?start={2**31 - 1}").json()["rows"] == []

@@ -1,7 +1,10 @@
 """Host, Origin, headers, request ids."""
 
 import pytest
+from starlette.datastructures import Headers
 
+from services.api.problems import ApiError
+from services.api.security import Access
 from services.settings import Settings
 from tests.support.api import Running
 
@@ -68,3 +71,10 @@ def test_a_key_that_everybody_knows_is_refused(key: str) -> None:
     for setting in ("write_keys", "admin_keys"):
         with pytest.raises(ValueError, match="must not be empty"):
             Settings(**{setting: ("good", key)})
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "//a]b["])
+def test_an_origin_that_is_no_url_is_foreign(origin: str) -> None:
+    access = Access(Settings())
+    with pytest.raises(ApiError):
+        access.check_origin(Headers({"origin": origin, "host": "127.0.0.1:8000"}), "POST")
