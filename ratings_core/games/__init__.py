@@ -3,6 +3,7 @@
 from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.clones import CloneClasses, clone_classes, split_evenly
 from ratings_core.games.gamify import Gamified, agent_vs_agent_vs_task, agent_vs_task
+from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.normal_form import (
     Game,
     JointDistribution,
@@ -23,6 +24,7 @@ __all__ = [
     "GameSolution",
     "Gamified",
     "JointDistribution",
+    "KingOfTheHill",
     "NormalForm",
     "SymmetricSolution",
     "agent_vs_agent_vs_task",
