@@ -19,6 +19,8 @@ log = logging.getLogger("equirank.api")
 
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _METHODS: Final = frozenset({*SAFE_METHODS, "POST", "PUT", "PATCH", "DELETE"})
+_HUNG_UP: Final = 499
+"""Counted where the client closed the connection before its request was read: not one of HTTP's own, as nobody is sent it."""
 _PROBES: Final = frozenset({"/livez", "/readyz", "/metrics"})
 """Answered under any Host: orchestrators and scrapers ask by address, and these tell no names."""
 _POLICY: Final = (
@@ -65,7 +67,7 @@ class Around:
         except ApiError as error:
             await error.response(answer.request_id)(scope, receive, answer)
         except ClientDisconnect:  # nobody is there to answer, and it is no fault of ours
-            return
+            answer.status = _HUNG_UP
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
             if answer.started:

@@ -102,3 +102,11 @@ def test_the_store_is_only_a_cache(data: Path) -> None:
         until(lambda: one.outcomes("blitz") == 400, "live boards are back", 60.0)
         until(lambda: one.get("/v1/pools/blitz/boards/maximal_lottery"), "solved boards are back", 60.0)
         verified(one)
+
+        # without its guardian a killed `up` would leave processes behind: it ends by itself, and tells why
+        [guardian] = [pid for pid, command in one.processes().items() if "services.guardian" in command]
+        os.kill(guardian, signal.SIGKILL)
+        until(lambda: one.process.poll() is not None, "`up` ended", 60.0)
+        assert one.process.returncode == 2
+        assert "the guardian ended" in one.output
+        assert not one.processes()

@@ -1,6 +1,5 @@
 """Publication on a store that answers, does not, or forgot: which pools are written, and when."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 
@@ -9,7 +8,7 @@ import pytest
 from services.pools import GenerationMade, Kind, PoolCreated
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
-from services.shard.publisher import Publisher
+from services.shard.publisher import _MOST_PAUSE, Publisher
 from services.solve.result import SolvedBoard
 from services.store.protocol import Fence, LiveBoard, PoolHead, StoreError
 
@@ -51,6 +50,12 @@ def partition_with(pools: int) -> Partition:
     return partition
 
 
+def until_done(publisher: Publisher) -> None:
+    """Until the round under way has ended, without telling the publisher."""
+    if publisher._job is not None:
+        publisher._job.exception(SECONDS)
+
+
 class Driver:
     """Rounds of a publisher, one after the other, at times of its own."""
 
@@ -59,9 +64,7 @@ class Driver:
 
     def round(self) -> None:
         self.publisher.step(self.now, {0: self.partition}, {0: EPOCH})
-        deadline = time.monotonic() + SECONDS
-        while self.publisher._job is not None and not self.publisher._job.done():
-            assert time.monotonic() < deadline
+        until_done(self.publisher)
         self.publisher.step(self.now, {}, {})
         self.now += 0.25
 
@@ -113,3 +116,19 @@ def test_a_stopped_pool_shows_where_it_stopped(store: FakeStore) -> None:
         driver.round()
     assert {pool: (head.position, head.stopped) for pool, head in store.heads.items()} == {"pool0": (20, None), "pool1": (10, "broken")}
     driver.publisher.drain(driver.now, {}, {})
+
+
+def test_a_round_that_waited_long_for_the_store_is_followed_by_a_short_pause(store: FakeStore) -> None:
+    """A store that was away for an hour is written to again at once, not two hours later."""
+    driver = Driver(store, partition_with(1))
+    publisher, partitions, epochs = driver.publisher, {0: driver.partition}, {0: EPOCH}
+    publisher.step(0.0, partitions, epochs)
+    until_done(publisher)
+    publisher.step(3600.0, partitions, epochs)
+    driver.partition.pools["pool0"].mark_all()
+    publisher.step(3600.0 + _MOST_PAUSE - 0.01, partitions, epochs)
+    assert store.written["pool0"] == 1, "the fold gets its time"
+    publisher.step(3600.0 + _MOST_PAUSE, partitions, epochs)
+    until_done(publisher)
+    assert store.written["pool0"] == 2
+    publisher.drain(3700.0, {}, {})

@@ -1,0 +1,132 @@
+"""Verification against a store that is behind the checkpoint: it is given a while, and told on when it stays there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from services import events, verify
+from services.control import ControlLog
+from services.demo import simulated
+from services.log.protocol import Log
+from services.log.sqlite import open_sqlite_log
+from services.pools import FoldSettings
+from services.shard.checkpoint import CheckpointStore
+from services.shard.checkpointer import Checkpointer
+from services.shard.directory import LiveDirectory
+from services.shard.partition import Partition
+from services.shard.publisher import _update
+from services.solve.result import AgentRow
+from services.store.protocol import BoardPage, LiveBoard, PoolHead
+from services.verify import verify_partition
+
+EPOCH = 1
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    log = open_sqlite_log(tmp_path / "log.sqlite", 1)
+    games = [simulated.game(i, float(i)) for i in range(200)]
+    log.outcomes.append(0, [(b"", record) for record in events.encode_records(games, 10)])
+    yield log
+    log.close()
+
+
+class Clock:
+    """Stands in for the time module of `verify`: sleeping takes no time, and does what `asleep` says."""
+
+    def __init__(self) -> None:
+        self.now, self.wakes_after = 0.0, float("inf")
+        self.store: Store | None = None
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        if self.now >= self.wakes_after and self.store is not None:
+            self.store.shown = len(self.store.states) - 1
+
+
+class Store:
+    """Shows one of several states of the pool, as `shown` says."""
+
+    def __init__(self) -> None:
+        self.states: list[tuple[PoolHead, dict[str, LiveBoard]]] = []
+        self.shown = 0
+
+    def take(self, partition: Partition) -> None:
+        """Publish the partition's one pool as it stands, whole."""
+        [state] = partition.pools.values()
+        state.mark_all()
+        update = _update(state, None, EPOCH, partition, 0.0)  # type: ignore[arg-type]
+        self.states.append((update.head, dict(update.boards)))
+
+    def pools(self) -> list[PoolHead]:
+        return [self.states[self.shown][0]]
+
+    def head(self, _pool: str) -> PoolHead:
+        return self.states[self.shown][0]
+
+    def live(self, pool: str, method: str, start: int, count: int) -> BoardPage:
+        head, boards = self.states[self.shown]
+        board = boards[method]
+        order = np.argsort(-np.array(board.values), kind="stable").tolist()[start : start + count]
+        rows = [AgentRow(agent=board.names[i], rating=board.values[i], rank=1) for i in order]
+        place = {"generation": head.generation, "position": head.position, "published_at": 0.0}
+        return BoardPage(pool=pool, method=method, total=len(board.names), rows=rows, **place)
+
+
+@pytest.fixture
+def behind(log: Log, tmp_path: Path) -> tuple[CheckpointStore, Store]:
+    """A checkpoint at the log's end, and a store that shows the half of it first."""
+    control = ControlLog(log.control)
+    directory = LiveDirectory(control, FoldSettings(), 10, lambda: 0.0, create=True)
+    partition, store = Partition(0, 1), Store()
+    reader = log.outcomes.reader({0: 0})
+    records = reader.poll(5.0, 1000)[0]
+    reader.close()
+    for part in (records[:10], records[10:]):
+        assert partition.fold(part, directory) == []
+        store.take(partition)
+    control.close()
+    checkpoints = CheckpointStore((tmp_path / "state").as_uri())
+    Checkpointer(checkpoints, log.outcomes.identity, EPOCH, 3, None).drain(0.0, partition)
+    return checkpoints, store
+
+
+def differences(log: Log, checkpoints: CheckpointStore, store: Store) -> dict[str, str | None]:
+    return {finding.what: finding.difference for finding in verify_partition(0, log, checkpoints, store)}  # type: ignore[arg-type]
+
+
+def test_a_store_behind_the_checkpoint_is_given_a_while(
+    log: Log, behind: tuple[CheckpointStore, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    clock.wakes_after, clock.store = verify._CATCH_UP_SECONDS / 2, behind[1]
+    monkeypatch.setattr(verify, "time", clock)
+    assert differences(log, *behind) == {"checkpoint": None, "live boards": None}
+    assert verify._CATCH_UP_SECONDS / 2 <= clock.now < verify._CATCH_UP_SECONDS
+
+
+def test_a_store_that_stays_behind_differs(log: Log, behind: tuple[CheckpointStore, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(verify, "time", clock)
+    found = differences(log, *behind)
+    assert found["checkpoint"] is None
+    assert "agents differ" in (found["live boards"] or "")
+    assert clock.now >= verify._CATCH_UP_SECONDS
+
+
+def test_a_store_that_shows_another_value_differs_without_waiting(
+    log: Log, behind: tuple[CheckpointStore, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints, store = behind
+    store.shown = 1
+    board = store.states[1][1]["elo"]
+    store.states[1][1]["elo"] = LiveBoard(board.names, [*board.values[:-1], board.values[-1] + 1.0])
+    clock = Clock()
+    monkeypatch.setattr(verify, "time", clock)
+    assert "1 agents differ on elo" in (differences(log, checkpoints, store)["live boards"] or "")
+    assert clock.now == 0.0
