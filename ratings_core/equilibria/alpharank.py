@@ -1,0 +1,212 @@
+"""alpha-Rank: how often an evolving population is found at each strategy (Omidshafiei et al. 2019).
+
+A population of one strategy meets a mutant now and then, who dies out or takes over; the chance of the latter, the fixation
+probability, grows with alpha, the intensity of selection. Ratings are the masses of the chain's stationary distribution. They
+are not invariant to clones: a copy is one more place to drift to.
+
+At high alpha fixation probabilities are as small as exp(-alpha * population * gain), far below what a float can hold, and a
+chain of rounded ones falls apart. So chances stay logarithms throughout, and the distribution is found by state reduction
+(Grassmann, Taksar and Heyman 1985), which only adds, multiplies and divides: its digits are right whatever the spread.
+"""
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ratings_core import checks
+from ratings_core.errors import InputError, SolverError
+from ratings_core.games.normal_form import LARGEST, JointDistribution, NormalForm
+from ratings_core.solution import Certificate, Floats, Solution, Status
+
+MOST_PROFILES: Final = 2_048
+"""Profiles of a game of several populations; the chain has the square of them, and state reduction takes the cube."""
+LARGEST_EXPONENT: Final = 1e12
+"""Logarithms of chances beyond this have lost the digits that tell their ratios."""
+_EQUAL: Final = 1e-14
+"""Payoffs within this tie at infinite alpha, as in OpenSpiel."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlphaRank(Solution):
+    """ratings: mass of each strategy of the first population; by_player: of every population's, each sums to 1.
+
+    play: masses of the profiles; of one population, profiles in which a strategy meets itself. log_mass: natural logarithms of the
+    masses, of the game's shape (of one population (strategies,)): they still tell apart what is 0 as a float.
+    certificate: ``stationarity``, the largest difference of what flows into and out of a profile, over what flows out.
+    """
+
+    by_player: tuple[Floats, ...]
+    play: JointDistribution
+    log_mass: Floats
+
+
+def alpharank(
+    game: NormalForm,
+    *,
+    alpha: float = 10.0,
+    population: int = 50,
+    noise: float = 1e-9,
+    tolerance: float = 1e-8,
+    accept_approximate: bool = False,
+) -> AlphaRank:
+    """alpha-Rank of a population for each player of `game`, which has at most 2,048 profiles.
+
+    alpha: intensity of selection in units of one over the payoffs', 0 or more, ``math.inf`` for the limit; population: members
+    of each, at least 2; noise: at infinite alpha the chance of a step to a worse strategy (to a better one 1 - noise, to an
+    equal one 1/2), which keeps the chain in one piece; tolerance: largest certificate called optimal.
+
+    Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance.
+    """
+    started = time.perf_counter()
+    if not isinstance(game, NormalForm):
+        raise InputError("game", type(game).__name__, "must be a NormalForm")
+    if (profiles := math.prod(game.shape)) > MOST_PROFILES:
+        raise InputError("game", profiles, f"must have at most {MOST_PROFILES} profiles")
+    rules = _Rules.of(alpha, population, noise, tolerance)
+    rates = np.full((profiles, profiles), -np.inf)
+    ids = np.arange(profiles).reshape(game.shape)
+    eta = -math.log(max(1, sum(game.shape) - len(game.shape)))
+    for p, payoffs in enumerate(game.payoffs):
+        states = np.moveaxis(ids, p, -1).reshape(-1, game.shape[p])
+        paid = payoffs.ravel()[states]
+        gain = paid[:, None, :] - paid[:, :, None]
+        rates[states[:, :, None], states[:, None, :]] = eta + rules.log_fixation(gain)
+    np.fill_diagonal(rates, -np.inf)
+    log_mass, certificate = _stationary(rates)
+    mass = np.exp(log_mass).reshape(game.shape)
+    by_player = tuple(mass.sum(axis=tuple(q for q in range(mass.ndim) if q != p)) for p in range(mass.ndim))
+    found = _result(by_player, JointDistribution.from_dense(mass / mass.sum()), log_mass.reshape(game.shape), certificate, rules)
+    return _accepted(found, rules, accept_approximate, started)
+
+
+def alpharank_symmetric(
+    payoffs: ArrayLike,
+    *,
+    alpha: float = 10.0,
+    population: int = 50,
+    noise: float = 1e-9,
+    tolerance: float = 1e-8,
+    accept_approximate: bool = False,
+) -> AlphaRank:
+    """alpha-Rank of one population whose members meet each other: payoffs (n, n), finite, what the row strategy gets.
+
+    A member meets all others of the population alike, mutants and residents. Arguments and errors as for `alpharank`.
+    """
+    started = time.perf_counter()
+    A = checks.finite("payoffs", checks.square("payoffs", payoffs))
+    if (most := float(np.abs(A).max())) > LARGEST:
+        raise InputError("payoffs", most, f"must be within +-{LARGEST:g}")
+    rules = _Rules.of(alpha, population, noise, tolerance)
+    n = len(A)
+    gain = A.T - A if math.isinf(rules.alpha) else _first_gain(A, rules.population)
+    rates = rules.log_fixation(gain, _gain_step(A, rules.population)) - math.log(max(1, n - 1))
+    np.fill_diagonal(rates, -np.inf)
+    log_mass, certificate = _stationary(rates)
+    mass = np.exp(log_mass)
+    both = np.column_stack([np.arange(n), np.arange(n)])
+    play = JointDistribution.of(both, mass / mass.sum(), (n, n))
+    return _accepted(_result((mass,), play, log_mass, certificate, rules), rules, accept_approximate, started)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    alpha: float
+    population: int
+    noise: float
+    tolerance: float
+
+    @classmethod
+    def of(cls, alpha: float, population: int, noise: float, tolerance: float) -> "_Rules":
+        given = math.inf if alpha == math.inf else checks.number("alpha", alpha, low=0.0)
+        members = checks.count("population", population, low=2)
+        return cls(given, members, _below_half(noise), checks.number("tolerance", tolerance, above=0.0))
+
+    def log_fixation(self, gain: Floats, step: Floats | float = 0.0) -> Floats:
+        """Logarithm of the chance that a mutant takes over.
+
+        gain: what the mutant gets more than a resident while it is alone; step: how much this changes with each further mutant.
+        rho = 1 / (1 + sum over l from 1 to population - 1 of exp(-alpha * (sum of the gains with 1 to l mutants))).
+        """
+        if math.isinf(self.alpha):
+            worse = np.where(gain < 0, math.log(self.noise), math.log1p(-self.noise))
+            return np.asarray(np.where(np.abs(gain) <= _EQUAL, math.log(0.5), worse), np.float64)
+        steepest = self.alpha * self.population * float(np.abs(gain).max() + self.population * np.abs(step).max())
+        if steepest > LARGEST_EXPONENT:
+            rule = f"times the population and the largest gain must be at most {LARGEST_EXPONENT:g}, or be math.inf"
+            raise InputError("alpha", self.alpha, rule)
+        total = lost = np.zeros_like(gain)
+        for mutants in range(1, self.population):
+            lost = lost - self.alpha * (gain + (mutants - 1) * step)
+            total = np.logaddexp(total, lost)
+        return np.asarray(-total, np.float64)
+
+
+def _below_half(noise: float) -> float:
+    given = checks.number("noise", noise, above=0.0)
+    if given >= 0.5:
+        raise InputError("noise", noise, "must be below 1/2, the chance of a step to an equal strategy")
+    return given
+
+
+def _first_gain(A: Floats, population: int) -> Floats:
+    """(resident, mutant): what a lone mutant r gets more than a resident s: A(r, s) - ((m - 2) A(s, s) + A(s, r)) / (m - 1)."""
+    alone = A.diagonal()[:, None]
+    return np.asarray(A.T - ((population - 2) * alone + A) / (population - 1), np.float64)
+
+
+def _gain_step(A: Floats, population: int) -> Floats:
+    """How this changes when one more resident becomes a mutant."""
+    own = A.diagonal()
+    return np.asarray((own[None, :] - A.T + own[:, None] - A) / (population - 1), np.float64)
+
+
+def _stationary(rates: Floats) -> tuple[Floats, float]:
+    """Log masses of a chain of log chances (from, to), diagonal -inf, all states linked; and how far flows are from balance.
+
+    States are taken out from the last on, their visits counted as direct steps of the others, and put back in turn.
+    """
+    left = rates.copy()
+    leaving = np.zeros(len(left))
+    for k in range(len(left) - 1, 0, -1):
+        leaving[k] = np.logaddexp.reduce(left[k, :k])
+        through = left[:k, k] - leaving[k]
+        left[:k, :k] = np.logaddexp(left[:k, :k], through[:, None] + left[k, :k])
+    mass = np.zeros(len(left))
+    for k in range(1, len(left)):
+        mass[k] = np.logaddexp.reduce(mass[:k] + left[:k, k]) - leaving[k]
+    mass -= np.logaddexp.reduce(mass)
+    return mass, _imbalance(rates, mass)
+
+
+def _imbalance(rates: Floats, mass: Floats) -> float:
+    if len(mass) == 1:
+        return 0.0
+    inflow, outflow = np.logaddexp.reduce(mass[:, None] + rates, axis=0), mass + np.logaddexp.reduce(rates, axis=1)
+    return float(np.abs(np.expm1(inflow - outflow)).max())
+
+
+def _result(by_player: tuple[Floats, ...], play: JointDistribution, log_mass: Floats, certificate: float, rules: _Rules) -> AlphaRank:
+    return AlphaRank(
+        ratings=by_player[0],
+        certificate=Certificate("stationarity", certificate),
+        status=Status.OPTIMAL if certificate <= rules.tolerance else Status.APPROXIMATE,
+        seconds=0.0,
+        stats={"profiles": log_mass.size},
+        by_player=by_player,
+        play=play,
+        log_mass=log_mass,
+    )
+
+
+def _accepted(found: AlphaRank, rules: _Rules, accept_approximate: bool, started: float) -> AlphaRank:
+    timed = replace(found, seconds=time.perf_counter() - started)
+    if timed.status is Status.OPTIMAL or accept_approximate:
+        return timed
+    raise SolverError(
+        f"flows differ by {found.certificate.value:.3g}, more than {rules.tolerance:g}: lower alpha or the population, or raise tolerance",
+        timed,
+    )
