@@ -12,7 +12,7 @@ from ratings_core.keyed import row_of
 from ratings_core.outcomes import WEIGHT_ONE, OutcomeBatch
 from ratings_core.tallies.batches import Group, game_columns, groups
 from ratings_core.tallies.pair_counts import PairCounts
-from ratings_core.tallies.slabs import Slabs
+from ratings_core.tallies.slabs import Slabs, Totals
 from ratings_core.tallies.tally import Tally
 
 _LOW: Final = np.int64(2**32 - 1)
@@ -71,9 +71,11 @@ class PairTally(Tally):
         """
         if task is not None and not self.per_task:
             raise InputError("task", task, "must be None: this tally does not keep tasks apart")
-        keys, values = self.slabs.totals(buckets, task)
-        wins, losses, ties = values / WEIGHT_ONE
-        return PairCounts((keys >> 32).astype(np.int32), (keys & _LOW).astype(np.int32), wins, losses, ties)
+        return _counts(self.slabs.totals(buckets, task))
+
+    def counts_by_task(self, buckets: Mapping[int, float] | None = None) -> dict[int, PairCounts]:
+        """`counts` of each task on which a pair met, rising; -1 stands for none, the only one unless `per_task`."""
+        return {task: _counts(totals) for task, totals in self.slabs.totals_by_task(buckets).items()}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Canonical copy: those of `Slabs.arrays` (key: lower id * 2**32 + higher id,
@@ -94,6 +96,11 @@ class PairTally(Tally):
         if ((key < 0) | (key >> 32 >= key & _LOW) | ((key & _LOW) >= 2**31)).any():
             raise InputError("arrays['key']", key, "must be pairs of two ids, the lower one first")
         return tally
+
+
+def _counts(totals: Totals) -> PairCounts:
+    wins, losses, ties = totals.values / WEIGHT_ONE
+    return PairCounts((totals.keys >> 32).astype(np.int32), (totals.keys & _LOW).astype(np.int32), wins, losses, ties)
 
 
 @njit(cache=True)

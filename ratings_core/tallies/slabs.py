@@ -24,6 +24,14 @@ class Totals(NamedTuple):
     values: NDArray[np.float64]
 
 
+class _Weighed(NamedTuple):
+    """A slab that takes part, and how much it counts."""
+
+    task: int
+    weight: float
+    keyed: KeyedRows
+
+
 class Slabs:
     """Keyed maps with the same named columns, one for each (bucket, task) in which anything was counted."""
 
@@ -82,7 +90,17 @@ class Slabs:
 
         Buckets in which nothing was counted add nothing, as do those of weight 0. Slabs are added in order of bucket and task.
         """
-        parts = [(weight, keyed.sorted_columns()) for weight, keyed in self._chosen(_bucket_weights(buckets), task)]
+        return self._added([keyed for keyed in self._chosen(_bucket_weights(buckets)) if task in (None, keyed.task)])
+
+    def totals_by_task(self, buckets: Mapping[int, float] | None = None) -> dict[int, Totals]:
+        """`totals` of each task, rising, in one pass; tasks without weight are left out."""
+        chosen: dict[int, list[_Weighed]] = {}
+        for weighed in self._chosen(_bucket_weights(buckets)):
+            chosen.setdefault(weighed.task, []).append(weighed)
+        return {task: self._added(chosen[task]) for task in sorted(chosen)}
+
+    def _added(self, chosen: list[_Weighed]) -> Totals:
+        parts = [(one.weight, one.keyed.sorted_columns()) for one in chosen]
         if len(parts) == 1:
             weight, columns = parts[0]
             return Totals(columns[0].copy(), weight * self._values(columns))
@@ -132,11 +150,11 @@ class Slabs:
         split = 1 + len(self.integers)
         return np.vstack([columns[1:split].astype(np.float64), columns[split:].view(np.float64)])
 
-    def _chosen(self, weights: dict[int, float] | None, task: int | None) -> Iterator[tuple[float, KeyedRows]]:
-        for slab in sorted(self.maps):
-            weight = 1.0 if weights is None else weights.get(slab[0], 0.0)
-            if weight and task in (None, slab[1]):
-                yield weight, self.maps[slab]
+    def _chosen(self, weights: dict[int, float] | None) -> Iterator[_Weighed]:
+        for bucket, task in sorted(self.maps):
+            weight = 1.0 if weights is None else weights.get(bucket, 0.0)
+            if weight:
+                yield _Weighed(task, weight, self.maps[bucket, task])
 
     def largest(self) -> int:
         """Sum over slabs of their largest integer cell."""

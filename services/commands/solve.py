@@ -16,6 +16,7 @@ from ratings_core.voting.profile import Unlisted
 from services.solve import methods
 from services.solve.inputs import Problem, ScoresInput
 from services.solve.load import load
+from services.solve.method import Takes
 from services.solve.methods import Ties
 from services.solve.result import SolveResult
 
@@ -38,7 +39,8 @@ def solve(
     output: Annotated[Format, typer.Option("--format", help="One JSON object, or a table for people.")] = "table",
 ) -> None:
     """Rate a file's agents by one method, with the certificate that proves how good the answer is."""
-    kind, problem = load(file, input_kind, pool=pool, unplayed=unplayed, unlisted=unlisted)
+    per_task = methods.find(method).takes is Takes.TASK_PAIRS
+    kind, problem = load(file, input_kind, pool=pool, per_task=per_task, unplayed=unplayed, unlisted=unlisted)
     parameters = _with_players(method, players, problem, _parameters(param or []))
     found = methods.solve(method, problem, parameters, tie_tolerance, ties)
     result = msgspec.structs.replace(found, input=kind.value)

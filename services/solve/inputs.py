@@ -1,4 +1,4 @@
-"""What methods solve: pairs that met, margins between agents, ballots, or a table of scores; agents sorted by name (law 5)."""
+"""What methods solve: games, pairs that met, margins between agents, ballots, or a table of scores; agents sorted by name (law 5)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.solution import Floats
-from ratings_core.tallies import PairCounts
+from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.tallies.task_ballots import ballot_pairs
 from ratings_core.voting.profile import Profile, Unlisted
 
@@ -25,14 +25,35 @@ class PairsInput:
     def by_name(self) -> "PairsInput":
         """The same with agents in order of their names."""
         order = _order(self.names)
-        new_id = np.empty(len(order), np.int32)
-        new_id[order] = np.arange(len(order))
-        return PairsInput(_at(self.names, order), _renamed(self.counts, new_id))
+        return PairsInput(_at(self.names, order), _renamed(self.counts, _new_ids(order)))
 
     @property
     def margins(self) -> Floats:
         """Wins minus losses (n, n)."""
         return self.counts.margins(len(self.names))
+
+
+@dataclass(frozen=True, slots=True)
+class GamesInput(PairsInput):
+    """All that games say. places: who came where in fields of how many; tasks: names of those that games were counted on apart,
+    by_task: the pairs that met on each of them (games without a task are in `counts` alone).
+    """
+
+    places: PlaceCounts
+    tasks: tuple[str, ...] = ()
+    by_task: tuple[PairCounts, ...] = ()
+
+    def by_name(self) -> "GamesInput":
+        """The same with agents and tasks in order of their names."""
+        order, tasks = _order(self.names), _order(self.tasks, "tasks")
+        new_id = _new_ids(order)
+        return GamesInput(
+            _at(self.names, order),
+            _renamed(self.counts, new_id),
+            _renamed_places(self.places, new_id),
+            _at(self.tasks, tasks),
+            tuple(_renamed(self.by_task[task], new_id) for task in tasks.tolist()),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +131,7 @@ class ScoresInput:
         return "unknown"
 
 
-Problem: TypeAlias = PairsInput | MarginsInput | ProfileInput | ScoresInput
+Problem: TypeAlias = GamesInput | PairsInput | MarginsInput | ProfileInput | ScoresInput
 
 
 def _order(names: Sequence[str], argument: str = "names") -> NDArray[np.int64]:
@@ -124,6 +145,13 @@ def _at(names: Sequence[str], order: NDArray[np.int64]) -> tuple[str, ...]:
     return tuple(names[i] for i in order.tolist())
 
 
+def _new_ids(order: NDArray[np.int64]) -> NDArray[np.int32]:
+    """New id of each old one, where `order` lists the old ones."""
+    new_id = np.empty(len(order), np.int32)
+    new_id[order] = np.arange(len(order), dtype=np.int32)
+    return new_id
+
+
 def _renamed(counts: PairCounts, new_id: NDArray[np.int32]) -> PairCounts:
     a, b = new_id[counts.first], new_id[counts.second]
     turned = a > b
@@ -131,3 +159,9 @@ def _renamed(counts: PairCounts, new_id: NDArray[np.int32]) -> PairCounts:
     rows = np.lexsort((second, first))
     wins, losses = np.where(turned, counts.losses, counts.wins), np.where(turned, counts.wins, counts.losses)
     return PairCounts(first[rows], second[rows], wins[rows], losses[rows], counts.ties[rows])
+
+
+def _renamed_places(places: PlaceCounts, new_id: NDArray[np.int32]) -> PlaceCounts:
+    agent = new_id[places.agent]
+    rows = np.argsort(agent, kind="stable")  # within an agent rows stay as they were sorted
+    return PlaceCounts(agent[rows], places.sides[rows], places.ahead[rows], places.tied[rows], places.weight[rows])

@@ -8,18 +8,26 @@ from ratings_core.errors import InputError
 from ratings_core.formats import FileKind, read_margins, read_profile, read_scores
 from ratings_core.formats.results import Unplayed
 from ratings_core.roster import Roster
-from ratings_core.tallies import PairTally, ScoreTable
+from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from ratings_core.voting.profile import Unlisted
 from services.events import Event, GameEvent, RetractEvent, ScoreEvent
 from services.files import kind_of, pools_named, read_events, read_text
 from services.shard.columns import GameColumns, ScoreColumns, retracted_hash
-from services.solve.inputs import MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.inputs import GamesInput, MarginsInput, Problem, ProfileInput, ScoresInput
+from services.solve.tasks import of_tallies
 
 
 def load(
-    path: Path, kind: FileKind | None = None, *, pool: str | None = None, unplayed: Unplayed = "skip", unlisted: Unlisted = "last"
+    path: Path,
+    kind: FileKind | None = None,
+    *,
+    pool: str | None = None,
+    per_task: bool = False,
+    unplayed: Unplayed = "skip",
+    unlisted: Unlisted = "last",
 ) -> tuple[FileKind, Problem]:
-    """The kind of the file and the problem it holds. pool: whose outcomes, where a file of outcomes names several.
+    """The kind of the file and the problem it holds. pool: whose outcomes, where a file of outcomes names several; per_task: count the
+    games of each task apart, too.
 
     unplayed, unlisted: as for the readers of results and profiles. Raises `InputError`; a file with a broken row is refused whole.
     """
@@ -40,26 +48,27 @@ def load(
             if found.refused:
                 first = found.refused[0]
                 raise InputError(f"line {first.line}: {first.path}", f"{len(found.refused)} refused in all", first.rule)
-            return kind, problem_of(found.events)
+            return kind, problem_of(found.events, per_task)
 
 
-def problem_of(events: list[Event]) -> Problem:
+def problem_of(events: list[Event], per_task: bool = False) -> Problem:
     """Tallies of outcomes as a fold counts them: equal ids once, retracted ones not at all. Raises `InputError` for mixed kinds."""
     retracted = [event for event in events if isinstance(event, RetractEvent)]
     games = [event for event in events if isinstance(event, GameEvent)]
     scores = [event for event in events if isinstance(event, ScoreEvent)]
     if bool(games) == bool(scores):
         raise InputError("file", len(events), "must hold outcomes, of one kind: with sides or with scores")
-    return _of_games(games, retracted) if games else _of_scores(scores, retracted)
+    return _of_games(games, retracted, per_task) if games else _of_scores(scores, retracted)
 
 
-def _of_games(events: list[GameEvent], retracted: list[RetractEvent]) -> PairsInput:
+def _of_games(events: list[GameEvent], retracted: list[RetractEvent], per_task: bool) -> GamesInput:
     columns = GameColumns.of(events)
     columns = columns.take(_counted(columns.id_hash, retracted))
-    roster, tally = Roster(), PairTally()
-    batch = columns.batch(roster.intern_packed(columns.names), np.full(len(columns.tasks), -1, np.int32))
-    tally.add(batch, np.zeros(len(batch), np.int64))
-    return PairsInput(tuple(roster.names()), tally.counts())
+    agents, tasks, pairs, places = Roster(), Roster(), PairTally(per_task=per_task), PlaceTally()
+    batch = columns.batch(agents.intern_packed(columns.names), tasks.intern_packed(columns.tasks))
+    for tally in (pairs, places):
+        tally.add(batch, np.zeros(len(batch), np.int64))
+    return of_tallies(tuple(agents.names()), tuple(tasks.names()), pairs, places)
 
 
 def _of_scores(events: list[ScoreEvent], retracted: list[RetractEvent]) -> ScoresInput:

@@ -14,7 +14,11 @@ class Takes(StrEnum):
     """What a method needs to know."""
 
     PAIRS = "pairs"
-    """Wins, losses and ties of pairs; ballots give them, and scores, each task as one ballot."""
+    """Wins, losses and ties of pairs; games and ballots give them, and scores, each task as one ballot."""
+    TASK_PAIRS = "pairs per task"
+    """How agents compare on each task; games give it where the pool counts tasks apart, and scores."""
+    PLACES = "places"
+    """Who came where, in fields of how many; games and ballots give it, and scores, each task as one ballot."""
     MARGINS = "margins"
     """Who is ahead of whom and by how much; pairs, ballots and scores give them."""
     PROFILE = "profile"

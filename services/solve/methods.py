@@ -20,7 +20,7 @@ from ratings_core.solution import Floats
 from ratings_core.voting.copeland import copeland
 from ratings_core.voting.lotteries import iterated_maximal_lotteries, maximal_lottery
 from services.pools import Kind
-from services.solve.inputs import MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.method import Method, Rated, Takes
 from services.solve.parameters import Parameter, Value, accepted
 from services.solve.result import AgentRow, CertificateRow, SolveResult, TaskRow
@@ -33,6 +33,16 @@ _DENSE_AGENTS: Final = 5_000
 _DEVIATION_AGENTS: Final = 500
 _NORMAL_95: Final = 1.959963984540054
 _ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
+
+
+_LACKING: Final[Mapping[Takes, str]] = {
+    Takes.PAIRS: "needs wins, losses and ties; margins do not say of how many games",
+    Takes.TASK_PAIRS: "needs results on tasks, counted apart (`per_task` of a games pool), or scores",
+    Takes.PLACES: "needs games, ballots or scores; results of pairs alone do not say who came where",
+    Takes.MARGINS: "needs margins between agents",
+    Takes.PROFILE: "needs ballots or scores; games do not say how any voter ordered the others",
+    Takes.SCORES: "needs scores of agents on tasks; this input has results between agents only",
+}
 
 
 class NotApplicable(InputError):  # noqa: N818 - names the fact
@@ -80,22 +90,13 @@ def find(method: str) -> Method:
 def why_not(method: Method, problem: Problem) -> str | None:
     """Why `method` does not apply to `problem`; None where it does."""
     n = len(problem.names)
-    if method.takes is Takes.SCORES and not isinstance(problem, ScoresInput):
-        return "needs scores of agents on tasks; this input has results between agents only"
-    if method.takes is Takes.PROFILE and not isinstance(problem, ProfileInput | ScoresInput):
-        return "needs ballots or scores; this input has results of pairs, which do not say how any voter ordered the others"
-    if method.takes is Takes.PAIRS and isinstance(problem, MarginsInput):
-        return "needs wins, losses and ties; margins do not say of how many games"
+    if method.takes not in _given(problem):
+        return _LACKING[method.takes]
     if n < method.least_agents:
         return f"needs at least {method.least_agents} agents, there are {n}"
     if method.most_agents is not None and n > method.most_agents:
         return f"takes at most {method.most_agents} agents, there are {n}"
     return None
-
-
-def applicable(kind: Kind) -> list[str]:
-    """Methods that apply to pools of this kind: scores give pairs, margins and ballots too, games give neither scores nor ballots."""
-    return [name for name, method in METHODS.items() if kind is Kind.SCORES or method.takes not in (Takes.SCORES, Takes.PROFILE)]
 
 
 def defaults(kind: Kind) -> dict[str, dict[str, Value]]:
@@ -110,8 +111,25 @@ def defaults(kind: Kind) -> dict[str, dict[str, Value]]:
             assert_never(kind)
 
 
+def _given(problem: Problem) -> set[Takes]:
+    """What methods may take of `problem`."""
+    match problem:
+        case GamesInput():
+            return {Takes.PAIRS, Takes.MARGINS, Takes.PLACES} | ({Takes.TASK_PAIRS} if problem.tasks else set())
+        case PairsInput():
+            return {Takes.PAIRS, Takes.MARGINS}
+        case MarginsInput():
+            return {Takes.MARGINS}
+        case ProfileInput():
+            return {Takes.PAIRS, Takes.MARGINS, Takes.PLACES, Takes.PROFILE}
+        case ScoresInput():
+            return set(Takes)
+
+
 def _kind_of(problem: Problem) -> str:
     match problem:
+        case GamesInput():
+            return "games"
         case PairsInput():
             return "pairs"
         case MarginsInput():

@@ -6,13 +6,14 @@ from typing import Any
 import msgspec
 from numpy.typing import NDArray
 
+from ratings_core.outcomes import NO_TASK
 from ratings_core.roster import Roster
-from ratings_core.tallies import PairTally, ScoreTable
+from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from services.pools import Kind
 from services.shard.checkpoint import CheckpointStore, PoolEntry
 from services.shard.pool import part
 from services.solve import methods
-from services.solve.inputs import PairsInput, Problem, ScoresInput
+from services.solve.inputs import GamesInput, Problem, ScoresInput
 
 
 def solve_pool(url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool]) -> bytes:
@@ -23,9 +24,15 @@ def solve_pool(url: str, entry: bytes, method: str, parameters: Mapping[str, flo
 
 
 def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> Problem:
-    """What a pool's content gives to solve: the pairs that met, or the means of its scores."""
+    """What a pool's content gives to solve: games with their pairs and places, or the means of its scores."""
     names = tuple(Roster.from_arrays(part(arrays, "agents")).names())
-    if kind is Kind.GAMES:
-        return PairsInput(names, PairTally.from_arrays(part(arrays, "pairs")).counts())
     tasks = tuple(Roster.from_arrays(part(arrays, "tasks")).names())
+    if kind is Kind.GAMES:
+        return of_tallies(names, tasks, PairTally.from_arrays(part(arrays, "pairs")), PlaceTally.from_arrays(part(arrays, "places")))
     return ScoresInput(names, tasks, ScoreTable.from_arrays(part(arrays, "scores")).means(len(names), len(tasks)))
+
+
+def of_tallies(names: tuple[str, ...], tasks: tuple[str, ...], pairs: PairTally, places: PlaceTally) -> GamesInput:
+    """What games in tallies give to solve; tasks without a pair (teams only) take no part."""
+    on_tasks = {task: counts for task, counts in pairs.counts_by_task().items() if task != NO_TASK}
+    return GamesInput(names, pairs.counts(), places.counts(), tuple(tasks[task] for task in on_tasks), tuple(on_tasks.values()))

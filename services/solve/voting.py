@@ -1,34 +1,42 @@
 """The voting methods of the registry: from problems to what `ratings_core.voting` solves, and what their boards add."""
 
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from ratings_core.solution import Floats
 from ratings_core.voting.kemeny import kemeny
-from ratings_core.voting.positional import approval, borda, plurality
+from ratings_core.voting.positional import Votes, approval, borda, plurality
 from ratings_core.voting.ranked_pairs import ranked_pairs
 from ratings_core.voting.schulze import schulze
 from ratings_core.voting.stv import stv
 from ratings_core.voting.ties import TieRule, Voted
-from services.solve.inputs import MarginsInput, Problem, ProfileInput, ScoresInput
+from services.solve.inputs import GamesInput, MarginsInput, Problem, ProfileInput, ScoresInput
 from services.solve.method import Method, Rated, Takes
 from services.solve.parameters import Parameter
+
+Placed: TypeAlias = GamesInput | ProfileInput | ScoresInput
 
 _CUBIC_AGENTS: Final = 2_000
 _KEMENY_AGENTS: Final = 1_000
 
 
-def _plurality(problem: ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
-    return _rated(plurality(problem.profile, ties=_rule(parameters)), problem)
+def _plurality(problem: Placed, parameters: dict[str, Any]) -> Rated:
+    return _rated(plurality(_votes(problem), agents=len(problem.names), ties=_rule(parameters)), problem)
 
 
-def _approval(problem: ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
-    return _rated(approval(problem.profile, parameters["k"], ties=_rule(parameters)), problem)
+def _approval(problem: Placed, parameters: dict[str, Any]) -> Rated:
+    return _rated(approval(_votes(problem), parameters["k"], agents=len(problem.names), ties=_rule(parameters)), problem)
 
 
-def _borda(problem: ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
-    return _rated(borda(problem.profile, unlisted=problem.unlisted, ties=_rule(parameters)), problem)
+def _borda(problem: Placed, parameters: dict[str, Any]) -> Rated:
+    unlisted = "unknown" if isinstance(problem, GamesInput) else problem.unlisted
+    return _rated(borda(_votes(problem), unlisted=unlisted, agents=len(problem.names), ties=_rule(parameters)), problem)
+
+
+def _votes(problem: Placed) -> Votes:
+    """Ballots, or the places of games: each game is one ballot of those who played."""
+    return problem.places if isinstance(problem, GamesInput) else problem.profile
 
 
 def _stv(problem: ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
@@ -83,16 +91,16 @@ _TIES: Final = (
     Parameter("seed", 0, "of the order that settles ties, with tie_rule=seed", 0, 2**31 - 1),
 )
 VOTING: Final = (
-    Method(name="plurality", takes=Takes.PROFILE, run=_plurality, cost=1, tie_tolerance=None, parameters=_TIES),
+    Method(name="plurality", takes=Takes.PLACES, run=_plurality, cost=1, tie_tolerance=None, parameters=_TIES),
     Method(
         name="approval",
-        takes=Takes.PROFILE,
+        takes=Takes.PLACES,
         run=_approval,
         cost=1,
         tie_tolerance=None,
         parameters=(Parameter("k", 2, "places of a ballot that approve", 1, 1_000_000), *_TIES),
     ),
-    Method(name="borda", takes=Takes.PROFILE, run=_borda, cost=1, tie_tolerance=None, parameters=_TIES),
+    Method(name="borda", takes=Takes.PLACES, run=_borda, cost=1, tie_tolerance=None, parameters=_TIES),
     Method(
         name="stv",
         takes=Takes.PROFILE,

@@ -222,12 +222,17 @@ def test_pair_counts_equal_the_twin(events: list[tuple[Outcome, int]], weights: 
     assert_same_counts(add(PairTally(), events).counts(weights), pair_twin(events, weights))
     assert_same_counts(add(PairTally(per_task=True), events).counts(weights), pair_twin(events, weights))
 
+NO_PAIRS = PairCounts(*(np.zeros(0, np.int32),) * 2, *(np.zeros(0),) * 3)
+
 
 @given(GAMES)
 def test_pair_counts_of_one_task_equal_the_twin(events: list[tuple[Outcome, int]]) -> None:
     tally = add(PairTally(per_task=True), events)
+    apart = tally.counts_by_task()
+    assert list(apart) == tally.tasks
     for i, task in enumerate([None, *TASKS], start=-1):
         assert_same_counts(tally.counts(task=i), pair_twin(events, None, task))
+        assert_same_counts(apart.get(i, NO_PAIRS), pair_twin(events, None, task))
         assert (i in tally.tasks) == bool(pair_twin(events, None, task))
 
 

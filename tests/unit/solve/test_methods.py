@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
-from ratings_core.tallies import PairCounts
+from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
 from services.pools import Kind
 from services.solve import methods
-from services.solve.inputs import MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.method import Takes
 from services.solve.methods import METHODS, NotApplicable, solve
 from services.solve.parameters import Parameter, Value, accepted
@@ -21,6 +21,8 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 SCORES = ScoresInput(("zed", "amy", "bob"), ("t2", "t1", "t3"), np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 2.0], [2.0, 3.0, 1.0]]))
 WINS = np.array([[0.0, 3, 1, 2], [1, 0, 4, 2], [3, 1, 0, 2], [1, 1, 1, 0]])
 PAIRS = PairsInput(("zed", "amy", "bob", "cyd"), PairCounts.from_dense(WINS))
+PLACES = PlaceCounts(*(np.array(column, np.int32) for column in ([0, 1, 2, 3], [4] * 4, [0, 1, 1, 3], [1, 2, 2, 1])), np.full(4, 3.0))
+GAMES = GamesInput(PAIRS.names, PAIRS.counts, PLACES, ("t2", "t1"), (PAIRS.counts, PairCounts.from_dense(WINS.T)))
 MARGINS = MarginsInput(PAIRS.names, PAIRS.margins)
 ORDERS = [(3, ((0,), (1, 2))), (2, ((2,), (1,), (0,))), (2, ((3,), (0,))), (2, ((1,),))]
 BALLOTS = ProfileInput(Profile.from_ballots([Ballot(weight, levels) for weight, levels in ORDERS], PAIRS.names))
@@ -30,8 +32,10 @@ def problems(method: str) -> list[Problem]:
     taken: dict[Takes, list[Problem]] = {
         Takes.SCORES: [SCORES],
         Takes.PROFILE: [SCORES, BALLOTS],
-        Takes.PAIRS: [SCORES, BALLOTS, PAIRS],
-        Takes.MARGINS: [SCORES, BALLOTS, PAIRS, MARGINS],
+        Takes.PLACES: [SCORES, BALLOTS, GAMES],
+        Takes.TASK_PAIRS: [SCORES, GAMES],
+        Takes.PAIRS: [SCORES, BALLOTS, GAMES, PAIRS],
+        Takes.MARGINS: [SCORES, BALLOTS, GAMES, PAIRS, MARGINS],
     }
     return taken[METHODS[method].takes]
 
@@ -203,7 +207,8 @@ def test_intervals_hold_the_rating() -> None:
         ("nash_average", PAIRS, "scores of agents on tasks"),
         ("nash_average", BALLOTS, "scores of agents on tasks"),
         ("stv", PAIRS, "ballots or scores"),
-        ("borda", MARGINS, "ballots or scores"),
+        ("borda", MARGINS, "games, ballots or scores"),
+        ("plurality", PAIRS, "games, ballots or scores"),
         ("kemeny", MarginsInput(tuple(map(str, range(1001))), np.zeros((1001, 1001))), "at most 1000"),
         ("bradley_terry", MARGINS, "wins, losses and ties"),
         ("copeland", MarginsInput(("a",), np.zeros((1, 1))), "at least 2 agents"),
@@ -233,15 +238,16 @@ def test_an_unknown_method_names_the_known_ones() -> None:
 
 @pytest.mark.parametrize("kind", Kind)
 def test_default_methods_apply_and_take_their_parameters(kind: Kind) -> None:
-    problem: Problem = SCORES if kind is Kind.SCORES else PAIRS
+    problem: Problem = SCORES if kind is Kind.SCORES else GAMES
     for method, parameters in methods.defaults(kind).items():
-        assert method in methods.applicable(kind)
         assert solve(method, problem, parameters).agents
 
 
-def test_applicable_methods() -> None:
-    assert methods.applicable(Kind.SCORES) == list(METHODS)
-    assert set(METHODS) - set(methods.applicable(Kind.GAMES)) == {"nash_average", "deviation", "plurality", "approval", "borda", "stv"}
+def test_scores_serve_every_method_and_games_those_that_need_no_ballots() -> None:
+    assert [name for name, method in METHODS.items() if methods.why_not(method, SCORES)] == []
+    refused = {name for name, method in METHODS.items() if methods.why_not(method, GAMES)}
+    assert refused == {name for name, method in METHODS.items() if method.takes in (Takes.SCORES, Takes.PROFILE)}
+    assert {"plurality", "approval", "borda"} & refused == set()
 
 
 NUMBER, WHOLE = Parameter("n", 1.0, "", 0.5, 2.0), Parameter("w", 3, "", 1, 9)
