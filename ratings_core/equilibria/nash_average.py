@@ -33,7 +33,8 @@ class NashAverage(Solution):
     rating is at most and those of agent_dist equal; spread: largest minus smallest of the (normalised) scores used;
     agent_entropy, task_entropy: nats, over classes of duplicates;
     agent_unique, task_unique: proven to be the only optimal mix of the merged game; dropped_agents, dropped_tasks: ids left out
-    by the `missing` policy; constant_tasks: ids left out because min-max normalisation is undefined on them.
+    by the `missing` policy; constant_tasks: ids left out because their normalisation is undefined; imputed: share of the cells
+    used that were filled in.
     certificate: ``exploitability``, best rating minus worst expected score over tasks, over the spread of the scores used.
     """
 
@@ -49,6 +50,7 @@ class NashAverage(Solution):
     dropped_agents: Ids
     dropped_tasks: Ids
     constant_tasks: Ids
+    imputed: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,17 +77,16 @@ def nash_average(
 ) -> NashAverage:
     """Nash averages of agents on tasks.
 
-    scores: (agents, tasks), higher is better, within +-1e150, NaN where not measured; normalise: ``minmax`` maps each task's
-    scores to 0..1 over the agents kept (tasks on which all agree are left out), ``none`` takes scores as one common unit;
-    missing: with NaN cells either ``refuse``, or drop every task or every agent that has one; merge: equal rows and equal
-    columns of the table solved share one's probability evenly; tolerance, close, max_iterations, accept_approximate: as for
-    `maximal_lottery`.
+    scores: (agents, tasks), higher is better, within +-1e150, NaN where not measured; normalise, missing: how tasks are put on one scale
+    and what to do with NaN cells, as for `agent_vs_task`; merge: equal rows and equal columns share one's probability evenly, those of
+    the table as given before it is normalised and those of the game after; tolerance, close, max_iterations, accept_approximate: as
+    for `maximal_lottery`.
 
     Raises `InputError` for bad scores or policies, `SolverError` (with the result) beyond the tolerance. Shifting all scores by
     a number shifts ratings and value by it; scaling scales them.
     """
     started = time.perf_counter()
-    table = agent_vs_task(scores, normalise=normalise, missing=missing)
+    table = agent_vs_task(scores, normalise=normalise, missing=missing, merge=merge)
     S = table.game.payoffs[0]
     rows, columns = _classes(S, merge), _classes(S.T, merge)
     game = solve_zero_sum(S[np.ix_(rows.first, columns.first)], tolerance=tolerance, close=close, max_iterations=max_iterations)
@@ -98,10 +99,14 @@ def nash_average(
         certificate=Certificate("exploitability", exploitability),
         status=game.status if exploitability <= tolerance else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
-        stats={**game.stats, "merged_agents": len(rows.member) - len(rows), "merged_tasks": len(columns.member) - len(columns)},
+        stats={
+            **game.stats,
+            "merged_agents": len(rows.member) - len(rows) + table.agent_side.merged,
+            "merged_tasks": len(columns.member) - len(columns) + table.task_side.merged,
+        },
         task_ratings=table.of_tasks(-(least + on_task)),
-        agent_dist=table.of_agents(agent_dist, 0.0),
-        task_dist=table.of_tasks(task_dist, 0.0),
+        agent_dist=table.agent_side.shares(agent_dist),
+        task_dist=table.task_side.shares(task_dist),
         value=least + float(agent_dist @ for_agent),
         spread=float(gains.max()),
         agent_entropy=entropy(game.row),
@@ -111,6 +116,7 @@ def nash_average(
         dropped_agents=table.dropped_agents,
         dropped_tasks=table.dropped_tasks,
         constant_tasks=table.constant_tasks,
+        imputed=table.imputed,
     )
     return found if accept_approximate else _accepted(found, tolerance)
 

@@ -5,6 +5,7 @@ ratings that follow from it, so duplicates are merged first: then class totals a
 agent or a task was copied.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,14 +29,31 @@ class CloneClasses:
         return len(self.first)
 
 
-def clone_classes(rows: Floats) -> CloneClasses:
-    """Classes of equal rows of `rows` (n, k), finite; 0 and -0 are equal, nothing else is rounded.
+def clone_classes(rows: Floats, within: float = 0.0) -> CloneClasses:
+    """Classes of equal rows of `rows` (n, k); 0 and -0 are equal, so are two NaN (not measured), nothing else is rounded.
 
+    within: 0, or rows whose entries differ by no more than it from those of an earlier class's first row join the first such
+    class. That depends on the order of rows, as being near is not transitive.
     In an antisymmetric matrix agents with equal rows have equal columns too and tie with each other, so its rows are enough.
     """
-    seen: dict[bytes, int] = {}
     plain = np.ascontiguousarray(rows) + 0.0  # turns -0 into 0, which is equal but has other bytes
-    member = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in plain], np.int64)
+    plain[np.isnan(plain)] = np.nan  # one of the many bit patterns
+    if within > 0:
+        absent = np.isnan(plain)
+        return grouped(len(plain), lambda a, b: bool((absent[a] == absent[b]).all() and not (np.abs(plain[a] - plain[b]) > within).any()))
+    seen: dict[bytes, int] = {}
+    return _described(np.array([seen.setdefault(row.tobytes(), len(seen)) for row in plain], np.int64))
+
+
+def grouped(n: int, same: Callable[[int, int], bool]) -> CloneClasses:
+    """The partition of n rows in which each joins the first class whose first row it is the `same` as."""
+    leaders: list[int] = []
+    member = np.empty(n, np.int64)
+    for row in range(n):
+        found = next((k for k, leader in enumerate(leaders) if same(row, leader)), len(leaders))
+        if found == len(leaders):
+            leaders.append(row)
+        member[row] = found
     return _described(member)
 
 

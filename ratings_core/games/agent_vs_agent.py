@@ -1,0 +1,58 @@
+"""Agents against agents from their results: win rates or logits (Balduzzi et al. 2018, sec. 3.1 and 4.1).
+
+The two are different games with different equilibria: logits add up along chains of agents and weigh a certain win far above a
+likely one, win rates are bounded.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from ratings_core import checks
+from ratings_core.errors import InputError
+from ratings_core.games.duels import Duels, Uncompared, preferences
+from ratings_core.games.gamified import Gamified
+from ratings_core.games.normal_form import NormalForm, names_or_numbers
+from ratings_core.solution import Floats
+from ratings_core.tallies.pair_counts import PairCounts
+
+PairPayoff: TypeAlias = Literal["logit", "win_rate"]
+
+
+def agent_vs_agent(
+    counts: PairCounts,
+    n: int,
+    *,
+    payoff: PairPayoff,
+    pseudo_count: float = 0.0,
+    missing: Uncompared = "refuse",
+    kappa: float | None = None,
+    merge: bool = True,
+    agents: Sequence[str] | None = None,
+) -> Gamified[NormalForm]:
+    """The symmetric zero-sum game of two agents, its payoffs antisymmetric.
+
+    counts: of agents 0 to n - 1, ties half a win for both; payoff: ``win_rate`` is wins less losses over games, ``logit`` the
+    log-odds of winning; pseudo_count: wins that each side of a pair that met is taken to have besides; logits need it where a pair
+    has one winner only; missing, kappa: what to do with pairs that never met, as in `preferences` (``drop_agents`` drops the one who
+    misses most of them, again and again; ``prior`` shrinks all pairs); merge: agents of equal results are one; agents: names, by
+    default numbers. Raises `InputError`.
+    """
+    if payoff not in get_args(PairPayoff):
+        raise InputError("payoff", payoff, f"must be one of {', '.join(get_args(PairPayoff))}")
+    extra = checks.number("pseudo_count", pseudo_count, low=0.0)
+    duels = Duels.of_counts([counts], n)
+    games = np.where(duels.games > 0, duels.games + 2 * extra, 0.0)
+    u = preferences(Duels(duels.ahead, games, "wins"), missing=missing, kappa=kappa, merge=merge)
+    names = u.agent_side.named(names_or_numbers("agents", agents, n))
+    A = _logits(u.ahead[0], names) if payoff == "logit" else u.ahead[0]
+    return u.gamified(NormalForm.of((A, -A), (names, names), ("agent", "opponent")))
+
+
+def _logits(ahead: Floats, names: Sequence[str]) -> Floats:
+    """2 artanh u is the log-odds of p = (1 + u) / 2."""
+    if (certain := np.argwhere(np.abs(ahead) >= 1)).size:
+        pair = " over ".join(names[i] for i in certain[0].tolist())
+        raise InputError("pseudo_count", 0.0, f"must be above 0, as a pair has only wins ({pair}) and its logit is infinite")
+    return np.asarray(2 * np.arctanh(ahead), np.float64)

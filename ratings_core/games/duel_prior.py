@@ -1,0 +1,70 @@
+"""The prior of duels: who beats whom on a task where nobody looked, by Bradley-Terry with offsets per task.
+
+Log-odds of a over b on task t: (s_a + o_ta) - (s_b + o_tb). Strengths and offsets have normal priors, so the fit is finite and
+unique for any results, a task that says little keeps offsets near 0, and an agent that never played is average.
+"""
+
+from typing import Final
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from ratings_core import checks
+from ratings_core.errors import InputError, SolverError
+from ratings_core.solution import Floats
+
+STRENGTHS: Final = 2.0
+"""Standard deviation of strengths, in logits: wide, but finite where an agent won everything."""
+OFFSETS: Final = 0.5
+"""Standard deviation of offsets, in logits: tasks mostly agree with the whole."""
+_FLAT: Final = 1e-6
+"""Largest slope of the fit's loss, over the games of the agent of most games, called its minimum."""
+
+
+def predicted(ahead: Floats, games: Floats, *, strengths: float = STRENGTHS, offsets: float = OFFSETS) -> Floats:
+    """Chance q that the row agent beats the column agent, (tasks, n, n), q + its transpose = 1.
+
+    ahead, games: as in `Duels` of wins; strengths, offsets: standard deviations of the priors. Raises `SolverError` where the fit
+    does not converge.
+    """
+    scale = checks.number("strengths", strengths, above=0.0), checks.number("offsets", offsets, above=0.0)
+    tasks, n = ahead.shape[:2]
+    won = (games + ahead) / 2
+    most = max(1.0, float(games.sum(axis=2).max()))
+
+    def loss(theta: Floats) -> tuple[float, Floats]:
+        level, own = theta[:n], theta[n:].reshape(tasks, n)
+        strength = level + own
+        odds = strength[:, :, None] - strength[:, None, :]
+        value = (won * np.logaddexp(0.0, -odds)).sum() + ((level / scale[0]) ** 2).sum() / 2 + ((own / scale[1]) ** 2).sum() / 2
+        slope = (games * expit(odds) - won).sum(axis=2)
+        return float(value), np.append(slope.sum(axis=0) + level / scale[0] ** 2, (slope + own / scale[1] ** 2).ravel())
+
+    start, slope_at_end = np.zeros(n * (tasks + 1)), _FLAT / 10
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 10_000, "gtol": slope_at_end, "ftol": 0.0})
+    if (steepest := float(np.abs(found.jac).max())) > _FLAT * most:
+        raise SolverError(f"the prior of duels did not converge, slope {steepest:.3g}; pool tasks, or use another policy")
+    strength = found.x[:n] + found.x[n:].reshape(tasks, n)
+    return np.asarray(expit(strength[:, :, None] - strength[:, None, :]), np.float64)
+
+
+def held_out_loss(ahead: Floats, games: Floats, kappa: float, *, share: float = 0.2, seed: int = 0) -> float:
+    """Mean log loss, in nats a game, of games held out of cells that were compared: how to choose kappa.
+
+    Each win and loss is held out with chance `share`, two ties of a cell being one of each and a single tie not held out. The rest
+    is fitted and shrunk by `kappa` as in `preferences`. ahead, games: of whole numbers of games. Raises `InputError`.
+    """
+    kappa = checks.number("kappa", kappa, above=0.0)
+    rng = np.random.default_rng(seed)
+    upper = np.triu(np.ones(ahead.shape[1:], bool), 1)
+    won, lost = (games + ahead)[:, upper] / 2, (games - ahead)[:, upper] / 2
+    if (2 * won != np.round(2 * won)).any() or not games.any():
+        raise InputError("games", games.shape, "must hold whole numbers of games, at least one")
+    out = [rng.binomial(np.floor(own).astype(np.int64), checks.number("share", share, above=0.0, high=0.9)) for own in (won, lost)]
+    kept = np.zeros((2, *ahead.shape))
+    kept[0][:, upper], kept[1][:, upper] = won - lost - out[0] + out[1], won + lost - out[0] - out[1]
+    train = kept[0] - np.swapaxes(kept[0], 1, 2), kept[1] + np.swapaxes(kept[1], 1, 2)
+    q = predicted(*train)
+    chance = (((train[1] + train[0]) / 2 + kappa * q) / (train[1] + kappa))[:, upper]
+    return float(-(out[0] * np.log(chance) + out[1] * np.log1p(-chance)).sum() / max(1.0, (out[0] + out[1]).sum()))

@@ -1,0 +1,256 @@
+"""What is known of every two agents on every task, and games from it: king of the hill, agent against agent on a task, agent against task.
+
+A preference u(t, a, b) says by how much a is ahead of b on t: wins less losses over games, in -1..1, or a difference of scores.
+Pairs that were not compared on a task have none, and the policy for them is said by name.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ratings_core import checks
+from ratings_core.errors import InputError
+from ratings_core.games.clones import CloneClasses, clone_classes, grouped, singletons
+from ratings_core.games.duel_prior import predicted
+from ratings_core.games.gamified import GameT, Gamified, Mask, Side
+from ratings_core.games.king_of_the_hill import KingOfTheHill
+from ratings_core.games.normal_form import LARGEST, NormalForm, names_or_numbers
+from ratings_core.solution import Floats
+from ratings_core.tallies.pair_counts import PairCounts
+
+Compare: TypeAlias = Literal["wins", "differences"]
+Uncompared: TypeAlias = Literal["refuse", "drop_tasks", "drop_agents", "prior", "zero"]
+_NAMED: Final = "pass missing='drop_tasks', 'drop_agents', 'prior' or 'zero'"
+
+
+@dataclass(frozen=True, slots=True)
+class Duels:
+    """ahead: float64 (tasks, n, n), antisymmetric in the agents: weight of wins less that of losses, or differences of scores;
+    games: float64 (tasks, n, n), symmetric: weight of what was compared, 0 where nothing was; compare: which of the two.
+    """
+
+    ahead: Floats
+    games: Floats
+    compare: Compare
+
+    @classmethod
+    def of_counts(cls, counts: Sequence[PairCounts], agents: int) -> "Duels":
+        """From the counts of each task, such as `PairTally.counts(task=t)` of a tally per task. agents: how many there are.
+
+        Raises `InputError`.
+        """
+        if not counts:
+            raise InputError("counts", 0, "must be of at least one task")
+        if checks.count("agents", agents) < 1:
+            raise InputError("agents", agents, "must be at least 1")
+        ahead, games = np.zeros((2, len(counts), agents, agents))
+        for task, one in enumerate(counts):
+            wins, ties = one.dense(agents)
+            ahead[task], games[task] = wins - wins.T, wins + wins.T + ties
+        return cls(ahead, games, "wins")
+
+    @classmethod
+    def of_scores(cls, scores: ArrayLike, compare: Compare = "wins") -> "Duels":
+        """From a table (agents, tasks), NaN where not measured: on each task the higher score wins, or is ahead by the difference.
+
+        Raises `InputError`.
+        """
+        given = checks.real("scores", scores)
+        if given.ndim != 2 or not given.size:
+            raise InputError("scores", given.shape, "must be a matrix of agents x tasks with at least one of each")
+        if (beyond := np.argwhere(np.abs(given) > LARGEST)).size:
+            agent, task = (int(i) for i in beyond[0])
+            rule = f"must be within +-{LARGEST:g}, or NaN where not measured"
+            raise InputError(f"scores[{agent}, {task}]", given[agent, task].item(), rule)
+        if compare not in get_args(Compare):
+            raise InputError("compare", compare, f"must be one of {', '.join(get_args(Compare))}")
+        ahead = given.T[:, :, None] - given.T[:, None, :]
+        games = np.asarray(~np.isnan(ahead), np.float64)
+        known = np.nan_to_num(ahead, nan=0.0)
+        return cls(np.sign(known) if compare == "wins" else known, games, compare)
+
+    def pooled(self, group: ArrayLike) -> "Duels":
+        """Tasks counted together: group (tasks,) holds a number of each task's group, 0 to the number of groups - 1.
+
+        Single votes make |u| = 1 whoever is better, so tasks of few votes are better pooled. Raises `InputError`.
+        """
+        ids = np.asarray(group)
+        if ids.shape != (len(self.ahead),) or ids.dtype.kind not in "iu" or not np.array_equal(np.unique(ids), np.arange(ids.max() + 1)):
+            raise InputError("group", group, f"must be a number from 0 on, without gaps, for each of {len(self.ahead)} tasks")
+        ahead, games = np.zeros((2, int(ids.max()) + 1, *self.ahead.shape[1:]))
+        np.add.at(ahead, ids, self.ahead)
+        np.add.at(games, ids, self.games)
+        return Duels(ahead, games, self.compare)
+
+    def part(self, tasks: NDArray[np.int64], agents: NDArray[np.int64]) -> "Duels":
+        """Those of some tasks and agents, in the order given."""
+        chosen = np.ix_(tasks, agents, agents)
+        return Duels(self.ahead[chosen], self.games[chosen], self.compare)
+
+    @property
+    def known(self) -> Mask:
+        """Bool (tasks, n, n): compared on the task, or one and the same."""
+        return (self.games > 0) | np.eye(self.games.shape[1], dtype=bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """u of some of the duels' agents and tasks. ahead: u, float64 (tasks, n, n), antisymmetric; imputed: share of its cells off the
+    diagonal that nothing was known of; kappa: games that the prior counts for, 0 without.
+    """
+
+    ahead: Floats
+    agent_side: Side
+    task_side: Side
+    missing: str
+    imputed: float
+    kappa: float
+
+    def gamified(self, game: GameT) -> Gamified[GameT]:
+        """`game`, made of these."""
+        return Gamified(game, self.agent_side, self.task_side, "none", self.missing, self.imputed)
+
+
+def preferences(duels: Duels, *, missing: Uncompared = "refuse", kappa: float | None = None, merge: bool = True) -> Preferences:
+    """u(t, a, b) of the duels.
+
+    missing: with pairs not compared on a task ``refuse``; ``drop_tasks`` that have one; ``drop_agents``, again and again the one with
+    most of them (of equals the last), until there is none; ``zero``, u = 0; ``prior``, for every pair
+    u = (ahead + kappa (2q - 1)) / (games + kappa) with q from a Bradley-Terry fit, see `games.duel_prior`. kappa: games that the
+    prediction counts for, > 0, needed by ``prior`` and by nothing else. merge: agents that did equally against all others on every task
+    and tied with each other, and tasks with equal results, are one. Raises `InputError`.
+    """
+    if missing not in get_args(Uncompared):
+        raise InputError("missing", missing, f"must be one of {', '.join(get_args(Uncompared))}")
+    weight = _kappa(kappa, missing, duels.compare)
+    rows, columns = _classes(duels, merge)
+    small = duels.part(columns.first, rows.first)
+    agents, tasks = _kept(small, missing)
+    left = small.part(np.flatnonzero(tasks), np.flatnonzero(agents))
+    sides = Side.of(rows, agents, agents), Side.of(columns, tasks, tasks)
+    others = ~np.eye(int(agents.sum()), dtype=bool)
+    imputed = float((~left.known)[:, others].mean()) if others.any() else 0.0
+    return Preferences(_measured(left, weight), *sides, missing, imputed, weight)
+
+
+def duel_for_the_hill(
+    duels: Duels,
+    *,
+    missing: Uncompared = "refuse",
+    kappa: float | None = None,
+    merge: bool = True,
+    penalty: float = 1.0,
+    agents: Sequence[str] | None = None,
+    tasks: Sequence[str] | None = None,
+) -> Gamified[KingOfTheHill]:
+    """The game of a prompt, a king and a rebel (Liu et al. 2025, sec. 3.1) of the preferences that the other arguments make.
+
+    penalty: what the rebel loses where it plays the king's model; agents, tasks: names, by default numbers. Raises `InputError`.
+    """
+    u = preferences(duels, missing=missing, kappa=kappa, merge=merge)
+    rows, columns = _names(u, agents, tasks)
+    return u.gamified(KingOfTheHill.of(u.ahead, penalty=penalty, prompts=columns, models=rows))
+
+
+def duel_on_task(
+    duels: Duels,
+    *,
+    missing: Uncompared = "refuse",
+    kappa: float | None = None,
+    merge: bool = True,
+    agents: Sequence[str] | None = None,
+    tasks: Sequence[str] | None = None,
+) -> Gamified[NormalForm]:
+    """Agent against agent on a task (Marris et al., sec. 5.2): u, -u and |u|, stored. Arguments as for `duel_for_the_hill`."""
+    u = preferences(duels, missing=missing, kappa=kappa, merge=merge)
+    rows, columns = _names(u, agents, tasks)
+    ahead = np.moveaxis(u.ahead, 0, -1)
+    return u.gamified(NormalForm.of((ahead, -ahead, np.abs(ahead)), (rows, rows, columns), ("agent", "opponent", "task")))
+
+
+def duelist_vs_task(
+    duels: Duels,
+    *,
+    missing: Uncompared = "refuse",
+    kappa: float | None = None,
+    merge: bool = True,
+    agents: Sequence[str] | None = None,
+    tasks: Sequence[str] | None = None,
+) -> Gamified[NormalForm]:
+    """Agent against task: the agent gets its mean u over the other agents, the task loses it. Arguments as for `duel_for_the_hill`.
+
+    The mean is over classes of duplicates where those are merged. Raises `InputError` where only one agent is left.
+    """
+    u = preferences(duels, missing=missing, kappa=kappa, merge=merge)
+    n = u.ahead.shape[1]
+    if n < 2:
+        raise InputError("duels", n, "must leave at least two different agents")
+    score = u.ahead.sum(axis=2).T / (n - 1)
+    return u.gamified(NormalForm.of((score, -score), _names(u, agents, tasks), ("agent", "task")))
+
+
+def _names(u: Preferences, agents: Sequence[str] | None, tasks: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    rows = names_or_numbers("agents", agents, len(u.agent_side.at))
+    columns = names_or_numbers("tasks", tasks, len(u.task_side.at))
+    return u.agent_side.named(rows), u.task_side.named(columns)
+
+
+def _kappa(kappa: float | None, missing: str, compare: str) -> float:
+    if missing != "prior":
+        if kappa is not None:
+            raise InputError("kappa", kappa, "must be left out unless missing='prior'")
+        return 0.0
+    if compare != "wins":
+        raise InputError("missing", missing, "needs wins and losses, differences of scores have no such prior")
+    if kappa is None:
+        raise InputError("kappa", kappa, "must be given with missing='prior': how many games the prediction counts for")
+    return checks.number("kappa", kappa, above=0.0)
+
+
+def _classes(duels: Duels, merge: bool) -> tuple[CloneClasses, CloneClasses]:
+    """Of agents and of tasks."""
+    tasks, n = duels.ahead.shape[:2]
+    if not merge:
+        return singletons(n), singletons(tasks)
+    results = np.hstack([duels.ahead.reshape(tasks, -1), duels.games.reshape(tasks, -1)])
+    columns = clone_classes(results)
+    return grouped(n, lambda a, b: _same(duels, columns.first, a, b)), columns
+
+
+def _same(duels: Duels, tasks: NDArray[np.int64], a: int, b: int) -> bool:
+    """Whether a and b did equally against all others, and tied with each other wherever they met."""
+    if duels.ahead[tasks, a, b].any():
+        return False
+    others = np.ones(duels.ahead.shape[1], bool)
+    others[[a, b]] = False
+    return all(np.array_equal(part[tasks, a][:, others], part[tasks, b][:, others]) for part in (duels.ahead, duels.games))
+
+
+def _kept(duels: Duels, missing: str) -> tuple[Mask, Mask]:
+    """Agents and tasks that the policy leaves."""
+    unknown = ~duels.known
+    agents, tasks = np.ones(unknown.shape[1], bool), np.ones(len(unknown), bool)
+    if missing == "refuse" and unknown.any():
+        task, a, b = (int(i) for i in np.argwhere(unknown)[0])
+        raise InputError(f"duels[{task}, {a}, {b}]", 0.0, f"must have been compared, or {_NAMED}")
+    if missing == "drop_tasks":
+        tasks = np.asarray(~unknown.any(axis=(1, 2)), bool)
+        if not tasks.any():
+            raise InputError("missing", missing, "must leave something to rate; no task has compared every two agents")
+    if missing == "drop_agents":
+        gaps = unknown.sum(axis=0)
+        while (open_ := gaps[np.ix_(agents, agents)].sum(axis=1)).any():
+            worst = np.flatnonzero(open_ == open_.max())[-1]
+            agents[np.flatnonzero(agents)[worst]] = False
+    return agents, tasks
+
+
+def _measured(duels: Duels, kappa: float) -> Floats:
+    if not kappa:
+        per_game = duels.games if duels.compare == "wins" else np.ones_like(duels.games)
+        return np.divide(duels.ahead, per_game, out=np.zeros_like(duels.ahead), where=duels.games > 0)
+    u = (duels.ahead + kappa * (2 * predicted(duels.ahead, duels.games) - 1)) / (duels.games + kappa)
+    return np.asarray((u - np.swapaxes(u, 1, 2)) / 2, np.float64)  # antisymmetric to the last bit

@@ -1,0 +1,123 @@
+"""From a table of scores with cells not measured to the complete, normalised table that a game is made of.
+
+Duplicates are merged first, then agents or tasks dropped, then scores normalised, then what is left open is filled in: every
+later step would see how often something was copied.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import lsmr
+
+from ratings_core import checks
+from ratings_core.errors import InputError
+from ratings_core.games.clones import clone_classes, singletons
+from ratings_core.games.gamified import GameT, Gamified, Mask, Side
+from ratings_core.games.normal_form import LARGEST, Names, names_or_numbers
+from ratings_core.games.normalise import normalised
+from ratings_core.solution import Floats
+
+Missing: TypeAlias = Literal["refuse", "drop_tasks", "drop_agents", "prior", "zero"]
+_FIT: Final = 1e-13
+"""Tolerance of the additive fit, relative."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePart:
+    """scores: complete and normalised, (agents, tasks) of the sides; imputed: share of its cells that were filled in."""
+
+    scores: Floats
+    agent_side: Side
+    task_side: Side
+    normalise: str
+    missing: str
+    imputed: float
+
+    @classmethod
+    def of(cls, scores: ArrayLike, normalise: str, missing: str, merge: bool) -> "ScorePart":
+        """The part of `scores` (agents, tasks), NaN where not measured, that `missing` leaves.
+
+        missing: ``refuse`` NaN; ``drop_tasks``, ``drop_agents``: every one that has a NaN; ``prior``: fill in the agent's skill less the
+        task's difficulty, by least squares over the measured cells (Balduzzi et al. 2018, sec. 3.3); ``zero``: fill in 0, both after
+        normalising; merge: equal rows and equal columns are one. Raises `InputError`.
+        """
+        given = _matrix(scores)
+        _check_policy(given, missing)
+        rows, columns = (clone_classes(side) if merge else singletons(len(side)) for side in (given, given.T))
+        small = given[np.ix_(rows.first, columns.first)]
+        agents, measured = _kept(small, missing)
+        normal, defined = normalised(small[np.ix_(agents, measured)], normalise)
+        used = measured.copy()
+        used[measured] = defined
+        sides = Side.of(rows, agents, agents), Side.of(columns, measured, used)
+        return cls(_filled(normal, missing), *sides, normalise, missing, float(np.isnan(normal).mean()))
+
+    def names(self, agents: Sequence[str] | None, tasks: Sequence[str] | None) -> tuple[Names, Names]:
+        """Names of the game's agents and tasks, from those of the data."""
+        rows = names_or_numbers("agents", agents, len(self.agent_side.at))
+        columns = names_or_numbers("tasks", tasks, len(self.task_side.at))
+        return self.agent_side.named(rows), self.task_side.named(columns)
+
+    def gamified(self, game: GameT) -> Gamified[GameT]:
+        """`game`, made of this part."""
+        return Gamified(game, self.agent_side, self.task_side, self.normalise, self.missing, self.imputed)
+
+
+def _matrix(scores: ArrayLike) -> Floats:
+    given = checks.real("scores", scores)
+    if given.ndim != 2 or not given.size:
+        raise InputError("scores", given.shape, "must be a matrix of agents x tasks with at least one of each")
+    if (beyond := np.argwhere(np.abs(given) > LARGEST)).size:
+        agent, task = (int(i) for i in beyond[0])
+        raise InputError(f"scores[{agent}, {task}]", given[agent, task].item(), f"must be within +-{LARGEST:g}, or NaN where not measured")
+    return given
+
+
+def _check_policy(scores: Floats, missing: str) -> None:
+    if missing not in get_args(Missing):
+        raise InputError("missing", missing, f"must be one of {', '.join(get_args(Missing))}")
+    absent = np.isnan(scores)
+    if absent.any() and missing == "refuse":
+        agent, task = (int(i) for i in np.argwhere(absent)[0])
+        rule = "must be measured, or pass missing='drop_tasks', 'drop_agents', 'prior' or 'zero'"
+        raise InputError(f"scores[{agent}, {task}]", np.nan, rule)
+    if missing in ("prior", "zero"):
+        for empty, place in ((absent.all(axis=1), "scores[{}]"), (absent.all(axis=0), "scores[:, {}]")):
+            if empty.any():
+                raise InputError(place.format(int(np.argmax(empty))), np.nan, "must have a measured cell to fill in the others")
+
+
+def _kept(scores: Floats, missing: str) -> tuple[Mask, Mask]:
+    """Agents and tasks that the policy leaves."""
+    absent = np.isnan(scores)
+    agents = ~absent.any(axis=1) if missing == "drop_agents" else np.ones(len(scores), bool)
+    tasks = ~absent.any(axis=0) if missing == "drop_tasks" else np.ones(scores.shape[1], bool)
+    if not (agents.any() and tasks.any()):
+        other = "drop_agents" if missing == "drop_tasks" else "drop_tasks"
+        raise InputError("missing", missing, f"must leave something to rate; every line has a NaN, try {other!r} or fewer agents or tasks")
+    return np.asarray(agents, bool), np.asarray(tasks, bool)
+
+
+def _filled(scores: Floats, missing: str) -> Floats:
+    absent = np.isnan(scores)
+    if not absent.any():
+        return scores
+    return np.where(absent, _additive(scores, absent) if missing == "prior" else 0.0, scores)
+
+
+def _additive(scores: Floats, absent: Mask) -> Floats:
+    """Skill of the row less difficulty of the column, (agents, tasks)."""
+    n, t = scores.shape
+    row, column = np.nonzero(~absent)
+    if connected_components(sparse.coo_array((np.ones(len(row)), (row, n + column)), (n + t, n + t)), directed=False)[0] > 1:
+        raise InputError("missing", "prior", "needs agents and tasks that are all linked by measured cells")
+    cells = np.arange(len(row))
+    design = sparse.csr_array((np.ones(2 * len(row)), (np.tile(cells, 2), np.append(row, n + column))), (len(row), n + t))
+    level = float(scores[row, column].mean())
+    effect = lsmr(design, scores[row, column] - level, atol=_FIT, btol=_FIT, conlim=0.0, maxiter=10 * (n + t))[0]
+    return np.asarray(level + effect[:n, None] + effect[n:], np.float64)
