@@ -8,88 +8,59 @@ entropy over classes of exact duplicates. Iterating on whoever no maximal lotter
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from scipy import sparse
 
 from ratings_core import checks
-from ratings_core.errors import SolverError
+from ratings_core.errors import InputError, SolverError
 from ratings_core.games.clones import clone_classes, singletons, split_evenly
 from ratings_core.games.dominance import top_component, weak_wins
 from ratings_core.games.zero_sum import SymmetricSolution, shortfall, solve_symmetric
 from ratings_core.solution import Certificate, Floats, Solution, Status
+from ratings_core.voting.any_lotteries import any_levels
+from ratings_core.voting.lottery_records import IteratedMaximalLotteries, Level, MaximalLottery, Mode
 
 SolutionT = TypeVar("SolutionT", bound=Solution)
 
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """One level of an iterated lottery, best first.
-
-    agents: ids, ascending: whoever some maximal lottery of the agents left elects; lottery: their probabilities, all positive;
-    exploitability: -(least entry of M'p) over the largest |margin| within the top component of the agents left;
-    entropy: nats, over classes of duplicates; unique: proven to be the only maximal lottery of the merged agents left.
-    """
-
-    agents: NDArray[np.int64]
-    lottery: Floats
-    exploitability: float
-    entropy: float
-    unique: bool
-    status: Status
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MaximalLottery(Solution):
-    """ratings: the lottery itself, as the paper ranks by it. lottery: (m,), sums to 1; support: ids that some maximal lottery
-    elects, all of which this one does; entropy, unique: as in `Level`. certificate: ``exploitability``, -(least entry of M'p)
-    over the largest |margin|, at least 0.
-    """
-
-    lottery: Floats
-    support: NDArray[np.int64]
-    entropy: float
-    unique: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IteratedMaximalLotteries(Solution):
-    """ratings: levels below an agent's own plus its probability in it, so the last level's members get their probability and a
-    sole member of level l of L gets L - l + 1 (the paper's sec. 4.3). levels: best first, every agent in one.
-    certificate: ``exploitability``, the worst of the levels'.
-    """
-
-    levels: tuple[Level, ...]
+_DENSE_AGENTS: Final = 5_000
+"""Sparse margins of more agents are never made dense: a matrix of 8 m*m bytes, and a solve of minutes."""
 
 
 def maximal_lottery(
-    margins: ArrayLike,
+    margins: Any,
     *,
+    mode: Mode = "maxent",
     merge: bool = True,
     tolerance: float = 1e-9,
     close: float = 1e-6,
     max_iterations: int = 100,
     accept_approximate: bool = False,
 ) -> MaximalLottery:
-    """The maximal lottery of largest entropy.
+    """The maximal lottery of largest entropy, or some maximal lottery.
 
-    margins: (m, m), antisymmetric, finite: by how much a beats b, in any unit (the answer does not depend on it); merge: exact
-    duplicates share one agent's probability evenly, which makes totals independent of how often an agent was copied;
+    margins: (m, m), antisymmetric, finite: by how much a beats b, in any unit (the answer does not depend on it); a dense array or
+    any scipy sparse one, in which agents that never met tie. mode: ``maxent``, or ``any``, for which sparse margins stay sparse: of
+    every unbeaten component of the graph of victories some optimal strategy, all at even shares; certified all the same, and
+    `unique` where that is proven.
+    merge: exact duplicates share one agent's probability evenly, which makes totals independent of how often an agent was copied;
     tolerance: largest exploitability called optimal; close: memberships of the support less clear than this at the end of the
-    interior point are settled by a linear program; max_iterations: of the interior point, each O(m**3);
-    accept_approximate: return a lottery beyond the tolerance, with status `approximate`, instead of raising.
+    interior point are settled by a linear program (`any` merges nobody and settles no membership); max_iterations: of the interior
+    point, each O(m**3); accept_approximate: return a lottery beyond the tolerance, with status `approximate`, instead of raising.
 
-    Raises `InputError` for bad margins or arguments, `SolverError` (with the lottery found) beyond the tolerance. Time: that of
-    the top component, about 0.4 s at 1,000 agents and 3 s at 2,000 in a random tournament on one core.
+    Raises `InputError` for bad margins or arguments, and for sparse margins of more than 5,000 agents in mode `maxent`;
+    `SolverError` (with the lottery found) beyond the tolerance. Time: that of the top component, about 0.4 s at 1,000 agents and 3 s at
+    2,000 in a random tournament on one core; in mode `any` some seconds at 50,000 agents with 40 opponents each.
     """
     started = time.perf_counter()
-    M = checks.antisymmetric("margins", margins)
-    alive = np.arange(len(M))
-    level, stats = _top_level(M, alive, weak_wins(M), _Rules(merge, tolerance, close, max_iterations))
-    lottery = np.zeros(len(M))
+    rules = _Rules(merge, tolerance, close, max_iterations)
+    M = _accept(margins, mode)
+    level, stats = next(_solve_levels(M, rules))
+    lottery = np.zeros(M.shape[0])
     lottery[level.agents] = level.lottery
-    exploitability = _exploitability(lottery @ M, M)
+    exploitability = _exploitability(lottery @ M, M) if isinstance(M, np.ndarray) else level.exploitability
     found = MaximalLottery(
         ratings=lottery,
         certificate=Certificate("exploitability", exploitability),
@@ -105,8 +76,9 @@ def maximal_lottery(
 
 
 def iterated_maximal_lotteries(
-    margins: ArrayLike,
+    margins: Any,
     *,
+    mode: Mode = "maxent",
     merge: bool = True,
     tolerance: float = 1e-9,
     close: float = 1e-6,
@@ -117,23 +89,22 @@ def iterated_maximal_lotteries(
 
     Arguments and errors as for `maximal_lottery`; duplicates are merged among the agents left at each level. A level takes
     everyone that some maximal lottery elects, not only whom one solver's lottery happens to, so the levels are unique; entropy
-    sets only the shares inside one. Levels below an approximate one are of status `approximate` too, as its members are unsure.
+    sets only the shares inside one. In mode `any` a level takes whom the lottery found elects, and only levels whose lottery and all
+    those above are `unique` are the only ones possible.
+    Levels below an approximate one are of status `approximate` too, as its members are unsure.
     """
     started = time.perf_counter()
-    M = checks.antisymmetric("margins", margins)
-    solved = list(_levels(M, _Rules(merge, tolerance, close, max_iterations)))
+    rules = _Rules(merge, tolerance, close, max_iterations)
+    M = _accept(margins, mode)
+    solved = list(_solve_levels(M, rules))
     levels = tuple(level for level, _ in solved)
     worst = max(level.exploitability for level in levels)
     found = IteratedMaximalLotteries(
-        ratings=_scores(len(M), levels),
+        ratings=_scores(M.shape[0], levels),
         certificate=Certificate("exploitability", worst),
         status=Status.OPTIMAL if all(level.status is Status.OPTIMAL for level in levels) else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
-        stats={
-            "levels": len(levels),
-            "iterations": sum(stats["iterations"] for _, stats in solved),
-            **{gap: max(stats[gap] for _, stats in solved) for gap in ("support_gap", "entropy_gap")},
-        },
+        stats={"levels": len(levels), **_totals([stats for _, stats in solved])},
         levels=levels,
     )
     return found if accept_approximate else _accepted(found, tolerance)
@@ -145,6 +116,42 @@ class _Rules:
     tolerance: float
     close: float
     max_iterations: int
+
+    def __post_init__(self) -> None:
+        checks.number("tolerance", self.tolerance, above=0.0)
+        checks.number("close", self.close, low=0.0)
+        checks.count("max_iterations", self.max_iterations, low=1)
+
+
+def _accept(margins: Any, mode: Mode) -> checks.Matrix:
+    """Margins as the mode solves them: dense ones for `maxent`, sparse ones for `any`."""
+    if mode not in ("maxent", "any"):
+        raise InputError("mode", mode, "must be maxent or any")
+    if not checks.is_sparse(margins):
+        dense = checks.antisymmetric("margins", margins)
+        return dense if mode == "maxent" else sparse.csr_array(dense)
+    given = checks.sparse_antisymmetric("margins", margins)
+    if mode == "any":
+        return given
+    if given.shape[0] > _DENSE_AGENTS:
+        raise InputError("mode", mode, f"must be any for sparse margins of more than {_DENSE_AGENTS} agents ({given.shape[0]} given)")
+    return np.asarray(given.toarray())
+
+
+def _solve_levels(M: checks.Matrix, rules: _Rules) -> Iterator[tuple[Level, dict[str, float]]]:
+    if isinstance(M, np.ndarray):
+        return _levels(M, rules)
+    return any_levels(M, tolerance=rules.tolerance, max_iterations=rules.max_iterations)
+
+
+def _totals(stats: list[dict[str, float]]) -> dict[str, float]:
+    """Over levels: gaps and sizes are the worst, all else is summed."""
+    worst = ("support_gap", "entropy_gap", "largest")
+    return {
+        name: (max if name in worst else sum)(one[name] for one in stats)
+        for name in stats[0]
+        if name in ("iterations", "dense", "first_order", "interior", *worst)
+    }
 
 
 def _levels(M: Floats, rules: _Rules) -> Iterator[tuple[Level, dict[str, float]]]:
@@ -198,8 +205,9 @@ def _scores(m: int, levels: tuple[Level, ...]) -> Floats:
 def _accepted(found: SolutionT, tolerance: float) -> SolutionT:
     if found.status is Status.OPTIMAL:
         return found
+    gaps = shortfall(found) if "support_gap" in found.stats else f"exploitability {found.certificate.value:.3g}"
     raise SolverError(
-        f"a maximal lottery is not certain to tolerance {tolerance:g}: {shortfall(found)}; "
+        f"a maximal lottery is not certain to tolerance {tolerance:g}: {gaps}; "
         "raise tolerance or max_iterations, rescale margins of very different size, or pass accept_approximate=True",
         found,
     )

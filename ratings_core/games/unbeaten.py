@@ -1,0 +1,82 @@
+"""The unbeaten components of who beats whom, while agents are taken away.
+
+A component is a strong one of the graph of victories (M(a, b) > 0); it is unbeaten where nobody outside beats a member. Whatever
+is optimal inside an unbeaten component is optimal against everybody, as its members lose to nobody outside. Taking agents away
+counts each victory once, and only what is left of their own components is parted again.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ratings_core.analysis.components import members, strong_components
+from ratings_core.checks import Sparse
+
+
+class UnbeatenComponents:
+    """State: the agents left. `top` lists the unbeaten components among them, each as int64 ids, ascending.
+
+    margins: antisymmetric CSR (m, m) without stored zeros; agents that never met tie.
+    """
+
+    def __init__(self, margins: Sparse) -> None:
+        m = margins.shape[0]
+        self._victories = sparse.csr_array(margins > 0)
+        winner, loser = (np.asarray(ids, np.int64) for ids in self._victories.nonzero())
+        self._component = strong_components(winner, loser, m)
+        self._members = [np.asarray(ids, np.int64) for ids in members(self._component)]
+        self._beaters = np.bincount(self._component[loser[self._between(winner, loser)]], minlength=len(self._members))
+        self._left = np.ones(m, np.bool_)
+        self._place = np.zeros(m, np.int64)
+        self._top = np.flatnonzero(self._beaters == 0).tolist()
+
+    @property
+    def top(self) -> list[NDArray[np.int64]]:
+        """The unbeaten components; empty when nobody is left."""
+        return [self._members[label] for label in self._top]
+
+    @property
+    def left(self) -> NDArray[np.bool_]:
+        """Who is left, (m,)."""
+        return self._left
+
+    def remove(self, gone: NDArray[np.int64]) -> None:
+        """Takes out agents of the unbeaten components, at least one of them."""
+        self._left[gone] = False
+        freed = self._freed(gone)
+        parted = [part for label in self._top if (rest := self._rest(label)).size for part in self._part(label, rest)]
+        self._top = [label for label in (*freed, *parted) if self._beaters[label] == 0]
+
+    def _between(self, winner: NDArray[np.int64], loser: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return np.asarray(self._component[winner] != self._component[loser])
+
+    def _beaten_by(self, agents: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(winner, loser) of their victories."""
+        rows = self._victories[agents]
+        return np.repeat(agents, np.diff(rows.indptr)), rows.indices.astype(np.int64)
+
+    def _freed(self, gone: NDArray[np.int64]) -> list[int]:
+        """Labels of other components that `gone` beat, each beaten that often less."""
+        winner, loser = self._beaten_by(gone)
+        labels, times = np.unique(self._component[loser[self._between(winner, loser)]], return_counts=True)
+        self._beaters[labels] -= times
+        return [int(label) for label in labels]
+
+    def _rest(self, label: int) -> NDArray[np.int64]:
+        ids = self._members[label]
+        return ids[self._left[ids]]
+
+    def _part(self, label: int, rest: NDArray[np.int64]) -> list[int]:
+        """Labels of the components of what is left of an unbeaten one."""
+        winner, loser = self._beaten_by(rest)
+        inside = (self._component[loser] == label) & self._left[loser]
+        self._place[rest] = np.arange(len(rest))
+        winner, loser = self._place[winner[inside]], self._place[loser[inside]]
+        found = strong_components(winner, loser, len(rest))
+        parts = [rest[ids] for ids in members(found)]
+        self._component[rest] = found + len(self._members)
+        beaters = np.bincount(found[loser[found[winner] != found[loser]]], minlength=len(parts))
+        labels = range(len(self._members), len(self._members) + len(parts))
+        self._members.extend(parts)
+        self._beaters = np.append(self._beaters, beaters)
+        return list(labels)
