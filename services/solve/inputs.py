@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.errors import InputError
@@ -132,6 +133,14 @@ class ScoresInput:
 
 
 Problem: TypeAlias = GamesInput | PairsInput | MarginsInput | ProfileInput | ScoresInput
+
+
+def sparse_margins(problem: Problem) -> Any:
+    """Margins as CSR (n, n), without making dense what is not."""
+    if isinstance(problem, MarginsInput):
+        return sparse.csr_array(problem.margins)
+    wins, _ = problem.counts.sparse(len(problem.names))
+    return wins - wins.T
 
 
 def _order(names: Sequence[str], argument: str = "names") -> NDArray[np.int64]:

@@ -18,9 +18,9 @@ from ratings_core.games.normal_form import Game, JointDistribution
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 from ratings_core.voting.copeland import copeland
-from ratings_core.voting.lotteries import iterated_maximal_lotteries, maximal_lottery
 from services.pools import Kind
-from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput, sparse_margins
+from services.solve.lotteries import LOTTERIES, LOTTERY
 from services.solve.method import Method, Rated, Takes
 from services.solve.parameters import Parameter, Value, accepted
 from services.solve.result import AgentRow, CertificateRow, SolveResult, TaskRow
@@ -29,7 +29,6 @@ from services.solve.voting import VOTING
 Parameters: TypeAlias = Mapping[str, Value]
 Ties: TypeAlias = Literal["keep", "order"]
 
-_DENSE_AGENTS: Final = 5_000
 _DEVIATION_AGENTS: Final = 500
 _NORMAL_95: Final = 1.959963984540054
 _ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
@@ -204,28 +203,8 @@ def _bradley_terry(problem: PairsInput | ProfileInput | ScoresInput, parameters:
 
 
 def _copeland(problem: Problem, parameters: dict[str, Any]) -> Rated:
-    margins = problem.margins if isinstance(problem, MarginsInput) else _sparse_margins(problem)
+    margins = problem.margins if isinstance(problem, MarginsInput) else sparse_margins(problem)
     return Rated(solution=copeland(margins, **parameters))
-
-
-def _sparse_margins(problem: PairsInput | ProfileInput | ScoresInput) -> Any:
-    wins, _ = problem.counts.sparse(len(problem.names))
-    return wins - wins.T
-
-
-def _maximal_lottery(problem: Problem, parameters: dict[str, Any]) -> Rated:
-    found = maximal_lottery(problem.margins, **parameters)
-    support = [problem.names[i] for i in found.support.tolist()]
-    return Rated(solution=found, extra={"support": support, "entropy": found.entropy, "unique": found.unique})
-
-
-def _iterated_maximal_lotteries(problem: Problem, parameters: dict[str, Any]) -> Rated:
-    found = iterated_maximal_lotteries(problem.margins, **parameters)
-    levels = [
-        {"lottery": _mix(problem.names, level.agents.tolist(), level.lottery), "exploitability": level.exploitability}
-        for level in found.levels
-    ]
-    return Rated(solution=found, extra={"levels": levels})
 
 
 def _nash_average(problem: ScoresInput, parameters: dict[str, Any]) -> Rated:
@@ -271,20 +250,11 @@ def _played(game: Game, play: JointDistribution) -> list[dict[str, object]]:
     ]
 
 
-def _mix(names: Sequence[str], ids: Sequence[int], probability: Floats) -> dict[str, float]:
-    return {names[i]: float(share) for i, share in zip(ids, probability, strict=True)}
-
-
 def _support(names: Sequence[str], mix: Floats) -> dict[str, float]:
     ids = np.flatnonzero(mix)
-    return _mix(names, ids.tolist(), mix[ids])
+    return {names[i]: float(mix[i]) for i in ids.tolist()}
 
 
-_LOTTERY: Final = (
-    Parameter("merge", True, "exact duplicates share one agent's probability"),
-    Parameter("tolerance", 1e-9, "largest exploitability called optimal", 1e-14, 1e-2),
-    Parameter("max_iterations", 100, "of the interior point", 1, 10_000),
-)
 _TABLE: Final = (
     Parameter("normalise", "none", "scores of a task to 0..1", choices=("none", "minmax")),
     Parameter("missing", "refuse", "cells not measured", choices=("refuse", "drop_tasks", "drop_agents")),
@@ -314,31 +284,14 @@ _REGISTERED: Final = (
         tie_tolerance=0.0,
         parameters=(Parameter("tie_tolerance", 0.0, "margins within it are ties", 0.0, 1e300),),
     ),
-    Method(
-        name="maximal_lottery",
-        takes=Takes.MARGINS,
-        run=_maximal_lottery,
-        cost=2,
-        tie_tolerance=1e-7,
-        most_agents=_DENSE_AGENTS,
-        parameters=_LOTTERY,
-    ),
-    Method(
-        name="iterated_maximal_lotteries",
-        takes=Takes.MARGINS,
-        run=_iterated_maximal_lotteries,
-        cost=3,
-        tie_tolerance=1e-7,
-        most_agents=_DENSE_AGENTS,
-        parameters=_LOTTERY,
-    ),
+    *LOTTERIES,
     Method(
         name="nash_average",
         takes=Takes.SCORES,
         run=_nash_average,
         cost=2,
         tie_tolerance=1e-7,
-        parameters=(*_TABLE, *_LOTTERY),
+        parameters=(*_TABLE, *LOTTERY),
     ),
     Method(
         name="deviation",

@@ -219,11 +219,28 @@ def test_what_does_not_apply_says_why(method: str, problem: Problem, words: str)
         solve(method, problem)
 
 
-def test_too_many_agents_for_dense_margins_are_refused() -> None:
-    names = tuple(f"a{i}" for i in range(5001))
-    counts = PairCounts(*(np.zeros(0, np.int32),) * 2, *(np.zeros(0),) * 3)
-    with pytest.raises(NotApplicable, match="at most 5000"):
-        solve("maximal_lottery", PairsInput(names, counts))
+def large_pool() -> PairsInput:
+    """5,001 agents, of whom the first three met in a cycle and all beat the fourth."""
+    names = tuple(f"a{i:04}" for i in range(5001))
+    first, second = np.array([0, 0, 0, 1, 1, 2], np.int32), np.array([1, 2, 3, 2, 3, 3], np.int32)
+    wins = np.array([1.0, 0, 1, 1, 1, 1])
+    return PairsInput(names, PairCounts(first, second, wins, 1 - wins, np.zeros(6)))
+
+
+def test_pools_too_large_for_the_lottery_of_largest_entropy_get_a_certified_one() -> None:
+    found = solve("maximal_lottery", large_pool())
+    rating = {row.agent: row.rating for row in found.agents}
+    assert found.extra["mode"] == "any"
+    assert found.status == "optimal"
+    assert rating["a0003"] == 0
+    assert rating["a0000"] == pytest.approx(rating["a5000"] / 3)
+    with pytest.raises(InputError, match="must be any for sparse margins of more than 5000"):
+        solve("maximal_lottery", large_pool(), {"mode": "maxent"})
+
+
+def test_too_many_agents_for_a_cubic_method_are_refused() -> None:
+    with pytest.raises(NotApplicable, match="at most 2000"):
+        solve("schulze", large_pool())
 
 
 def test_an_agent_named_twice_is_refused() -> None:
