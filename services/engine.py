@@ -133,7 +133,7 @@ class Engine:
             runner.step(self._clock(), list(self._manifests.values()), control.refresh())
         except (LogError, OSError) as error:
             log.warning("solves wait for the log or the checkpoints: %s", error)
-        self._metrics.solves(runner)
+        self._metrics.solves(runner.health(self._clock()))
 
     def _ask(self, shard: _Shard) -> None:
         """Take in a shard's answer, and ask again. A shard that does not answer shows by its age in the metrics."""

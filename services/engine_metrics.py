@@ -1,6 +1,6 @@
 """The engine's metrics, read from what shards and solves told last. No label names a pool or an agent."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from prometheus_client import CollectorRegistry, start_http_server
@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from services import metrics
 from services.shard.worker import PartitionHealth, WorkerHealth
-from services.solve.runner import SolveRunner
+from services.solve.health import SolveHealth
 
 _TABLE: Final = {metric.name: metric for metric in metrics.ENGINE}
 
@@ -47,6 +47,15 @@ _PARTITION: Final[dict[str, Callable[[PartitionHealth], float | None]]] = {
 }
 """Metric -> its value of one partition."""
 
+_SOLVES: Final[dict[str, Callable[[SolveHealth], Mapping[str, float]]]] = {
+    "equirank_solve_seconds_total": lambda told: told.seconds,
+    "equirank_solves_waiting": lambda told: told.waiting,
+    "equirank_solve_wait_seconds": lambda told: told.longest_wait,
+    "equirank_solved_age_seconds": lambda told: told.outdated,
+    "equirank_solve_certificate": lambda told: told.certificates,
+}
+"""Metric -> its value by method."""
+
 _Row = tuple[tuple[str, ...], float]
 
 
@@ -56,7 +65,7 @@ class EngineMetrics(Collector):
     def __init__(self, port: int | None, host: str = "127.0.0.1") -> None:
         self._healths: list[WorkerHealth] = []
         self._answering = 0
-        self._runner: SolveRunner | None = None
+        self._solves = SolveHealth()
         self._registry = CollectorRegistry()
         self._registry.register(self)
         self._server = None if port is None else start_http_server(port, host, self._registry)
@@ -65,9 +74,9 @@ class EngineMetrics(Collector):
         """What the shards told last, and how many of them still answer."""
         self._healths, self._answering = list(healths), answering
 
-    def solves(self, runner: SolveRunner) -> None:
+    def solves(self, health: SolveHealth) -> None:
         """Where solves stand."""
-        self._runner = runner
+        self._solves = health
 
     def close(self) -> None:
         """Stop serving."""
@@ -91,14 +100,14 @@ class EngineMetrics(Collector):
         reasons = sorted({reason for health in healths for reason in health.dead_letters})
         letters = [((reason,), float(sum(health.dead_letters.get(reason, 0) for health in healths))) for reason in reasons]
         yield _family("equirank_dead_letters_total", letters)
-        yield from _solves(self._runner)
+        yield from _solves(self._solves)
 
 
-def _solves(runner: SolveRunner | None) -> Iterator[Family]:
-    ended, seconds = (runner.ended, runner.seconds) if runner else ({}, {})
-    yield _family("equirank_solves_total", [(job, float(count)) for job, count in sorted(ended.items())])
-    yield _family("equirank_solve_seconds_total", [((method,), spent) for method, spent in sorted(seconds.items())])
-    yield _family("equirank_solves_running", [((), runner.running if runner else 0)])
+def _solves(solves: SolveHealth) -> Iterator[Family]:
+    yield _family("equirank_solves_total", [(job, float(count)) for job, count in sorted(solves.ended.items())])
+    yield _family("equirank_solves_running", [((), solves.running)])
+    for name, values in _SOLVES.items():
+        yield _family(name, [((method,), value) for method, value in sorted(values(solves).items())])
 
 
 def _family(name: str, rows: Iterable[_Row]) -> Family:

@@ -67,6 +67,10 @@ ENGINE: Final = (
     Metric("counter", "equirank_solves_total", "Solves that ended.", ("method", "status")),
     Metric("counter", "equirank_solve_seconds_total", "Seconds spent solving.", ("method",)),
     Metric("gauge", "equirank_solves_running", "Solves under way."),
+    Metric("gauge", "equirank_solves_waiting", "Solves that are due and have no worker yet.", ("method",)),
+    Metric("gauge", "equirank_solve_wait_seconds", "Longest wait of a due solve: a starving pool shows here.", ("method",)),
+    Metric("gauge", "equirank_solved_age_seconds", "Age of the oldest solved board that newer outcomes of its pool wait for.", ("method",)),
+    Metric("gauge", "equirank_solve_certificate", "Largest certificate on the solved boards, in the unit of its kind.", ("method",)),
 )
 
 

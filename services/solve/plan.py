@@ -1,9 +1,17 @@
-"""Which solves are due: a pure function of (now, pools, ledger, interval), so it is tested without Ray and without waiting."""
+"""Which solves are due, and in which order: a pure function of (now, pools, ledger, pace), tested without Ray and without waiting.
 
+A due job waits in a queue in which cheap methods have a head start of one interval for each class of cost between them, and a pool
+falls back by one interval for each of its solves that runs or was just chosen. As these handicaps are bounded, whoever has
+waited that much longer comes first: nobody starves, however many cheaper jobs or busier pools there are.
+"""
+
+import heapq
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple, TypeAlias
 
+_MOST_DOUBLED: Final = 6
 Parameters: TypeAlias = Mapping[str, float | str | bool]
 
 
@@ -12,6 +20,13 @@ class Job(NamedTuple):
 
     pool: str
     method: str
+
+
+class Pace(NamedTuple):
+    """How often a job may start: `seconds` after its last start, or as soon as that many new outcomes are there."""
+
+    seconds: float
+    outcomes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,53 +41,85 @@ class PoolView:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The newest try of a job: on what, with what, when it began, and whether it still runs."""
+    """The newest try of a job: on what, with what, when it began, whether it still runs, and how often in a row it was lost."""
 
     data: str
+    outcomes: int
     parameters: Parameters
     started: float
     running: bool
+    lost: int = 0
 
 
 @dataclass(slots=True)
 class Ledger:
-    """What was tried. The planner reads it; the engine writes it."""
+    """What was tried, and since when due jobs wait. The planner reads it; the engine writes it."""
 
     tried: dict[Job, Tried] = field(default_factory=dict)
+    waiting: dict[Job, float] = field(default_factory=dict)
+
+    def queue(self, jobs: Iterable[Job], now: float) -> None:
+        """Note who waits: these jobs, those of them that did before since then."""
+        self.waiting = {job: self.waiting.get(job, now) for job in jobs}
 
     def start(self, job: Job, view: PoolView, now: float) -> None:
         """Note that a job begins."""
-        self.tried[job] = Tried(view.data, dict(view.methods[job.method]), now, running=True)
+        self.waiting.pop(job, None)
+        lost = self.tried[job].lost if job in self.tried else 0
+        self.tried[job] = Tried(view.data, view.outcomes, dict(view.methods[job.method]), now, running=True, lost=lost)
 
-    def finish(self, job: Job) -> None:
-        """Note that its try ended, well or not."""
+    def finish(self, job: Job, lost: bool = False) -> None:
+        """Note that its try ended: with an answer or a failure that would come again, or `lost` with its process."""
         last = self.tried[job]
-        self.tried[job] = Tried(last.data, last.parameters, last.started, running=False)
+        self.tried[job] = replace(last, running=False, lost=last.lost + 1 if lost else 0)
 
 
-def due(now: float, pools: Iterable[PoolView], ledger: Ledger, interval: float, cost: Mapping[str, int]) -> list[Job]:
-    """Jobs to start now, in order: cheap methods first, then those that waited longest, then by name.
+def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost: Mapping[str, int]) -> list[Job]:
+    """Jobs to start now, in order. cost: method -> cost class, lower is cheaper.
 
-    A job is due when the pool has outcomes, none of its tries runs, its data or parameters changed since the last try, and
-    that one began at least `interval` seconds ago. cost: method -> cost class, lower is cheaper.
+    A job is due when the pool has outcomes, none of its tries runs, its data or parameters changed since the last try, and `pace`
+    allows another. One that was lost with its process is due on the same data, too, after a time that doubles with every loss.
+    Equal claims go by cost, pool and method.
     """
     ready = [
         Job(view.pool, method)
         for view in pools
         if view.outcomes
         for method, parameters in view.methods.items()
-        if _ready(ledger.tried.get(Job(view.pool, method)), view.data, parameters, now - interval)
+        if _ready(ledger.tried.get(Job(view.pool, method)), view, parameters, now, pace)
     ]
-    return sorted(ready, key=lambda job: (cost[job.method], _started(ledger, job), job))
+    claims = {job: (ledger.waiting.get(job, now) + cost[job.method] * pace.seconds, cost[job.method], job) for job in ready}
+    return _taking_turns(claims, Counter(job.pool for job, tried in ledger.tried.items() if tried.running), pace.seconds)
 
 
-def _ready(last: Tried | None, data: str, parameters: Parameters, before: float) -> bool:
+def _ready(last: Tried | None, view: PoolView, parameters: Parameters, now: float, pace: Pace) -> bool:
     if last is None:
         return True
-    changed = last.data != data or last.parameters != parameters
-    return changed and not last.running and last.started <= before
+    if last.running:
+        return False
+    if last.data == view.data and last.parameters == parameters:
+        return last.lost > 0 and last.started <= now - pace.seconds * 2 ** min(last.lost, _MOST_DOUBLED)
+    return last.started <= now - pace.seconds or view.outcomes - last.outcomes >= pace.outcomes
 
 
-def _started(ledger: Ledger, job: Job) -> float:
-    last = ledger.tried.get(job)
-    return float("-inf") if last is None else last.started
+def _taking_turns(claims: Mapping[Job, tuple[float, int, Job]], chosen: Counter[str], handicap: float) -> list[Job]:
+    """Jobs by their claims, least first, each pool put back by `handicap` for every job of it chosen so far."""
+    queues: defaultdict[str, list[tuple[float, int, Job]]] = defaultdict(list)
+    for claim in sorted(claims.values(), reverse=True):
+        queues[claim[2].pool].append(claim)
+    heap = [_put_back(queue, chosen, handicap) for queue in queues.values()]
+    heapq.heapify(heap)
+    order: list[Job] = []
+    while heap:
+        job = heapq.heappop(heap)[2]
+        order.append(job)
+        chosen[job.pool] += 1
+        queues[job.pool].pop()
+        if queues[job.pool]:
+            heapq.heappush(heap, _put_back(queues[job.pool], chosen, handicap))
+    return order
+
+
+def _put_back(queue: list[tuple[float, int, Job]], chosen: Counter[str], handicap: float) -> tuple[float, int, Job]:
+    since, cost, job = queue[-1]
+    return since + chosen[job.pool] * handicap, cost, job

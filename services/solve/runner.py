@@ -12,13 +12,15 @@ from typing import Any, Final
 
 import msgspec
 import ray
+from ray.exceptions import RayError, RayTaskError
 
 from services.pools import ControlState, Kind
 from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry
 from services.shard.objects import BadObject
-from services.solve import methods
-from services.solve.plan import Job, Ledger, PoolView, Tried, due
+from services.solve import health, methods
+from services.solve.health import SolveHealth
+from services.solve.plan import Job, Ledger, Pace, PoolView, Tried, due
 from services.solve.result import CertificateRow, SolvedBoard, SolveResult
 from services.solve.results import ResultFiles
 from services.solve.tasks import solve_pool
@@ -47,20 +49,14 @@ class SolveRunner:
         self._settings, self._url, self._store, self._workers = settings, checkpoints.url, store, workers
         self._files = ResultFiles(checkpoints)
         self._latest = self._files.newest()
-        self._ledger = Ledger(
-            {job: Tried(board.data, board.parameters, float("-inf"), running=False) for job, board in self._latest.items()}
-        )
+        self._ledger = Ledger({job: _tried(board) for job, board in self._latest.items()})
+        self._pace = Pace(settings.solve_seconds, settings.solve_outcomes)
         self._flights: dict[Any, _Flight] = {}
         self._unpublished = set(self._latest)
         self._looked_at = float("-inf")
         self._task = ray.remote(num_cpus=1, max_retries=1, enable_task_events=False)(solve_pool)
-        self.ended: Counter[tuple[str, str]] = Counter()
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-
-    @property
-    def running(self) -> int:
-        """Tries under way."""
-        return len(self._flights)
+        self._ended: Counter[tuple[str, str]] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
         """Take in what ended, start what is due, publish what the store lacks."""
@@ -68,9 +64,24 @@ class SolveRunner:
         entries = {entry.pool: entry for manifest in manifests for entry in manifest.pools if entry.stopped is None}
         views = {pool: _view(entry, control) for pool, entry in entries.items()}
         cost = {name: method.cost for name, method in methods.METHODS.items()}
-        for job in due(now, views.values(), self._ledger, self._settings.solve_seconds, cost)[: self._workers - self.running]:
+        jobs = due(now, views.values(), self._ledger, self._pace, cost)
+        self._ledger.queue(jobs, now)
+        for job in jobs[: self._workers - len(self._flights)]:
             self._start(job, views[job.pool], entries[job.pool], now)
         self._publish(now)
+
+    def health(self, now: float) -> SolveHealth:
+        """Where solves stand."""
+        waiting = self._ledger.waiting
+        return SolveHealth(
+            running=len(self._flights),
+            ended=dict(self._ended),
+            seconds=dict(self._seconds),
+            waiting=dict(Counter(job.method for job in waiting)),
+            longest_wait=health.largest((job.method, now - since) for job, since in waiting.items()),
+            outdated=health.ages([*waiting, *(flight.job for flight in self._flights.values())], self._latest, now),
+            certificates=health.certificates(self._latest),
+        )
 
     def cancel(self) -> None:
         """Cancel what runs; nothing is lost, it is due again at the next start."""
@@ -80,7 +91,7 @@ class SolveRunner:
     def _start(self, job: Job, view: PoolView, entry: PoolEntry, now: float) -> None:
         parameters = dict(view.methods[job.method])
         self._ledger.start(job, view, now)
-        reference = self._task.remote(self._url, msgspec.json.encode(entry), job.method, parameters)
+        reference = self._task.remote(self._url, msgspec.json.encode(entry), job.method, parameters, self._settings.solve_memory_bytes)
         self._flights[reference] = _Flight(job, entry, parameters, now + self._settings.solve_deadline_seconds)
 
     def _collect(self, now: float) -> None:
@@ -89,12 +100,13 @@ class SolveRunner:
         ready, _ = ray.wait(list(self._flights), num_returns=len(self._flights), timeout=0)
         for reference in ready:
             flight = self._flights.pop(reference)
-            self._ledger.finish(flight.job)
             try:
                 result = msgspec.json.decode(ray.get(reference), type=SolveResult)
             except Exception as error:  # noqa: BLE001 - whatever a task died of, the others go on and readers are told
+                self._ledger.finish(flight.job, lost=_lost(error) and now <= flight.deadline)
                 self._failed(flight, error, now)
             else:
+                self._ledger.finish(flight.job)
                 self._solved(flight, result, now)
         for reference, flight in self._flights.items():
             if now > flight.deadline:
@@ -103,7 +115,7 @@ class SolveRunner:
     def _solved(self, flight: _Flight, result: SolveResult, now: float) -> None:
         board = _board(flight, result, now)
         self._count(flight.job.method, result.status)
-        self.seconds[flight.job.method] += result.seconds
+        self._seconds[flight.job.method] += result.seconds
         self._latest[flight.job] = board
         try:
             self._files.write(board)
@@ -125,7 +137,7 @@ class SolveRunner:
         self._unpublished.add(flight.job)
 
     def _count(self, method: str, status: str) -> None:
-        self.ended[method, status] += 1
+        self._ended[method, status] += 1
 
     def _publish(self, now: float) -> None:
         if now - self._looked_at >= _LOOK_SECONDS:
@@ -146,6 +158,15 @@ class SolveRunner:
         except StoreError:
             return
         self._unpublished |= {job for job in self._latest if job.method not in held[job.pool]}
+
+
+def _tried(board: SolvedBoard) -> Tried:
+    return Tried(board.data, board.outcomes, board.parameters, float("-inf"), running=False)
+
+
+def _lost(error: Exception) -> bool:
+    """Whether the process that solved is gone, rather than what it solved is at fault; a newer try may go well."""
+    return isinstance(error, RayError) and not isinstance(error, RayTaskError)
 
 
 def _view(entry: PoolEntry, control: ControlState) -> PoolView:

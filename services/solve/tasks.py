@@ -14,13 +14,18 @@ from services.shard.checkpoint import CheckpointStore, PoolEntry
 from services.shard.pool import part
 from services.solve import methods
 from services.solve.inputs import GamesInput, Problem, ScoresInput
+from services.solve.limits import memory_limit
 
 
-def solve_pool(url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool]) -> bytes:
-    """Solve `method` on the data object that `entry` (a `PoolEntry` as JSON) names under the checkpoints at `url`."""
+def solve_pool(url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int) -> bytes:
+    """Solve `method` on the data object that `entry` (a `PoolEntry` as JSON) names under the checkpoints at `url`.
+
+    memory: bytes it may take. Raises `OutOfMemory` beyond them, `BadObject`, and what `methods.solve` raises.
+    """
     pool = msgspec.json.decode(entry, type=PoolEntry)
-    arrays, _ = CheckpointStore(url).read_object(pool.object, pool.sha256)
-    return msgspec.json.encode(methods.solve(method, problem(Kind(pool.kind), arrays), parameters))
+    with memory_limit(memory):
+        arrays, _ = CheckpointStore(url).read_object(pool.object, pool.sha256)
+        return msgspec.json.encode(methods.solve(method, problem(Kind(pool.kind), arrays), parameters))
 
 
 def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> Problem:

@@ -15,6 +15,7 @@ from services.commands.engine import _ray_folder
 from services.engine import Engine
 from services.engine_metrics import EngineMetrics
 from services.settings import Settings
+from services.solve.health import SolveHealth
 from services.shard.worker import WorkerHealth
 
 
@@ -60,13 +61,11 @@ class Actor:
 class Nothing:
     """A runner or control log that has nothing to do."""
 
-    def __init__(self) -> None:
-        self.ended: dict[tuple[str, str], int] = {}
-        self.seconds: dict[str, float] = {}
-        self.running = 0
-
     def cancel(self) -> None:
         return
+
+    def health(self, _: float) -> SolveHealth:
+        return SolveHealth()
 
     def step(self, *_: object) -> None:
         raise ConnectionError("the object store does not answer")

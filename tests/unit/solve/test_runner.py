@@ -53,7 +53,7 @@ class FakeTask:
     def __init__(self, fake: FakeRay) -> None:
         self.fake = fake
 
-    def remote(self, _url: str, _entry: bytes, method: str, _parameters: object) -> Flight:
+    def remote(self, _url: str, _entry: bytes, method: str, _parameters: object, _memory: int) -> Flight:
         self.fake.flights.append(Flight(method))
         return self.fake.flights[-1]
 

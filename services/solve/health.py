@@ -1,0 +1,44 @@
+"""Where solves stand, by method: what the engine's metrics show of them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from services.solve.plan import Job
+from services.solve.result import SolvedBoard
+
+
+@dataclass(frozen=True, slots=True)
+class SolveHealth:
+    """A copy, safe to read while solves go on.
+
+    ended: tries by (method, status); seconds: spent; waiting: due solves without a worker; longest_wait: seconds of the one that
+    waits longest; outdated: seconds since the oldest board was solved that a try waits or runs to replace; certificates: largest
+    on the boards; each by method.
+    """
+
+    running: int = 0
+    ended: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    waiting: Mapping[str, int] = field(default_factory=dict)
+    longest_wait: Mapping[str, float] = field(default_factory=dict)
+    outdated: Mapping[str, float] = field(default_factory=dict)
+    certificates: Mapping[str, float] = field(default_factory=dict)
+
+
+def largest(values: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """The largest value of each method."""
+    found: dict[str, float] = {}
+    for method, value in values:
+        found[method] = max(value, found.get(method, value))
+    return found
+
+
+def ages(jobs: Iterable[Job], boards: Mapping[Job, SolvedBoard], now: float) -> dict[str, float]:
+    """Seconds since the oldest board of `jobs` was solved, by method; jobs without a board take no part."""
+    return largest((job.method, now - boards[job].solved_at) for job in jobs if job in boards)
+
+
+def certificates(boards: Mapping[Job, SolvedBoard]) -> dict[str, float]:
+    """Largest certificate of each method's boards."""
+    proven = ((job.method, board.result.certificate.value) for job, board in boards.items())
+    return largest((method, value) for method, value in proven if value is not None)
