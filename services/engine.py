@@ -170,7 +170,7 @@ class Engine:
         """Read the manifests of those partitions whose shard tells of a newer checkpoint."""
         for told in self._told():
             held = self._manifests.get(told.partition)
-            if told.checkpoint is None or (held is not None and held.position >= told.checkpoint):
+            if told.checkpoint is None or (held is not None and _as_new(held, told)):
                 continue
             try:
                 newest = checkpoints.newest(told.partition)
@@ -189,6 +189,11 @@ class Engine:
         late = len(asked) - sum(map(_finished, done))
         if late:
             log.error("%d shards did not finish within %g s; they will refold the tail of the log", late, _STOP_SECONDS)
+
+
+def _as_new(held: Manifest, told: PartitionHealth) -> bool:
+    """Whether the manifest is the checkpoint that the shard tells of, or a later one; a new generation comes without a new position."""
+    return held.position >= (told.checkpoint or 0) and held.written_at >= (told.checkpoint_at or 0.0)
 
 
 def _finished(answer: Any) -> bool:

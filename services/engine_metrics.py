@@ -26,6 +26,8 @@ _COUNTERS: Final = {
     "checkpoints": "equirank_checkpoints_total",
     "checkpoint_failures": "equirank_checkpoint_failures_total",
     "checkpoints_skipped": "equirank_checkpoints_skipped_total",
+    "generation_builds": "equirank_generation_builds_total",
+    "generation_failures": "equirank_generation_failures_total",
 }
 """Counter of `WorkerHealth` -> metric."""
 
@@ -44,6 +46,9 @@ _PARTITION: Final[dict[str, Callable[[PartitionHealth], float | None]]] = {
     "equirank_duplicates_total": lambda told: told.counts["duplicates"],
     "equirank_conflicts_total": lambda told: told.counts["conflicts"],
     "equirank_retractions_total": lambda told: told.counts["retractions"],
+    "equirank_retractions_pending": lambda told: told.pending,
+    "equirank_generations_building": lambda told: told.building,
+    "equirank_generation_progress_ratio": lambda told: told.progress,
 }
 """Metric -> its value of one partition."""
 

@@ -1,14 +1,14 @@
 """Pools, generations and takeovers: the records of the control log, and the state that folding them gives.
 
 Everything that changes what a fold means is a record here. Records that must never be lost to compaction (pools, generations)
-carry a key of their own; those whose last one counts (takeovers, serving, solve plans) share a key.
+carry a key of their own; those whose last one counts (takeovers, wishes, solve plans) share a key.
 """
 
 import re
 import uuid
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -78,15 +78,42 @@ class GenerationMade(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     fold: FoldSettings
     fold_version: int = FOLD_VERSION
     retraction_horizon: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Outcomes retracted by records below this offset are skipped."""
+    """Outcomes retracted by records below this offset are left out, wherever they stand."""
     initial: dict[str, dict[str, float]] = {}
     """Method -> agent -> initial rating."""
     aliases: dict[str, str] = {}
+    """Name in outcomes -> the agent it counts for."""
     bans: tuple[str, ...] = ()
+    """Agents whose games do not count, and whose scores are left out."""
+    wanted: int = -1
+    """Offset of the newest wish that it fulfils, -1 for none."""
+
+    @property
+    def edits(self) -> bool:
+        """Whether it folds other outcomes than the log holds."""
+        return bool(self.retraction_horizon or self.aliases or self.bans)
+
+
+Start: TypeAlias = Literal["same", "now"] | Annotated[int, msgspec.Meta(ge=0)]
+
+
+class GenerationWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="wanted"):
+    """How a pool is to be folded from now on, whole; the shard that owns the pool makes a generation of it, as it alone knows positions.
+
+    The newest wish of a pool counts. start: where the generation begins: as the present one does, at the shard's position, or an offset.
+    """
+
+    pool: str
+    time: float
+    fold: FoldSettings
+    initial: dict[str, dict[str, float]] = {}
+    aliases: dict[str, str] = {}
+    bans: tuple[str, ...] = ()
+    start: Start = "same"
 
 
 class Serve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="serve"):
-    """The generation that readers see from now on (generation 1 needs no such record)."""
+    """The generation that readers see from now on (generation 1 needs no such record). The highest one told counts."""
 
     pool: str
     number: int
@@ -109,7 +136,7 @@ class Takeover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     time: float
 
 
-ControlRecord: TypeAlias = PoolCreated | GenerationMade | Serve | SolvePlan | Takeover
+ControlRecord: TypeAlias = PoolCreated | GenerationMade | GenerationWanted | Serve | SolvePlan | Takeover
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[ControlRecord] = msgspec.json.Decoder(ControlRecord)
@@ -121,7 +148,9 @@ def encode(record: ControlRecord) -> tuple[bytes, bytes]:
         case Takeover():
             key = f"takeover/{record.partition}"
         case Serve():
-            key = f"serve/{record.pool}"
+            key = f"serve/{record.pool}/{record.number}"
+        case GenerationWanted():
+            key = f"wanted/{record.pool}"
         case SolvePlan():
             key = f"solves/{record.pool}"
         case PoolCreated() | GenerationMade():
@@ -142,28 +171,45 @@ class ControlState:
         self.pools: dict[str, PoolCreated] = {}
         self.generations: dict[str, dict[int, GenerationMade]] = {}
         self.plans: dict[str, SolvePlan] = {}
+        self.wishes: dict[str, tuple[int, GenerationWanted]] = {}
+        """Pool -> offset and content of its newest wish."""
         self.epochs: dict[int, int] = {}
         self._served: dict[str, int] = {}
 
     def apply(self, offset: int, record: ControlRecord) -> None:
-        """Fold one record. First wins for pools and generation numbers, last wins for the others."""
+        """Fold one record. First wins for pools and generation numbers, the highest for serving, last for the others."""
         match record:
             case PoolCreated():
                 self.pools.setdefault(record.pool, record)
             case GenerationMade():
                 self.generations.setdefault(record.pool, {}).setdefault(record.number, record)
             case Serve():
-                self._served[record.pool] = record.number
+                self._served[record.pool] = max(record.number, self.served(record.pool))
+            case GenerationWanted():
+                self.wishes[record.pool] = offset, record
             case SolvePlan():
                 self.plans[record.pool] = record
             case Takeover():
                 self.epochs[record.partition] = offset
         self.position = offset + 1
 
+    def served(self, pool: str) -> int:
+        """Number of the generation that readers of `pool` see."""
+        return self._served.get(pool, 1)
+
     def serving(self, pool: str) -> GenerationMade | None:
         """The generation that readers of `pool` see, if it has any yet."""
-        made = self.generations.get(pool, {})
-        return made.get(self._served.get(pool, 1))
+        return self.generations.get(pool, {}).get(self.served(pool))
+
+    def newest(self, pool: str) -> GenerationMade | None:
+        """The generation of `pool` with the highest number, whether or not it serves."""
+        made = self.generations.get(pool)
+        return made[max(made)] if made else None
+
+    def wish(self, pool: str) -> tuple[int, GenerationWanted] | None:
+        """Offset and content of the wish of `pool` that no generation fulfils yet."""
+        found, newest = self.wishes.get(pool), self.newest(pool)
+        return None if found is None or (newest is not None and newest.wanted >= found[0]) else found
 
     def apply_all(self, records: Iterable[tuple[int, ControlRecord]]) -> None:
         """Fold records in log order."""

@@ -2,12 +2,14 @@
 
 For each partition the newest checkpoint that is whole with all its objects gives position and digests (newer ones that are not are
 told as differences); the log is folded from its beginning to that position and compared; then on to each position that the store
-shows, and compared with every value on the live boards. Where the log no longer holds its beginning, the oldest checkpoint kept takes
-its place, and findings say from where they hold.
+shows, and compared with every value on the live boards. Each pool is folded by the generation that the checkpoint holds, and beside it
+by the one under construction and the one that readers see, where those are others. Where the log no longer holds its beginning, the
+oldest checkpoint kept takes its place, and findings say from where they hold.
 """
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -15,13 +17,14 @@ import msgspec
 from ratings_core.digest import digest
 from services.control import ControlLog
 from services.log.protocol import Log, Record
-from services.pools import ControlState
-from services.shard.checkpoint import CheckpointStore, Manifest, SkippedCheckpoint
+from services.pools import ControlState, GenerationMade
+from services.shard.build import Build
+from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
 from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
-from services.shard.recovery import beginning, restore
-from services.store.protocol import ACTIVITY, StoreReader
+from services.shard.recovery import beginning, restore, retracted
+from services.store.protocol import ACTIVITY, PoolHead, StoreReader
 
 _READ_SECONDS: Final = 5.0
 _RECORDS: Final = 5000
@@ -50,12 +53,13 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
     damaged, manifest = _newest(number, checkpoints)
     for one in damaged:
         yield Finding(partition=number, pool=None, what="checkpoint", position=one.position, difference=one.reason)
-    start = _start(number, log, state, checkpoints)
+    wanted = _Wanted.of(number, state, manifest, store)
+    start = _start(wanted, log, state, checkpoints)
     if isinstance(start, str):
         yield Finding(partition=number, pool=None, what="log", position=log.outcomes.begin(number), difference=start)
         return
-    since = start.position if start.position > beginning(number, log.outcomes, state) else None
-    folded = _Refolded(start, log, state)
+    since = start.position if start.position > wanted.beginning(log, state) else None
+    folded = _Refolded(start, log, FixedDirectory(state, wanted.chosen))
     try:
         for finding in _compared(folded, manifest, store):
             yield msgspec.structs.replace(finding, since=since)
@@ -63,24 +67,88 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
         folded.close()
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Generations of a partition to fold. chosen: one a pool; beside: further ones of the same pools."""
+
+    number: int
+    chosen: dict[str, GenerationMade]
+    beside: list[GenerationMade]
+
+    @classmethod
+    def of(cls, number: int, control: ControlState, manifest: Manifest | None, store: StoreReader | None) -> "_Wanted":
+        """Those that checkpoint and store hold, as far as the control log knows them."""
+        shown = [(head.pool, head.generation) for head in store.pools() if head.partition == number] if store is not None else []
+        held = [(entry.pool, entry.generation) for entry in manifest.entries] if manifest is not None else []
+        chosen: dict[str, GenerationMade] = {}
+        beside: list[GenerationMade] = []
+        for pool, generation in dict.fromkeys([*held, *shown]):
+            made = control.generations.get(pool, {}).get(generation)
+            if made is not None and chosen.setdefault(pool, made) is not made:
+                beside.append(made)
+        return cls(number, chosen, beside)
+
+    def beginning(self, log: Log, control: ControlState) -> int:
+        """The first offset that any of them reads."""
+        return min([made.start for made in self.all], default=beginning(self.number, log.outcomes, control))
+
+    @property
+    def all(self) -> list[GenerationMade]:
+        """All of them."""
+        return [*self.chosen.values(), *self.beside]
+
+
 def _compared(folded: "_Refolded", manifest: Manifest | None, store: StoreReader | None) -> Iterator[Finding]:
     if manifest is not None:
+        for entry in sorted(manifest.builds, key=lambda one: one.position):
+            folded.to(entry.position)
+            yield _against_entry(folded, entry, "generation under construction", entry.position)
         folded.to(manifest.position)
-        yield from _against_checkpoint(folded.partition, manifest)
+        yield from _against_checkpoint(folded, manifest)
     if store is not None:
         yield from _against_boards(folded, store)
 
 
-def _start(number: int, log: Log, control: ControlState, checkpoints: CheckpointStore) -> Partition | str:
+def _start(wanted: _Wanted, log: Log, control: ControlState, checkpoints: CheckpointStore) -> Partition | str:
     """Where folding starts: empty where the log holds all that counts, else the oldest checkpoint from which it goes on; or why not."""
-    topic = log.outcomes
+    topic, number = log.outcomes, wanted.number
     begin = topic.begin(number)
-    if begin <= beginning(number, topic, control):
-        return Partition(number, topic.partitions, begin)
-    found = checkpoints.oldest(number, begin)
-    if found is None:
-        return f"the log begins at {begin}, and no checkpoint from there on is kept: nothing can be verified"
-    return restore(*found, topic.partitions, control)
+    if begin <= wanted.beginning(log, control):
+        partition, held = Partition(number, topic.partitions, begin), {}
+    else:
+        found = checkpoints.oldest(number, lambda manifest: manifest.position >= begin and _leads_to(manifest, wanted))
+        if found is None:
+            return f"the log begins at {begin}, and no checkpoint from there on is kept: nothing can be verified"
+        partition = restore(*found, topic.partitions, control)
+        held = {(pool, state.generation.number): state for pool, state in partition.pools.items()}
+        held |= {key: build.state for key, build in partition.builds.items() if build.state is not None}
+        partition.pools, partition.builds = {}, {}
+    for made in wanted.all:
+        _put(partition, made, held.get((made.pool, made.number)), wanted, log, control)
+    return partition
+
+
+def _leads_to(manifest: Manifest, wanted: _Wanted) -> bool:
+    """Whether all that is wanted can be folded from a checkpoint on."""
+    held = {(entry.pool, entry.generation) for entry in manifest.entries if entry.position >= manifest.position or entry.stopped}
+    return all((made.pool, made.number) in held or made.start >= manifest.position for made in wanted.all)
+
+
+def _put(
+    partition: Partition, made: GenerationMade, state: PoolState | None, wanted: _Wanted, log: Log, control: ControlState
+) -> None:
+    """Let the partition fold a generation, from a checkpoint's `state` or from its start. A plain one begins by itself."""
+    plain = made.pool in wanted.chosen and wanted.chosen[made.pool] is made
+    if state is None and plain and not made.retraction_horizon:
+        return
+    created = control.pools[made.pool]
+    if state is None:
+        state = PoolState(created, made, retracted(made, log.outcomes, partition.number))
+    if plain:
+        partition.pools[made.pool] = state
+    else:
+        build = Build.restored(state, max(made.start, partition.position))
+        partition.builds[build.key] = build
 
 
 def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedCheckpoint], Manifest | None]:
@@ -94,9 +162,9 @@ def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedChec
 class _Refolded:
     """A partition folded again, forwards only, from where it starts."""
 
-    def __init__(self, start: Partition, log: Log, control: ControlState) -> None:
-        self.partition, self._number = start, start.number
-        self._directory = FixedDirectory(control)
+    def __init__(self, start: Partition, log: Log, directory: FixedDirectory) -> None:
+        self.partition, self.log, self._number = start, log, start.number
+        self._directory = directory
         self._ahead: list[Record] = []
         self._reader = log.outcomes.reader({start.number: start.position})
 
@@ -113,20 +181,33 @@ class _Refolded:
             self.partition.fold(self._ahead[:cut], self._directory)
             self._ahead = self._ahead[cut:]
 
+    def state(self, pool: str, generation: int) -> PoolState | None:
+        """A pool's state by one of the generations that are folded."""
+        state = self.partition.pools.get(pool)
+        if state is not None and state.generation.number == generation:
+            return state
+        build = self.partition.builds.get((pool, generation))
+        return build.state if build is not None else None
+
     def close(self) -> None:
         """Give the reader's connection back."""
         self._reader.close()
 
 
-def _against_checkpoint(partition: Partition, manifest: Manifest) -> Iterator[Finding]:
+def _against_entry(folded: _Refolded, entry: PoolEntry, what: str, position: int) -> Finding:
+    if entry.stopped is not None:
+        difference: str | None = f"the pool is stopped: {entry.stopped}"
+    else:
+        state = folded.state(entry.pool, entry.generation)
+        found = digest(state.arrays()) if state is not None else f"no generation {entry.generation} of this pool"
+        difference = None if found == entry.digest else f"the checkpoint has digest {entry.digest}, the log gives {found}"
+    return Finding(partition=folded.partition.number, pool=entry.pool, what=what, position=position, difference=difference)
+
+
+def _against_checkpoint(folded: _Refolded, manifest: Manifest) -> Iterator[Finding]:
+    partition = folded.partition
     for entry in manifest.pools:
-        if entry.stopped is not None:
-            difference: str | None = f"the pool is stopped: {entry.stopped}"
-        else:
-            state = partition.pools.get(entry.pool)
-            found = digest(state.arrays()) if state is not None else "no such pool"
-            difference = None if found == entry.digest else f"the checkpoint has digest {entry.digest}, the log gives {found}"
-        yield Finding(partition=partition.number, pool=entry.pool, what="checkpoint", position=manifest.position, difference=difference)
+        yield _against_entry(folded, entry, "checkpoint", manifest.position)
     for pool in sorted(partition.pools.keys() - {entry.pool for entry in manifest.pools}):
         lacks = "the checkpoint lacks this pool"
         yield Finding(partition=partition.number, pool=pool, what="checkpoint", position=manifest.position, difference=lacks)
@@ -151,14 +232,37 @@ def _against_store(folded: _Refolded, pool: str, store: StoreReader) -> Finding:
         before = store.head(pool)
         if before is None:
             break
+        if folded.state(pool, before.generation) is None and before.generation > 1:
+            return _against_newer(folded, before, store)
         seen = {method: _whole(store, pool, method) for method in [*before.online, ACTIVITY]}
         position = before.position
         folded.to(position)
-        difference = _board_difference(folded.partition.pools.get(pool), seen)
+        difference = _board_difference(folded.state(pool, before.generation), seen)
         if difference is None:
             break
         _catch_up(store, pool, folded.partition.position)
     return Finding(partition=folded.partition.number, pool=pool, what="live boards", position=position, difference=difference)
+
+
+def _against_newer(folded: _Refolded, head: PoolHead, store: StoreReader) -> Finding:
+    """Compare with a generation that began to serve after the others were chosen: the log is folded for it alone."""
+    number, log = folded.partition.number, folded.log
+    control = ControlLog(log.control)
+    state = control.refresh()
+    control.close()
+    made = state.generations.get(head.pool, {}).get(head.generation)
+    begin = log.outcomes.begin(number)
+    if made is None or begin > made.start:
+        missing = "the control log has no such generation" if made is None else f"the log begins at {begin}, after its start"
+        difference = f"the store shows generation {head.generation}; {missing}"
+        return Finding(partition=number, pool=head.pool, what="live boards", position=head.position, difference=difference)
+    start = Partition(number, log.outcomes.partitions, made.start)
+    start.pools[head.pool] = PoolState(state.pools[head.pool], made, retracted(made, log.outcomes, number))
+    newer = _Refolded(start, log, FixedDirectory(ControlState()))
+    try:
+        return _against_store(newer, head.pool, store)
+    finally:
+        newer.close()
 
 
 def _catch_up(store: StoreReader, pool: str, position: int) -> None:

@@ -1,14 +1,14 @@
 """Checkpoints: data objects written first, then a manifest that names them. Crash at any moment leaves the one before intact.
 
-A manifest is named by partition, position and epoch; recovery takes the newest one that verifies by content (its own checksum,
-and the checksum of every object it names). Nothing is renamed or overwritten with other bytes, so plain object stores serve.
-An object is named by pool, generation, position and epoch: a pool that did not move is named again, not written again.
+A manifest is named by partition, position, epoch, and a number where those repeat; recovery takes the newest one that verifies by
+content (its own checksum, and the checksum of every object it names). Nothing is renamed or overwritten with other bytes, so plain
+object stores serve. An object is named by pool, generation, position and epoch: a pool that did not move is named again, not written again.
 """
 
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import fsspec
@@ -19,7 +19,7 @@ from fsspec.implementations.local import LocalFileSystem
 from services.shard.objects import BadObject, pack, unpack
 
 FORMAT: Final = 1
-_MANIFEST = re.compile(r"(\d{20})-(\d{20})\.json$")
+_MANIFEST = re.compile(r"(\d{20})-(\d{20})(?:-(\d{6}))?\.json$")
 _OBJECT = re.compile(r"-(\d{20})\.eqr$")
 
 
@@ -39,7 +39,10 @@ class PoolEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """One checkpoint of one partition. position: first offset not yet folded; last_offset, last_sha256: the record before it."""
+    """One checkpoint of one partition. position: first offset not yet folded; last_offset, last_sha256: the record before it.
+
+    builds: generations under construction, each at its own position; sequence: counts manifests of one position and epoch.
+    """
 
     format: int
     partition: int
@@ -51,6 +54,13 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     fold_version: int
     written_at: float
     pools: list[PoolEntry]
+    builds: list[PoolEntry] = []
+    sequence: int = 0
+
+    @property
+    def entries(self) -> list[PoolEntry]:
+        """Everything that has an object."""
+        return [*self.pools, *self.builds]
 
 
 class SkippedCheckpoint(msgspec.Struct, frozen=True):
@@ -100,7 +110,7 @@ class CheckpointStore:
         if not self._fs.exists(folder):
             return []
         names = [path.rsplit("/", 1)[-1] for path in self._fs.ls(folder, detail=False)]
-        return [f"{_folder(partition)}/{name}" for name in sorted(filter(_MANIFEST.match, names), reverse=True)]
+        return [f"{_folder(partition)}/{name}" for name in sorted(filter(_MANIFEST.match, names), key=_order, reverse=True)]
 
     def read_manifest(self, name: str) -> Manifest:
         """The manifest of that name. Raises `BadObject` when it is not whole or of a later format."""
@@ -120,7 +130,7 @@ class CheckpointStore:
         return next(self._whole(partition, skipped), None)
 
     def recover(self, partition: int, skipped: list[SkippedCheckpoint]) -> tuple[Manifest, dict[str, dict[str, Any]]] | None:
-        """The newest checkpoint that verifies with all its objects: the manifest and each pool's arrays."""
+        """The newest checkpoint that verifies with all its objects: the manifest and the arrays of each object, by its name."""
         for manifest in self._whole(partition, skipped):
             try:
                 return manifest, self._arrays(manifest)
@@ -128,11 +138,13 @@ class CheckpointStore:
                 skipped.append(SkippedCheckpoint(_manifest_name(manifest), str(error)))
         return None
 
-    def oldest(self, partition: int, position: int) -> tuple[Manifest, dict[str, dict[str, Any]]] | None:
-        """The oldest checkpoint at or after `position` that verifies with all its objects."""
+    def oldest(
+        self, partition: int, serves: Callable[[Manifest], bool]
+    ) -> tuple[Manifest, dict[str, dict[str, Any]]] | None:
+        """The oldest checkpoint that `serves` and verifies with all its objects."""
         for name in reversed(self.manifests(partition)):
             try:
-                if (manifest := self.read_manifest(name)).position >= position:
+                if serves(manifest := self.read_manifest(name)):
                     return manifest, self._arrays(manifest)
             except BadObject:
                 continue  # told by recovery, which names it with its reason
@@ -146,7 +158,7 @@ class CheckpointStore:
         names = self.manifests(partition)
         for name in names[keep:]:
             self._fs.rm_file(f"{self._root}/{name}")
-        named = {entry.object for manifest in self._kept(names[:keep]) for entry in manifest.pools}
+        named = {entry.object for manifest in self._kept(names[:keep]) for entry in manifest.entries}
         folder = f"{self._root}/{_objects(partition)}"
         if not self._fs.exists(folder):
             return
@@ -181,7 +193,7 @@ class CheckpointStore:
                     skipped.append(SkippedCheckpoint(name, str(error)))
 
     def _arrays(self, manifest: Manifest) -> dict[str, dict[str, Any]]:
-        return {entry.pool: self.read_object(entry.object, entry.sha256)[0] for entry in manifest.pools}
+        return {entry.object: self.read_object(entry.object, entry.sha256)[0] for entry in manifest.entries}
 
     def _kept(self, names: list[str]) -> Iterator[Manifest]:
         for name in names:
@@ -219,8 +231,15 @@ def _epoch(name: str) -> int:
     return int(match[1]) if match else 0
 
 
+def _order(name: str) -> list[int]:
+    """Position, epoch and sequence in a manifest's name."""
+    match = _MANIFEST.match(name)
+    return [int(part or 0) for part in match.groups()] if match else []
+
+
 def _manifest_name(manifest: Manifest) -> str:
-    return f"{_folder(manifest.partition)}/{manifest.position:020d}-{manifest.epoch:020d}.json"
+    again = f"-{manifest.sequence:06d}" if manifest.sequence else ""
+    return f"{_folder(manifest.partition)}/{manifest.position:020d}-{manifest.epoch:020d}{again}.json"
 
 
 def _folder(partition: int) -> str:

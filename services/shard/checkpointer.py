@@ -11,6 +11,7 @@ import msgspec
 
 from ratings_core.digest import digest
 from services.pools import FOLD_VERSION
+from services.shard.build import Build
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry, object_name
 from services.shard.partition import Partition
 from services.shard.pool import Arrays, PoolState
@@ -30,16 +31,29 @@ class _Frozen:
     arrays: Arrays | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What a checkpoint holds. whole: builds that it has as far as the partition; edition: of the partition when it was frozen."""
+
+    manifest: Manifest
+    items: list[_Frozen]
+    whole: frozenset[tuple[str, int]]
+    edition: int
+
+
 class Checkpointer:
     """Checkpoints of one partition under one epoch. Driven by the folding thread."""
 
     def __init__(self, store: CheckpointStore, log_identity: str, epoch: int, keep: int, standing: Manifest | None) -> None:
         self._store, self._identity, self._epoch, self._keep = store, log_identity, epoch, keep
-        self._written = {entry.pool: (0, entry) for entry in standing.pools} if standing else {}
+        self._written = {(entry.pool, entry.generation): (0, entry) for entry in standing.entries} if standing else {}
         self._executor = ThreadPoolExecutor(1, "checkpoint")
-        self._job: Future[list[_Frozen]] | None = None
+        self._job: Future[_Written] | None = None
         self._next = float("-inf")
         self._began = self._interval = 0.0
+        self._sequence = self._edition = 0
+        self._soon = False
+        self._whole: frozenset[tuple[str, int]] = frozenset()
         self.position = standing.position if standing else None
         self.written_at = standing.written_at if standing else None
         self.counters = {"checkpoints": 0, "checkpoint_failures": 0}
@@ -50,7 +64,8 @@ class Checkpointer:
             if not self._job.done():
                 return
             self._settle(self._job, now)
-        if now >= self._next and partition.position != self.position:
+        if (self._soon or now >= self._next) and self._moved(partition):
+            self._soon = False
             self._began = time.perf_counter()
             self._interval = interval
             self._job = self._executor.submit(self._freeze(now, partition))
@@ -59,12 +74,29 @@ class Checkpointer:
         """Write a last checkpoint if the partition moved since, and end the thread."""
         if self._job is not None:
             self._settle(self._job, now)
-        if partition.position != self.position:
+        if self._moved(partition):
             self._settle(self._executor.submit(self._freeze(now, partition)), now)
         self._executor.shutdown()
 
-    def _freeze(self, now: float, partition: Partition) -> Callable[[], list[_Frozen]]:
-        frozen = [self._frozen(state, partition) for state in partition.pools.values()]
+    def holds(self, build: Build) -> bool:
+        """Whether a checkpoint stands that has the build as far as its partition was: a crash then costs no more than the tail."""
+        return build.key in self._whole
+
+    def hurry(self) -> None:
+        """Write a checkpoint as soon as the one under way has ended."""
+        self._soon = True
+
+    def _moved(self, partition: Partition) -> bool:
+        return (partition.position, partition.edition) != (self.position, self._edition)
+
+    def _freeze(self, now: float, partition: Partition) -> Callable[[], _Written]:
+        frozen = [self._frozen(state, state.folded_to(partition.position), partition.number) for state in partition.pools.values()]
+        builds = [
+            self._frozen(build.state, min(build.position, partition.position), partition.number)
+            for build in partition.builds.values()
+            if build.state is not None
+        ]
+        whole = frozenset(build.key for build in partition.builds.values() if build.state and not build.behind(partition.position))
         offset, sha256 = partition.last or (None, None)
         manifest = Manifest(
             format=FORMAT,
@@ -77,35 +109,41 @@ class Checkpointer:
             fold_version=FOLD_VERSION,
             written_at=now,
             pools=[],
+            sequence=self._sequence + 1 if partition.position == self.position else 0,
         )
-        return lambda: self._write(manifest, frozen)
+        edition = partition.edition
+        return lambda: self._write(manifest, frozen, builds, whole, edition)
 
-    def _frozen(self, state: PoolState, partition: Partition) -> _Frozen:
-        pool, position = state.generation.pool, state.folded_to(partition.position)
-        version, entry = self._written.get(pool, (-1, None))
+    def _frozen(self, state: PoolState, position: int, partition: int) -> _Frozen:
+        pool, number = state.generation.pool, state.generation.number
+        version, entry = self._written.get((pool, number), (-1, None))
         if entry is not None and (version == state.version or state.stopped is not None):
             stands = entry.position if state.stopped is not None else position
             return _Frozen(msgspec.structs.replace(entry, position=stands, stopped=state.stopped), version, None)
+        kept = state.emptied() if state.broken else state
+        position = state.generation.start if state.broken else position
         fresh = PoolEntry(
             pool=pool,
             kind=state.kind,
-            generation=state.generation.number,
+            generation=number,
             position=position,
-            outcomes=state.counts["outcomes"],
-            object=object_name(partition.number, pool, state.generation.number, position, self._epoch),
+            outcomes=kept.counts["outcomes"],
+            object=object_name(partition, pool, number, position, self._epoch),
             sha256="",
             bytes=0,
             digest="",
             stopped=state.stopped,
         )
-        return _Frozen(fresh, state.version, state.arrays())
+        return _Frozen(fresh, state.version, kept.arrays())
 
-    def _write(self, manifest: Manifest, frozen: list[_Frozen]) -> list[_Frozen]:
-        written = [self._write_pool(item) for item in frozen]
-        self._store.write_manifest(msgspec.structs.replace(manifest, pools=[item.entry for item in written]))
+    def _write(
+        self, manifest: Manifest, frozen: list[_Frozen], builds: list[_Frozen], whole: frozenset[tuple[str, int]], edition: int
+    ) -> _Written:
+        pools, beside = [self._write_pool(item) for item in frozen], [self._write_pool(item) for item in builds]
+        manifest = msgspec.structs.replace(manifest, pools=[item.entry for item in pools], builds=[item.entry for item in beside])
+        self._store.write_manifest(manifest)
         self._store.prune(manifest.partition, self._keep, self._epoch)
-        self.position, self.written_at = manifest.position, manifest.written_at
-        return written
+        return _Written(manifest, [*pools, *beside], whole, edition)
 
     def _write_pool(self, item: _Frozen) -> _Frozen:
         if item.arrays is None:
@@ -114,7 +152,7 @@ class Checkpointer:
         entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(item.arrays))
         return _Frozen(entry, item.version, None)
 
-    def _settle(self, job: Future[list[_Frozen]], now: float) -> None:
+    def _settle(self, job: Future[_Written], now: float) -> None:
         self._job = None
         self._next = now + max(self._interval, _LOAD * (time.perf_counter() - self._began))
         try:
@@ -123,5 +161,7 @@ class Checkpointer:
             self.counters["checkpoint_failures"] += 1
             log.warning("checkpoint was not written, the one before stands: %s", error)
             return
-        self._written = {item.entry.pool: (item.version, item.entry) for item in written}
+        self._written = {(item.entry.pool, item.entry.generation): (item.version, item.entry) for item in written.items}
+        self._sequence, self._edition, self._whole = written.manifest.sequence, written.edition, written.whole
+        self.position, self.written_at = written.manifest.position, written.manifest.written_at
         self.counters["checkpoints"] += 1

@@ -1,20 +1,24 @@
 """Where partitions learn what their pools are: from the control log, creating on first use where that is allowed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from services import generations
 from services.control import ControlLog, PoolExists, TooManyPools
 from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
 
 
 class FixedDirectory:
-    """Knows what one reading of the control log knew; creates nothing. For `verify` and other readers."""
+    """Knows what one reading of the control log knew; creates nothing. For `verify` and other readers.
 
-    def __init__(self, state: ControlState) -> None:
-        self._state = state
+    chosen: pool -> the generation to fold it by, where that is not the one that serves.
+    """
+
+    def __init__(self, state: ControlState, chosen: Mapping[str, GenerationMade] | None = None) -> None:
+        self._state, self._chosen = state, chosen or {}
 
     def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, GenerationMade] | None:  # noqa: ARG002
         """As the control log says; None for a pool that has no generation."""
-        made = self._state.serving(pool)
+        made = self._chosen.get(pool) or self._state.serving(pool)
         return None if made is None else (self._state.pools[pool], made)
 
 
@@ -37,10 +41,13 @@ class LiveDirectory:
         created = self._state.pools[pool]
         made = self._state.serving(pool)
         if made is None:
-            made = self._control.create_generation(
-                GenerationMade(pool=pool, number=1, start=offset, time=self._clock(), fold=created.fold)
-            )
+            made = self._control.create_generation(self._first(created, offset))
         return created, made
+
+    def _first(self, created: PoolCreated, offset: int) -> GenerationMade:
+        if (wish := self._state.wish(created.pool)) is not None:
+            return generations.first(wish, offset, self._clock())
+        return GenerationMade(pool=created.pool, number=1, start=offset, time=self._clock(), fold=created.fold)
 
     def _created(self, pool: str, kind: Kind | None) -> bool:
         if not self._create or kind is None:

@@ -14,6 +14,7 @@ from services.events import Decoded, Event, GameEvent, Reason, ScoreEvent
 from services.log.partition import partition_of
 from services.log.protocol import Record
 from services.pools import FOLD_VERSION, GenerationMade, Kind, PoolCreated
+from services.shard.build import Build
 from services.shard.dead_letters import DeadLetter, excerpt
 from services.shard.pool import PoolState
 
@@ -31,11 +32,18 @@ class Directory(Protocol):
 
 
 class Partition:
-    """State of partition `number` of `partitions`. position: the first offset not yet folded."""
+    """State of partition `number` of `partitions`. position: the first offset not yet folded.
+
+    builds: generations under construction, by pool and number; hidden: pools whose state readers were already taken on from, to a
+    generation that is being built again; edition: rises with every change that the position does not tell.
+    """
 
     def __init__(self, number: int, partitions: int, position: int = 0) -> None:
         self.number, self.partitions, self.position = number, partitions, position
         self.pools: dict[str, PoolState] = {}
+        self.builds: dict[tuple[str, int], Build] = {}
+        self.hidden: set[str] = set()
+        self.edition = 0
         self.last: tuple[int, str] | None = None
         """Offset and SHA-256 of the last record folded, by which recovery knows the log again."""
 
@@ -52,9 +60,56 @@ class Partition:
         known = {pool: self._state(pool, batch, indices, directory) for pool, indices in groups.items()}
         for pool, indices in groups.items():  # the directory was asked before anything is folded: it may fail, and the call be repeated
             self._fold_or_refuse(known[pool], indices, batch)
-        self.position = records[-1].offset + 1
+        end = records[-1].offset + 1
+        for build in [build for build in self.builds.values() if build.failed is None and not build.behind(self.position)]:
+            self._fold_build(build, groups.get(build.generation.pool, ()), batch)
+            build.reached(end)
+        self.position = end
         self.last = records[-1].offset, hashlib.sha256(records[-1].value).hexdigest()
         return batch.letters
+
+    def catch_up(self, records: Sequence[Record]) -> list[DeadLetter]:
+        """Give builds that are behind what they have not read of `records`, which were folded before; entries for what they refuse."""
+        letters: list[DeadLetter] = []
+        old = [record for record in records if record.offset < self.position]
+        reached = self.position if len(old) < len(records) else old[-1].offset + 1 if old else 0
+        for build in [build for build in self.builds.values() if build.behind(self.position) and build.position < reached]:
+            found = build.concerned(old)
+            batch = _Batch(self.number, found, events.decode([record.value for record in found]))
+            indices = batch.by_pool().get(build.generation.pool, ())
+            if build.state is None:
+                build.scan(batch.events(batch.below(indices, build.generation.retraction_horizon)))
+            else:
+                self._fold_build(build, indices, batch)
+            build.reached(reached)
+            letters += batch.letters
+            self.edition += 1
+        return letters
+
+    def begin(self, build: Build) -> None:
+        """Build a generation beside the one that serves; another of its pool is given up."""
+        for key in [key for key, other in self.builds.items() if key[0] == build.generation.pool and other.failed is None]:
+            del self.builds[key]
+        self.builds[build.key] = build
+        self.edition += 1
+
+    def switch(self, build: Build) -> None:
+        """From now on the pool's state is that of `build`, which has caught up. Nobody was told anything of it yet."""
+        if build.state is None or build.behind(self.position):
+            msg = f"generation {build.generation.number} of pool {build.generation.pool} has not caught up"
+            raise ValueError(msg)
+        build.state.mark_all()
+        self.pools[build.generation.pool] = build.state
+        self.hidden.discard(build.generation.pool)
+        for key in [key for key in self.builds if key[0] == build.generation.pool and key[1] <= build.generation.number]:
+            del self.builds[key]
+        self.edition += 1
+
+    def _fold_build(self, build: Build, indices: Sequence[int], batch: "_Batch") -> None:
+        counted = batch.from_offset(indices, build.position) if indices else ()
+        if counted:
+            for i, reason, path, rule in build.fold(batch.events(counted)):
+                batch.refuse_event(counted[i], reason, path, rule, build.generation.number)
 
     def _state(self, pool: str, batch: "_Batch", indices: Sequence[int], directory: Directory) -> "PoolState | _Refusal":
         if (home := partition_of(pool, self.partitions)) != self.number:
@@ -84,6 +139,8 @@ class Partition:
         if generation.fold_version != FOLD_VERSION:
             why = f"generation {generation.number} was made by fold version {generation.fold_version}, this is {FOLD_VERSION}"
             state.stop(why, generation.start)
+        elif generation.retraction_horizon > generation.start:  # to count them as if nothing were retracted would be silently wrong
+            state.stop(f"what generation {generation.number} leaves out was not read from the log", generation.start)
         return state
 
     def _fold(self, state: PoolState, indices: Sequence[int], batch: "_Batch") -> None:
@@ -95,7 +152,9 @@ class Partition:
         except Exception as error:  # law 6: nothing bad stops the stream
             first, last = batch.offset(indices[0]), batch.offset(indices[-1])
             log.exception("pool stopped", extra={"pool": state.generation.pool, "position": first})
-            state.stop(f"{type(error).__name__} between offsets {first} and {last}: {error}", first)
+            why = f"{type(error).__name__} between offsets {first} and {last}: {error}"
+            hint = f"retract what it cannot fold, or change its settings, then `equirank pools resume {state.generation.pool}`"
+            state.stop(f"{why}; {hint}", first, broken=True)
             return
         for i, reason, path, rule in refused:
             batch.refuse_event(indices[i], reason, path, rule, state.generation.number)
@@ -138,6 +197,10 @@ class _Batch:
     def from_offset(self, indices: Sequence[int], start: int) -> Sequence[int]:
         """Those of `indices` (rising) whose record is at or after `start`."""
         return indices if self.offset(indices[0]) >= start else [i for i in indices if self.offset(i) >= start]
+
+    def below(self, indices: Sequence[int], end: int) -> Sequence[int]:
+        """Those of `indices` whose record is before `end`."""
+        return [i for i in indices if self.offset(i) < end]
 
     def events(self, indices: Sequence[int]) -> Sequence[Event]:
         events = self.decoded.events

@@ -16,10 +16,12 @@ from ratings_core.outcomes import NO_TASK, OutcomeBatch, ScoreBatch
 from ratings_core.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from services.events import Event, GameEvent, Reason, RetractEvent, ScoreEvent
+from services.generations import check
 from services.pools import GenerationMade, Kind, PoolCreated
 from services.raters import make_raters
 from services.shard.columns import GameColumns, ScoreColumns
 from services.shard.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
+from services.shard.edits import NONE, Edits, Retracted
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -41,15 +43,19 @@ class Refused(NamedTuple):
 class PoolState:
     """fold(generation, outcomes so far). version: rises whenever anything changed.
 
+    retracted: what was retracted below the generation's horizon, which whoever makes the state has read from the log.
     stopped, stopped_at: why the pool folds no more, and the first offset that it may not have folded whole.
+    broken: it failed in the middle of a call, so what it holds belongs to no position.
     """
 
-    def __init__(self, created: PoolCreated, generation: GenerationMade) -> None:
-        self.kind, self.label, self.generation = created.kind, created.label, generation
+    def __init__(self, created: PoolCreated, generation: GenerationMade, retracted: Retracted = NONE) -> None:
+        self.created, self.generation = created, generation
+        self.kind, self.label = created.kind, created.label
         fold = generation.fold
         self.agents, self.tasks = Roster(), Roster()
+        self.edits = Edits(generation, retracted) if generation.edits else None
         self.raters, self.stopped = _raters(self.kind, generation)
-        self.stopped_at = generation.start
+        self.stopped_at, self.broken = generation.start, False
         self.online = {name: rater.init(0) for name, rater in self.raters.items()}
         self.prequential = {name: Prequential() for name in self.raters}
         self.pairs, self.places, self.scores = PairTally(per_task=fold.per_task), PlaceTally(), ScoreTable()
@@ -71,6 +77,9 @@ class PoolState:
         own, refused = self._own(events)
         if own:
             columns = _columns(self.kind, events if len(own) == len(events) else [events[i] for i in own])
+            if self.edits is not None:
+                columns, kept = self.edits.apply(columns)
+                own = np.asarray(own)[kept].tolist()
             for within in self._within_limits(columns, refused, own):
                 self._fold_new(within)
         self.counts["refused"] += len(refused)
@@ -187,10 +196,19 @@ class PoolState:
             given = sorted(ratings)
             self.online[method].rating[self.agents.lookup(given)] = [ratings[name] for name in given]
 
-    def stop(self, why: str, position: int) -> None:
-        """Fold no more; the content stays as it is, and counts as folded up to `position`."""
-        self.stopped, self.stopped_at = why, position
+    def stop(self, why: str, position: int, *, broken: bool = False) -> None:
+        """Fold no more; the content stays as it is, and counts as folded up to `position` unless it is broken."""
+        self.stopped, self.stopped_at, self.broken = why, position, broken
         self.version += 1
+
+    def emptied(self) -> "PoolState":
+        """The state before any outcome, of the same generation."""
+        return PoolState(self.created, self.generation, NONE if self.edits is None else self.edits.retracted)
+
+    @property
+    def pending_retractions(self) -> int:
+        """Retractions seen at or above the generation's horizon: the outcomes they name still count."""
+        return self.counts["retractions"] - (self.edits.retracted.events if self.edits is not None else 0)
 
     def folded_to(self, position: int) -> int:
         """Up to where the pool is folded when its partition is at `position`."""
@@ -234,6 +252,8 @@ class PoolState:
         }
         parts |= {f"online.{name}": online.arrays() for name, online in self.online.items()}
         parts |= {f"prequential.{name}": sums.arrays() for name, sums in self.prequential.items()}
+        if self.edits is not None:
+            parts["edits"] = self.edits.arrays()
         arrays = {f"{part}.{name}": np.array(array) for part, named in parts.items() for name, array in named.items()}
         arrays["activity"] = self.activity[: len(self.agents)].copy()
         arrays["counts"] = np.array([self.counts[name] for name in COUNTERS], np.int64)
@@ -244,6 +264,8 @@ class PoolState:
     def restore(cls, created: PoolCreated, generation: GenerationMade, arrays: Arrays, position: int) -> "PoolState":
         """The state whose `arrays` these are, recovered at a checkpoint's `position`."""
         state = cls(created, generation)
+        if state.edits is not None:
+            state.edits = Edits.from_arrays(part(arrays, "edits"), generation)
         state.agents, state.tasks = Roster.from_arrays(part(arrays, "agents")), Roster.from_arrays(part(arrays, "tasks"))
         state.dedupe = DedupeWindow.from_arrays(part(arrays, "dedupe"), generation.fold.dedupe_window)
         state.pairs, state.places = PairTally.from_arrays(part(arrays, "pairs")), PlaceTally.from_arrays(part(arrays, "places"))
@@ -275,11 +297,7 @@ def _fits(roster: Roster, names: Arena, most: int) -> bool:
 def _raters(kind: Kind, generation: GenerationMade) -> tuple[dict[str, Rater[Any]], str | None]:
     """The raters, and why there are none where this version cannot fold the generation as its record says."""
     try:
-        raters = make_raters(kind, generation.fold)
+        check(kind, generation.fold, generation.initial, generation.aliases, generation.bans)
+        return make_raters(kind, generation.fold), None
     except InputError as error:
-        return {}, f"its settings cannot run here: {error}"
-    if unknown := sorted(generation.initial.keys() - raters.keys()):
-        return {}, f"it has initial ratings for {unknown[0]}, which is none of its online methods"
-    if generation.aliases or generation.bans or generation.retraction_horizon:
-        return {}, "its aliases, bans or retractions need a version that folds them"
-    return raters, None
+        return {}, f"its settings cannot run here: {error}; change them by `equirank pools settings {generation.pool}`"

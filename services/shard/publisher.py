@@ -5,6 +5,7 @@ already see; a shard that another one superseded learns it here. Law 6: a store 
 """
 
 import logging
+import sys
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,12 +13,13 @@ from enum import Enum, auto
 from heapq import nsmallest
 from typing import Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
-from services.store.protocol import ACTIVITY, Fence, LiveBoard, PoolHead, StoreError, StoreLost, StoreWriter
+from services.store.protocol import ACTIVITY, Building, Fence, LiveBoard, PoolHead, StoreError, StoreLost, StoreWriter
 
 log = logging.getLogger("equirank.publish")
 
@@ -43,13 +45,18 @@ class _End(Enum):
 
 @dataclass(slots=True)
 class _Track:
-    """One pool as the store has it. recovered: position its shard started from; known: whether its fence was asked for."""
+    """One generation of a pool as the store has it. recovered: position its shard started from; known: whether its fence was asked for.
 
+    head: the last one written.
+    """
+
+    generation: int
     recovered: int
     known: bool = False
     visible: int = 0
     """Readers already see this position: nothing is written before the fold has reached it again."""
     written_at: float = float("-inf")
+    head: PoolHead | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +103,17 @@ class Publisher:
             (state, track, partition)
             for partition in partitions
             for pool, state in partition.pools.items()
-            if partition.position >= (track := self._tracks.setdefault(pool, _Track(state.recovered_at))).visible
+            if pool not in partition.hidden and _ready(state, partition, track := self._track(pool, state))
         ]
         idle = [one for one in ready if not one[0].changed and now - one[1].written_at >= _IDLE_SECONDS]
         due = [one for one in ready if one[0].changed] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda one: one[1].written_at)
         return [_update(state, track, epochs[partition.number], partition, now) for state, track, partition in due]
+
+    def _track(self, pool: str, state: PoolState) -> _Track:
+        track = self._tracks.get(pool)
+        if track is None or track.generation != state.generation.number:
+            track = self._tracks[pool] = _Track(state.generation.number, state.recovered_at)
+        return track
 
     def _write(self, updates: list[_Update]) -> list[tuple[_Update, _End]]:
         """Each update's end. Once the store does not answer, the others wait for the next round instead of a timeout each."""
@@ -128,6 +141,9 @@ class Publisher:
         """What readers see of a pool that this shard has not written yet, and what follows from it."""
         standing = self._store.published(update.head.pool)
         update.track.known = True
+        if standing is not None and standing.generation > update.head.generation:
+            update.track.visible = sys.maxsize  # readers are ahead: what they have stays until that generation is built again
+            return _End.BEHIND
         if standing is None or not _covers(standing, update):
             return _End.LOST if update.track.recovered else None
         update.track.visible = standing.position
@@ -138,10 +154,11 @@ class Publisher:
         for update, end in ends:
             match end:
                 case _End.WRITTEN:
-                    update.track.written_at = now
+                    update.track.written_at, update.track.head = now, update.head
                     self.counters["published_pools"] += 1
                 case _End.LOST:
                     update.state.mark_all()
+                    update.track.head = None
                 case _End.BEHIND | _End.FAILED:
                     update.state.mark(update.ids)
                     self.counters["store_failures"] += end is _End.FAILED
@@ -156,8 +173,16 @@ def _covers(standing: Fence, update: _Update) -> bool:
     return standing.generation == update.head.generation and standing.position >= update.track.recovered
 
 
+def _ready(state: PoolState, partition: Partition, track: _Track) -> bool:
+    """Whether the pool may be written: not below what readers see, and of one that broke only what was written before."""
+    return partition.position >= track.visible and (not state.broken or track.head is not None)
+
+
 def _update(state: PoolState, track: _Track, epoch: int, partition: Partition, now: float) -> _Update:
     ids = state.take_changes()
+    if state.broken and track.head is not None:
+        head = msgspec.structs.replace(track.head, published_at=now, stopped=state.stopped, building=_building(state, partition))
+        return _Update(state, track, epoch, head, ids, {})
     names = state.agents.names(ids)
     boards = {method: LiveBoard(names, online.rating[ids].tolist()) for method, online in state.online.items()}
     boards[ACTIVITY] = LiveBoard(names, state.activity[ids].astype(np.float64).tolist())
@@ -185,4 +210,16 @@ def _head(state: PoolState, partition: Partition, now: float) -> PoolHead:
         online=list(state.online),
         prequential={name: means for name, sums in state.prequential.items() if (means := sums.means())},
         stopped=state.stopped,
+        pending=max(0, state.pending_retractions),
+        left_out=0 if state.edits is None else int(state.edits.left_out.sum()),
+        building=_building(state, partition),
     )
+
+
+def _building(state: PoolState, partition: Partition) -> Building | None:
+    """The newest generation of the pool that is being built, or could not be."""
+    numbers = [number for pool, number in partition.builds if pool == state.generation.pool]
+    if not numbers:
+        return None
+    build = partition.builds[state.generation.pool, max(numbers)]
+    return Building(generation=max(numbers), progress=round(build.progress(partition.position), 4), failed=build.failed)

@@ -2,18 +2,22 @@
 
 import hashlib
 import logging
+from collections.abc import Mapping
 
 from ratings_core.errors import RatingsError
 from services.log.partition import partition_of
 from services.log.protocol import LogError, OffsetLost, Topic
-from services.pools import FOLD_VERSION, ControlState
+from services.pools import FOLD_VERSION, ControlState, GenerationMade
+from services.shard.build import Build, retracted_below
 from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
+from services.shard.edits import Retracted
 from services.shard.partition import Partition
 from services.shard.pool import Arrays, PoolState
 
 log = logging.getLogger("equirank.recovery")
 
 _READ_SECONDS = 10.0
+_RECORDS = 5000
 
 
 class WrongLog(Exception):  # noqa: N818 - names the fact
@@ -31,20 +35,60 @@ def recover(
     for one in skipped:
         log.warning("checkpoint %s passed over: %s", one.name, one.reason, extra={"partition": number})
     if found is None:
-        return Partition(number, topic.partitions, beginning(number, topic, control)), None
-    manifest, arrays = found
-    _check_log(manifest, topic)
-    return restore(manifest, arrays, topic.partitions, control), manifest
+        partition, manifest = Partition(number, topic.partitions, beginning(number, topic, control)), None
+    else:
+        manifest, arrays = found
+        _check_log(manifest, topic)
+        partition = restore(manifest, arrays, topic.partitions, control)
+    begin_edited(partition, topic, control)
+    return partition, manifest
 
 
-def restore(manifest: Manifest, arrays: dict[str, Arrays], partitions: int, control: ControlState) -> Partition:
-    """The partition that a checkpoint holds. Raises `WrongLog` where the control log does not know the generation of a pool."""
+def restore(manifest: Manifest, arrays: Mapping[str, Arrays], partitions: int, control: ControlState) -> Partition:
+    """The partition that a checkpoint holds; arrays: of its objects. Raises `WrongLog` where the control log does not know a generation.
+
+    A pool that serves a later generation by now is hidden: readers go on with what they have until that one is built again.
+    """
     partition = Partition(manifest.partition, partitions, manifest.position)
     if manifest.last_offset is not None and manifest.last_sha256 is not None:
         partition.last = manifest.last_offset, manifest.last_sha256
     for entry in manifest.pools:
-        partition.pools[entry.pool] = _restored(manifest, entry, arrays[entry.pool], control)
+        state = partition.pools[entry.pool] = _restored(manifest, entry, arrays[entry.object], control)
+        if state.generation.number < control.served(entry.pool):
+            partition.hidden.add(entry.pool)
+    for entry in manifest.builds:
+        build = Build.restored(_restored(manifest, entry, arrays[entry.object], control), entry.position)
+        if build.failed is None:  # one that failed is begun anew
+            partition.builds[build.key] = build
     return partition
+
+
+def begin_edited(partition: Partition, topic: Topic, control: ControlState) -> None:
+    """Begin the pools that no checkpoint holds and whose generation leaves retracted outcomes out: the log is read for those first."""
+    for pool in control.generations:
+        made = control.serving(pool)
+        if pool in partition.pools or made is None or partition_of(pool, partition.partitions) != partition.number:
+            continue
+        if made.retraction_horizon and made.fold_version == FOLD_VERSION:
+            found = retracted(made, topic, partition.number)
+            partition.pools[pool] = PoolState(control.pools[pool], made, found)
+
+
+def retracted(made: GenerationMade, topic: Topic, partition: int) -> Retracted:
+    """What the log retracts below the horizon of a generation. Raises `LogError`."""
+    found, position, horizon = [], made.start, made.retraction_horizon
+    if position < horizon:
+        reader = topic.reader({partition: position})
+        try:
+            while position < horizon:
+                records = reader.poll(_READ_SECONDS, _RECORDS).get(partition, [])
+                if not records:
+                    raise _silent(topic, partition, position)
+                found += retracted_below(horizon, made.pool, records)
+                position = records[-1].offset + 1
+        finally:
+            reader.close()
+    return Retracted.of(found)
 
 
 def _restored(manifest: Manifest, entry: PoolEntry, arrays: Arrays, control: ControlState) -> PoolState:
@@ -56,7 +100,7 @@ def _restored(manifest: Manifest, entry: PoolEntry, arrays: Arrays, control: Con
     if why is None and manifest.fold_version != FOLD_VERSION:
         why = f"folded by version {manifest.fold_version}, this is {FOLD_VERSION}: it needs a new generation"
     try:
-        state = PoolState.restore(created, generation, arrays, manifest.position)
+        state = PoolState.restore(created, generation, arrays, entry.position)
     except (RatingsError, KeyError, ValueError) as error:  # whole, but not as this version writes it: the other pools go on
         state, why = PoolState(created, generation), why or f"its checkpoint cannot be read here: {type(error).__name__}: {error}"
     if why is not None:
@@ -100,5 +144,9 @@ def _sha256_at(topic: Topic, partition: int, offset: int) -> str | None:
     except OffsetLost:
         return None
     if not records:
-        raise LogError(f"{topic.name}[{partition}] gave no record from offset {offset} within {_READ_SECONDS:g} s", retriable=True)
+        raise _silent(topic, partition, offset)
     return hashlib.sha256(records[0].value).hexdigest() if records[0].offset == offset else None
+
+
+def _silent(topic: Topic, partition: int, offset: int) -> LogError:
+    return LogError(f"{topic.name}[{partition}] gave no record from offset {offset} within {_READ_SECONDS:g} s", retriable=True)

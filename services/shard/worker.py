@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +20,7 @@ from services.log.protocol import CommitsPositions, Log, LogError, OffsetLost, R
 from services.pools import FoldSettings, Takeover
 from services.settings import Settings
 from services.shard import dead_letters
+from services.shard.builder import Builder
 from services.shard.checkpoint import CheckpointStore, SkippedCheckpoint
 from services.shard.checkpointer import Checkpointer
 from services.shard.dead_letters import DeadLetter
@@ -41,7 +42,8 @@ _RETRY_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
     """Where a partition stands, and what its pools counted. lag: offsets not yet folded; folded_at: when the log took the last record.
 
-    checkpoint, checkpoint_at: position and time of the newest checkpoint of this start; stopped: why the partition stopped.
+    checkpoint, checkpoint_at: position and time of the newest checkpoint of this start; stopped: why the partition stopped; pending:
+    retractions that no generation heeds yet; building: generations under construction; progress: of the one that is least far, 0 to 1.
     """
 
     partition: int
@@ -56,6 +58,9 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
     pools_stopped: int
     agents: int
     counts: dict[str, int]
+    pending: int = 0
+    building: int = 0
+    progress: float | None = None
 
 
 class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +80,7 @@ class _Owned:
     partition: Partition
     epoch: int
     checkpointer: Checkpointer
+    builder: Builder
     end: int = 0
     folded_at: float | None = None
     stopped: str | None = None
@@ -119,13 +125,16 @@ class ShardWorker:
         finally:
             if reader is not None:
                 reader.close()
+            for owned in self._owned.values():
+                owned.builder.close()
             self._control.close()
 
     def health(self) -> WorkerHealth:
         """Progress so far. Any thread may call it."""
         counters = dict(self._counters)
         owned_now = list(self._owned.values())
-        for part in (self._publisher.counters, *(owned.checkpointer.counters for owned in owned_now)):
+        beside = [part.counters for owned in owned_now for part in (owned.checkpointer, owned.builder)]
+        for part in (self._publisher.counters, *beside):
             for name, value in part.items():
                 counters[name] = counters.get(name, 0) + value
         return WorkerHealth(
@@ -157,7 +166,8 @@ class ShardWorker:
         self._counters["checkpoints_skipped"] += len(skipped)
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, self._settings.checkpoints_kept, manifest)
-        return _Owned(partition, epoch, checkpointer, stopped=stopped)
+        builder = Builder(partition, topic, self._control, self._settings.retraction_seconds, slices)
+        return _Owned(partition, epoch, checkpointer, builder, stopped=stopped)
 
     def _round(self, reader: Reader | None) -> Reader | None:
         """One look at the log, and what follows. The reader to go on with, None after a failure."""
@@ -175,7 +185,7 @@ class ShardWorker:
                 self._fold(self._owned[number], part)
                 self._beside()
         if not batches:
-            self._beside()
+            self._beside(idle=True)
         return reader
 
     def _read_failed(self, error: LogError) -> None:
@@ -195,10 +205,14 @@ class ShardWorker:
         return self._log.outcomes.reader(positions) if positions else None
 
     def _poll(self, reader: Reader | None) -> dict[int, list[Record]]:
+        patience = 0.0 if self._building() else _POLL_SECONDS
         if reader is not None:
-            return reader.poll(_POLL_SECONDS, self._settings.batch_records)
-        self._stopping.wait(_POLL_SECONDS)
+            return reader.poll(patience, self._settings.batch_records)
+        self._stopping.wait(patience)
         return {}
+
+    def _building(self) -> bool:
+        return any(owned.builder.busy for owned in self._owned.values() if owned.stopped is None)
 
     def _fold(self, owned: _Owned, records: Sequence[Record]) -> None:
         began = time.perf_counter()
@@ -209,14 +223,32 @@ class ShardWorker:
         self._counters["bytes"] += sum(len(record.value) for record in records)
         self._counters["batches"] += 1
         self._counters["fold_seconds"] += time.perf_counter() - began
+        self._write_letters(owned)
+
+    def _write_letters(self, owned: _Owned) -> None:
         if owned.letters:
             self._reasons.update(letter.reason for letter in owned.letters)
             self._retry(lambda: dead_letters.write(self._log.dead_letters, owned.letters))
             owned.letters = []
 
-    def _beside(self) -> None:
-        """What goes on beside folding: publication, checkpoints, and a look around once a second."""
+    def _build(self, now: float, patience: float) -> None:
+        """A slice of old records for generations under construction; those that caught up take over."""
+        for owned in self._owned.values():
+            if owned.partition.builds and owned.stopped is None:
+                try:
+                    owned.letters += owned.builder.step(patience)
+                    owned.builder.switch(now, owned.checkpointer)
+                except LogError as error:
+                    if not error.retriable:
+                        raise
+                    log.warning("new generations wait for the log: %s", error)
+                    self._counters["log_failures"] += 1
+                self._write_letters(owned)
+
+    def _beside(self, *, idle: bool = False) -> None:
+        """What goes on beside folding: new generations, publication, checkpoints, and a look around once a second."""
         now = self._clock()
+        self._build(now, _POLL_SECONDS if idle else 0.0)
         partitions, epochs = self._partitions(), {number: owned.epoch for number, owned in self._owned.items()}
         self._publisher.step(now, partitions, epochs)
         for owned in self._owned.values():
@@ -227,16 +259,21 @@ class ShardWorker:
             self._look_around()
 
     def _look_around(self) -> None:
-        """Measure the lag, and end when the control log says that another shard took a partition over."""
+        """Measure the lag, begin generations that are due, and end when the control log says that another shard took a partition over."""
         try:
             for number, owned in self._owned.items():
                 owned.end = self._log.outcomes.end(number)
             if isinstance(self._log.outcomes, CommitsPositions):  # for lag tools; recovery never reads them
                 self._log.outcomes.commit({number: owned.partition.position for number, owned in self._owned.items()})
-            standing = self._control.refresh().epochs
+            control = self._control.refresh()
+            self._check_epochs(control.epochs)
+            for owned in self._owned.values():
+                if owned.stopped is None:
+                    owned.builder.look(self._clock(), control)
         except LogError as error:
             log.warning("the log does not answer: %s", error)
-            return
+
+    def _check_epochs(self, standing: Mapping[int, int]) -> None:
         for number, owned in self._owned.items():
             if standing.get(number, owned.epoch) > owned.epoch:
                 raise Fenced(f"partition {number} was taken over under epoch {standing[number]}; this shard had {owned.epoch}")
@@ -283,7 +320,7 @@ def slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
 
 def _health(owned: _Owned) -> PartitionHealth:
     partition, checkpointer = owned.partition, owned.checkpointer
-    pools = list(partition.pools.values())
+    pools, builds = list(partition.pools.values()), [build for build in list(partition.builds.values()) if build.failed is None]
     return PartitionHealth(
         partition=partition.number,
         epoch=owned.epoch,
@@ -297,4 +334,7 @@ def _health(owned: _Owned) -> PartitionHealth:
         pools_stopped=sum(state.stopped is not None for state in pools),
         agents=sum(len(state.agents) for state in pools),
         counts={name: sum(state.counts[name] for state in pools) for name in COUNTERS},
+        pending=sum(max(0, state.pending_retractions) for state in pools),
+        building=len(builds),
+        progress=min((build.progress(partition.position) for build in builds), default=None),
     )

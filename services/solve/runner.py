@@ -61,7 +61,7 @@ class SolveRunner:
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
         """Take in what ended, start what is due, publish what the store lacks."""
         self._collect(now)
-        entries = {entry.pool: entry for manifest in manifests for entry in manifest.pools if entry.stopped is None}
+        entries = {entry.pool: entry for manifest in manifests for entry in manifest.pools if _solvable(entry, control)}
         views = {pool: _view(entry, control) for pool, entry in entries.items()}
         cost = {name: method.cost for name, method in methods.METHODS.items()}
         jobs = due(now, views.values(), self._ledger, self._pace, cost)
@@ -167,6 +167,11 @@ def _tried(board: SolvedBoard) -> Tried:
 def _lost(error: Exception) -> bool:
     """Whether the process that solved is gone, rather than what it solved is at fault; a newer try may go well."""
     return isinstance(error, RayError) and not isinstance(error, RayTaskError)
+
+
+def _solvable(entry: PoolEntry, control: ControlState) -> bool:
+    """Whether readers may see results on what a checkpoint holds: not of a generation that they have left."""
+    return entry.stopped is None and entry.generation >= control.served(entry.pool)
 
 
 def _view(entry: PoolEntry, control: ControlState) -> PoolView:

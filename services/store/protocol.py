@@ -28,11 +28,20 @@ class Fence(NamedTuple):
     position: int
 
 
+class Building(msgspec.Struct, frozen=True, kw_only=True):
+    """A generation under construction. progress: part of the log that was read for it, from 0 to 1; failed: why it ended, if it did."""
+
+    generation: int
+    progress: float
+    failed: str | None = None
+
+
 class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     """What a pool's page shows first; published with every live update.
 
     pool_time: running maximum of outcome times; published_at: seconds since 1970 by the shard's clock;
-    prequential: online method -> {"log_loss", "brier", "kendall"} means; stopped: why the pool stopped, if it did.
+    prequential: online method -> {"log_loss", "brier", "kendall"} means; stopped: why the pool stopped, if it did; pending: retractions
+    that no generation heeds yet; left_out: outcomes that retractions, bans or aliases leave out; building: the next generation.
     """
 
     pool: str
@@ -53,6 +62,9 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     online: list[str]
     prequential: dict[str, dict[str, float]] = {}
     stopped: str | None = None
+    pending: int = 0
+    left_out: int = 0
+    building: Building | None = None
 
 
 class LiveBoard(NamedTuple):

@@ -129,7 +129,7 @@ def at(store: CheckpointStore, skipped: list[SkippedCheckpoint]) -> tuple[int, i
     if found is None:
         return None
     taken, arrays = found
-    held = {tuple(arrays[one.pool]["at"].tolist()) for one in taken.pools}
+    held = {tuple(arrays[one.object]["at"].tolist()) for one in taken.pools}
     assert held <= {(taken.position, taken.epoch)}
     return taken.position, taken.epoch
 
@@ -146,7 +146,7 @@ def test_a_checkpoint_comes_back(store: CheckpointStore) -> None:
     assert found is not None
     taken, arrays = found
     assert taken == store.read_manifest(name) == store.newest(3)
-    assert sorted(arrays) == ["blitz", "bullet"]
+    assert sorted(arrays) == sorted(one.object for one in taken.pools)
     assert store.recover(4, []) is None, "partitions are apart"
 
 

@@ -281,7 +281,17 @@ def test_settings_that_cannot_run_stop_the_pool_with_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [{"initial": {"glicko9": {"a": 1.0}}}, {"aliases": {"a": "b"}}, {"bans": ("a",)}, {"retraction_horizon": 3}], ids=str
+    "asked",
+    [
+        {"initial": {"glicko9": {"a": 1.0}}},
+        {"initial": {"elo": {"a": float("nan")}}},
+        {"aliases": {"a": "b", "b": "c"}},
+        {"aliases": {"a": "b"}, "bans": ("a",)},
+        {"aliases": {"a": "b"}, "initial": {"elo": {"a": 1.0}}},
+        {"bans": (" a",)},
+        {"retraction_horizon": 3},
+    ],
+    ids=str,
 )
 def test_a_generation_that_this_version_cannot_fold_stops_its_pool(asked: dict[str, object]) -> None:
     """Folding it as if nothing had been asked would be a wrong answer in silence; failing would take the other pools along."""

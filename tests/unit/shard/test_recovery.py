@@ -63,7 +63,7 @@ def control_of(*names: str) -> ControlState:
 
 
 def entry_of(name: str) -> PoolEntry:
-    return PoolEntry(pool=name, kind="games", generation=1, position=1, outcomes=0, object="o", sha256="", bytes=0, digest="")
+    return PoolEntry(pool=name, kind="games", generation=1, position=1, outcomes=0, object=name, sha256="", bytes=0, digest="")
 
 
 def arrays_of(control: ControlState, name: str) -> Arrays:

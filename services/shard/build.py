@@ -1,0 +1,109 @@
+"""A generation under construction: one more state of a pool, folded from the log beside the one that serves. Pure as a partition is.
+
+First the log is read for retractions below the horizon, then from the generation's start for its outcomes. Records of other pools are
+told by their bytes and not decoded. What has caught up with its partition is folded along with it, until it takes over.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from services import events
+from services.events import Event, RetractEvent
+from services.log.protocol import Record
+from services.pools import GenerationMade, PoolCreated
+from services.shard.edits import NONE, Retracted
+from services.shard.pool import PoolState, Refused
+
+_ESCAPE: Final = b"\\u00"
+_ESCAPED: Final = re.compile(rb"\\u00[2-7]")
+"""JSON may spell the characters of names so, too."""
+
+
+class Build:
+    """fold(generation, records from its start up to `position`), once it is known what was retracted below its horizon.
+
+    position: first offset not yet read; state: None while retractions are looked for, and after a failure; failed: why it ended.
+    """
+
+    def __init__(self, created: PoolCreated, generation: GenerationMade, retracted: Retracted | None = None) -> None:
+        self.created, self.generation = created, generation
+        self.position = generation.start
+        self.state: PoolState | None = None
+        self.failed: str | None = None
+        self._found: list[RetractEvent] = []
+        self._name = generation.pool.encode()
+        if retracted is not None or generation.retraction_horizon <= generation.start:
+            self._begin(NONE if retracted is None else retracted)
+
+    @classmethod
+    def restored(cls, state: PoolState, position: int) -> "Build":
+        """The build whose state a checkpoint holds as of `position`."""
+        build = cls(state.created, state.generation, NONE)
+        build.state, build.position = state, position
+        if state.stopped is not None:
+            build.fail(state.stopped)
+        return build
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Its pool and number."""
+        return self.generation.pool, self.generation.number
+
+    def progress(self, position: int) -> float:
+        """Part of the reading that is done, from 0 to 1, when the partition is at `position`."""
+        start, horizon = self.generation.start, self.generation.retraction_horizon
+        scan, whole = max(0, horizon - start), max(0, position - start)
+        done = self.position - start + (0 if self.state is None else scan)
+        return min(1.0, done / (scan + whole)) if scan + whole else 1.0
+
+    def behind(self, position: int) -> bool:
+        """Whether it must read more of the log to be where its partition is."""
+        return self.failed is None and (self.state is None or self.position < position)
+
+    def concerned(self, records: Sequence[Record]) -> list[Record]:
+        """Those of `records` that may hold what it looks for: outcomes of its pool, or retractions first."""
+        sought = [self._name] if self.state is not None else [self._name, b"retracts"]
+        return [record for record in records if record.offset >= self.position and _may_hold(record.value, sought)]
+
+    def scan(self, wanted: Sequence[Event]) -> None:
+        """Take in what the pool's records below the horizon hold, in any order."""
+        self._found += [event for event in wanted if type(event) is RetractEvent]
+
+    def fold(self, wanted: Sequence[Event]) -> list[Refused]:
+        """Fold the pool's outcomes in order. Whatever they break ends this build alone (law 6)."""
+        if self.state is None:
+            return []
+        try:
+            return self.state.fold(wanted)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the pool goes on as it was
+            self.fail(f"{type(error).__name__} at or after offset {self.position}: {error}")
+            return []
+
+    def reached(self, position: int) -> None:
+        """Everything below `position` was read. At the horizon it begins anew, from the generation's start, with what was retracted."""
+        self.position = max(self.position, position)
+        if self.state is None and self.failed is None and self.position >= self.generation.retraction_horizon:
+            self._begin(Retracted.of(self._found))
+
+    def fail(self, why: str) -> None:
+        """Go no further, and give the memory back."""
+        self.failed, self.state, self._found = why, None, []
+
+    def _begin(self, retracted: Retracted) -> None:
+        self.state, self._found = PoolState(self.created, self.generation, retracted), []
+        self.position = self.generation.start
+        if self.state.stopped is not None:
+            self.fail(self.state.stopped)
+
+
+def retracted_below(horizon: int, name: str, records: Sequence[Record]) -> list[RetractEvent]:
+    """Retractions of a pool among `records` below `horizon`."""
+    sought = [name.encode(), b"retracts"]
+    values = [record.value for record in records if record.offset < horizon and _may_hold(record.value, sought)]
+    return [event for event in events.decode(values).events if type(event) is RetractEvent and event.pool == name]
+
+
+def _may_hold(value: bytes, sought: Sequence[bytes]) -> bool:
+    """Whether the JSON in `value` may hold all of these words, as they are or escaped."""
+    return all(word in value for word in sought) or (_ESCAPE in value and _ESCAPED.search(value) is not None)

@@ -1,0 +1,178 @@
+"""Keeps a partition's pools on the generation that they should have: decides when a new one is due, reads the log for it, and switches.
+
+A generation is due when the control log holds a wish for one, when retractions came and no more followed for a while, and when an older
+release made the present one. Nothing here may stall the fold of the stream: the log is read in slices between its batches.
+Crash-safe at every step: what was decided is a record of the control log, what was folded is checkpointed before the switch, and a
+switch that was recorded is made again.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from services import generations
+from services.control import ControlLog
+from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic
+from services.pools import FOLD_VERSION, ControlState, GenerationMade, Serve
+from services.shard.build import Build
+from services.shard.checkpointer import Checkpointer
+from services.shard.dead_letters import DeadLetter
+from services.shard.partition import Partition
+from services.shard.pool import PoolState
+
+log = logging.getLogger("equirank.generations")
+
+_RECORDS: Final = 2000
+
+
+class Builder:
+    """Builds the generations of one partition. Driven by the folding thread.
+
+    quiet: seconds from a retraction to the generation that leaves its outcome out; those that come meanwhile go with it.
+    cut: cuts records into slices that fold in a moment.
+    """
+
+    def __init__(
+        self,
+        partition: Partition,
+        topic: Topic,
+        control: ControlLog,
+        quiet: float,
+        cut: Callable[[Sequence[Record]], Iterator[Sequence[Record]]],
+    ) -> None:
+        self._partition, self._topic, self._control, self._quiet, self._cut = partition, topic, control, quiet, cut
+        self._since: dict[str, float] = {}
+        self._reader: Reader | None = None
+        self._slices: deque[Sequence[Record]] = deque()
+        self._read_to = 0
+        self._hurried: tuple[str, int] | None = None
+        self.counters = {"generation_builds": 0, "generation_failures": 0}
+
+    @property
+    def busy(self) -> bool:
+        """Whether a build has old records to read."""
+        return bool(self._slices) or self._next() is not None
+
+    def look(self, now: float, control: ControlState) -> None:
+        """Make the generations that are due, and begin to build those that are not there yet. Raises `LogError`."""
+        for pool, state in list(self._partition.pools.items()):
+            if (wanted := self._due(state, control, now)) is not None:
+                self._since.pop(pool, None)
+                made = self._control.create_generation(wanted)
+                control = self._control.refresh()
+                log.info("generation %d is to be folded from %d", made.number, made.start, extra=self._fields(made))
+            self._begin(state, control)
+
+    def step(self, timeout: float) -> list[DeadLetter]:
+        """Read and fold one slice of old records, waiting at most `timeout` seconds for one. Entries for what was refused.
+
+        Raises `LogError` for a log that does not answer; a log that lost what a build needs fails that build.
+        """
+        if not self._slices:
+            self._read(timeout)
+        if not self._slices:
+            return []
+        part = self._slices.popleft()
+        standing = [build for build in self._partition.builds.values() if build.failed is None]
+        letters = self._partition.catch_up(part)
+        for build in standing:
+            if build.failed is not None:
+                self._told_failed(build)
+        return letters
+
+    def switch(self, now: float, checkpointer: Checkpointer) -> None:
+        """Let builds that have caught up serve, once a checkpoint holds them. Raises `LogError`."""
+        position = self._partition.position
+        for build in [build for build in self._partition.builds.values() if build.failed is None and not build.behind(position)]:
+            if not checkpointer.holds(build):
+                if build.key != self._hurried:
+                    self._hurried = build.key
+                    checkpointer.hurry()
+                continue
+            made = build.generation
+            if self._control.refresh().served(made.pool) < made.number:
+                self._control.append(Serve(pool=made.pool, number=made.number, time=now))
+            self._partition.switch(build)
+            self.counters["generation_builds"] += 1
+            log.info("generation %d serves", made.number, extra=self._fields(made))
+
+    def close(self) -> None:
+        """Give the reader's connection back."""
+        self._slices.clear()
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def _due(self, state: PoolState, control: ControlState, now: float) -> GenerationMade | None:
+        """The generation to make now, if one is due. Retractions wait for the build under way; after one that failed, for a wish."""
+        pool, newest = state.generation.pool, control.newest(state.generation.pool)
+        if newest is None:
+            return None
+        position = self._partition.position
+        if (wish := control.wish(pool)) is not None:
+            return generations.after_wish(control, wish, position, self._horizon(state), now)
+        if newest.fold_version < FOLD_VERSION:
+            return generations.again(control, newest, position, now)
+        if state.stopped is not None or state.pending_retractions <= 0 or newest.number != state.generation.number:
+            return None
+        if now - self._since.setdefault(pool, now) < self._quiet:
+            return None
+        return generations.again(control, newest, position, now)
+
+    def _horizon(self, state: PoolState) -> int:
+        """Below which position a new generation of the pool must leave retracted outcomes out; 0 where none were retracted."""
+        if state.stopped is not None or state.pending_retractions > 0:
+            return self._partition.position
+        return state.generation.retraction_horizon
+
+    def _begin(self, state: PoolState, control: ControlState) -> None:
+        pool = state.generation.pool
+        failed = [number for (name, number), build in self._partition.builds.items() if name == pool and build.failed is not None]
+        target = generations.target(control, pool, state.generation.number, failed)
+        if target is not None and (pool, target.number) not in self._partition.builds:
+            build = Build(control.pools[pool], target)
+            self._partition.begin(build)
+            if build.failed is not None:
+                self._told_failed(build)
+
+    def _next(self) -> int | None:
+        """The first offset that a build has not read and that was folded."""
+        position = self._partition.position
+        behind = [build.position for build in self._partition.builds.values() if build.behind(position) and build.position < position]
+        return min(behind, default=None)
+
+    def _read(self, timeout: float) -> None:
+        start = self._next()
+        if start is None:
+            self.close()
+            return
+        try:
+            if self._reader is None or self._read_to != start:
+                self.close()
+                self._reader, self._read_to = self._topic.reader({self._partition.number: start}), start
+            records = self._reader.poll(timeout, _RECORDS).get(self._partition.number, [])
+        except OffsetLost as error:
+            self._lost(start, error)
+            return
+        except LogError:
+            self.close()
+            raise
+        if records:
+            self._read_to = records[-1].offset + 1
+            self._slices.extend(self._cut(records))
+
+    def _lost(self, start: int, error: OffsetLost) -> None:
+        self.close()
+        for build in self._partition.builds.values():
+            if build.behind(self._partition.position) and build.position == start:
+                build.fail(f"{error}; `equirank pools settings {build.generation.pool} --start now` begins one without the past")
+                self._told_failed(build)
+
+    def _told_failed(self, build: Build) -> None:
+        self.counters["generation_failures"] += 1
+        number = build.generation.number
+        log.error("generation %d cannot be folded, the one before goes on: %s", number, build.failed, extra=self._fields(build.generation))
+
+    def _fields(self, made: GenerationMade) -> dict[str, str | int]:
+        return {"pool": made.pool, "partition": self._partition.number, "position": self._partition.position}

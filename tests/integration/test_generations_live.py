@@ -1,0 +1,296 @@
+"""New generations on a real SQLite log and a real Redis, under a shard's worker: retractions, wishes, crashes, what readers see meanwhile."""
+
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from ratings_core.digest import digest
+from ratings_core.tallies import PairTally
+from services import events, generations
+from services.control import ControlLog
+from services.demo import simulated
+from services.events import RetractEvent
+from services.log.protocol import Log, Record
+from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
+from services.settings import Settings
+from services.shard import builder
+from services.shard.checkpoint import CheckpointStore, Manifest
+from services.shard.checkpointer import Checkpointer
+from services.shard.directory import FixedDirectory
+from services.shard.partition import Partition
+from services.shard.worker import ShardWorker
+from services.store.protocol import PoolHead
+from services.store.redis import RedisStore
+from tests.integration.test_worker import HOME, PARTITIONS, differences, log, play, settings, until, url, working  # noqa: F401 - fixtures
+
+POOL = simulated.POOL
+
+
+def retract(log: Log, numbers: Sequence[int]) -> None:  # noqa: F811
+    ids = [simulated.game(number, 0.0).id for number in numbers]
+    wanted = [RetractEvent(v=1, id=f"r{one}", pool=POOL, time=0.0, retracts=one) for one in ids]
+    log.outcomes.append(HOME, [(POOL.encode(), record) for record in events.encode_records(wanted)])
+
+
+def head_of(settings: Settings) -> PoolHead:  # noqa: F811
+    assert settings.redis is not None
+    head = RedisStore(settings.redis).head(POOL)
+    assert head is not None
+    return head
+
+
+def counted(settings: Settings, outcomes: int, generation: int = 1) -> bool:  # noqa: F811
+    assert settings.redis is not None
+    head = RedisStore(settings.redis).head(POOL)
+    return head is not None and (head.outcomes, head.generation) == (outcomes, generation)
+
+
+def checkpoint(settings: Settings) -> Manifest:  # noqa: F811
+    manifest = CheckpointStore(settings.checkpoint_url).newest(HOME)
+    assert manifest is not None
+    return manifest
+
+
+def wish(log: Log, **asked: object) -> int:  # noqa: F811
+    control = ControlLog(log.control)
+    newest = control.refresh().newest(POOL)
+    assert newest is not None
+    offset = control.append(generations.wish(newest, time=0.0, **asked))  # type: ignore[arg-type]
+    control.close()
+    return offset
+
+
+def folded_without(numbers: Sequence[int], total: int, fold: FoldSettings | None = None) -> dict[str, float]:
+    """Elo of every agent after the games 0 to total, without some of them, folded by a partition of its own."""
+    known, settings_ = ControlState(), fold or FoldSettings()
+    known.apply(0, PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0))
+    known.apply(1, GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=settings_))
+    games = [simulated.game(i, float(i)) for i in range(total) if i not in set(numbers)]
+    partition = Partition(HOME, PARTITIONS)
+    partition.fold([Record(i, events.encode([game]), 0.0) for i, game in enumerate(games)], FixedDirectory(known))
+    state = partition.pools[POOL]
+    return dict(zip(state.agents.names(), state.online["elo"].rating.tolist(), strict=True))
+
+
+def board(settings: Settings) -> dict[str, float]:  # noqa: F811
+    assert settings.redis is not None
+    page = RedisStore(settings.redis).live(POOL, "elo", 0, 1000)
+    assert page is not None
+    return {row.agent: row.rating for row in page.rows if row.rating is not None}
+
+
+@pytest.fixture
+def quick(settings: Settings) -> Iterator[Settings]:  # noqa: F811
+    yield settings.model_copy(update={"retraction_seconds": 0.0})
+
+
+def test_retracted_outcomes_leave_the_boards(quick: Settings, log: Log) -> None:  # noqa: F811
+    play(log, 0, 500)
+    gone = [3, 77, 499]
+    with working(quick, log) as worker:
+        until(lambda: counted(quick, 500), "500 outcomes published")
+        retract(log, gone)
+        until(lambda: counted(quick, 497, 2), "a generation without them serves")
+        assert board(quick) == folded_without(gone, 500)
+        assert (head_of(quick).left_out, head_of(quick).pending, head_of(quick).building) == (3, 0, None)
+        assert worker.health().counters["generation_builds"] == 1
+        play(log, 500, 600)
+        until(lambda: counted(quick, 597, 2), "the stream goes on in it")
+        assert differences(quick, log) == []
+        retract(log, [550])
+        until(lambda: counted(quick, 596, 3), "another one after another retraction")
+    assert board(quick) == folded_without([*gone, 550], 600)
+    assert differences(quick, log) == []
+    assert [(entry.generation, entry.outcomes) for entry in checkpoint(quick).pools] == [(3, 596)]
+
+
+def test_retractions_gather_before_a_generation_is_made(settings: Settings, log: Log) -> None:  # noqa: F811
+    play(log, 0, 100)
+    patient = settings.model_copy(update={"retraction_seconds": 3.0})
+    with working(patient, log):
+        until(lambda: counted(patient, 100), "100 outcomes published")
+        for number in range(5):
+            retract(log, [number])
+        until(lambda: head_of(patient).pending == 5, "readers are told that five wait")
+        assert head_of(patient).generation == 1
+        until(lambda: counted(patient, 95, 2), "one generation for all five")
+    control = ControlLog(log.control)
+    assert sorted(control.refresh().generations[POOL]) == [1, 2]
+    control.close()
+
+
+def test_a_wish_changes_k_aliases_bans_and_where_ratings_begin(quick: Settings, log: Log) -> None:  # noqa: F811
+    play(log, 0, 400)
+    fold = FoldSettings(online={"elo": {"k": 10.0}})
+    with working(quick, log):
+        until(lambda: counted(quick, 400), "400 outcomes published")
+        wish(log, fold=fold)
+        until(lambda: counted(quick, 400, 2), "the new K serves")
+        assert board(quick) == folded_without([], 400, fold)
+        first = min(board(quick))
+        wish(log, bans=[first])
+        until(lambda: head_of(quick).generation == 3, "the ban serves")
+        assert first not in board(quick)
+        assert head_of(quick).left_out > 0
+        wish(log, bans=[], start="now", initial={"elo": {first: 2000.0}})
+        until(lambda: counted(quick, 0, 4), "a season begins")
+        assert board(quick) == {first: 2000.0}
+        play(log, 400, 450)
+        until(lambda: counted(quick, 50, 4), "and goes on")
+        assert differences(quick, log) == []
+    assert differences(quick, log) == []
+
+
+def test_a_generation_that_cannot_run_leaves_the_pool_as_it_is_until_another_wish(quick: Settings, log: Log) -> None:  # noqa: F811
+    play(log, 0, 100)
+    with working(quick, log) as worker:
+        until(lambda: counted(quick, 100), "100 outcomes published")
+        wish(log, fold=FoldSettings(online={"glicko9": {}}))
+        until(lambda: worker.health().counters.get("generation_failures", 0) == 1, "it failed")
+        play(log, 100, 150)
+        until(lambda: counted(quick, 150), "the pool goes on")
+        until(lambda: head_of(quick).building is not None, "readers are told")
+        assert "glicko9" in (head_of(quick).building.failed or "")  # type: ignore[union-attr]
+        wish(log, fold=FoldSettings())
+        until(lambda: counted(quick, 150, 3), "the next wish is taken")
+
+
+def test_boards_are_of_one_generation_at_any_moment(quick: Settings, log: Log) -> None:  # noqa: F811
+    play(log, 0, 3000)
+    gone = list(range(0, 3000, 3))
+    wrong: list[str] = []
+    with working(quick, log):
+        until(lambda: counted(quick, 3000), "all published")
+        old, new = board(quick), folded_without(gone, 3000)
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.is_set():
+                if board(quick) not in (old, new):
+                    wrong.append("a mix")
+
+        reader = threading.Thread(target=watch)
+        reader.start()
+        retract(log, gone)
+        until(lambda: counted(quick, 2000, 2), "corrected")
+        ended.set()
+        reader.join(10.0)
+    assert not wrong
+    assert board(quick) == new
+
+
+class CrashError(Exception):
+    """Stands for a SIGKILL: the worker ends without drain."""
+
+
+@pytest.mark.parametrize("where", ["scanning", "folding", "caught up", "serve told"])
+def test_a_worker_that_dies_while_it_builds_is_followed_by_one_that_ends_it(
+    quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, where: str  # noqa: F811
+) -> None:
+    monkeypatch.setattr(builder, "_RECORDS", 20)
+    monkeypatch.setattr(ShardWorker, "_drain", lambda _: None)
+    play(log, 0, 1000)
+    gone = [5, 500, 999]
+    steps = 0
+    step, switch, append = builder.Builder.step, builder.Builder.switch, ControlLog.append
+
+    def dying_step(self: builder.Builder, timeout: float) -> object:
+        nonlocal steps
+        steps += 1
+        if (where == "scanning" and steps == 3) or (where == "folding" and steps == 9):
+            raise CrashError
+        return step(self, timeout)
+
+    def dying_switch(self: builder.Builder, now: float, checkpointer: Checkpointer) -> None:
+        caught = any(not build.behind(self._partition.position) for build in self._partition.builds.values())
+        if where == "caught up" and caught:
+            raise CrashError
+        switch(self, now, checkpointer)
+
+    def dying_append(self: ControlLog, record: object) -> int:
+        offset = append(self, record)  # type: ignore[arg-type]
+        if where == "serve told" and type(record).__name__ == "Serve":
+            raise CrashError
+        return offset
+
+    def killed() -> None:
+        with working(quick, log):
+            until(lambda: counted(quick, 1000), "1000 outcomes published")
+            retract(log, gone)
+            until(lambda: not any(thread.name.endswith("(run)") and thread.is_alive() for thread in threading.enumerate()), "it dies")
+
+    with monkeypatch.context() as dying:
+        dying.setattr(builder.Builder, "step", dying_step)
+        dying.setattr(builder.Builder, "switch", dying_switch)
+        dying.setattr(ControlLog, "append", dying_append)
+        with pytest.raises(CrashError):
+            killed()
+    assert counted(quick, 1000), "readers still see the old generation"
+    play(log, 1000, 1010)
+    with working(quick, log):
+        until(lambda: counted(quick, 1007, 2), "the next worker ends what was begun")
+        assert board(quick) == folded_without(gone, 1010)
+        until(lambda: [entry.generation for entry in checkpoint(quick).pools] == [2], "checkpointed")
+    assert differences(quick, log) == []
+
+
+def test_a_lost_checkpoint_folder_gives_the_generation_that_serves(quick: Settings, log: Log) -> None:  # noqa: F811
+    play(log, 0, 300)
+    with working(quick, log):
+        until(lambda: counted(quick, 300), "published")
+        retract(log, [7])
+        until(lambda: counted(quick, 299, 2), "corrected")
+    before = checkpoint(quick).pools[0].digest
+    shutil.rmtree(quick.data / "state")
+    with working(quick, log):
+        until(lambda: (quick.data / "state").exists() and CheckpointStore(quick.checkpoint_url).newest(HOME) is not None, "again")
+        until(lambda: checkpoint(quick).pools and checkpoint(quick).pools[0].outcomes == 299, "folded again")
+    assert checkpoint(quick).pools[0].digest == before
+    assert differences(quick, log) == []
+
+
+def test_an_older_checkpoint_shows_no_older_generation(quick: Settings, log: Log) -> None:  # noqa: F811
+    play(log, 0, 300)
+    with working(quick, log):
+        until(lambda: counted(quick, 300), "published")
+    kept = {path: path.read_bytes() for path in sorted((quick.data / "state").rglob("*")) if path.is_file()}
+    with working(quick, log):
+        retract(log, [7])
+        until(lambda: counted(quick, 299, 2), "corrected")
+    shutil.rmtree(quick.data / "state")
+    for path, content in kept.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    seen: set[int] = set()
+    with working(quick, log):
+        play(log, 300, 310)
+        until(lambda: seen.add(head_of(quick).generation) or counted(quick, 309, 2), "built again")
+    assert seen == {2}
+    assert differences(quick, log) == []
+
+
+def test_a_pool_that_broke_resumes_by_a_wish(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    play(log, 0, 100)
+    add = PairTally.add
+    with working(quick, log) as worker:
+        until(lambda: counted(quick, 100), "published")
+        before = board(quick)
+        with monkeypatch.context() as breaking:
+            breaking.setattr(PairTally, "add", lambda *_: 1 / 0)
+            play(log, 100, 120)
+            until(lambda: head_of(quick).stopped is not None, "stopped")
+        assert PairTally.add is add
+        assert "equirank pools resume" in (head_of(quick).stopped or "")
+        assert (head_of(quick).outcomes, board(quick)) == (100, before), "nothing half-applied is shown"
+        until(lambda: checkpoint(quick).pools[0].stopped is not None, "checkpointed as stopped")
+        arrays, _ = CheckpointStore(quick.checkpoint_url).read_object(checkpoint(quick).pools[0].object)
+        assert digest(arrays) == checkpoint(quick).pools[0].digest
+        assert checkpoint(quick).pools[0].outcomes == 100, "nothing half-applied is kept"
+        assert worker.health().partitions[HOME].pools_stopped == 1
+        play(log, 120, 130)
+        wish(log)
+        until(lambda: counted(quick, 130, 2), "resumed")
+    assert head_of(quick).stopped is None
+    assert differences(quick, log) == []
