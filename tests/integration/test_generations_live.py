@@ -1,8 +1,8 @@
-"""New generations on a real SQLite log and a real Redis, under a shard's worker: retractions, wishes, crashes, what readers see meanwhile."""
+"""New generations on a real log and Redis, under a shard's worker: retractions, wishes, crashes, what readers see meanwhile."""
 
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -82,8 +82,8 @@ def board(settings: Settings) -> dict[str, float]:  # noqa: F811
 
 
 @pytest.fixture
-def quick(settings: Settings) -> Iterator[Settings]:  # noqa: F811
-    yield settings.model_copy(update={"retraction_seconds": 0.0})
+def quick(settings: Settings) -> Settings:  # noqa: F811
+    return settings.model_copy(update={"retraction_seconds": 0.0})
 
 
 def test_retracted_outcomes_leave_the_boards(quick: Settings, log: Log) -> None:  # noqa: F811
