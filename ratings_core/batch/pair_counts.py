@@ -10,6 +10,7 @@ from scipy import sparse
 from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.solution import Floats
+from ratings_core.tallies import pair_counts as tallies
 
 Ids = NDArray[np.int64]
 
@@ -55,10 +56,15 @@ class PairCounts:
 
 def pair_counts(wins: Any, ties: Any = None) -> PairCounts:
     """Reads tallies. wins: (m, m), entry (a, b) is the weight of the outcomes in which a beat b; ties: (m, m), symmetric, entry (a, b)
-    is the weight of the outcomes that a and b tied, or None. Each dense or any scipy sparse array, not necessarily alike.
+    is the weight of the outcomes that a and b tied, or None. Each dense or any scipy sparse array, not necessarily alike. Instead of
+    both, wins may be `PairCounts`, which are returned as they are.
 
     Raises `InputError` where they are not square of one size, nonnegative and at most 1e150 with zero diagonals, or ties not symmetric.
     """
+    if isinstance(wins, PairCounts):
+        if ties is not None:
+            raise InputError("ties", ties, "must be left out where wins are PairCounts, which hold them")
+        return wins
     beaten = _accepted("wins", wins)
     drawn = _accepted("ties", ties) if ties is not None else None
     if drawn is not None and drawn.shape != beaten.shape:
@@ -66,6 +72,14 @@ def pair_counts(wins: Any, ties: Any = None) -> PairCounts:
     if drawn is not None:
         checks.sparse_symmetric("ties", drawn)
     return _from_upper(beaten, drawn)
+
+
+def of_tally(counts: tallies.PairCounts, m: int) -> PairCounts:
+    """Counts of a tally, of agents 0 to m-1. Raises `InputError` where an id is not below m."""
+    checks.count("m", m, low=1)
+    if len(counts) and int(counts.second.max()) >= m:
+        raise InputError("m", m, f"must be above the largest agent id, {int(counts.second.max())}")
+    return PairCounts(m, counts.first.astype(np.int64), counts.second.astype(np.int64), counts.wins, counts.losses, counts.ties)
 
 
 def _accepted(argument: str, matrix: Any) -> checks.Sparse:

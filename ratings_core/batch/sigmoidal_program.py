@@ -1,0 +1,247 @@
+"""The least sigmoid loss of few agents, proven by branch and bound over their ratings."""
+
+import heapq
+import time
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core import checks
+from ratings_core.batch.pair_counts import pair_counts
+from ratings_core.batch.sigmoid_loss import Box, SigmoidLoss, descend
+from ratings_core.batch.soft_condorcet import SoftCondorcet, box_of, soft_condorcet, soft_condorcet_at, strong_winner
+from ratings_core.errors import InputError, SolverError
+from ratings_core.kernel import inlined, kernel
+from ratings_core.solution import Certificate, Floats, Status
+
+MOST_AGENTS: Final = 5
+"""Four free ratings: beyond, boxes multiply too fast."""
+_SWEEPS: Final = 40
+_HALVINGS: Final = 50
+
+
+def sigmoidal_program(
+    wins: Any,
+    ties: Any = None,
+    *,
+    tau: float = 1.0,
+    low: float = 0.0,
+    high: float = 100.0,
+    tolerance: float = 1e-6,
+    max_nodes: int = 200_000,
+    accept_approximate: bool = False,
+) -> SoftCondorcet:
+    """The least sigmoid loss in the box (Lanctot et al. 2025, sec. 3.2.2 and appendix C) of up to 5 agents, and proof of it.
+
+    Arguments as for `soft_condorcet`, whose answer is the first point. The paper has a variable for each ordered pair and
+    constraints between them (Udell and Boyd 2014); here boxes of the ratings themselves are halved. In a box each sigmoid is
+    replaced by its convex envelope over the differences the box allows; the least of their sum, less what its gradient leaves
+    open, is a lower bound. Shifting all ratings changes no loss, so one is held at `high`: a strong Condorcet winner's (theorem
+    5), else each agent's in turn. Kemeny's least number of wrong pairs bounds the loss, too (see `soft_condorcet`), and often ends
+    the search at once.
+
+    Certificate (``loss_gap``): loss - bound, over the sum of all margins without their signs; `tolerance` bounds it. `bound` holds for
+    this box and temperature. max_nodes: boxes looked at before it ends with status `approximate`.
+    Raises `InputError`, and `SolverError` with the best point unless accept_approximate.
+    """
+    begun = time.perf_counter()
+    counts = pair_counts(wins, ties)
+    if counts.m > MOST_AGENTS:
+        raise InputError("wins", counts.m, f"must be of at most {MOST_AGENTS} agents; soft_condorcet takes more")
+    most, box = checks.count("max_nodes", max_nodes, low=1), box_of(low, high)
+    allowed = checks.number("tolerance", tolerance, above=0.0)
+    first = soft_condorcet(counts, tau=tau, low=low, high=high, accept_approximate=True)
+    loss = SigmoidLoss.of(counts)
+    search = _Search(loss, box, first.tau, first.ratings, first.loss - loss.agreed, first.bound - loss.agreed)
+    search.run(allowed * search.total, most)
+    solution = search.solution(allowed)
+    solution = replace(solution, seconds=time.perf_counter() - begun)
+    if solution.status is Status.OPTIMAL or accept_approximate:
+        return solution
+    reached = f"the loss is proven to {solution.certificate.value:.3g} of all margins only, {allowed:g} was asked for"
+    raise SolverError(f"{reached}: raise max_nodes or tolerance, or pass accept_approximate=True", solution)
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A box of ratings. bound: no loss in it is smaller; at: where its relaxation is least; cut: the rating to halve it across."""
+
+    bound: float
+    at: Floats
+    cut: int
+    lower: Floats
+    upper: Floats
+
+    def halves(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Two boxes that share a face: at the relaxed point where that is well inside, else in the middle."""
+        least, width = self.lower[self.cut], self.upper[self.cut] - self.lower[self.cut]
+        share = (self.at[self.cut] - least) / width
+        below, above = self.upper.copy(), self.lower.copy()
+        below[self.cut] = above[self.cut] = least + width * (share if 0.2 < share < 0.8 else 0.5)
+        return (self.lower, below), (above, self.upper)
+
+
+@dataclass(slots=True)
+class _Search:
+    """Best-first search. best: the least loss found, at theta; floor: a bound from elsewhere; all less what every order gets wrong."""
+
+    loss: SigmoidLoss
+    box: Box
+    tau: float
+    theta: Floats
+    best: float
+    floor: float
+    bound: float = 0.0
+    nodes: int = 0
+
+    @property
+    def total(self) -> float:
+        """The unit of the certificate."""
+        return float(self.loss.margin.sum()) or 1.0
+
+    def run(self, gap: float, max_nodes: int) -> None:
+        """Halves boxes until the loss is proven to `gap`."""
+        self.bound = self.floor
+        if self.best - self.floor <= gap:
+            return
+        order, waiting, closed = count(), [], self.best
+
+        def look(lower: Floats, upper: Floats) -> float:
+            node = self._look(lower, upper)
+            if node.bound < self.best - gap:
+                heapq.heappush(waiting, (node.bound, next(order), node))
+                return np.inf
+            return node.bound
+
+        for held in self._held():
+            lower, upper = np.full((2, self.loss.m), [[self.box.low], [self.box.high]])
+            lower[held] = self.box.high
+            closed = min(closed, look(lower, upper))
+        while waiting and self.nodes < max_nodes and waiting[0][0] < self.best - gap:
+            for half in heapq.heappop(waiting)[2].halves():
+                closed = min(closed, look(*half))
+        self.bound = max(self.floor, min(closed, self.best, waiting[0][0] if waiting else np.inf))
+
+    def solution(self, tolerance: float) -> SoftCondorcet:
+        """The best point with its proof."""
+        found = soft_condorcet_at(
+            self.loss, self.box, self.tau, self.theta, tolerance=tolerance, bound=self.loss.agreed + self.bound, stats={}
+        )
+        gap = max(0.0, found.loss - found.bound) / self.total
+        status = Status.OPTIMAL if gap <= tolerance * (1 + 1e-9) else Status.APPROXIMATE
+        return replace(found, certificate=Certificate("loss_gap", gap), status=status, stats={"nodes": self.nodes})
+
+    def _held(self) -> list[int]:
+        winner = strong_winner(self.loss)
+        return [*range(self.loss.m)] if winner is None else [winner]
+
+    def _look(self, lower: Floats, upper: Floats) -> "_Node":
+        """A box with its bound; a better point met on the way is kept."""
+        self.nodes += 1
+        at = (lower + upper) / 2
+        bound, cut = _relax(self.loss.winner, self.loss.loser, self.loss.margin, lower, upper, 1 / self.tau, at)
+        value = self.loss.value(at, self.tau) - self.loss.agreed
+        if value < self.best:
+            near = descend(self.loss, self.box, self.tau, at, 100)
+            self.theta, self.best = (near.theta, near.value) if near.value < value else (at, value)
+        return _Node(bound, at, cut, lower, upper)
+
+
+@kernel
+def _relax(
+    winner: NDArray[np.int64], loser: NDArray[np.int64], margin: Floats, lower: Floats, upper: Floats, slope: float, theta: Floats
+) -> tuple[float, int]:
+    """Least sum of convex envelopes in a box, approached from `theta`, in place, coordinate by coordinate: a bound below it that holds
+    wherever the approach ended, and the rating across which the envelopes are worst.
+    """
+    pairs, m = len(winner), len(theta)
+    bend, chord = np.empty(pairs), np.empty(pairs)
+    for p in range(pairs):
+        least = slope * (lower[loser[p]] - upper[winner[p]])
+        most = slope * (upper[loser[p]] - lower[winner[p]])
+        bend[p], chord[p] = _envelope(least, most)
+    for _ in range(_SWEEPS):
+        moved = 0.0
+        for a in range(m):
+            moved = max(moved, slope * abs(_settle(winner, loser, margin, bend, chord, lower, upper, slope, theta, a)))
+        if moved < 1e-7:
+            break
+    bound, worst, cut = 0.0, -1.0, 0
+    gradient = np.zeros(m)
+    for p in range(pairs):
+        x = slope * (theta[loser[p]] - theta[winner[p]])
+        value, rise = _convex(x, bend[p], chord[p])
+        bound += margin[p] * value
+        gradient[loser[p]] += margin[p] * slope * rise
+        gradient[winner[p]] -= margin[p] * slope * rise
+        missing = margin[p] * (_sigmoid(x) - value)
+        if missing > worst:
+            wide = upper[loser[p]] - lower[loser[p]] > upper[winner[p]] - lower[winner[p]]
+            worst, cut = missing, loser[p] if wide else winner[p]
+    for a in range(m):  # of a convex function: it is above its tangent, whose least is at a corner
+        bound += min(gradient[a] * (lower[a] - theta[a]), gradient[a] * (upper[a] - theta[a]))
+    return bound, cut
+
+
+@inlined
+def _sigmoid(x: float) -> float:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+@kernel
+def _envelope(least: float, most: float) -> tuple[float, float]:
+    """The sigmoid's convex envelope over [least, most]: itself up to the first number, from there a line of the second as slope."""
+    if most <= 0.0:
+        return most, 0.0
+    top = _sigmoid(most)
+    if least < 0.0:  # the line that touches at z and meets the end: sigmoid'(z) (most - z) = top - sigmoid(z)
+        low, high = least, 0.0
+        for _ in range(_HALVINGS):
+            z = (low + high) / 2
+            s = _sigmoid(z)
+            if s * (1.0 - s) * (most - z) < top - s:
+                low = z
+            else:
+                high = z
+        touch = low
+    else:
+        touch = least
+    return touch, (top - _sigmoid(touch)) / (most - touch) if most > touch else 0.0
+
+
+@inlined
+def _convex(x: float, bend: float, chord: float) -> tuple[float, float]:
+    """Value and slope of an envelope."""
+    if x <= bend:
+        s = _sigmoid(x)
+        return s, s * (1.0 - s)
+    return _sigmoid(bend) + chord * (x - bend), chord
+
+
+@kernel
+def _settle(
+    winner: NDArray[np.int64], loser: NDArray[np.int64], margin: Floats, bend: Floats, chord: Floats,
+    lower: Floats, upper: Floats, slope: float, theta: Floats, a: int,
+) -> float:  # fmt: skip
+    """Moves rating a to the least of the envelopes' sum along it, by halving; returns how far it moved."""
+    before, low, high = theta[a], lower[a], upper[a]
+    for _ in range(_HALVINGS):
+        if not low < high:
+            break
+        theta[a] = (low + high) / 2
+        rise = 0.0
+        for p in range(len(winner)):
+            if winner[p] == a or loser[p] == a:
+                up = margin[p] * _convex(slope * (theta[loser[p]] - theta[winner[p]]), bend[p], chord[p])[1]
+                rise += up if loser[p] == a else -up
+        if rise > 0.0:
+            high = theta[a]
+        elif rise < 0.0:
+            low = theta[a]
+        else:
+            low = high = theta[a]
+    theta[a] = (low + high) / 2
+    return theta[a] - before

@@ -1,0 +1,194 @@
+"""Soft Condorcet optimisation from tallies: ratings whose order disagrees with as few votes as a smooth loss can see."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from ratings_core import checks
+from ratings_core.batch.pair_counts import pair_counts
+from ratings_core.batch.sigmoid_loss import Box, Descent, SigmoidLoss, descend
+from ratings_core.errors import SolverError
+from ratings_core.ranking import Ranking
+from ratings_core.solution import Certificate, Floats, Solution, Status
+from ratings_core.voting.kemeny_search import gain_of, improved, packing_bound
+from ratings_core.voting.kemeny_subsets import MOST_AGENTS, best_orders
+
+ORDERED_UP_TO: Final = 500
+"""Agents up to which a good order of all is a second start, and bounds the loss from below: both need dense margins."""
+_STAGE_STEPS: Final = 30
+_STAGE_PROGRESS: Final = 1e-9
+_TIED: Final = 1e-6
+"""Ratings this close, in temperatures, are tied: descents end with about that accuracy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoftCondorcet(Solution):
+    """Ratings in the box. ranking: their order, in which a tie at a bound of the box is settled by margins.
+
+    loss: the soft count of wrongly ordered pairs, over all votes (eq. 6); bound: no ratings at all, in whatever box and at whatever
+    temperature, have a smaller one; winner: the strong Condorcet winner, None where there is none; tau, low, high, prior: as given.
+    """
+
+    ranking: Ranking
+    loss: float
+    bound: float
+    winner: int | None
+    tau: float
+    low: float
+    high: float
+    prior: float
+
+
+def soft_condorcet(
+    wins: Any,
+    ties: Any = None,
+    *,
+    tau: float = 1.0,
+    low: float = 0.0,
+    high: float = 100.0,
+    prior: float = 0.0,
+    tolerance: float = 1e-6,
+    max_iterations: int = 2_000,
+    accept_approximate: bool = False,
+) -> SoftCondorcet:
+    """A minimum of the sigmoid loss in the box (Lanctot et al. 2025, eq. 6 and 8), from all votes at once.
+
+    wins: (m, m), entry (a, b) is N(a, b), the weight of votes for a over b, dense or scipy sparse, or `PairCounts`; ties drop out.
+    tau: temperature; low, high: the box. prior: adds prior/2 ((theta - middle)/tau)^2 for each agent (ours: noise presses an agent of
+    few votes to a bound otherwise); 0 is the paper's loss.
+
+    The loss is not convex. The temperature falls from the width of the box to tau, halving, with L-BFGS at each (at tau alone
+    it can stall where the loss is flat). Up to `ORDERED_UP_TO` agents a second descent starts from a good order spread over
+    the box, the best one (Kemeny's) up to 20 agents, and the smaller loss counts. A strong Condorcet winner is then set to
+    `high`, which never raises the loss (theorem 5; not with a prior). Where points share the least loss, the roster can decide.
+
+    `bound` is Kemeny's least number of wrong pairs, or a bound on it: under independent Gumbel noise of scale tau on the ratings, b
+    comes before a with probability sigmoid((b - a)/tau), so the loss is the mean of the wrong pairs of random orders (ours).
+
+    Certificate (``projected_gradient``): tau times the largest component of the gradient that does not press against the box, over
+    the margins of that agent (1/4 is the most there can be), recomputed from the ratings; `tolerance` bounds it. It proves that no
+    small move helps; how far the loss is from the least of all is at most loss - bound.
+
+    The paper's columns come from `soft_condorcet_sgd`, whose end differs from the minimum.
+    Raises `InputError`, and `SolverError` with the best point where the certificate is above `tolerance`, unless accept_approximate.
+    """
+    begun = time.perf_counter()
+    box = box_of(low, high)
+    tau, tolerance = checks.number("tau", tau, above=0.0), checks.number("tolerance", tolerance, above=0.0)
+    loss = SigmoidLoss.of(pair_counts(wins, ties), checks.number("prior", prior, low=0.0))
+    steps = checks.count("max_iterations", max_iterations, low=1)
+    winner = strong_winner(loss)
+    found, starts = _annealed(loss, box, tau, steps), 1
+    bound = 0.0
+    if loss.m <= ORDERED_UP_TO and len(loss.margin):
+        margins = loss.dense()
+        order, bound = _good_order(margins, found.theta)
+        found = _lower(found, descend(loss, box, tau, _spread(order, box), steps), float(loss.margin.sum()))
+        starts = 2
+    theta = found.theta.copy()
+    if winner is not None and not loss.prior:
+        theta[winner] = box.high
+    stats = {"iterations": found.steps, "starts": starts, "pairs": len(loss.margin)}
+    solution = soft_condorcet_at(loss, box, tau, theta, tolerance=tolerance, bound=loss.agreed + bound, stats=stats)
+    solution = replace(solution, seconds=time.perf_counter() - begun)
+    if solution.status is Status.OPTIMAL or accept_approximate:
+        return solution
+    reached = f"the projected gradient is {solution.certificate.value:.3g}, more than {tolerance:g}"
+    raise SolverError(f"{reached}: raise max_iterations or tolerance, or pass accept_approximate=True", solution)
+
+
+def box_of(low: float, high: float) -> Box:
+    """The box, checked. Raises `InputError` where low is not below high."""
+    least = checks.number("low", low)
+    return Box(least, checks.number("high", high, above=least))
+
+
+def strong_winner(loss: SigmoidLoss) -> int | None:
+    """Who has a positive margin over everybody else; None where there is nobody, and among one agent."""
+    beaten = np.bincount(loss.winner, minlength=loss.m)
+    best = int(beaten.argmax())
+    return best if beaten[best] == loss.m - 1 and loss.m > 1 else None
+
+
+def projected_gradient(loss: SigmoidLoss, box: Box, tau: float, theta: Floats) -> float:
+    """The certificate of `soft_condorcet` at `theta`."""
+    free = np.abs(box.free(theta, loss.forces(theta, tau, box.middle)))
+    return float((free / np.maximum(loss.weight, np.finfo(float).tiny))[loss.weight > 0].max(initial=0.0))
+
+
+def soft_condorcet_at(
+    loss: SigmoidLoss, box: Box, tau: float, theta: Floats, *, tolerance: float, bound: float, stats: dict[str, float]
+) -> SoftCondorcet:
+    """The record of ratings `theta`, certified."""
+    gradient, winner = projected_gradient(loss, box, tau, theta), strong_winner(loss)
+    return SoftCondorcet(
+        ratings=theta,
+        certificate=Certificate("projected_gradient", gradient),
+        status=Status.OPTIMAL if gradient <= tolerance else Status.APPROXIMATE,
+        seconds=0.0,
+        stats=stats,
+        ranking=_ranked(loss, box, tau, theta, winner),
+        loss=loss.value(theta, tau),
+        bound=bound,
+        winner=winner,
+        tau=tau,
+        low=box.low,
+        high=box.high,
+        prior=loss.prior,
+    )
+
+
+def _ranked(loss: SigmoidLoss, box: Box, tau: float, theta: Floats, winner: int | None) -> Ranking:
+    """The order of ratings; those tied at a bound by the sum of their margins among themselves, a strong winner first (ours)."""
+    levels: list[list[int]] = []
+    for level in Ranking.from_scores(theta, _TIED * tau).levels:
+        ids = np.array(level, np.int64)
+        at_bound = len(ids) > 1 and bool(np.isin(theta[ids], (box.low, box.high)).all())
+        levels += _by_margin(loss, ids, winner) if at_bound else [list(level)]
+    return Ranking.from_levels(levels)
+
+
+def _by_margin(loss: SigmoidLoss, ids: Any, winner: int | None) -> list[list[int]]:
+    inside = np.zeros(loss.m, np.bool_)
+    inside[ids] = True
+    among = inside[loss.winner] & inside[loss.loser]
+    winners, losers, margin = loss.winner[among], loss.loser[among], loss.margin[among]
+    total = (np.bincount(winners, margin, loss.m) - np.bincount(losers, margin, loss.m)).astype(np.float64)
+    if winner is not None:
+        total[winner] = np.inf
+    return [ids[list(level)].tolist() for level in Ranking.from_scores(total[ids]).levels]
+
+
+def _annealed(loss: SigmoidLoss, box: Box, tau: float, max_steps: int) -> Descent:
+    theta, steps, temperature = np.full(loss.m, box.middle), 0, box.width
+    while temperature > tau:
+        stage = descend(loss, box, temperature, theta, min(_STAGE_STEPS, max_steps), _STAGE_PROGRESS)
+        theta, steps, temperature = stage.theta, steps + stage.steps, temperature / 2
+    last = descend(loss, box, tau, theta, max_steps)
+    return Descent(last.theta, steps + last.steps, last.value)
+
+
+def _good_order(margins: Floats, theta: Floats) -> tuple[list[int], float]:
+    """An order of little loss, and the least margin that any order gets wrong, or a bound on it."""
+    place, total = np.arange(len(margins)), float(np.maximum(margins, 0.0).sum())
+    if len(margins) <= MOST_AGENTS:
+        best = best_orders(margins, place)
+        return best.order, max(0.0, (total - best.gain) / 2)
+    start = np.lexsort((place, -margins.sum(axis=1), -theta))
+    orders = [improved(margins, start), improved(margins, np.lexsort((place, -margins.sum(axis=1))))]
+    return max(orders, key=lambda order: gain_of(margins, order)), max(0.0, (total - packing_bound(margins)) / 2)
+
+
+def _spread(order: list[int], box: Box) -> Floats:
+    theta = np.full(len(order), box.middle)
+    theta[order] = np.linspace(box.high, box.low, len(order)) if len(order) > 1 else box.middle
+    return theta
+
+
+def _lower(first: Descent, second: Descent, weight: float) -> Descent:
+    """The one of smaller loss; the first where they differ by rounding only."""
+    steps = first.steps + second.steps
+    chosen = second if second.value < first.value - 1e-9 * weight else first
+    return Descent(chosen.theta, steps, chosen.value)

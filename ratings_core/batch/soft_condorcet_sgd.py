@@ -1,0 +1,246 @@
+"""Algorithm 1 of soft Condorcet optimisation: stochastic gradient descent over whole votes, and samples of rankings from its noise."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core import checks
+from ratings_core.batch.pair_counts import of_tally
+from ratings_core.batch.sigmoid_loss import Box, SigmoidLoss
+from ratings_core.batch.soft_condorcet import SoftCondorcet, box_of, soft_condorcet_at
+from ratings_core.errors import InputError
+from ratings_core.kernel import inlined, kernel
+from ratings_core.ranking import Ranking
+from ratings_core.solution import Floats
+from ratings_core.voting.profile import Profile
+
+_CHUNK: Final = 1 << 20
+"""Votes drawn at once: bounds memory, whatever the number of iterations."""
+_SAFE_SPAN: Final = 600.0
+"""Span of a vote's ratings, in temperatures, in which exponentials of all can be compared without underflow of both of a pair."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posterior:
+    """Samples of ratings. samples: (k, m); step: alpha of the chain; gradient_noise: trace of the covariance of one vote's gradient."""
+
+    samples: Floats
+    step: float
+    gradient_noise: float
+
+    @property
+    def ranks(self) -> NDArray[np.int64]:
+        """Rank of each agent in each sample, 1 is best (k, m)."""
+        return np.stack([Ranking.from_scores(sample).rank for sample in self.samples])
+
+    def rankings(self) -> list[tuple[Ranking, float]]:
+        """The rankings sampled and their shares, the most frequent first."""
+        counted = Counter(Ranking.from_scores(sample) for sample in self.samples)
+        return [(ranking, count / len(self.samples)) for ranking, count in counted.most_common()]
+
+    def rank_intervals(self, level: float = 0.95) -> NDArray[np.int64]:
+        """Least and greatest rank of each agent in the central `level` of the samples (m, 2)."""
+        tail = (1 - checks.number("level", level, above=0.0, high=1.0)) / 2
+        return np.stack(
+            [
+                np.quantile(self.ranks, tail, axis=0, method="inverted_cdf"),
+                np.quantile(self.ranks, 1 - tail, axis=0, method="inverted_cdf"),
+            ],
+            axis=1,
+        ).astype(np.int64)
+
+
+def soft_condorcet_sgd(
+    profile: Profile,
+    *,
+    seed: int,
+    tau: float = 1.0,
+    alpha: float = 0.01,
+    batch: int = 32,
+    iterations: int = 10_000,
+    low: float = 0.0,
+    high: float = 100.0,
+    tolerance: float = 1e-6,
+) -> SoftCondorcet:
+    """Algorithm 1 (Lanctot et al. 2025, sec. 3.2.1), the defaults being those of the paper for up to 10 alternatives (E.2).
+
+    profile: votes, partial or whole; one of weight w is drawn w times as often. Pairs tied in a vote, and pairs it does not list, say
+    nothing. batch: votes a step, drawn with replacement; 0: all votes in every step (gradient descent). For 11 to 500 alternatives
+    the paper has 100,000 iterations, for more also alpha 0.1 and tau 1/2.
+
+    Deviations: ratings start at the middle of the box (the printed start is that only where low is 0), and the gradient is the mean
+    over the batch, as the step counts of table 3 and appendix B have it; with eq. 7's sum, divide alpha by the batch.
+
+    The certificate is that of `soft_condorcet`, at the last ratings; constant steps need not reach it, so the status is
+    `approximate` where it is above `tolerance`, and nothing is raised. Seeded: the same call gives the same ratings.
+    Raises `InputError`.
+    """
+    begun = time.perf_counter()
+    box, tau, alpha = box_of(low, high), checks.number("tau", tau, above=0.0), checks.number("alpha", alpha, above=0.0)
+    checks.number("tolerance", tolerance, above=0.0)
+    chain = _Chain(profile, box, tau, np.random.default_rng(checks.count("seed", seed)))
+    chain.run(alpha, checks.count("batch", batch), checks.count("iterations", iterations))
+    loss = SigmoidLoss.of(of_tally(profile.pair_counts("unknown"), len(profile.names)))
+    stats = {"iterations": iterations, "batch": batch or len(profile), "pairs": len(loss.margin)}
+    solution = soft_condorcet_at(loss, box, tau, chain.theta, tolerance=tolerance, bound=loss.agreed, stats=stats)
+    return replace(solution, seconds=time.perf_counter() - begun)
+
+
+def soft_condorcet_posterior(
+    profile: Profile,
+    *,
+    seed: int,
+    samples: int = 1_000,
+    thin: int = 100,
+    tau: float = 1.0,
+    alpha: float = 0.01,
+    batch: int = 32,
+    burn_in: int = 10_000,
+    low: float = 0.0,
+    high: float = 100.0,
+) -> Posterior:
+    """Ratings sampled by stochastic gradient descent with a constant step (appendix E.3; Mandt, Hoffman and Blei 2017, eq. 16).
+
+    After `burn_in` steps of `alpha` the step becomes 2 (batch/n) d / trace C, where C is the covariance of one vote's gradient there,
+    over all votes, n the votes' weight and d = m - 1 the dimensions that votes can tell apart. Every `thin`-th iterate after that is,
+    about, a sample of the density exp(-loss) of ratings: what votes say of them where a wrong pair costs one unit (Mallows).
+
+    The approximation takes the loss for quadratic around one minimum and the noise for Gaussian. Raises `InputError`, also where the
+    votes agree so far that their gradients do not differ.
+    """
+    box, tau, alpha = box_of(low, high), checks.number("tau", tau, above=0.0), checks.number("alpha", alpha, above=0.0)
+    count, each = checks.count("samples", samples, low=1), checks.count("thin", thin, low=1)
+    size = checks.count("batch", batch, low=1)
+    chain = _Chain(profile, box, tau, np.random.default_rng(checks.count("seed", seed)))
+    chain.run(alpha, size, checks.count("burn_in", burn_in))
+    noise = chain.gradient_noise()
+    if not noise > 0:
+        raise InputError("profile", profile.voters, "must hold votes that differ: their gradients have no variance here")
+    step = 2 * (size / profile.voters) * (len(profile.names) - 1) / noise
+    found = np.empty((count, len(profile.names)))
+    for sample in found:
+        chain.run(step, size, each)
+        sample[:] = chain.theta
+    return Posterior(samples=found, step=step, gradient_noise=noise)
+
+
+class _Chain:
+    """Ratings and the votes that move them."""
+
+    def __init__(self, profile: Profile, box: Box, tau: float, rng: np.random.Generator) -> None:
+        if not profile.voters > 0:
+            raise InputError("weight", profile.voters, "must be positive in sum")
+        self._profile, self._box, self._tau, self._rng = profile, box, tau, rng
+        self._votes = (profile.start, profile.agent, profile.level)
+        weight = profile.weight / profile.voters
+        self._upto = None if (weight == weight[0]).all() else np.cumsum(weight)
+        self.theta = np.full(len(profile.names), box.middle)
+
+    def run(self, alpha: float, batch: int, iterations: int) -> None:
+        """Takes `iterations` steps; batch 0 takes all votes in each."""
+        bounds = (1.0 / self._tau, self._box.low, self._box.high)
+        if not batch:
+            share = self._profile.weight * (alpha / self._tau / self._profile.voters)
+            every = np.arange(len(share), dtype=np.int64)[None, :]
+            for _ in range(iterations):
+                _steps(self.theta, *self._votes, every, share, bounds)
+            return
+        share = np.full(batch, alpha / self._tau / batch)
+        for votes in self._drawn(batch, iterations):
+            _steps(self.theta, *self._votes, votes, share, bounds)
+
+    def gradient_noise(self) -> float:
+        """Trace of the covariance of the gradient of one vote drawn by weight."""
+        total, squares = np.zeros(len(self.theta)), np.zeros(len(self._profile))
+        _moments(self.theta, *self._votes, self._profile.weight, 1.0 / self._tau, total, squares)
+        voters = self._profile.voters
+        return float((squares @ self._profile.weight / voters - (total / voters) @ (total / voters)) / self._tau**2)
+
+    def _drawn(self, batch: int, iterations: int) -> Iterator[NDArray[np.int64]]:
+        rows = max(1, _CHUNK // batch)
+        for done in range(0, iterations, rows):
+            shape = (min(rows, iterations - done), batch)
+            if self._upto is None:
+                yield self._rng.integers(0, len(self._profile), shape)
+            else:
+                yield np.minimum(np.searchsorted(self._upto, self._rng.random(shape), side="right"), len(self._upto) - 1)
+
+
+@kernel
+def _steps(
+    theta: Floats, start: NDArray[np.int64], agent: NDArray[np.int32], level: NDArray[np.int32],
+    votes: NDArray[np.int64], share: Floats, bounds: tuple[float, float, float],
+) -> None:  # fmt: skip
+    """One step a row of `votes` (steps, batch). share: (batch,), of each column's push; bounds: 1/tau, low, high."""
+    push, touched = np.zeros(len(theta)), np.empty(len(theta), np.int32)
+    place, odds, own = np.empty(len(theta)), np.empty(len(theta)), np.empty(len(theta))
+    marked = np.zeros(len(theta), np.bool_)
+    for step in range(len(votes)):
+        count = 0
+        for column in range(votes.shape[1]):
+            begin, end = start[votes[step, column]], start[votes[step, column] + 1]
+            _pushes(theta, agent, level, begin, end, bounds[0], place, odds, own)
+            for i in range(begin, end):
+                a = agent[i]
+                if not marked[a]:
+                    marked[a] = True
+                    touched[count] = a
+                    count += 1
+                push[a] += share[column] * own[i - begin]
+        for i in range(count):
+            a = touched[i]
+            theta[a] = min(max(theta[a] + push[a], bounds[1]), bounds[2])
+            push[a], marked[a] = 0.0, False
+
+
+@kernel
+def _moments(
+    theta: Floats, start: NDArray[np.int64], agent: NDArray[np.int32], level: NDArray[np.int32],
+    weight: Floats, slope: float, total: Floats, squares: Floats,
+) -> None:  # fmt: skip
+    """Sum over votes of tau times their gradient, and its squared length vote by vote."""
+    place, odds, own = np.empty(len(theta)), np.empty(len(theta)), np.empty(len(theta))
+    for vote in range(len(weight)):
+        begin, end = start[vote], start[vote + 1]
+        _pushes(theta, agent, level, begin, end, slope, place, odds, own)
+        for i in range(begin, end):
+            total[agent[i]] += weight[vote] * own[i - begin]
+            squares[vote] += own[i - begin] ** 2
+
+
+@inlined
+def _pushes(
+    theta: Floats, agent: NDArray[np.int32], level: NDArray[np.int32], begin: int, end: int, slope: float,
+    place: Floats, odds: Floats, own: Floats,
+) -> None:  # fmt: skip
+    """Minus tau times the gradient of one vote's loss by the rating of each agent it lists, written to `own`."""
+    n = end - begin
+    least, most = np.inf, -np.inf
+    for i in range(n):
+        place[i] = slope * theta[agent[begin + i]]
+        least, most = min(least, place[i]), max(most, place[i])
+        own[i] = 0.0
+    if most - least <= _SAFE_SPAN and level[end - 1] == n - 1:  # without ties and far ratings: one exponential an agent, not one a pair
+        for i in range(n):
+            odds[i] = np.exp(place[i] - most)
+        for i in range(n):
+            mine, gain = odds[i], 0.0
+            for j in range(i + 1, n):
+                rest = 1.0 / (mine + odds[j])
+                up = (mine * rest) * (odds[j] * rest)
+                gain += up
+                own[j] -= up
+            own[i] += gain
+        return
+    for i in range(n):
+        for j in range(i + 1, n):
+            if level[begin + i] != level[begin + j]:
+                small = np.exp(-abs(place[i] - place[j]))
+                up = small / ((1.0 + small) * (1.0 + small))
+                own[i] += up
+                own[j] -= up
