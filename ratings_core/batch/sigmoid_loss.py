@@ -5,7 +5,7 @@ sigmoid of how far the loser of the pair is above its winner (Lanctot et al. 202
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,7 +129,7 @@ def descend(loss: SigmoidLoss, box: Box, tau: float, start: Floats, max_steps: i
     bounds = optimize.Bounds(-half / scale, half / scale)
     options = {"maxiter": max_steps, "maxfun": 3 * max_steps + 20, "maxcor": _MEMORY, "ftol": progress, "gtol": 0.0}
     begin = np.clip((start - box.middle) / tau, -half, half) / scale
-    found = optimize.minimize(value_and_slope, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    found: Any = optimize.minimize(value_and_slope, begin, (), "L-BFGS-B", jac=True, bounds=bounds, options=options)  # type: ignore[call-overload]
     return Descent(_in_box(found.x * scale, half, box, tau), int(found.nit), float(found.fun))
 
 

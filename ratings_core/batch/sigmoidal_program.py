@@ -1,6 +1,7 @@
 """The least sigmoid loss of few agents, proven by branch and bound over their ratings."""
 
 import heapq
+import math
 import time
 from dataclasses import dataclass, replace
 from itertools import count
@@ -17,8 +18,8 @@ from ratings_core.errors import InputError, SolverError
 from ratings_core.kernel import inlined, kernel
 from ratings_core.solution import Certificate, Floats, Status
 
-MOST_AGENTS: Final = 5
-"""Four free ratings: beyond, boxes multiply too fast."""
+MOST_AGENTS: Final = 8
+"""Seven free ratings, some thousand boxes at worst; they multiply beyond."""
 _SWEEPS: Final = 40
 _HALVINGS: Final = 50
 
@@ -34,7 +35,7 @@ def sigmoidal_program(
     max_nodes: int = 200_000,
     accept_approximate: bool = False,
 ) -> SoftCondorcet:
-    """The least sigmoid loss in the box (Lanctot et al. 2025, sec. 3.2.2 and appendix C) of up to 5 agents, and proof of it.
+    """The least sigmoid loss in the box (Lanctot et al. 2025, sec. 3.2.2 and appendix C) of up to 8 agents, and proof of it.
 
     Arguments as for `soft_condorcet`, whose answer is the first point. The paper has a variable for each ordered pair and
     constraints between them (Udell and Boyd 2014); here boxes of the ratings themselves are halved. In a box each sigmoid is
@@ -107,7 +108,8 @@ class _Search:
         self.bound = self.floor
         if self.best - self.floor <= gap:
             return
-        order, waiting, closed = count(), [], self.best
+        order, closed = count(), self.best
+        waiting: list[tuple[float, int, _Node]] = []
 
         def look(lower: Floats, upper: Floats) -> float:
             node = self._look(lower, upper)
@@ -188,14 +190,14 @@ def _relax(
 
 @inlined
 def _sigmoid(x: float) -> float:
-    return 1.0 / (1.0 + np.exp(-x))
+    return 1.0 / (1.0 + math.exp(-x))
 
 
 @kernel
 def _envelope(least: float, most: float) -> tuple[float, float]:
     """The sigmoid's convex envelope over [least, most]: itself up to the first number, from there a line of the second as slope."""
     if most <= 0.0:
-        return most, 0.0
+        return np.inf, 0.0
     top = _sigmoid(most)
     if least < 0.0:  # the line that touches at z and meets the end: sigmoid'(z) (most - z) = top - sigmoid(z)
         low, high = least, 0.0
@@ -214,8 +216,8 @@ def _envelope(least: float, most: float) -> tuple[float, float]:
 
 @inlined
 def _convex(x: float, bend: float, chord: float) -> tuple[float, float]:
-    """Value and slope of an envelope."""
-    if x <= bend:
+    """Value of an envelope, and a slope that leaves it above the tangent everywhere between its ends, at the ends too."""
+    if x < bend:
         s = _sigmoid(x)
         return s, s * (1.0 - s)
     return _sigmoid(bend) + chord * (x - bend), chord
@@ -244,4 +246,4 @@ def _settle(
         else:
             low = high = theta[a]
     theta[a] = (low + high) / 2
-    return theta[a] - before
+    return float(theta[a] - before)

@@ -1,6 +1,7 @@
 """Soft Condorcet optimisation from tallies: ratings whose order disagrees with as few votes as a smooth loss can see."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -119,7 +120,7 @@ def projected_gradient(loss: SigmoidLoss, box: Box, tau: float, theta: Floats) -
 
 
 def soft_condorcet_at(
-    loss: SigmoidLoss, box: Box, tau: float, theta: Floats, *, tolerance: float, bound: float, stats: dict[str, float]
+    loss: SigmoidLoss, box: Box, tau: float, theta: Floats, *, tolerance: float, bound: float, stats: Mapping[str, float]
 ) -> SoftCondorcet:
     """The record of ratings `theta`, certified."""
     gradient, winner = projected_gradient(loss, box, tau, theta), strong_winner(loss)

@@ -104,14 +104,15 @@ def soft_condorcet_posterior(
     low: float = 0.0,
     high: float = 100.0,
 ) -> Posterior:
-    """Ratings sampled by stochastic gradient descent with a constant step (appendix E.3; Mandt, Hoffman and Blei 2017, eq. 16).
+    """Ratings sampled by stochastic gradient descent with a constant step (appendix E.3; Mandt, Hoffman and Blei 2017, theorem 1).
 
     After `burn_in` steps of `alpha` the step becomes 2 (batch/n) d / trace C, where C is the covariance of one vote's gradient there,
     over all votes, n the votes' weight and d = m - 1 the dimensions that votes can tell apart. Every `thin`-th iterate after that is,
     about, a sample of the density exp(-loss) of ratings: what votes say of them where a wrong pair costs one unit (Mallows).
 
-    The approximation takes the loss for quadratic around one minimum and the noise for Gaussian. Raises `InputError`, also where the
-    votes agree so far that their gradients do not differ.
+    The approximation takes the loss for quadratic around one minimum and the noise for Gaussian; on tournaments as in sec. 4.3 its 95 %
+    rank intervals held about 80 % of the true ranks. Replicates of the data (`analysis.intervals`) are the way to intervals that
+    cover. Raises `InputError`, also where the votes agree so far that their gradients do not differ.
     """
     box, tau, alpha = box_of(low, high), checks.number("tau", tau, above=0.0), checks.number("alpha", alpha, above=0.0)
     count, each = checks.count("samples", samples, low=1), checks.count("thin", thin, low=1)

@@ -1,0 +1,182 @@
+"""The Fenchel-Young loss of soft Condorcet optimisation from tallies: Bradley-Terry in a box, without sampling."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core import checks
+from ratings_core.analysis.components import Labels, strong_components, weak_components
+from ratings_core.batch.logistic import PairLikelihood, conjugate_gradient
+from ratings_core.batch.pair_counts import PairCounts, pair_counts
+from ratings_core.batch.sigmoid_loss import Box
+from ratings_core.batch.soft_condorcet import box_of
+from ratings_core.errors import SolverError
+from ratings_core.solution import Certificate, Floats, Solution, Status
+
+_SHORTEST: Final = 2.0**-40
+_ARMIJO: Final = 1e-4
+_NOISE: Final = 1e-13
+"""Relative rounding of the loss."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FenchelYoung(Solution):
+    """Ratings in the box. at_bound: bool (m,), agents that the box holds; sigma, low, high, prior: as given."""
+
+    at_bound: NDArray[np.bool_]
+    sigma: float
+    low: float
+    high: float
+    prior: float
+
+
+def fenchel_young(
+    wins: Any,
+    ties: Any = None,
+    *,
+    sigma: float = 1.0,
+    low: float = 0.0,
+    high: float = 100.0,
+    prior: float = 0.0,
+    tolerance: float = 1e-8,
+    max_iterations: int = 1_000,
+    accept_approximate: bool = False,
+) -> FenchelYoung:
+    """The least Fenchel-Young loss in the box (Lanctot et al. 2025, sec. 3.3 and appendix B), the ratings perturbed by Gumbel noise.
+
+    wins: (m, m), entry (a, b) is N(a, b), the weight of votes for a over b; ties: (m, m), half a vote for both; dense or scipy sparse,
+    or `PairCounts`. sigma: scale of the noise; low, high: the box. prior: votes in which each agent tied with one held in the middle.
+
+    A vote's expected gradient is its agents' expected ranks less their ranks (appendix B; eq. 9 as printed has the other sign), and a rank
+    is how many are ahead. With Gumbel noise b is ahead of a with probability 1 / (1 + exp((a - b)/sigma)), so the gradient is that of the
+    pairwise logistic likelihood and needs no draw: in a box wide enough these are Bradley-Terry ratings at scale sigma, their mean
+    over each connected group of agents in the middle. Who never lost to those outside its group of chains of wins has no finite
+    rating, and is raised until the box stops it; so are those who never won lowered. A Condorcet winner need not come first.
+
+    Convex; solved by projected Newton steps. Certificate (``projected_gradient``): largest difference of expected and actual
+    points of an agent that does not press against the box, over its votes, recomputed from the ratings; `tolerance` bounds it.
+    Raises `InputError`, and `SolverError` with the best point where it is above, unless accept_approximate.
+    """
+    begun = time.perf_counter()
+    counts, box = pair_counts(wins, ties), box_of(low, high)
+    scale, allowed = checks.number("sigma", sigma, above=0.0), checks.number("tolerance", tolerance, above=0.0)
+    likelihood = PairLikelihood(counts, checks.number("prior", prior, low=0.0))
+    half = box.width / (2 * scale)
+    theta, steps = _minimise(likelihood, half, allowed / 2, checks.count("max_iterations", max_iterations, low=1))
+    if not likelihood.prior:
+        theta = _spread(counts, theta, half)
+    solution = _solution(likelihood, box, scale, theta, half, allowed)
+    solution = replace(solution, seconds=time.perf_counter() - begun, stats={"iterations": steps, "pairs": len(counts.first)})
+    if solution.status is Status.OPTIMAL or accept_approximate:
+        return solution
+    reached = f"expected and actual points of an agent differ by {solution.certificate.value:.3g} a vote, more than {allowed:g}"
+    raise SolverError(f"{reached}: raise max_iterations or tolerance, or pass accept_approximate=True", solution)
+
+
+def _solution(likelihood: PairLikelihood, box: Box, sigma: float, theta: Floats, half: float, tolerance: float) -> FenchelYoung:
+    ratings = np.select([theta >= half, theta <= -half], [box.high, box.low], np.clip(box.middle + sigma * theta, box.low, box.high))
+    logits = (ratings - box.middle) / sigma
+    gap = float(np.abs(_free(logits, likelihood.gradient(logits), half) / _games(likelihood)).max())
+    return FenchelYoung(
+        ratings=ratings,
+        certificate=Certificate("projected_gradient", gap),
+        status=Status.OPTIMAL if gap <= tolerance else Status.APPROXIMATE,
+        seconds=0.0,
+        at_bound=(ratings <= box.low) | (ratings >= box.high),
+        sigma=sigma,
+        low=box.low,
+        high=box.high,
+        prior=likelihood.prior,
+    )
+
+
+def _games(likelihood: PairLikelihood) -> Floats:
+    return np.asarray(np.maximum(likelihood.games, np.finfo(float).tiny), np.float64)
+
+
+def _free(theta: Floats, gradient: Floats, half: float) -> Floats:
+    return Box(-half * (1 - 1e-12), half * (1 - 1e-12)).free(theta, gradient)
+
+
+def _minimise(likelihood: PairLikelihood, half: float, tolerance: float, max_steps: int) -> tuple[Floats, int]:
+    """Newton's method on the ratings that the box leaves free (Bertsekas 1982), from the middle; logits."""
+    games, theta = _games(likelihood), np.zeros(likelihood.counts.m)
+    value = likelihood.value(theta)
+    for step in range(max_steps):
+        gradient = likelihood.gradient(theta)
+        free = _free(theta, gradient, half)
+        if float(np.abs(free / games).max()) <= tolerance:
+            return theta, step
+        ahead = _along(likelihood, theta, value, free, _direction(likelihood, theta, free, games), half)
+        if ahead is None:
+            return theta, step
+        theta, value = ahead
+    return theta, max_steps
+
+
+def _direction(likelihood: PairLikelihood, theta: Floats, free: Floats, games: Floats) -> Floats:
+    """Newton's direction in the ratings with a free gradient, to an accuracy that grows as it falls; 0 in the others."""
+    moving = (free != 0).astype(np.float64)
+    curvature = likelihood.curvature(theta)
+    counts, diagonal = curvature.counts, curvature.diagonal
+    accuracy = min(0.1, float(np.sqrt(np.abs(free / games).max())))
+
+    def apply(x: Floats) -> Floats:
+        x = moving * x
+        other = counts.per_agent(curvature.weights * x[counts.second], curvature.weights * x[counts.first])
+        return np.asarray(moving * (diagonal * x - other), np.float64)
+
+    return conjugate_gradient(apply, free, moving * diagonal, accuracy)
+
+
+def _along(
+    likelihood: PairLikelihood, theta: Floats, value: float, free: Floats, direction: Floats, half: float
+) -> tuple[Floats, float] | None:
+    """A point ahead, stopped by the box, at which the loss is enough smaller; None where rounding hides any."""
+    share = 1.0
+    while share > _SHORTEST:
+        ahead = np.clip(theta - share * direction, -half, half)
+        there = likelihood.value(ahead)
+        if there <= value - _ARMIJO * float(free @ (theta - ahead)):
+            return ahead, there
+        if there <= value + _NOISE * value and _closer(likelihood, theta, ahead, half):
+            return ahead, there
+        share /= 2
+    return None
+
+
+def _closer(likelihood: PairLikelihood, theta: Floats, ahead: Floats, half: float) -> bool:
+    here, there = (np.abs(_free(point, likelihood.gradient(point), half)).max() for point in (theta, ahead))
+    return bool(there <= 0.9 * here)
+
+
+def _spread(counts: PairCounts, theta: Floats, half: float) -> Floats:
+    """Of the points of equal loss the one with each connected group of agents around the middle; groups that nobody outside beat go up
+    to the bound, groups that beat nobody outside down: neither raises the loss.
+    """
+    up, down = counts.won + counts.tied > 0, counts.lost + counts.tied > 0
+    tails = np.concatenate([counts.first[up], counts.second[down]])
+    heads = np.concatenate([counts.second[up], counts.first[down]])
+    group, part = strong_components(tails, heads, counts.m), weak_components(tails, heads, counts.m)
+    across = group[tails] != group[heads]
+    beaten, beating = np.zeros((2, int(group.max()) + 1), np.bool_)
+    beaten[group[heads[across]]] = beating[group[tails[across]]] = True
+    theta = _centred(theta, part, half)
+    top, bottom = np.full((2, len(beaten)), [[-np.inf], [np.inf]])
+    np.maximum.at(top, group, theta)
+    np.minimum.at(bottom, group, theta)
+    lift = np.where(beating & ~beaten, half - top, np.where(beaten & ~beating, -half - bottom, 0.0))
+    return np.asarray(np.clip(theta + lift[group], -half, half), np.float64)
+
+
+def _centred(theta: Floats, part: Labels, half: float) -> Floats:
+    """Each part shifted so that its mean is in the middle, as far as the box allows."""
+    mean = np.bincount(part, theta) / np.bincount(part)
+    top, bottom = np.full((2, len(mean)), [[-np.inf], [np.inf]])
+    np.maximum.at(top, part, theta)
+    np.minimum.at(bottom, part, theta)
+    shift = np.clip(-mean, -half - bottom, half - top)
+    return np.asarray(theta + shift[part], np.float64)

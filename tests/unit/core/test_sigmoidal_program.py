@@ -1,0 +1,102 @@
+"""Branch and bound on the sigmoid loss: against grids, its own relaxation, the published profile, and the full-batch descent."""
+
+import json
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from ratings_core.batch.pair_counts import pair_counts
+from ratings_core.batch.sigmoid_loss import SigmoidLoss
+from ratings_core.batch.sigmoidal_program import MOST_AGENTS, _convex, _envelope, _relax, sigmoidal_program
+from ratings_core.batch.soft_condorcet import soft_condorcet
+from ratings_core.errors import InputError, SolverError
+from ratings_core.solution import Status
+
+EQ11 = json.loads((Path(__file__).parents[2] / "golden" / "sco" / "eq11_profile.json").read_text())
+
+
+def random_wins(m, seed):
+    wins = np.random.default_rng(seed).integers(0, 10, (m, m)).astype(float)
+    np.fill_diagonal(wins, 0)
+    return wins
+
+
+@pytest.mark.parametrize("width", [1.0, 5.0, 100.0])
+def test_the_profile_of_eq_11_has_its_published_order(width):
+    found = sigmoidal_program(EQ11["N"], high=width)
+    assert found.ratings[2] == width
+    assert found.ranking.ids[0] == 2
+    assert found.status is Status.OPTIMAL
+    if width > 1:
+        assert ["ABC"[agent] for agent in found.ranking.ids] == EQ11["optimal_ranking"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("width", [2.0, 6.0, 15.0])
+def test_no_point_of_a_grid_is_better(width, seed):
+    wins = random_wins(3, seed)
+    found = sigmoidal_program(wins, high=width)
+    loss = SigmoidLoss.of(pair_counts(wins))
+    least = min(loss.value(np.array(theta), 1.0) for theta in product(np.linspace(0, width, 41), repeat=3))
+    assert found.loss <= least + 1e-9
+    assert found.bound <= least
+    assert found.loss == pytest.approx(loss.value(found.ratings, 1.0))
+    assert found.loss - found.bound <= 1e-6 * np.abs(wins - wins.T).sum() / 2 + 1e-9
+
+
+@pytest.mark.parametrize("m", range(2, MOST_AGENTS))
+@pytest.mark.parametrize("width", [3.0, 12.0, 100.0])
+def test_the_full_batch_descent_is_proven_to_find_the_least_loss(m, width):
+    """What the descent of `soft_condorcet` found is within the proof's tolerance of the bound, in all of these."""
+    for seed in range(2):
+        wins = random_wins(m, 10 * m + seed)
+        proven = sigmoidal_program(wins, high=width)
+        assert soft_condorcet(wins, high=width).loss - proven.bound <= 2e-6 * np.abs(wins - wins.T).sum() / 2 + 1e-9
+
+
+@pytest.mark.parametrize(("least", "most"), [(-3.0, 4.0), (-9.0, 0.5), (0.3, 2.0), (-4.0, -1.0), (-0.1, 8.0), (0.0, 0.0), (-2.0, 0.0)])
+def test_envelopes_are_convex_and_below_the_sigmoid(least, most):
+    bend, chord = _envelope(least, most)
+    x = np.linspace(least, most, 201)
+    values, slopes = np.array([_convex(point, bend, chord) for point in x]).T
+    assert (values <= expit(x) + 1e-12).all()
+    assert values[-1] == pytest.approx(expit(most))
+    assert values[0] == pytest.approx(expit(least))
+    assert (np.diff(slopes) >= -1e-9).all()
+    assert (values[:, None] + slopes[:, None] * (x - x[:, None]) <= values + 1e-9).all()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_relaxations_bound_the_loss_in_their_box(seed):
+    rng = np.random.default_rng(seed)
+    loss = SigmoidLoss.of(pair_counts(random_wins(5, seed)))
+    lower = rng.uniform(0, 5, 5)
+    upper = lower + rng.uniform(0, 5, 5)
+    theta = (lower + upper) / 2
+    bound, cut = _relax(loss.winner, loss.loser, loss.margin, lower, upper, 1.0, theta)
+    inside = rng.uniform(lower, upper, (500, 5))
+    assert bound <= min(loss.value(point, 1.0) - loss.agreed for point in inside) + 1e-9
+    assert 0 <= cut < 5
+
+
+def test_a_limit_of_boxes_is_an_error_that_carries_the_point():
+    with pytest.raises(SolverError, match="max_nodes") as caught:
+        sigmoidal_program(random_wins(6, 2), high=6.0, max_nodes=7, tolerance=1e-9)
+    found = caught.value.solution
+    assert found.status is Status.APPROXIMATE
+    assert found.bound < found.loss
+    accepted = sigmoidal_program(random_wins(6, 2), high=6.0, max_nodes=7, tolerance=1e-9, accept_approximate=True)
+    assert accepted.certificate == found.certificate
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [({"wins": np.zeros((9, 9))}, "wins"), ({"max_nodes": 0}, "max_nodes"), ({"tolerance": 0.0}, "tolerance"), ({"tau": -1.0}, "tau")],
+)
+def test_refusals_name_the_argument(arguments, named):
+    with pytest.raises(InputError) as caught:
+        sigmoidal_program(**{"wins": [[0, 1], [1, 0]], **arguments})
+    assert caught.value.argument == named
