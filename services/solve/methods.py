@@ -19,6 +19,7 @@ from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 from ratings_core.voting.copeland import copeland
 from services.pools import Kind
+from services.solve.fits import FITS
 from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput, sparse_margins
 from services.solve.lotteries import LOTTERIES, LOTTERY
 from services.solve.method import Method, Rated, Takes
@@ -309,5 +310,6 @@ _REGISTERED: Final = (
         ),
     ),
     *VOTING,
+    *FITS,
 )
 METHODS: Final[Mapping[str, Method]] = {method.name: method for method in _REGISTERED}

@@ -1,0 +1,38 @@
+"""Fits as boards: names beside live boards, what they add, sparse pools."""
+
+import numpy as np
+import pytest
+
+from ratings_core.online import RATERS
+from ratings_core.tallies import PairCounts
+from ratings_core.voting.profile import Ballot, Profile
+from services.solve.inputs import MarginsInput, PairsInput, ProfileInput
+from services.solve.methods import METHODS, solve
+
+EQ11 = Profile.from_ballots([Ballot(2.0, ((0,), (1,), (2,))), Ballot(3.0, ((2,), (0,), (1,)))], ("A", "B", "C"))
+
+
+def test_no_solved_method_hides_behind_a_live_board_of_its_name() -> None:
+    assert set(RATERS) & set(METHODS) == set()
+
+
+def test_sco_finds_the_condorcet_winner_that_fenchel_young_does_not() -> None:
+    sco, fenchel_young = (solve(f"{name}_fit", ProfileInput(EQ11)) for name in ("sco", "fenchel_young"))
+    assert [row.agent for row in sco.agents] == ["C", "A", "B"]
+    assert sco.extra["condorcet_winner"] == "C"
+    assert sco.extra["loss"] == pytest.approx(sco.extra["bound"]) == pytest.approx(4.0)
+    assert [row.agent for row in fenchel_young.agents] == ["A", "C", "B"]
+    assert fenchel_young.extra["at_bound"] == 0
+
+
+def test_margins_are_enough_for_sco() -> None:
+    from_margins, from_votes = solve("sco_fit", MarginsInput(EQ11.names, EQ11.margins())), solve("sco_fit", ProfileInput(EQ11))
+    assert from_margins.agents == from_votes.agents
+
+
+def test_thousands_of_agents_that_hardly_met() -> None:
+    first = np.arange(5_999, dtype=np.int32)
+    chain = PairCounts(first, first + 1, np.full(5_999, 2.0), np.ones(5_999), np.zeros(5_999))
+    problem = PairsInput(tuple(f"{i:04d}" for i in range(6_000)), chain)
+    for method in ("sco_fit", "fenchel_young_fit"):
+        assert len(solve(method, problem, {"prior": 1.0}).agents) == 6_000
