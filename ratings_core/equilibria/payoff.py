@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ratings_core import checks
 from ratings_core.errors import InputError, SolverError
-from ratings_core.games.normal_form import Game, JointDistribution, accepted_mixes, cce_gap, expected_payoffs, mix_regrets
+from ratings_core.games.normal_form import Game, JointDistribution, Joints, accepted_mixes, cce_gap, expected_payoffs, mix_regrets
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
 Against: TypeAlias = Literal["others", "recommended"]
@@ -25,8 +25,8 @@ Play: TypeAlias = JointDistribution | Sequence[ArrayLike]
 class FromEquilibrium(Solution):
     """ratings: of the first player's strategies; by_player: of every player's; payoffs: what each player expects, (players,).
 
-    certificate: ``cce_gap``, the sum of the players' regrets, over `unit`: the largest payoff of any rated strategy against the
-    others, less the least, 1 where there is no difference.
+    certificate: ``cce_gap``, the sum of the players' regrets, over `unit`: the largest difference that a player's own choice makes at
+    a joint that is played (of mixes: at some of those), 1 where there is none.
     """
 
     by_player: tuple[Floats, ...]
@@ -66,6 +66,7 @@ class _Judged:
     worth: tuple[Floats, ...]
     payoffs: Floats
     gap: float
+    unit: float
     tolerance: float
     started: float
 
@@ -80,15 +81,14 @@ class _Judged:
         return tuple(play.marginal(p, n) for p, n in enumerate(self.game.shape)) if isinstance(play, JointDistribution) else play
 
     def rated(self, by_player: tuple[Floats, ...], accept_approximate: bool) -> FromEquilibrium:
-        unit = max(float(own.max() - own.min()) for own in self.worth) or 1.0
         found = FromEquilibrium(
             ratings=by_player[0],
-            certificate=Certificate("cce_gap", self.gap / unit),
-            status=Status.OPTIMAL if self.gap <= self.tolerance * unit else Status.APPROXIMATE,
+            certificate=Certificate("cce_gap", self.gap / self.unit),
+            status=Status.OPTIMAL if self.gap <= self.tolerance * self.unit else Status.APPROXIMATE,
             seconds=time.perf_counter() - self.started,
             by_player=by_player,
             payoffs=self.payoffs,
-            unit=unit,
+            unit=self.unit,
         )
         if found.status is Status.OPTIMAL or accept_approximate:
             return found
@@ -105,11 +105,24 @@ def _judged(game: Game, play: Play, tolerance: float) -> _Judged:
     if isinstance(play, JointDistribution):
         checked = JointDistribution.of(play.joints, play.probability, game.shape)
         worth = tuple(checked.probability @ there for there in game.deviations_at(checked.joints))
-        return _Judged(game, checked, worth, expected_payoffs(game, checked), cce_gap(game, checked), allowed, started)
+        gap, unit = cce_gap(game, checked), _unit(game, checked.joints)
+        return _Judged(game, checked, worth, expected_payoffs(game, checked), gap, unit, allowed, started)
     mixes = accepted_mixes(play, game.shape)
     worth = game.payoffs_against(mixes)
     payoffs = np.array([float(mix @ own) for mix, own in zip(mixes, worth, strict=True)])
-    return _Judged(game, mixes, worth, payoffs, float(mix_regrets(game, mixes).sum()), allowed, started)
+    gap, unit = float(mix_regrets(game, mixes).sum()), _unit(game, _some_played(mixes))
+    return _Judged(game, mixes, worth, payoffs, gap, unit, allowed, started)
+
+
+def _unit(game: Game, joints: Joints) -> float:
+    return max(float(np.ptp(there, axis=1).max()) for there in game.deviations_at(joints)) or 1.0
+
+
+def _some_played(mixes: tuple[Floats, ...]) -> Joints:
+    """Joints that meet every strategy played at least once."""
+    supports = [np.flatnonzero(mix) for mix in mixes]
+    most = max(len(ids) for ids in supports)
+    return np.column_stack([np.resize(ids, most) for ids in supports])
 
 
 def _mean_where_played(play: JointDistribution, player: int, paid: Floats, strategies: int) -> Floats:

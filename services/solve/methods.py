@@ -4,24 +4,20 @@ A method is one line of `METHODS` and one function from a problem to `Rated`. A 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias, assert_never
 
 import numpy as np
 
 from ratings_core.batch.bradley_terry import bradley_terry
-from ratings_core.equilibria.deviation import deviation
-from ratings_core.equilibria.nash_average import nash_average
 from ratings_core.errors import InputError
-from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
-from ratings_core.games.normal_form import Game, JointDistribution
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 from ratings_core.voting.copeland import copeland
 from services.pools import Kind
 from services.solve.fits import FITS
+from services.solve.games import GAMES
 from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput, sparse_margins
-from services.solve.lotteries import LOTTERIES, LOTTERY
+from services.solve.lotteries import LOTTERIES
 from services.solve.method import Method, Rated, Takes
 from services.solve.parameters import Parameter, Value, accepted
 from services.solve.result import AgentRow, CertificateRow, SolveResult, TaskRow
@@ -30,7 +26,6 @@ from services.solve.voting import VOTING
 Parameters: TypeAlias = Mapping[str, Value]
 Ties: TypeAlias = Literal["keep", "order"]
 
-_DEVIATION_AGENTS: Final = 500
 _NORMAL_95: Final = 1.959963984540054
 _ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
 
@@ -164,7 +159,7 @@ def _agent_rows(names: Sequence[str], rated: Rated, tolerance: float, ties: Ties
 
 
 def _task_rows(problem: Problem, ratings: Floats | None, tolerance: float, ties: Ties) -> list[TaskRow]:
-    if ratings is None or not isinstance(problem, ScoresInput):
+    if ratings is None or not isinstance(problem, ScoresInput | GamesInput):
         return []
     ranking = Ranking.from_scores(ratings, tolerance)
     ranks = _ranks(ranking, ties)
@@ -208,58 +203,6 @@ def _copeland(problem: Problem, parameters: dict[str, Any]) -> Rated:
     return Rated(solution=copeland(margins, **parameters))
 
 
-def _nash_average(problem: ScoresInput, parameters: dict[str, Any]) -> Rated:
-    found = nash_average(problem.scores, **parameters)
-    extra: dict[str, object] = {
-        "value": found.value,
-        "agent_dist": _support(problem.names, found.agent_dist),
-        "task_dist": _support(problem.tasks, found.task_dist),
-        "agent_entropy": found.agent_entropy,
-        "task_entropy": found.task_entropy,
-        "unique": found.agent_unique and found.task_unique,
-        "dropped_agents": [problem.names[i] for i in found.dropped_agents.tolist()],
-        "dropped_tasks": [problem.tasks[i] for i in found.dropped_tasks.tolist()],
-        "constant_tasks": [problem.tasks[i] for i in found.constant_tasks.tolist()],
-    }
-    return Rated(solution=found, unit=found.spread, task_ratings=found.task_ratings, extra=extra)
-
-
-def _deviation(problem: ScoresInput, parameters: dict[str, Any]) -> Rated:
-    """Against tasks (2 players) or against each other on tasks (3); the last player is the task in both."""
-    table = {name: parameters[name] for name in ("normalise", "missing")}
-    rest = {name: value for name, value in parameters.items() if name not in (*table, "players")}
-    gamify = agent_vs_agent_vs_task if parameters["players"] == 3 else agent_vs_task
-    made = gamify(problem.scores, **table, agents=problem.names, tasks=problem.tasks)
-    found = deviation(made.game, **rest)
-    extra: dict[str, object] = {
-        "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
-        "cce_gap": found.cce_gap,
-        "equilibrium": _played(made.game, found.play),
-        "dropped_agents": [problem.names[i] for i in made.dropped_agents.tolist()],
-        "dropped_tasks": [problem.tasks[i] for i in made.dropped_tasks.tolist()],
-        "constant_tasks": [problem.tasks[i] for i in made.constant_tasks.tolist()],
-    }
-    solution = replace(found, ratings=made.of_agents(found.ratings))
-    return Rated(solution=solution, unit=found.unit, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
-
-
-def _played(game: Game, play: JointDistribution) -> list[dict[str, object]]:
-    """The joints of an equilibrium by name."""
-    return [
-        {"joint": [names[i] for names, i in zip(game.strategies, joint, strict=True)], "probability": share}
-        for joint, share in zip(play.joints.tolist(), play.probability.tolist(), strict=True)
-    ]
-
-
-def _support(names: Sequence[str], mix: Floats) -> dict[str, float]:
-    ids = np.flatnonzero(mix)
-    return {names[i]: float(mix[i]) for i in ids.tolist()}
-
-
-_TABLE: Final = (
-    Parameter("normalise", "none", "scores of a task to 0..1", choices=("none", "minmax")),
-    Parameter("missing", "refuse", "cells not measured", choices=("refuse", "drop_tasks", "drop_agents")),
-)
 _REGISTERED: Final = (
     Method(
         name="bradley_terry",
@@ -286,29 +229,7 @@ _REGISTERED: Final = (
         parameters=(Parameter("tie_tolerance", 0.0, "margins within it are ties", 0.0, 1e300),),
     ),
     *LOTTERIES,
-    Method(
-        name="nash_average",
-        takes=Takes.SCORES,
-        run=_nash_average,
-        cost=2,
-        tie_tolerance=1e-7,
-        parameters=(*_TABLE, *LOTTERY),
-    ),
-    Method(
-        name="deviation",
-        takes=Takes.SCORES,
-        run=_deviation,
-        cost=3,
-        tie_tolerance=1e-7,
-        most_agents=_DEVIATION_AGENTS,
-        parameters=(
-            Parameter("players", 3, "2: agent against task; 3: agent against agent on a task", 2, 3),
-            *_TABLE,
-            Parameter("merge", True, "exact duplicates are solved as one"),
-            Parameter("tolerance", 1e-6, "largest rating error called optimal", 1e-14, 1e-2),
-            Parameter("max_solves", 100_000, "of linear programs", 1, 10_000_000),
-        ),
-    ),
+    *GAMES,
     *VOTING,
     *FITS,
 )

@@ -121,7 +121,7 @@ def test_a_table_for_people(run: Any) -> None:
         ("scores", ("--method", "nash_average", "--players", "3"), "must be 2"),
         ("scores", ("--method", "deviation", "--players", "4"), "from 2 to 3"),
         ("scores", ("--method", "deviation", "--players", "2", "--param", "players=3"), "given once"),
-        ("margins", ("--method", "deviation"), "scores of agents on tasks"),
+        ("margins", ("--method", "deviation"), "results on tasks"),
         ("results", ("--method", "copeland", "--unplayed", "refuse"), "row 6"),
         ("results", ("--method", "copeland", "--input", "margins"), "row 2"),
         ("outcomes", ("--method", "copeland", "--pool", "other"), "must be one of the file's pools: p"),

@@ -22,6 +22,7 @@ SCORES = ScoresInput(("zed", "amy", "bob"), ("t2", "t1", "t3"), np.array([[1.0, 
 WINS = np.array([[0.0, 3, 1, 2], [1, 0, 4, 2], [3, 1, 0, 2], [1, 1, 1, 0]])
 PAIRS = PairsInput(("zed", "amy", "bob", "cyd"), PairCounts.from_dense(WINS))
 PLACES = PlaceCounts(*(np.array(column, np.int32) for column in ([0, 1, 2, 3], [4] * 4, [0, 1, 1, 3], [1, 2, 2, 1])), np.full(4, 3.0))
+NO_PLACES = PlaceCounts(*(np.zeros(0, np.int32) for _ in range(4)), np.zeros(0))
 GAMES = GamesInput(PAIRS.names, PAIRS.counts, PLACES, ("t2", "t1"), (PAIRS.counts, PairCounts.from_dense(WINS.T)))
 MARGINS = MarginsInput(PAIRS.names, PAIRS.margins)
 ORDERS = [(3, ((0,), (1, 2))), (2, ((2,), (1,), (0,))), (2, ((3,), (0,))), (2, ((1,),))]
@@ -46,7 +47,7 @@ CASES = [(method, problem) for method in METHODS for problem in problems(method)
 @pytest.mark.parametrize(("method", "problem"), CASES)
 def test_boards_are_sorted_ranked_and_certified(method: str, problem: Problem) -> None:
     found = solve(method, problem)
-    ratings = [row.rating for row in found.agents]
+    ratings = [None if row.rating is None else round(row.rating, 12) for row in found.agents]  # equal ones are ordered by name
     assert sorted(row.agent for row in found.agents) == sorted(problem.names)
     assert ratings == sorted(ratings, reverse=True, key=lambda rating: -math.inf if rating is None else rating) or len(set(ratings)) == 1
     assert [row.rank for row in found.agents] == sorted(row.rank for row in found.agents)
@@ -288,3 +289,51 @@ def test_values_taken(parameter: Parameter, given: Value, value: Value) -> None:
 def test_values_refused(parameter: Parameter, given: Value) -> None:
     with pytest.raises(InputError, match="must be"):
         accepted([parameter], {parameter.name: given})
+
+
+@pytest.mark.parametrize("players", [2, 3])
+@pytest.mark.parametrize("method", ["deviation", "uniform", "payoff"])
+def test_games_by_task_are_solved_as_wins_less_losses(method: str, players: int) -> None:
+    """Of scores 0 and 1 every task is one game: the same boards from both, but against tasks, where a mean over opponents is a score."""
+    scores = np.array([[1.0, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 1]])
+    off = 1 - np.eye(3)
+    per_task = tuple(PairCounts.from_dense(np.maximum(np.subtract.outer(own, own), 0), (own[:, None] == own) * off) for own in scores.T)
+    games = GamesInput(("a", "b", "c"), per_task[0], NO_PLACES, tuple("wxyz"), per_task)
+    found = solve(method, games, {"players": players})
+    assert [row.task for row in sorted(found.tasks, key=lambda row: row.task)] == list("wxyz")
+    if players == 3:
+        table = solve(method, ScoresInput(("a", "b", "c"), tuple("wxyz"), scores), {"players": 3})
+        assert {row.agent: row.rating for row in found.agents} == pytest.approx({row.agent: row.rating for row in table.agents}, abs=1e-9)
+
+
+def test_policies_of_games_are_refused_and_applied() -> None:
+    gaps = PairCounts.from_dense([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    games = GamesInput(("a", "b", "c"), gaps, NO_PLACES, ("x",), (gaps,))
+    for method in ("deviation", "nash_average_agents", "alpharank"):
+        with pytest.raises(InputError, match="compared"):
+            solve(method, games)
+        found = solve(method, games, {"missing": "prior", "kappa": 2.0})
+        assert found.extra["imputed"] == pytest.approx(1 / 3)
+        assert found.agents[0].agent == "a"
+        dropped = solve(method, games, {"missing": "drop_agents"})
+        assert dropped.extra["dropped_agents"] == ["c"]
+        assert dropped.agents[-1].rating is None
+    with pytest.raises(InputError, match="normalise"):
+        solve("uniform", games, {"normalise": "z"})
+    with pytest.raises(InputError, match="pseudo_count"):
+        solve("nash_average_agents", PairsInput(("a", "b"), PairCounts.from_dense([[0, 2], [0, 0]])), {"payoff": "logit"})
+
+
+def test_payoff_ratings_are_deviation_ratings_and_what_is_expected() -> None:
+    strict, found = solve("deviation", SCORES, {"players": 2}), solve("payoff", SCORES, {"players": 2})
+    for one, other in zip(found.agents, strict.agents, strict=True):
+        assert one.rating == pytest.approx(other.rating + strict.extra["payoffs"]["agent"], abs=1e-9)  # type: ignore[operator, index]
+    mass = solve("payoff", SCORES, {"players": 2, "rating": "mass"})
+    assert sum(row.rating or 0.0 for row in mass.agents) == pytest.approx(1)
+
+
+def test_the_limit_of_strong_selection_sits_on_who_beats_everybody() -> None:
+    wins = PairCounts.from_dense([[0, 3, 3], [1, 0, 2], [1, 2, 0]])
+    found = solve("alpharank", PairsInput(("a", "b", "c"), wins), {"infinite": True})
+    assert found.agents[0].agent == "a"
+    assert found.agents[0].rating == pytest.approx(1, abs=1e-6)
