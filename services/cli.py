@@ -1,4 +1,4 @@
-"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `verify`.
+"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `methods`, `verify`.
 
 Only the command that is asked for is imported, so that `equirank top` does not wait for Ray and numba.
 """
@@ -9,7 +9,7 @@ from typing import Final
 
 import typer
 
-COMMANDS: Final = ("up", "engine", "api", "replay", "solve", "top", "verify")
+COMMANDS: Final = ("up", "engine", "api", "replay", "solve", "top", "methods", "verify")
 _HIDDEN: Final = ("demo",)
 
 

@@ -17,7 +17,7 @@ class Directory:
     """A pool once seen stays: kind and name never change. Safe to share between threads."""
 
     def __init__(self, control: ControlLog, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._control, self._monotonic = control, monotonic
+        self.control, self._monotonic = control, monotonic
         self._pools: Mapping[str, PoolCreated] = {}
         self._read_at = float("-inf")
         self._reading = threading.Lock()
@@ -25,12 +25,12 @@ class Directory:
     def find(self, pool: str) -> PoolCreated | None:
         """The pool, looked up in the log where it was not seen before. Raises `LogError`."""
         if pool not in self._pools:
-            self._pools = dict(self._control.refresh().pools)
+            self._pools = dict(self.control.refresh().pools)
         return self._pools.get(pool)
 
     def create(self, wanted: PoolCreated, max_pools: int) -> PoolCreated:
         """The pool as it stands, created if there was none. Raises `PoolExists`, `TooManyPools`, `InputError`, `LogError`."""
-        standing = self._control.create_pool(wanted, max_pools)
+        standing = self.control.create_pool(wanted, max_pools)
         self._pools = {**self._pools, standing.pool: standing}
         return standing
 
@@ -44,7 +44,7 @@ class Directory:
 
     def _read(self) -> None:
         try:
-            self._pools = dict(self._control.refresh().pools)
+            self._pools = dict(self.control.refresh().pools)
         except LogError:
             return  # what readers see comes from the store; writers learn of the log's failure themselves
         finally:

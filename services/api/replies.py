@@ -12,6 +12,7 @@ from services.api.intake import Accepted
 from services.api.problems import PROBLEM_TYPE, Problem
 from services.boards import Board, Methods
 from services.pools import FoldSettings
+from services.solve.choice import MethodChoice
 from services.solve.result import AgentRow
 from services.store.protocol import PoolHead
 
@@ -43,6 +44,19 @@ class PoolWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     label: str = ""
 
 
+class MethodsWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """By which methods a pool is to be solved, each with the parameters that differ from their defaults."""
+
+    methods: dict[str, dict[str, float | str | bool]]
+
+
+class MethodChoices(msgspec.Struct, frozen=True, kw_only=True):
+    """Every method there is, and what it is to this pool."""
+
+    pool: str
+    methods: list[MethodChoice]
+
+
 class Boards(msgspec.Struct, frozen=True, kw_only=True):
     """A pool, its boards' names, and the first rows of each where they were asked for."""
 
@@ -59,7 +73,7 @@ class AgentView(msgspec.Struct, frozen=True, kw_only=True):
     boards: dict[str, AgentRow]
 
 
-_TYPES: Final = (Accepted, PoolView, PoolList, PoolWanted, Boards, Board, AgentView, Problem)
+_TYPES: Final = (Accepted, PoolView, PoolList, PoolWanted, MethodsWanted, MethodChoices, Boards, Board, AgentView, Problem)
 _PROBLEMS: Final[Mapping[int, str]] = {
     400: "The request cannot be read.",
     401: "No key was sent.",

@@ -30,7 +30,7 @@ _NORMAL_95: Final = 1.959963984540054
 _ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
 
 
-_LACKING: Final[Mapping[Takes, str]] = {
+LACKING: Final[Mapping[Takes, str]] = {
     Takes.PAIRS: "needs wins, losses and ties; margins do not say of how many games",
     Takes.TASK_PAIRS: "needs results on tasks, counted apart (`per_task` of a games pool), or scores",
     Takes.PLACES: "needs games, ballots or scores; results of pairs alone do not say who came where",
@@ -38,6 +38,7 @@ _LACKING: Final[Mapping[Takes, str]] = {
     Takes.PROFILE: "needs ballots or scores; games do not say how any voter ordered the others",
     Takes.SCORES: "needs scores of agents on tasks; this input has results between agents only",
 }
+"""What an input lacks that does not give what a method takes."""
 
 
 class NotApplicable(InputError):  # noqa: N818 - names the fact
@@ -86,7 +87,7 @@ def why_not(method: Method, problem: Problem) -> str | None:
     """Why `method` does not apply to `problem`; None where it does."""
     n = len(problem.names)
     if method.takes not in _given(problem):
-        return _LACKING[method.takes]
+        return LACKING[method.takes]
     if n < method.least_agents:
         return f"needs at least {method.least_agents} agents, there are {n}"
     if method.most_agents is not None and n > method.most_agents:

@@ -73,6 +73,11 @@ class Ledger:
         last = self.tried[job]
         self.tried[job] = replace(last, running=False, lost=last.lost + 1 if lost else 0)
 
+    def forget(self, job: Job) -> None:
+        """Drop what is noted of a job that ended and is wanted no more."""
+        if job in self.tried and not self.tried[job].running:
+            del self.tried[job]
+
 
 def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost: Mapping[str, int]) -> list[Job]:
     """Jobs to start now, in order. cost: method -> cost class, lower is cheaper.

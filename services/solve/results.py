@@ -26,6 +26,11 @@ class ResultFiles:
         for name in self._files.files(folder)[:-_KEPT]:
             self._files.remove_file(name)
 
+    def remove(self, job: Job) -> None:
+        """Remove the results of one method on one pool."""
+        for name in self._files.files(f"results/{job.pool}/{job.method}"):
+            self._files.remove_file(name)
+
     def newest(self) -> dict[Job, SolvedBoard]:
         """The newest whole result of each pool and method."""
         boards: dict[Job, SolvedBoard] = {}

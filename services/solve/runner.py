@@ -19,6 +19,7 @@ from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry
 from services.shard.objects import BadObject
 from services.solve import health, methods
+from services.solve.choice import chosen_for
 from services.solve.health import SolveHealth
 from services.solve.plan import Job, Ledger, Pace, PoolView, Tried, due
 from services.solve.result import CertificateRow, SolvedBoard, SolveResult
@@ -66,6 +67,7 @@ class SolveRunner:
         cost = {name: method.cost for name, method in methods.METHODS.items()}
         jobs = due(now, views.values(), self._ledger, self._pace, cost)
         self._ledger.queue(jobs, now)
+        self._retire(views)
         for job in jobs[: self._workers - len(self._flights)]:
             self._start(job, views[job.pool], entries[job.pool], now)
         self._publish(now)
@@ -151,6 +153,19 @@ class SolveRunner:
                 return
             self._unpublished.discard(job)
 
+    def _retire(self, views: Mapping[str, PoolView]) -> None:
+        """Take away the boards of methods that a pool is no longer solved by."""
+        for job in [job for job in self._latest if job.pool in views and job.method not in views[job.pool].methods]:
+            try:
+                self._store.drop_solved(*job)
+            except StoreError as error:
+                log.warning("a retired board waits for the store: %s", error, extra=job._asdict())
+                return
+            self._files.remove(job)
+            self._ledger.forget(job)
+            del self._latest[job]
+            self._unpublished.discard(job)
+
     def _find_lost(self) -> None:
         """Mark for publication what the store no longer has."""
         try:
@@ -175,9 +190,7 @@ def _solvable(entry: PoolEntry, control: ControlState) -> bool:
 
 
 def _view(entry: PoolEntry, control: ControlState) -> PoolView:
-    plan = control.plans.get(entry.pool)
-    chosen: Mapping[str, Mapping[str, float | str | bool]] = plan.methods if plan else methods.defaults(Kind(entry.kind))
-    return PoolView(entry.pool, entry.digest, entry.outcomes, chosen)
+    return PoolView(entry.pool, entry.digest, entry.outcomes, chosen_for(control.plans.get(entry.pool), Kind(entry.kind)))
 
 
 def _fields(flight: _Flight) -> dict[str, str | int]:

@@ -27,6 +27,7 @@ class RedisStore:
         self.live = self._live.live
         self.around = self._live.around
         self.publish_solved = self._solved.publish_solved
+        self.drop_solved = self._solved.drop_solved
         self.solved_methods = self._solved.solved_methods
         self.solved = self._solved.solved
         self.solved_around = self._solved.solved_around

@@ -43,6 +43,19 @@ class SolvedBoards:
             self._drop(fresh)
         return flipped
 
+    def drop_solved(self, pool: str, method: str) -> None:
+        """Take a solved board away; readers that are on it see it to the end of their page."""
+        name = keys.solved(check_pool_name(pool), keys.check_method(method))
+        version = self._redis.run(lambda client: client.hget(name, "version"))
+        old = [] if version is None else [keys.rows(pool, method, version), keys.index(pool, method, version)]
+        self._redis.pipeline(
+            [
+                lambda pipe: pipe.srem(keys.methods(pool), method),
+                lambda pipe: pipe.delete(name),
+                *(expire(one, STALE_SECONDS) for one in old),
+            ]
+        )
+
     def solved_methods(self, pool: str) -> list[str]:
         """The methods that have a solved board, by name."""
         return sorted(self._redis.run(lambda client: client.smembers(keys.methods(check_pool_name(pool)))))

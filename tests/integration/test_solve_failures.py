@@ -203,3 +203,15 @@ def test_results_are_read_from_their_files_after_a_restart(tmp_path: Path, store
     for method in (GOOD, BAD):
         again.until(again.solved(method, position), f"{method} published by the next engine")
     assert again.runner.health(time.time()).ended == {}
+
+
+def test_the_board_of_a_method_that_is_no_longer_chosen_goes(tmp_path: Path, store: RedisStore) -> None:
+    world = World(tmp_path, store)
+    position = world.play(50)
+    for method in (GOOD, BAD):
+        world.until(world.solved(method, position), f"{method} solved")
+    world.control.apply(3, SolvePlan(pool=POOL, methods={GOOD: {}, "borda": {}}, time=1.0))
+    world.until(world.solved("borda", position), "the new one is solved")
+    world.until(lambda: world.store.solved_methods(POOL) == ["borda", GOOD], "the old one is gone")
+    assert world.board(BAD) is None
+    assert list((tmp_path / "checkpoints" / "results" / POOL).rglob(f"{BAD}/*.json")) == []

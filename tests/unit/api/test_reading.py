@@ -167,7 +167,8 @@ class TestOpenApi:
     def test_every_route_of_v1_is_described(self, api: Running) -> None:
         paths = api.client.get("/openapi.json").json()["paths"]
         assert {path for path in paths if path.startswith("/v1")} == {
-            "/v1/outcomes", "/v1/pools", "/v1/pools/{pool}", "/v1/pools/{pool}/boards", "/v1/pools/{pool}/boards/{method}",
+            "/v1/outcomes", "/v1/pools", "/v1/pools/{pool}", "/v1/pools/{pool}/methods",
+            "/v1/pools/{pool}/boards", "/v1/pools/{pool}/boards/{method}",
             "/v1/pools/{pool}/boards/{method}/around/{agent}", "/v1/pools/{pool}/agents/{agent}",
         }
 

@@ -1,0 +1,70 @@
+"""`equirank methods`: what is listed, chosen and refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from ratings_core.errors import InputError
+from services import cli
+from services.connect import LOG_FILE
+from services.control import ControlLog
+from services.log.sqlite import open_sqlite_log
+from services.pools import Kind, PoolCreated
+from services.solve.methods import defaults
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    log = open_sqlite_log(tmp_path / LOG_FILE, 8)
+    control = ControlLog(log.control)
+    control.create_pool(PoolCreated(pool="blitz", kind=Kind.GAMES, time=0.0))
+    control.close()
+    log.close()
+    return tmp_path
+
+
+def run(data: Path, *arguments: str) -> Result:
+    command = ["methods", "--pool", "blitz", "--data", str(data), *arguments]
+    found = CliRunner().invoke(cli.application("methods"), command)
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    return found
+
+
+def chosen(data: Path, *arguments: str) -> dict[str, dict[str, object]]:
+    rows = json.loads(run(data, *arguments, "--format", "json").stdout)
+    return {row["method"]: row["chosen"] for row in rows if row["chosen"] is not None}
+
+
+def test_methods_are_added_dropped_and_set_back(data: Path) -> None:
+    start = defaults(Kind.GAMES)
+    assert chosen(data) == start
+    assert chosen(data, "--add", "approval:k=3", "--drop", "copeland") == {
+        **{name: given for name, given in start.items() if name != "copeland"}, "approval": {"k": 3}
+    }  # fmt: skip
+    assert "approval" in chosen(data), "it stands"
+    assert chosen(data, "--default") == start
+
+
+def test_the_table_says_what_does_not_apply(data: Path) -> None:
+    printed = " ".join(run(data).stdout.split())
+    assert "stv" in printed
+    assert "ballots" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--add", "stv"], "ballots"),
+        (["--add", "approval:k"], "NAME:parameter=value"),
+        (["--add", "approval:k=1,k=2"], "each parameter once"),
+        (["--drop", "borda"], "one of those chosen"),
+        (["--pool", "nowhere"], "there are: blitz"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_changes_nothing(data: Path, arguments: list[str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        run(data, *arguments)
+    assert chosen(data) == defaults(Kind.GAMES)
