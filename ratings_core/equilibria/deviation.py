@@ -20,6 +20,7 @@ from ratings_core import checks
 from ratings_core.equilibria.lexicographic import LeastGains, least_gains
 from ratings_core.errors import SolverError
 from ratings_core.games.agent_agent_task import AgentAgentTask
+from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.normal_form import JointDistribution, NormalForm, cce_gap, deviation_gains, expected_payoffs
 from ratings_core.games.symmetry import reduced
 from ratings_core.solution import Certificate, Floats, Solution, Status
@@ -45,7 +46,7 @@ class Deviation(Solution):
 
 
 def deviation(
-    game: NormalForm | AgentAgentTask,
+    game: NormalForm | AgentAgentTask | KingOfTheHill,
     *,
     merge: bool = True,
     tolerance: float = 1e-6,

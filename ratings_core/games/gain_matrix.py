@@ -4,12 +4,13 @@ A linear program over joint distributions needs two things of it: some columns, 
 whose weighted gains are least (pricing, in the words of column generation). Both cost contractions of the payoffs only.
 """
 
-from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core.games.clones import CloneClasses, singletons
 from ratings_core.games.normal_form import Joints, NormalForm
 from ratings_core.kernel import kernel
 from ratings_core.solution import Floats
@@ -31,16 +32,25 @@ class GainMatrix(Protocol):
         """Up to `count` joints of low weights @ column, the least of all first, and those values, ascending. weights: (rows,)."""
 
 
-@dataclass(frozen=True, slots=True)
 class TensorGains:
-    """Of a game with stored payoffs. Rows: strategies of the first player, then of the second, ...; ids: joints in C order."""
+    """Of a game with stored payoffs. Rows: strategies of the first player, then of the second, ...; ids: joints in C order.
 
-    game: NormalForm
+    seats: classes of interchangeable players, which share rows: the mean of their gains. Exchanging them maps the game to itself, so
+    a mean over all ways to seat them at a joint is the mean over them at the joint itself, and one way stands for all.
+    """
+
+    def __init__(self, game: NormalForm, seats: CloneClasses | None = None) -> None:
+        self.game = game
+        self._seats = singletons(len(game.shape)) if seats is None else seats
+        sizes = [game.shape[p] for p in self._seats.first.tolist()]
+        ends = np.cumsum(sizes).tolist()
+        self._rows = [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+        self._repeated = self._other_ways()
 
     @property
     def rows(self) -> int:
-        """The strategies of all players together."""
-        return sum(self.game.shape)
+        """The strategies of all classes of players together."""
+        return int(self._rows[-1].stop)
 
     def joints(self, ids: Ids) -> Joints:
         """The joints behind the ids, (k, N)."""
@@ -49,19 +59,34 @@ class TensorGains:
     def columns(self, ids: Ids) -> Floats:
         """Gains at the joints, (rows, k)."""
         joints = self.joints(ids)
-        here = self.game.payoffs_at(joints)
-        return np.vstack([(there - here[:, [p]]).T for p, there in enumerate(self.game.deviations_at(joints))])
+        here, total = self.game.payoffs_at(joints), np.zeros((self.rows, len(ids)))
+        for p, there in enumerate(self.game.deviations_at(joints)):
+            seat = self._seats.member[p]
+            total[self._rows[seat]] += (there - here[:, [p]]).T / self._seats.size[seat]
+        return total
 
     def least(self, weights: Floats, count: int) -> tuple[Ids, Floats]:
         """Joints of the least weighted gains of all."""
-        total, start = np.zeros(self.game.shape), 0
+        total = np.zeros(self.game.shape)
         for p, tensor in enumerate(self.game.payoffs):
-            own = weights[start : start + self.game.shape[p]]
-            start += len(own)
+            seat = self._seats.member[p]
+            own = weights[self._rows[seat]] / self._seats.size[seat]
             if own.any():
                 total += np.expand_dims(np.tensordot(own, tensor, axes=(0, p)), p) - own.sum() * tensor
+        if self._repeated is not None:
+            total[self._repeated] = np.inf
         chosen = _lowest(total.ravel(), count)
+        chosen = chosen[np.isfinite(total.ravel()[chosen])]
         return chosen, total.ravel()[chosen]
+
+    def _other_ways(self) -> NDArray[np.bool_] | None:
+        """Joints in which an earlier of two interchangeable players has the later strategy."""
+        repeated = np.zeros(self.game.shape, bool)
+        axes = np.ogrid[tuple(slice(n) for n in self.game.shape)]
+        for k in range(len(self._seats)):
+            for p, q in pairwise(np.flatnonzero(self._seats.member == k).tolist()):
+                repeated |= axes[p] > axes[q]
+        return repeated if repeated.any() else None
 
 
 class PairGains:

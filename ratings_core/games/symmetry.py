@@ -3,8 +3,12 @@
 A clone is a strategy that equals another for every player. Deviation gains do not depend on what a player gets whatever it
 plays (offsets), so those are taken out first and clones up to offsets are found too. Payoffs are divided by one factor for all
 players, as scaling one of them alone would change which gains compare, and rounded to 14 digits (Marris et al., appendix B.2).
+Players are interchangeable where giving each the other's strategies and payoffs leaves the game as it is. Joints of equal gains
+(their appendix B.1) need no removal: programs are solved on the few joints that they ask for.
 """
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Final, Protocol
@@ -13,8 +17,9 @@ import numpy as np
 
 from ratings_core.errors import InputError
 from ratings_core.games.agent_agent_task import AgentAgentTask
-from ratings_core.games.clones import CloneClasses, clone_classes, singletons
+from ratings_core.games.clones import CloneClasses, clone_classes, grouped, singletons
 from ratings_core.games.gain_matrix import GainMatrix, Ids, PairGains, TensorGains
+from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.normal_form import JointDistribution, Joints, NormalForm
 from ratings_core.solution import Floats
 
@@ -47,8 +52,23 @@ class Reduction(Protocol):
 
 @singledispatch
 def reduced(game: object, *, merge: bool = True) -> Reduction:
-    """`game` (`NormalForm` or `AgentAgentTask`) without offsets, scale, clones (where `merge`) and interchangeable players."""
-    raise InputError("game", type(game).__name__, f"must be a NormalForm or an AgentAgentTask (merge={merge})")
+    """`game` (NormalForm, AgentAgentTask or KingOfTheHill) without offsets, scale, clones (where `merge`) and interchangeable players."""
+    raise InputError("game", type(game).__name__, f"must be a NormalForm, an AgentAgentTask or a KingOfTheHill (merge={merge})")
+
+
+def interchangeable_players(tensors: Sequence[Floats]) -> CloneClasses:
+    """Classes of players any two of which can be exchanged, by the payoff tensor of each, compared exactly.
+
+    Players p and q can be where the tensors with their axes swapped are the other's of the two, and those of all others as they were.
+    """
+
+    def same(q: int, p: int) -> bool:
+        if tensors[p].shape[p] != tensors[p].shape[q]:
+            return False
+        other = {p: q, q: p}
+        return all(np.array_equal(np.swapaxes(tensor, p, q), tensors[other.get(r, r)]) for r, tensor in enumerate(tensors))
+
+    return grouped(len(tensors), same)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +76,7 @@ class _ReducedNormalForm:
     gains: TensorGains
     unit: float
     classes: tuple[CloneClasses, ...]
+    seats: CloneClasses
     shape: tuple[int, ...]
 
     @property
@@ -63,11 +84,14 @@ class _ReducedNormalForm:
         return _merged(self.classes)
 
     def of_strategies(self, values: Floats) -> tuple[Floats, ...]:
-        each = np.split(values, np.cumsum([len(classes) for classes in self.classes])[:-1])
-        return tuple(own[classes.member] for own, classes in zip(each, self.classes, strict=True))
+        each = np.split(values, np.cumsum([len(self.classes[p]) for p in self.seats.first])[:-1])
+        return tuple(each[seat][classes.member] for seat, classes in zip(self.seats.member, self.classes, strict=True))
 
     def play(self, ids: Ids, probability: Floats) -> JointDistribution:
-        return JointDistribution.of(_firsts(self.gains.joints(ids), self.classes), probability, self.shape)
+        one_way = _firsts(self.gains.joints(ids), self.classes)
+        ways = _seatings(self.seats)
+        every_way = np.vstack([one_way[:, way] for way in ways])
+        return JointDistribution.of(every_way, np.tile(probability / len(ways), len(ways)), self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +124,8 @@ def _(game: NormalForm, *, merge: bool = True) -> Reduction:
     classes = tuple(_classes(_strategies_as_rows(tensors, p), merge) for p in range(len(tensors)))
     kept = np.ix_(*(one.first for one in classes))
     small = NormalForm.of([tensor[kept] for tensor in tensors])
-    return _ReducedNormalForm(TensorGains(small), unit, classes, game.shape)
+    seats = interchangeable_players(small.payoffs)
+    return _ReducedNormalForm(TensorGains(small, seats), unit, classes, seats, game.shape)
 
 
 @reduced.register
@@ -112,8 +137,24 @@ def _(game: AgentAgentTask, *, merge: bool = True) -> Reduction:
     return _ReducedPairs(PairGains(scores[np.ix_(agents.first, tasks.first)]), unit, agents, tasks, game.shape)
 
 
+@reduced.register
+def _(game: KingOfTheHill, *, merge: bool = True) -> Reduction:
+    """The rebel's own rule leaves no symmetry of the seats, so it is solved as stored."""
+    return reduced(game.normal_form(), merge=merge)
+
+
 def _classes(rows: Floats, merge: bool) -> CloneClasses:
     return clone_classes(rows) if merge else singletons(len(rows))
+
+
+def _seatings(seats: CloneClasses) -> list[list[int]]:
+    """All ways to seat the players so that each sits where an interchangeable one did."""
+    groups = [np.flatnonzero(seats.member == k).tolist() for k in range(len(seats))]
+    ways = []
+    for chosen in itertools.product(*(itertools.permutations(group) for group in groups)):
+        moved = dict(zip(itertools.chain(*groups), itertools.chain(*chosen), strict=True))
+        ways.append([moved[p] for p in range(len(seats.member))])
+    return ways
 
 
 def _strategies_as_rows(tensors: list[Floats], player: int) -> Floats:

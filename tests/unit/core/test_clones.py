@@ -48,3 +48,15 @@ def test_columns_are_rows_of_the_transpose():
 def test_singletons_merge_nothing():
     classes = singletons(3)
     assert split_evenly(np.array([0.5, 0.25, 0.25]), classes).tolist() == [0.5, 0.25, 0.25]
+
+
+def test_rows_within_a_tolerance_join_the_first_they_are_near():
+    rows = np.array([[0.0], [0.09], [0.18], [0.0], [np.nan]])
+    assert clone_classes(rows, within=0.1).member.tolist() == [0, 0, 1, 0, 2]
+    assert clone_classes(rows).member.tolist() == [0, 1, 2, 0, 3]
+
+
+def test_what_was_not_measured_is_equal():
+    rows = np.array([[np.nan, 1.0], [-np.nan, 1.0], [0.0, 1.0]])
+    assert clone_classes(rows).member.tolist() == [0, 0, 1]
+    assert clone_classes(rows, within=1e-9).member.tolist() == [0, 0, 1]
