@@ -73,7 +73,7 @@ def _by_program(margins: Sparse, tolerance: float, max_iterations: int) -> Spars
 
 def _solved(scaled: Sparse, name: str, solver: str, limit: dict[str, int]) -> SparseSolution | None:
     """None where the solver leaves no strategy; whatever it leaves is judged by the margins."""
-    model = _model({"solver": solver, "run_crossover": "choose", **limit})
+    model = _model({"solver": solver, "run_crossover": "off", **limit})
     if model.passModel(_program(scaled)) == highspy.HighsStatus.kError:
         raise SolverError("HiGHS refuses the program of a lottery; check that margins are finite and below 1e15")
     model.run()

@@ -27,6 +27,12 @@ class Schulze(Voted):
     paths: Floats
     previous: NDArray[np.int32]
 
+    @property
+    def edges(self) -> tuple[tuple[int, int, float], ...]:
+        """Who is ahead of whom, as (ahead, behind, strength of the strongest chain), strongest first."""
+        found = [(a, b, float(self.paths[a, b])) for a, b in np.argwhere(self.paths > self.paths.T).tolist()]
+        return tuple(sorted(found, key=lambda edge: (-edge[2], edge[:2])))
+
     def chain(self, a: int, b: int) -> tuple[int, ...]:
         """The strongest chain of victories from a to b, both included; empty where there is none."""
         if self.previous[a, b] < 0:

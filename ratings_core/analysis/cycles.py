@@ -1,0 +1,118 @@
+"""Majority cycles: the strongest one among some agents, and of each level of an iterated lottery."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from ratings_core import checks
+from ratings_core.analysis.components import strong_components
+from ratings_core.checks import Sparse
+from ratings_core.errors import InputError
+from ratings_core.solution import Floats
+from ratings_core.voting.lottery_records import IteratedMaximalLotteries
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """agents: each beats the next and the last the first, the smallest id first; margins: of these victories; weakest: their least."""
+
+    agents: tuple[int, ...]
+    margins: tuple[float, ...]
+
+    @property
+    def weakest(self) -> float:
+        """The margin of the weakest victory: the cycle's strength."""
+        return min(self.margins)
+
+
+def strongest_cycle(margins: Any, among: Any = None) -> Cycle | None:
+    """The cycle of victories whose weakest victory is strongest, of those the shortest; None where victories form no cycle.
+
+    margins: (m, m), antisymmetric, dense or sparse; among: ids of the agents it may pass through, all by default. Found by bisection of
+    the margins, a graph search each, then by breadth from the agents of the strongest cycles. Raises `InputError`.
+    """
+    M = _accepted(margins)
+    ids = np.arange(M.shape[0]) if among is None else _ids(among, M.shape[0])
+    return _strongest(M, ids)
+
+
+def level_cycles(margins: Any, found: IteratedMaximalLotteries) -> tuple[Cycle | None, ...]:
+    """The strongest cycle among the agents of each level, best level first: why the level's lottery needs more than one of them."""
+    M = _accepted(margins)
+    if M.shape[0] != len(found.ratings):
+        raise InputError("margins", M.shape, f"must be those of the {len(found.ratings)} agents of the levels")
+    return tuple(_strongest(M, level.agents) for level in found.levels)
+
+
+def _accepted(margins: Any) -> Sparse:
+    if checks.is_sparse(margins):
+        return checks.sparse_antisymmetric("margins", margins)
+    return sparse.csr_array(checks.antisymmetric("margins", margins))
+
+
+def _ids(among: Any, m: int) -> NDArray[np.int64]:
+    given = np.asarray(among)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu") or ((given < 0) | (given >= m)).any():
+        raise InputError("among", among, f"must be ids from 0 to {m - 1}")
+    return np.unique(given.astype(np.int64))
+
+
+def _strongest(M: Sparse, ids: NDArray[np.int64]) -> Cycle | None:
+    inside = sparse.csr_array(M[ids][:, ids]) if len(ids) else sparse.csr_array((1, 1))
+    victories = sparse.coo_array(inside.multiply(inside > 0))
+    winner, loser = (np.asarray(each, np.int64) for each in victories.coords)
+    levels = np.unique(victories.data)
+    low, high = 0, len(levels)  # victories of levels[low] on close a cycle, those of levels[high] on do not
+    if not _cyclic(winner, loser, len(ids)):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        kept = victories.data >= levels[middle]
+        low, high = (middle, high) if _cyclic(winner[kept], loser[kept], len(ids)) else (low, middle)
+    kept = victories.data >= levels[low]
+    local = _shortest(winner[kept], loser[kept], len(ids))
+    agents = ids[local].tolist()
+    turn = agents.index(min(agents))
+    agents = agents[turn:] + agents[:turn]
+    return Cycle(tuple(agents), tuple(float(M[a, b]) for a, b in zip(agents, agents[1:] + agents[:1], strict=True)))
+
+
+def _cyclic(winner: NDArray[np.int64], loser: NDArray[np.int64], size: int) -> bool:
+    return int(strong_components(winner, loser, size).max(initial=-1)) < size - 1
+
+
+def _shortest(winner: NDArray[np.int64], loser: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """A shortest cycle of the graph; of several the one that leaves from the smallest agent."""
+    graph = sparse.csr_array((np.ones(len(winner)), (winner, loser)), shape=(size, size))
+    beaten_by = sparse.csr_array(graph.T)
+    component = strong_components(winner, loser, size)
+    inside = component[winner] == component[loser]
+    best: list[int] = []
+    for start in np.unique(winner[inside]).tolist():
+        length, before = csgraph.dijkstra(
+            graph, indices=start, unweighted=True, return_predecessors=True, limit=len(best) - 2 if best else np.inf
+        )
+        back = _nearest_beater(beaten_by, start, length)
+        if back >= 0 and (not best or length[back] + 1 < len(best)):
+            best = _path(before, start, back)
+            if len(best) == 3:
+                break
+    return np.array(best, np.int64)
+
+
+def _nearest_beater(beaten_by: Sparse, start: int, length: Floats) -> int:
+    """The nearest agent that beats `start`; -1 where none is reached."""
+    beaters = beaten_by.indices[beaten_by.indptr[start] : beaten_by.indptr[start + 1]]
+    reached = beaters[np.isfinite(length[beaters])]
+    return int(reached[np.argmin(length[reached])]) if reached.size else -1
+
+
+def _path(before: NDArray[np.int32], start: int, end: int) -> list[int]:
+    path = [end]
+    while path[-1] != start:
+        path.append(int(before[path[-1]]))
+    return path[::-1]

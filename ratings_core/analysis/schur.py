@@ -1,0 +1,65 @@
+"""Latent skills: an antisymmetric matrix as a sum of planes in which agents lie and turn (Balduzzi et al. 2018, sec. 2 and 3.2).
+
+A = sum_k s_k (u_k v_k' - v_k u_k') with u, v orthonormal and s_1 >= s_2 >= ... > 0, the real Schur form. A transitive game r(a) - r(b)
+has one plane, and there agents lie on a line; a cycle has one in which they lie on a circle.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ratings_core import checks
+from ratings_core.solution import Certificate, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Schur:
+    """strength: s (k,), positive, descending; forward, across: u, v as columns (m, k), orthonormal. Each plane is turned so that the sum
+    of its `forward` is 0 and that of `across` is not negative (where both sums are 0: so that its outermost agent has forward 0).
+    Planes of equal strength are one space, of which any planes may be given. certificate (``residual``): the largest error of
+    the matrix put together again, over its largest entry.
+    """
+
+    strength: Floats
+    forward: Floats
+    across: Floats
+    certificate: Certificate
+
+    def matrix(self, planes: int | None = None) -> Floats:
+        """The matrix put together from the first planes: the nearest one of that rank (2 * planes). All by default."""
+        k = len(self.strength) if planes is None else checks.count("planes", planes)
+        half = (self.forward[:, :k] * self.strength[:k]) @ self.across[:, :k].T
+        return np.asarray(half - half.T)
+
+    @property
+    def share(self) -> Floats:
+        """Of the matrix's energy (sum of squares) that each plane has, (k,); empty for a zero matrix."""
+        return np.asarray(self.strength**2 / (self.strength @ self.strength))
+
+
+def schur(margins: ArrayLike, *, tolerance: float = 1e-12) -> Schur:
+    """The latent skills of `margins` (m, m), antisymmetric. tolerance: planes weaker than this part of the strongest are rounding.
+
+    Through the eigenvectors of the Hermitian matrix iA, which are accurate where those of a general Schur form need sorting. O(m**3).
+    Raises `InputError`.
+    """
+    A = checks.antisymmetric("margins", margins)
+    least = checks.number("tolerance", tolerance, low=0.0)
+    values, vectors = np.linalg.eigh(1j * A)
+    order = np.argsort(-values, kind="stable")
+    order = order[values[order] > least * max(float(values.max()), 0.0)]
+    turned = vectors[:, order] * _phase(vectors[:, order])
+    parts = Schur(values[order], np.sqrt(2) * turned.imag, np.sqrt(2) * turned.real, Certificate("residual", 0.0))
+    error = float(np.abs(parts.matrix() - A).max()) / (float(np.abs(A).max()) or 1.0)
+    return Schur(parts.strength, parts.forward, parts.across, Certificate("residual", error))
+
+
+def _phase(vectors: "np.ndarray[tuple[int, int], np.dtype[np.complex128]]") -> "np.ndarray[tuple[int], np.dtype[np.complex128]]":
+    """What makes each column's sum real and positive, or where there is none its largest entry (the first of those nearly so)."""
+    sums = vectors.sum(axis=0)
+    radius = np.abs(vectors)
+    outermost = np.argmax(radius >= radius.max(axis=0) * (1 - 1e-9), axis=0) if vectors.size else np.zeros(vectors.shape[1], np.int64)
+    outer = vectors[outermost, np.arange(vectors.shape[1])]
+    leading = np.where(np.abs(sums) > 1e-9 * np.sqrt(len(vectors)), sums, outer)
+    return np.asarray(np.conj(leading) / np.abs(leading))
