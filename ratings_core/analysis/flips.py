@@ -6,29 +6,36 @@ lost pairs must be made up at once: exact where every vote is one pair, as of 1v
 else a linear program bounds the number from below and a greedy choice of votes from above.
 """
 
+import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import highspy
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.errors import InputError, SolverError
 from ratings_core.kernel import kernel
 from ratings_core.solution import Floats
+from ratings_core.voting.copeland import condorcet_winners
 from ratings_core.voting.profile import Profile
 
 _ROUNDING: Final = 1e-7
+_LEVEL: Final = 1e-12
+"""Margins within this of 0, over the weight of all votes, are level: sums of weights are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """agent: who draws level; low, high: bounds of the least number of votes; votes: ids of `high` votes that do it, ascending."""
+    """agent: who draws level; low, high: bounds of the least number of votes, high None where the votes themselves are not known;
+    votes: ids of `high` votes that do it, ascending.
+    """
 
     agent: int
     low: int
-    high: int
+    high: int | None
     votes: tuple[int, ...]
 
     @property
@@ -67,26 +74,48 @@ def flip_to(profile: Profile, agent: int) -> Flip:
     return Flip(agent, max(_bound(against[:, lost]), _widest(agent, against, lost)), len(votes), tuple(votes))
 
 
-def flip_top(profile: Profile) -> Flip:
+def flip_top(profile: Profile) -> Flip | None:
     """The fewest votes whose removal changes the top.
 
     Where one agent beats everybody, that is the nearest opponent drawing level, which is exact; where nobody does, another agent than
-    those that lose to nobody being made to lose to nobody. low: the least of all agents' lower bounds. Raises `InputError` for
-    a single agent, `SolverError` as `flip_to`.
+    those that lose to nobody being made to lose to nobody. low: the least of all agents' lower bounds. None where everybody is
+    at the top. Raises `SolverError` as `flip_to`.
     """
-    m = len(profile.names)
-    if m < 2:
-        raise InputError("profile", m, "must rank at least two agents")
     M = profile.margins("unknown")
-    beaten = (M < 0).any(axis=1)
-    strong = np.flatnonzero((M > 0).sum(axis=1) == m - 1)
-    if strong.size:
-        top = int(strong[0])
-        return min((flip_pair(profile, top, b) for b in range(m) if b != top), key=lambda flip: (flip.high, flip.agent))
-    if not beaten.any():
-        raise InputError("profile", m, "must have an agent that loses to somebody: here everybody is at the top")
-    found = [flip_to(profile, int(agent)) for agent in np.flatnonzero(beaten)]
-    best = min(found, key=lambda flip: (flip.high, flip.agent))
+    if (strong := condorcet_winners(M).strong) is not None:
+        found = [flip_pair(profile, strong, b) for b in range(len(M)) if b != strong]
+    else:
+        found = [flip_to(profile, int(agent)) for agent in np.flatnonzero((M < 0).any(axis=1))]
+    return _least(found)
+
+
+def flip_top_of_margins(margins: Any, *, two_sided: bool) -> Flip | None:
+    """As `flip_top` from margins alone, where every vote weighs 1; without the votes' ids.
+
+    margins: (m, m), antisymmetric, dense or any scipy sparse array, wins minus losses in votes. two_sided: no vote holds more than one
+    pair, so the answer is exact; otherwise a vote may make up one pair and undo another, and only the answer for a winner over everybody
+    is exact: for others margins say no upper bound. Raises `InputError`.
+    """
+    M = checks.sparse_antisymmetric("margins", margins) if checks.is_sparse(margins) else checks.antisymmetric("margins", margins)
+    csr = sparse.csr_array(M)
+    if (strong := condorcet_winners(M).strong) is not None:
+        ahead = sparse.coo_array(csr[[strong]])
+        return _least([Flip(int(b), _votes(gap), _votes(gap), ()) for b, gap in zip(ahead.coords[1], ahead.data, strict=True)])
+    missing = sparse.csr_array(-csr.multiply(csr < 0))
+    most, total = np.asarray(missing.max(axis=1).toarray()).ravel(), np.asarray(missing.sum(axis=1)).ravel()
+    if two_sided:
+        return _least([Flip(int(b), _votes(total[b]), _votes(total[b]), ()) for b in np.flatnonzero(total > 0)])
+    return _least([Flip(int(b), _votes(most[b]), None, ()) for b in np.flatnonzero(total > 0)])
+
+
+def _votes(missing: float) -> int:
+    return math.ceil(missing - _ROUNDING)
+
+
+def _least(found: list[Flip]) -> Flip | None:
+    if not found:
+        return None
+    best = min(found, key=lambda flip: (flip.low if flip.high is None else flip.high, flip.agent))
     return Flip(best.agent, min(flip.low for flip in found), best.high, best.votes)
 
 
@@ -104,7 +133,8 @@ def _signs(profile: Profile, agent: int) -> Floats:
 
 def _pair(agent: int, against: Floats) -> Flip:
     """Largest votes against first, until they no longer outweigh the rest. against: (votes,), weight of each, negative for `agent`."""
-    missing = float(against.sum())
+    slack = _LEVEL * float(np.abs(against).sum())
+    missing = float(against.sum()) - slack
     order = np.argsort(-against, kind="stable")
     taken = np.cumsum(against[order])
     needed = int(np.searchsorted(taken[: np.count_nonzero(against > 0)], missing)) + 1 if missing > 0 else 0
@@ -118,7 +148,7 @@ def _widest(agent: int, against: Floats, lost: NDArray[np.int64]) -> int:
 
 def _greedy(against: Floats) -> list[int]:
     """Takes the vote that makes up most of what is missing, again and again, then puts back those that were not needed."""
-    left = against.sum(axis=0)
+    left = against.sum(axis=0) - _LEVEL * np.abs(against).sum(axis=0)
     free = np.ones(len(against), np.bool_)
     chosen: list[int] = []
     while (left > 0).any():
@@ -172,4 +202,4 @@ def _compare(start: NDArray[np.int64], agent: NDArray[np.int32], level: NDArray[
                 own = level[i]
         if own >= 0:
             for i in range(start[vote], start[vote + 1]):
-                signs[vote, agent[i]] = float(level[i] > own) - float(level[i] < own)
+                signs[vote, agent[i]] = np.sign(level[i] - own)

@@ -117,7 +117,8 @@ def _edges(flow: Any, weight: Any) -> tuple[int, Ids, Ids, Floats, Floats]:
         _refuse_unweighted(given, known)
     upper = sparse.coo_array(sparse.triu(known, 1))
     first, second = (np.asarray(ids, np.int64) for ids in upper.coords)
-    return m, first, second, np.asarray(given[first, second], np.float64).reshape(-1), np.asarray(upper.data, np.float64)
+    values = np.asarray(given[first, second], np.float64).reshape(-1) if len(first) else np.zeros(0)
+    return m, first, second, values, np.asarray(upper.data, np.float64)
 
 
 def _weights(weight: Any, m: int) -> Sparse:
