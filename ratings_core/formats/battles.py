@@ -1,20 +1,40 @@
-"""Battles of an arena: two models and a verdict, as JSON array, JSON lines or CSV."""
+"""Battles of an arena: two models and a verdict, as JSON array, JSON lines, CSV or Parquet.
 
+Three spellings of a row are known. Cleaned battles and the human-preference sets have `model_a`, `model_b` and `winner`, and the
+time in `tstamp` or `timestamp`. FastChat's raw log has the kind of event in `type` and the models in `models` and, where they
+were hidden when the vote was cast, in `states`; what FastChat's own cleaning decides (names changed over time, models that gave
+themselves away, banned voters) is left to its users.
+"""
+
+import io
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ratings_core.errors import InputError
-from ratings_core.formats.table import FormatError, name, number, read_table, text_lines
+from ratings_core.formats.errors import FormatError, Skipped
+from ratings_core.formats.json_items import json_rows
+from ratings_core.formats.parquet import MAGIC, parquet_rows
+from ratings_core.formats.stream import csv_lines, head
+from ratings_core.formats.table import name, read_rows
+from ratings_core.formats.times import seconds
 
-_RESULT: Final = {"model_a": (1, 2), "model_b": (2, 1), "tie": (1, 1), "tie (bothbad)": (1, 1), "both_bad": (1, 1)}
+COLUMNS: Final = ("model_a", "model_b", "winner")
+VOTES: Final = {"leftvote": (1, 2), "rightvote": (2, 1), "tievote": (1, 1), "bothbad_vote": (1, 1)}
+"""Types of the raw log that are verdicts; its others (chats, single votes, flags) are no battles."""
+_WINNERS: Final = {"model_a": (1, 2), "model_b": (2, 1), "tie": (1, 1), "tie (bothbad)": (1, 1), "both_bad": (1, 1)}
 _TIMES: Final = ("tstamp", "timestamp")
+_HIDDEN: Final = frozenset({"", "Model A", "Model B"})
+_MARKUP: Final = re.compile(r"(?:<h3>|### )[^:<]*: (.*?)(?:</h3>)?\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class Battle:
-    """One verdict. row: line of a CSV or JSON lines file, or number in a JSON array, from 1; places: of a and b; time: seconds or None."""
+    """One verdict. row: line of a CSV or JSON lines file, or number of the item, from 1; places: of a and b; time: seconds or None.
+
+    content: the whole row as text, for ids.
+    """
 
     row: int
     model_a: str
@@ -24,59 +44,89 @@ class Battle:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class Battles:
-    """All battles of a file, in its order. content of each: the whole row as text, for ids."""
+def iter_battles(stream: io.BufferedReader) -> Iterator[Battle | Skipped]:
+    """The battles of a file in its order, one held at a time. stream: as `unpacked` returns it.
 
-    battles: tuple[Battle, ...]
-
-
-def read_battles(text: str) -> Battles:
-    """The battles in `text`. winner: model_a, model_b, tie, tie (bothbad) or both_bad; anything else is refused, never a draw.
-
-    Raises `FormatError` naming row and field.
+    winner: model_a, model_b, tie, tie (bothbad) or both_bad; anything else is refused, never a draw. Of a raw log, what is no
+    verdict or names no two models is left out and said. Raises `FormatError` naming row and field.
     """
-    stripped = text.removeprefix("\ufeff").lstrip()
-    if stripped.startswith("["):
-        return Battles(tuple(_battle(row, item) for row, item in enumerate(_array(stripped), 1)))
-    if stripped.startswith("{"):
-        return Battles(tuple(_battle(row, _object(row, line)) for row, line in enumerate(text_lines(text), 1) if line.strip()))
-    table = read_table(text)
-    for column in ("model_a", "model_b", "winner"):
-        table.column(column)
-    rows = zip(table.lines, table.rows, strict=True)
-    return Battles(tuple(_battle(line, dict(zip(table.header, row, strict=True))) for line, row in rows))
+    return (_battle(row, item) for row, item in _items(stream))
 
 
-def _array(text: str) -> list[Any]:
-    try:
-        items = json.loads(text)
-    except ValueError as error:
-        raise InputError("battles", str(error), "must be a JSON array of battles") from error
-    return list(items)
+def _items(stream: io.BufferedReader) -> Iterator[tuple[int, Any]]:
+    first = head(stream)
+    if first.startswith(MAGIC):
+        return parquet_rows(stream, COLUMNS)
+    if first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{"):
+        return json_rows(stream)
+    return _table(stream)
 
 
-def _object(row: int, line: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError as error:
-        raise FormatError(row, None, line, f"must be a JSON object ({error})") from error
+def _table(stream: io.BufferedReader) -> Iterator[tuple[int, Any]]:
+    rows = read_rows(csv_lines(stream))
+    for column in COLUMNS:
+        rows.column(column)
+    for line, row in rows:
+        yield line, dict(zip(rows.header, row, strict=True))
 
 
-def _battle(row: int, item: Any) -> Battle:
+def _battle(row: int, item: Any) -> Battle | Skipped:
     if not isinstance(item, dict):
         raise FormatError(row, None, item, "must be an object")
+    if isinstance(item.get("type"), str) and "model_a" not in item:
+        return _vote(row, item)
     a, b = _model(item, row, "model_a"), _model(item, row, "model_b")
     if a == b:
         raise FormatError(row, "model_b", b, "must differ from model_a")
     winner = item.get("winner")
-    if not isinstance(winner, str) or winner not in _RESULT:
-        raise FormatError(row, "winner", winner, f"must be one of {', '.join(_RESULT)}")
-    return Battle(row, a, b, _RESULT[winner], _time(item, row), json.dumps(item, sort_keys=True, ensure_ascii=False))
+    if not isinstance(winner, str) or winner not in _WINNERS:
+        raise FormatError(row, "winner", winner, f"must be one of {', '.join(_WINNERS)}")
+    return Battle(row, a, b, _WINNERS[winner], _time(item, row), _content(item))
+
+
+def _vote(row: int, item: Mapping[str, Any]) -> Battle | Skipped:
+    """A line of the raw log. Names that were hidden from the voter are in `states`; those shown must agree with them."""
+    places = VOTES.get(item["type"])
+    if places is None:
+        return Skipped(row, "no verdict on two models")
+    shown, hidden = _shown(row, item.get("models")), _of_states(item.get("states"))
+    if None in shown or len({text in _HIDDEN for text in shown}) > 1:
+        return Skipped(row, "a model is not named")
+    if not _HIDDEN.isdisjoint(shown):
+        if hidden is None:
+            return Skipped(row, "a model is not named")
+        shown = hidden
+    elif hidden is not None and hidden != shown:
+        return Skipped(row, "the models shown are not those that answered")
+    a, b = (_name(text, row, "models") for text in shown)
+    if a == b:
+        return Skipped(row, "one model against itself")
+    return Battle(row, a, b, places, _time(item, row), _content(item))
+
+
+def _shown(row: int, models: Any) -> list[str | None]:
+    if not isinstance(models, list) or len(models) != 2 or not all(text is None or isinstance(text, str) for text in models):
+        raise FormatError(row, "models", models, "must be two names, empty where they were hidden")
+    return [text if text is None else _without_markup(text) for text in models]
+
+
+def _without_markup(text: str) -> str:
+    found = _MARKUP.fullmatch(text)
+    return found[1] if found else text
+
+
+def _of_states(states: Any) -> list[str | None] | None:
+    if not isinstance(states, list) or len(states) != 2:
+        return None
+    names = [state.get("model_name") if isinstance(state, dict) else None for state in states]
+    return None if None in names else names
 
 
 def _model(item: Mapping[str, Any], row: int, field: str) -> str:
-    value = item.get(field)
+    return _name(item.get(field), row, field)
+
+
+def _name(value: Any, row: int, field: str) -> str:
     if not isinstance(value, str):
         raise FormatError(row, field, value, "must be the name of a model")
     return name(value, row, field)
@@ -85,5 +135,9 @@ def _model(item: Mapping[str, Any], row: int, field: str) -> str:
 def _time(item: Mapping[str, Any], row: int) -> float | None:
     for field in _TIMES:
         if item.get(field) not in (None, ""):
-            return number(str(item[field]), row, field)
+            return seconds(str(item[field]), row, field)
     return None
+
+
+def _content(item: Mapping[str, Any]) -> str:
+    return json.dumps(item, sort_keys=True, ensure_ascii=False)

@@ -1,10 +1,12 @@
 """Which kind of file a file is, by its name and its first lines."""
 
 import csv
+import re
 from enum import StrEnum
 from typing import Final
 
 from ratings_core.errors import InputError
+from ratings_core.formats.battles import COLUMNS, VOTES
 
 
 class FileKind(StrEnum):
@@ -15,44 +17,78 @@ class FileKind(StrEnum):
     BATTLES = "battles"
     RESULTS = "results"
     PROFILE = "profile"
+    PGN = "pgn"
+    CONTESTS = "contests"
     OUTCOMES = "outcomes"
 
 
 _PREFLIB: Final = (".soc", ".soi", ".toc", ".toi")
-_NOT_READ: Final = {".pgn": "PGN", ".parquet": "Parquet", ".gz": "compressed", ".zip": "compressed", ".xlsx": "Excel"}
+_PARQUET: Final = (".parquet", ".pq")
+_PACKED: Final = (".gz", ".zst")
+_NOT_READ: Final = {".zip": "zip", ".bz2": "bzip2", ".xz": "xz", ".7z": "7-Zip", ".xlsx": "Excel", ".xls": "Excel"}
 _JSON: Final = (".json", ".jsonl", ".ndjson")
+_TAG: Final = re.compile(r'\s*\[[A-Za-z0-9_]+\s+"')
+_VOTE: Final = re.compile("|".join(f'"{vote}"' for vote in VOTES))
 
 
 def guess(filename: str, head: str) -> FileKind:
-    """The kind of the file. head: its first lines, 64 KiB are enough. Raises `InputError` where it cannot be told, with what to do."""
-    suffix = "." + filename.rsplit(".", 1)[-1].lower() if "." in filename else ""
+    """The kind of the file. filename: `.gz` or `.zst` at its end is passed over; head: the first lines of the unpacked file, 64 KiB
+    are enough. Raises `InputError` where it cannot be told, with what to do.
+    """
+    suffix = _suffix(filename)
     if suffix in _NOT_READ:
-        raise InputError("file", filename, f"must not be a {_NOT_READ[suffix]} file: convert it to CSV or JSON lines")
+        rule = f"must not be a {_NOT_READ[suffix]} file: convert it to CSV, JSON lines or Parquet (.gz and .zst are read as they are)"
+        raise InputError("file", filename, rule)
     if suffix in _PREFLIB:
         return FileKind.PROFILE
+    if suffix in _PARQUET or head.startswith("PAR1"):
+        return FileKind.BATTLES
     head = head.removeprefix("\ufeff")
+    if suffix == ".pgn" or _TAG.match(head):
+        return FileKind.PGN
     if suffix in _JSON or head.lstrip()[:1] in ("{", "["):
         return _json_kind(filename, head)
     return _csv_kind(filename, head)
+
+
+def _suffix(filename: str) -> str:
+    name = filename.lower()
+    for packed in _PACKED:
+        name = name.removesuffix(packed)
+    return "." + name.rsplit(".", 1)[-1] if "." in name else ""
 
 
 def _json_kind(filename: str, head: str) -> FileKind:
     first = head[: head.find("}") + 1] or head
     if '"model_a"' in first and '"model_b"' in first:
         return FileKind.BATTLES
+    if '"standings"' in first:
+        return FileKind.CONTESTS
+    if '"v"' in first:
+        return FileKind.OUTCOMES
+    if _VOTE.search(head) or ('"tstamp"' in first and '"type"' in first):
+        return FileKind.BATTLES
     if '"v"' in head:
         return FileKind.OUTCOMES
-    raise InputError("file", filename, "must hold battles (model_a, model_b, winner) or outcomes of the wire schema; else name its kind")
+    rule = "must hold battles (model_a, model_b, winner), contests (standings) or outcomes of the wire schema; else name its kind"
+    raise InputError("file", filename, rule)
 
 
 def _csv_kind(filename: str, head: str) -> FileKind:
     lines = [line for line in head.splitlines() if line.strip()]
-    header = next(csv.reader(lines[:1]), [])
+    header = _first_row(lines[:1], filename)
     if {"home_team", "away_team", "home_score", "away_score"} <= set(header):
         return FileKind.RESULTS
-    if {"model_a", "model_b", "winner"} <= set(header):
+    if set(COLUMNS) <= set(header):
         return FileKind.BATTLES
     if len(header) < 2 or len(lines) < 2:
         raise InputError("file", filename, "must be a table with a header and rows of a known kind; else name its kind")
-    rows = [next(csv.reader([line]), [""])[0] for line in lines[1:]]
-    return FileKind.MARGINS if set(rows) <= set(header[1:]) else FileKind.SCORES
+    names = {(_first_row([line], filename) or [""])[0] for line in lines[1:]}
+    return FileKind.MARGINS if names <= set(header[1:]) else FileKind.SCORES
+
+
+def _first_row(lines: list[str], filename: str) -> list[str]:
+    try:
+        return next(csv.reader(lines), [])
+    except csv.Error as error:
+        raise InputError("file", filename, f"must be a table of a known kind ({error}); else name its kind") from error

@@ -6,7 +6,8 @@ from typing import Final
 import numpy as np
 
 from ratings_core.errors import InputError
-from ratings_core.formats.table import FormatError, Table, distinct, number, read_table
+from ratings_core.formats.errors import FormatError
+from ratings_core.formats.table import Table, distinct, number, read_table
 from ratings_core.solution import Floats
 
 _TOLERANCE: Final = 1e-9

@@ -1,42 +1,105 @@
-"""Ballots in PrefLib's files: soc, soi, toc and toi (orders, strict or with ties, complete or not)."""
+"""Ballots in PrefLib's files: soc, soi, toc and toi (orders, strict or with ties, complete or not), read and written."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from ratings_core.errors import InputError
-from ratings_core.formats.table import FormatError, text_lines
+from ratings_core.formats.errors import FormatError
 from ratings_core.voting.profile import Ballot, Profile
 
-_NAME: Final = re.compile(r"# ALTERNATIVE NAME (\d+):(.*)")
-_BALLOT: Final = re.compile(r"(\d+)\s*:\s*(.*)")
+TYPES: Final = ("soc", "soi", "toc", "toi")
+_NAME: Final = re.compile(r"# ALTERNATIVE NAME (\d{1,15}):(.*)", re.ASCII)
+_STATED: Final = re.compile(r"# (NUMBER ALTERNATIVES|NUMBER VOTERS|NUMBER UNIQUE ORDERS|DATA TYPE):(.*)")
+_BALLOT: Final = re.compile(r"(\d{1,15})\s*:\s*(.*)", re.ASCII)
 _LEVEL: Final = re.compile(r"\{([^{}]*)\}|([^{},]+)")
+_MEMBER: Final = re.compile(r"\s*\d{1,15}\s*", re.ASCII)
+_MOST: Final = 2.0**53
 
 
 def read_profile(text: str) -> Profile:
-    """The votes in `text`, names as it spells them.
+    """The votes in `text`, names as it spells them. What its header states (numbers, data type) must hold where it is there.
 
     Raises `FormatError` naming the line, `InputError` for a file without alternatives or ballots.
     """
     numbers: dict[int, int] = {}
-    names: list[str] = []
+    names: dict[str, None] = {}
     ballots: list[Ballot] = []
-    for line, content in enumerate(text_lines(text), 1):
+    stated: dict[str, tuple[int, str]] = {}
+    for line, content in enumerate(text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), 1):
         if (found := _NAME.match(content)) is not None:
             _add_name(line, found, numbers, names)
+        elif (found := _STATED.match(content)) is not None:
+            stated[found[1]] = line, found[2].strip()
         elif content.strip() and not content.startswith("#"):
             ballots.append(_ballot(line, content.strip(), numbers))
     if not names or not ballots:
         raise InputError("profile", (len(names), len(ballots)), "must hold alternatives with names, and ballots")
-    return Profile.from_ballots(ballots, names)
+    profile = Profile.from_ballots(ballots, tuple(names))
+    _check_stated(stated, profile)
+    return profile
 
 
-def _add_name(line: int, found: re.Match[str], numbers: dict[int, int], names: list[str]) -> None:
+def write_profile(profile: Profile, title: str = "") -> str:
+    """`profile` as a PrefLib file of the narrowest data type that holds it; equal ballots are counted together, most voters first.
+
+    Weights must be whole numbers from 1, as PrefLib counts voters; names and title one line each, without white space at an end.
+    Raises `InputError`. Reading it gives the same alternatives in the same order, and the same counts of the same orders.
+    """
+    counted: Counter[tuple[tuple[int, ...], ...]] = Counter()
+    for ballot in profile.ballots:
+        if not 1 <= ballot.weight < _MOST or ballot.weight != int(ballot.weight):
+            raise InputError("weight", ballot.weight, "must be a whole number of voters, 1 or more")
+        counted[ballot.levels] += int(ballot.weight)
+    for text in (title, *profile.names):
+        if text != text.strip() or len(text.splitlines()) > 1 or not (text or text is title):
+            raise InputError("names", text, "must be one line, not empty, without white space at an end")
+    kind = data_type(profile)
+    head = {"FILE NAME": f"profile.{kind}", "TITLE": title, "DESCRIPTION": "", "DATA TYPE": kind, "MODIFICATION TYPE": "synthetic"}
+    head |= {"RELATES TO": "", "RELATED FILES": "", "PUBLICATION DATE": "", "MODIFICATION DATE": ""}
+    head |= {"NUMBER ALTERNATIVES": str(len(profile.names)), "NUMBER VOTERS": str(counted.total())}
+    head |= {"NUMBER UNIQUE ORDERS": str(len(counted))}
+    head |= {f"ALTERNATIVE NAME {i}": name for i, name in enumerate(profile.names, 1)}
+    lines = [f"# {field}: {value}".rstrip() for field, value in head.items()]
+    lines += [f"{count}: {_order(levels)}" for levels, count in sorted(counted.items(), key=lambda one: -one[1])]
+    return "\n".join(lines) + "\n"
+
+
+def data_type(profile: Profile) -> str:
+    """The narrowest of PrefLib's types: strict (s) or with ties (t), orders that are complete (c) or incomplete (i)."""
+    tied = any(len(level) > 1 for ballot in profile.ballots for level in ballot.levels)
+    return ("to" if tied else "so") + ("c" if profile.complete else "i")
+
+
+def _order(levels: tuple[tuple[int, ...], ...]) -> str:
+    members = [", ".join(str(i + 1) for i in level) for level in levels]
+    return ", ".join(f"{{{text}}}" if len(level) > 1 else text for text, level in zip(members, levels, strict=True))
+
+
+def _add_name(line: int, found: re.Match[str], numbers: dict[int, int], names: dict[str, None]) -> None:
     text = found[2].strip()
     if not text or int(found[1]) in numbers or text in names:
         raise FormatError(line, "ALTERNATIVE NAME", text, "must name each alternative, once")
     numbers[int(found[1])] = len(names)
-    names.append(text)
+    names[text] = None
+
+
+def _check_stated(stated: dict[str, tuple[int, str]], profile: Profile) -> None:
+    found = {
+        "NUMBER ALTERNATIVES": str(len(profile.names)),
+        "NUMBER VOTERS": f"{profile.voters:.0f}",
+        "NUMBER UNIQUE ORDERS": str(len(profile)),
+    }
+    for field, (line, text) in stated.items():
+        if field in found and text != found[field]:
+            raise FormatError(line, field, text, f"must be {found[field]}, as the file has")
+        if field == "DATA TYPE" and text in TYPES and not _holds(text, data_type(profile)):
+            raise FormatError(line, field, text, f"must hold the file's orders, which are {data_type(profile)}")
+
+
+def _holds(wide: str, narrow: str) -> bool:
+    return narrow[0] <= wide[0] and narrow[2] <= wide[2]  # s before t, c before i
 
 
 def _ballot(line: int, content: str, numbers: dict[int, int]) -> Ballot:
@@ -53,7 +116,6 @@ def _ballot(line: int, content: str, numbers: dict[int, int]) -> Ballot:
 
 
 def _level(line: int, cells: Sequence[str], numbers: dict[int, int]) -> tuple[int, ...]:
-    try:
+    if all(map(_MEMBER.fullmatch, cells)) and all(int(cell) in numbers for cell in cells):
         return tuple(numbers[int(cell)] for cell in cells)
-    except (ValueError, KeyError) as error:
-        raise FormatError(line, None, ",".join(cells), "must be numbers of alternatives named above") from error
+    raise FormatError(line, None, ",".join(cells), "must be numbers of alternatives named above")

@@ -1,11 +1,15 @@
 """Tables of scores: a column that names the task, then one column per agent; an empty cell was not measured."""
 
+import io
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from ratings_core.formats.table import FormatError, distinct, name, number, read_table
+from ratings_core.formats.errors import FormatError
+from ratings_core.formats.stream import csv_lines
+from ratings_core.formats.table import Rows, distinct, name, number, read_rows, text_rows
 from ratings_core.outcomes import MAX_SCORE
 from ratings_core.solution import Floats
 
@@ -23,23 +27,55 @@ class ScoreFile:
     lines: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class TaskScores:
+    """One row: a task and the scores of those who were measured on it, by name; none where nobody was. line: of the file, from 1."""
+
+    line: int
+    task: str
+    scores: dict[str, float]
+
+
+def iter_scores(stream: io.BufferedReader, delimiter: str = ",") -> Iterator[TaskScores]:
+    """The rows of a table in its order, one held at a time beside the names of tasks. stream: as `unpacked` returns it.
+
+    A task has one row. Raises `FormatError` naming row and column.
+    """
+    rows = read_rows(csv_lines(stream), delimiter)
+    agents = _agents(rows)
+    for line, task, scores in _scored(rows, agents):
+        yield TaskScores(line, task, {agent: score for agent, score in zip(agents, scores, strict=True) if score == score})  # noqa: PLR0124
+
+
 def read_scores(text: str, delimiter: str = ",") -> ScoreFile:
-    """The table of a CSV. A task has one row. Raises `FormatError` naming row and column."""
-    table = read_table(text, delimiter)
-    if table.header[0].strip().lower() in _AGENT_WORDS:
+    """The table of a CSV. A task has one row. Raises `FormatError` naming row and column, also for a table without tasks."""
+    rows = text_rows(text, delimiter)
+    agents = _agents(rows)
+    found = list(_scored(rows, agents))
+    if not found:
+        raise FormatError(1, None, rows.header, "must be a header that is followed by at least one task")
+    lines, tasks, scores = zip(*found, strict=True)
+    return ScoreFile(agents, tasks, np.array(scores, np.float64).T.copy(), lines)
+
+
+def _agents(rows: Rows) -> tuple[str, ...]:
+    if rows.header[0].strip().lower() in _AGENT_WORDS:
         rule = "must be the column that names tasks, one column an agent behind it; the table looks turned: swap its rows and columns"
-        raise FormatError(1, table.header[0], table.header[0], rule)
-    agents = distinct(table.header[1:], 1, "agent")
-    if not agents or not table.rows:
-        raise FormatError(1, None, table.header, "must name at least one agent, and be followed by at least one task")
-    scores = np.full((len(table.rows), len(agents)), np.nan)
-    tasks: dict[str, int] = {}
-    for i, (row, line) in enumerate(zip(table.rows, table.lines, strict=True)):
-        if name(row[0], line, table.header[0]) in tasks:
-            raise FormatError(line, table.header[0], row[0], f"must not be a task for the second time (first in row {tasks[row[0]]})")
-        tasks[row[0]] = line
-        scores[i] = [_score(cell, line, agent) for cell, agent in zip(row[1:], agents, strict=True)]
-    return ScoreFile(agents, tuple(tasks), scores.T.copy(), tuple(tasks.values()))
+        raise FormatError(1, rows.header[0], rows.header[0], rule)
+    agents = distinct(rows.header[1:], 1, "agent")
+    if not agents:
+        raise FormatError(1, None, rows.header, "must name at least one agent behind the column of tasks")
+    return agents
+
+
+def _scored(rows: Rows, agents: tuple[str, ...]) -> Iterator[tuple[int, str, list[float]]]:
+    seen: dict[str, int] = {}
+    for line, row in rows:
+        task = name(row[0], line, rows.header[0])
+        if task in seen:
+            raise FormatError(line, rows.header[0], task, f"must not be a task for the second time (first in row {seen[task]})")
+        seen[task] = line
+        yield line, task, [_score(cell, line, agent) for cell, agent in zip(row[1:], agents, strict=True)]
 
 
 def _score(cell: str, line: int, agent: str) -> float:

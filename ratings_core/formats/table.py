@@ -3,23 +3,15 @@
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
 from ratings_core.errors import InputError
+from ratings_core.formats.errors import FormatError
 from ratings_core.names import check_name
 
-
-class FormatError(InputError):
-    """A file does not hold what its kind says. row: line number from 1, as an editor counts; column: header or number, or None."""
-
-    def __init__(self, row: int, column: str | None, value: Any, rule: str) -> None:
-        self.row, self.column = row, column
-        super().__init__(f"row {row}" + (f", column {column!r}" if column is not None else ""), value, rule)
-
-    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        return type(self), (self.row, self.column, self.value, self.rule)
+_MAX_CELL: Final = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +22,20 @@ class Table:
     rows: list[list[str]]
     lines: list[int]
 
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A CSV file whose header was read. Iterating gives (line, cells) of each row, once, and raises `FormatError` where one is broken."""
+
+    header: list[str]
+    rest: Iterator[tuple[int, list[str]]]
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        for line, row in self.rest:
+            if len(row) != len(self.header):
+                raise FormatError(line, None, len(row), f"must have {len(self.header)} cells, as the header has")
+            yield line, row
+
     def column(self, name: str) -> int:
         """Index of the column. Raises `FormatError` naming the columns there are."""
         if name not in self.header:
@@ -37,31 +43,33 @@ class Table:
         return self.header.index(name)
 
 
+def read_rows(lines: Iterable[str], delimiter: str = ",") -> Rows:
+    """The table in `lines` (blank ones are passed over), read as far as its header. delimiter: one character. Raises `FormatError`."""
+    rest = _cells(lines, checked_delimiter(delimiter))
+    header = next(rest, None)
+    if header is None:
+        raise FormatError(1, None, "", "must be a header; the file is empty")
+    _check_header(header[1])
+    return Rows(header[1], rest)
+
+
 def read_table(text: str, delimiter: str = ",") -> Table:
     """The table in `text` (a byte order mark is taken off, blank lines are passed over). Raises `FormatError`."""
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter, strict=True)
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    try:
-        for row in reader:
-            if row:
-                rows.append(row)
-                lines.append(reader.line_num)
-    except csv.Error as error:
-        raise FormatError(reader.line_num, None, str(error), "must be CSV") from error
-    if not rows:
-        raise FormatError(1, None, "", "must be a header; the file is empty")
-    header = rows[0]
-    _check_header(header)
-    for row, line in zip(rows[1:], lines[1:], strict=True):
-        if len(row) != len(header):
-            raise FormatError(line, None, len(row), f"must have {len(header)} cells, as the header has")
-    return Table(header, rows[1:], lines[1:])
+    rows = text_rows(text, delimiter)
+    found = list(rows)
+    return Table(rows.header, [row for _, row in found], [line for line, _ in found])
 
 
-def text_lines(text: str) -> list[str]:
-    """Lines as editors count them, ended by LF or CR LF; `str.splitlines` would also cut at characters that JSON allows inside texts."""
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+def text_rows(text: str, delimiter: str = ",") -> Rows:
+    """As `read_rows`, of a text. A byte order mark is taken off."""
+    return read_rows(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter)
+
+
+def checked_delimiter(delimiter: str) -> str:
+    """`delimiter` where it can part cells. Raises `InputError`."""
+    if len(delimiter) != 1 or delimiter in '\r\n"':
+        raise InputError("delimiter", delimiter, "must be one character, such as , or ; or a tab")
+    return delimiter
 
 
 def number(cell: str, row: int, column: str) -> float:
@@ -91,6 +99,17 @@ def distinct(names: Sequence[str], row: int, what: str) -> tuple[str, ...]:
             raise FormatError(row, text, text, f"must name each {what} once")
         seen.add(text)
     return tuple(names)
+
+
+def _cells(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL))  # the module's 128 KiB would refuse conversations; it is only ever raised
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise FormatError(reader.line_num, None, str(error), "must be CSV") from error
 
 
 def _check_header(header: list[str]) -> None:

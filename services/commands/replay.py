@@ -3,11 +3,10 @@
 Delivery: at least once into the log; ids are hashes of the rows, so outcomes sent again are duplicates and change nothing.
 """
 
-import hashlib
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -17,18 +16,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind
-from ratings_core.formats.results import Unplayed, seconds
+from ratings_core.formats.results import Unplayed
+from ratings_core.formats.times import seconds
 from services import events
 from services.commands import journal
 from services.commands.journal import Journal
+from services.commands.options import Columns, Delimiter, file_options
 from services.connect import open_log, open_store
 from services.control import ControlLog
-from services.events import Event
-from services.files import EventFile, Refused, read_events
+from services.events import Event, Reason
+from services.files import Account, FileOptions, OutcomeFile, Refused
 from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.pools import FoldSettings, Kind, PoolCreated, check_pool_name
 from services.settings import Settings
+from services.sources import Source
 from services.store.protocol import PoolHead, StoreError, StoreReader
 
 _CHUNK: Final = 5_000
@@ -44,36 +46,43 @@ Tell = Callable[[int, int], None]
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """What became of one file. sent: outcomes appended now; before: those an earlier replay had sent; position: the pool's partition
-    holds all of them below it; the rest is as in `EventFile`.
+    holds all of them below it; rows, skipped, refused and first as in `Account`.
     """
 
     path: Path
     rows: int
     sent: int
     before: int
-    unplayed: int
-    refused: tuple[Refused, ...]
+    skipped: Mapping[str, int]
+    refused: Mapping[Reason, int]
+    first: Sequence[Refused]
     partition: int
     position: int
 
 
 def replay(
-    files: Annotated[list[Path], typer.Argument(help="Results, battles, scores or outcomes, sent in this order.")],
+    files: Annotated[list[Path], typer.Argument(help="Results, battles, chess games, contests, scores or outcomes, sent in this order.")],
     pool: Annotated[str, typer.Option(help="Pool they go to; created where there is none.")],
-    kind: Annotated[FileKind | None, typer.Option(help="Kind of the files, where its guess is wrong.")] = None,
+    kind: Annotated[FileKind | None, typer.Option("--kind", "--input", help="Kind of the files, where its guess is wrong.")] = None,
     unplayed: Annotated[Unplayed, typer.Option(help="Results without scores: leave out (and count) or refuse the file.")] = "skip",
     at: Annotated[str | None, typer.Option("--time", help="Time of all outcomes: a date, an ISO time or seconds since 1970.")] = None,
+    column: Columns = None,
+    delimiter: Delimiter = ",",
     again: Annotated[bool, typer.Option("--again", help="Send files that were sent before; their outcomes are duplicates.")] = False,
     wait: Annotated[bool, typer.Option(help="Wait until readers see the outcomes.")] = True,
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
-    """Put files of outcomes into the log of the installation; what was sent before is not sent again."""
+    """Put files of outcomes into the log of the installation; what was sent before is not sent again.
+
+    A file is read twice, a row at a time: once to check and count it, once to send it. So it may be larger than memory, and one with
+    a broken row sends nothing.
+    """
     settings = Settings(data=data) if data else Settings()
-    moment = None if at is None else seconds(at, 1, "--time")
+    options = file_options(kind, unplayed, column, delimiter, None if at is None else seconds(at, 1, "--time"))
     console = Console(soft_wrap=True)
     log = open_log(settings)
     try:
-        done = [_shown(settings, log, path, pool, kind, unplayed, moment, again, console) for path in files]
+        done = [_shown(settings, log, path, pool, options, again, console) for path in files]
     finally:
         log.close()
     if wait and done:
@@ -85,52 +94,70 @@ def replay_file(
     log: Log,
     path: Path,
     pool: str,
+    options: FileOptions | None = None,
     *,
-    kind: FileKind | None = None,
-    unplayed: Unplayed = "skip",
-    moment: float | None = None,
     again: bool = False,
+    checked: Callable[[int], None] | None = None,
     tell: Tell | None = None,
 ) -> Replayed:
-    """Send one file. tell: called with (outcomes in the log, outcomes of the file) after each acknowledged chunk.
+    """Send one file. checked: called with outcomes found, while the file is checked; tell: called with (outcomes in the log, outcomes
+    of the file) after each acknowledged chunk.
 
     Raises `InputError` before anything is sent where the file is not of its kind or the pool is of another one, and `LogError`.
     """
     check_pool_name(pool)
-    file = read_events(path, pool, now=time.time(), kind=kind, unplayed=unplayed, time=moment)
-    accepted, refused = _checked(file)
-    partition = partition_of(pool, log.outcomes.partitions)
-    note = Journal.of(settings.data / _JOURNALS, log.outcomes.identity, pool, file.kind, unplayed, str(moment), _content(path))
-    noted = None if again else note.read()
-    before = min(noted.sent, len(accepted)) if noted else 0
-    position = noted.position if noted else 0
-    if accepted:
-        _ensure_pool(settings, log, pool, file.pool_kind)
-    for sent, position in _send(log, pool, partition, accepted, before):
-        note.write(journal.Progress(sent, len(accepted), position))
-        if tell is not None:
-            tell(sent, len(accepted))
-    return Replayed(path, file.rows, len(accepted) - before, before, file.unplayed, (*file.refused, *refused), partition, position)
+    options = options or FileOptions()
+    with Source(path) as source:
+        file = OutcomeFile(source, pool, now=time.time(), options=options)
+        stamp, account = source.stamp, Account()
+        total = _count(file, account, checked)
+        partition = partition_of(pool, log.outcomes.partitions)
+        note = Journal.of(settings.data / _JOURNALS, log.outcomes.identity, pool, *_key(file.kind, options, source))
+        noted = None if again else note.read()
+        sent = before = min(noted.sent, total) if noted else 0
+        position = noted.position if noted else 0
+        if total:
+            _ensure_pool(settings, log, pool, account.pool_kind)
+        for chunk in _chunks(file, before, total):
+            if source.stamp != stamp:
+                raise InputError("file", str(path), "must not change while it is replayed; start again")
+            position = _append(log, partition, pool, chunk)
+            sent += len(chunk)
+            note.write(journal.Progress(sent, total, position))
+            if tell is not None:
+                tell(sent, total)
+    return Replayed(path, account.rows, total - before, before, account.skipped, account.refused, account.first, partition, position)
 
 
-def _send(log: Log, pool: str, partition: int, accepted: Sequence[Event], start: int) -> Iterator[tuple[int, int]]:
-    """(outcomes sent, position after them) after each chunk that the log acknowledged."""
-    for first in range(start, len(accepted), _CHUNK):
-        chunk = accepted[first : first + _CHUNK]
-        offsets = log.outcomes.append(partition, [(pool.encode(), record) for record in events.encode_records(chunk)])
-        yield first + len(chunk), offsets[-1] + 1
+def _count(file: OutcomeFile, account: Account, checked: Callable[[int], None] | None) -> int:
+    """Outcomes of the file that the log's readers will take; reads and checks all of it."""
+    total = 0
+    for batch in file.accepted(account):
+        total += len(batch)
+        if checked is not None:
+            checked(total)
+    return total
 
 
-def _checked(file: EventFile) -> tuple[list[Event], list[Refused]]:
-    """What the log's readers will take of a file's events, judged by the decoder that they use."""
-    accepted: list[Event] = []
-    refused: list[Refused] = []
-    for first in range(0, len(file.events), _CHUNK):
-        chunk = file.events[first : first + _CHUNK]
-        found = events.decode([events.encode([event]) for event in chunk])
-        accepted += found.events
-        refused += [Refused(file.lines[first + one.record], one.reason, one.path, one.rule) for one in found.refusals]
-    return accepted, refused
+def _chunks(file: OutcomeFile, start: int, end: int) -> Iterator[list[Event]]:
+    """The outcomes from `start` to `end`, read a second time where there are any to send."""
+    if start < end:
+        accepted = islice(chain.from_iterable(file.accepted(Account())), start, end)
+        while chunk := list(islice(accepted, _CHUNK)):
+            yield chunk
+
+
+def _append(log: Log, partition: int, pool: str, chunk: Sequence[Event]) -> int:
+    """The position after `chunk` once the log acknowledged it."""
+    offsets = log.outcomes.append(partition, [(pool.encode(), record) for record in events.encode_records(chunk)])
+    return offsets[-1] + 1
+
+
+def _key(kind: FileKind, options: FileOptions, source: Source) -> list[str]:
+    """All that decides what a file's replay sends. Reading a table as usual adds nothing, so that older journals stay good."""
+    table = [] if options.columns is None else [str(options.columns)]
+    table += [] if options.delimiter == "," else [options.delimiter]
+    return [kind, options.unplayed, str(options.time), source.content_hash(), *table]
 
 
 def _ensure_pool(settings: Settings, log: Log, pool: str, kind: Kind | None) -> None:
@@ -148,38 +175,23 @@ def _ensure_pool(settings: Settings, log: Log, pool: str, kind: Kind | None) -> 
         raise InputError("pool", pool, f"must be a pool of {kind}, as the file's outcomes are; it is one of {standing.kind}")
 
 
-def _content(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 # what people see
 
 
-def _shown(
-    settings: Settings,
-    log: Log,
-    path: Path,
-    pool: str,
-    kind: FileKind | None,
-    unplayed: Unplayed,
-    moment: float | None,
-    again: bool,
-    console: Console,
-) -> Replayed:
+def _shown(settings: Settings, log: Log, path: Path, pool: str, options: FileOptions, again: bool, console: Console) -> Replayed:
     with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console) as bar:
-        task = bar.add_task(path.name, total=None)
+        task = bar.add_task(f"{path.name}: checking", total=None)
         done = replay_file(
             settings,
             log,
             path,
             pool,
-            kind=kind,
-            unplayed=unplayed,
-            moment=moment,
+            options,
             again=again,
-            tell=lambda sent, total: bar.update(task, completed=sent, total=total),
+            checked=lambda found: bar.update(task, completed=found),
+            tell=lambda sent, total: bar.update(task, description=path.name, completed=sent, total=total),
         )
-        bar.update(task, completed=done.before + done.sent, total=done.before + done.sent)
+        bar.update(task, description=path.name, completed=done.before + done.sent, total=done.before + done.sent)
     for line in report(done):
         console.print(line, highlight=False, markup=False)
     return done
@@ -188,11 +200,9 @@ def _shown(
 def report(done: Replayed) -> list[str]:
     """Where every row of the file went, in lines for people."""
     lines = [f"{done.path.name}: {done.rows} rows, {done.sent} outcomes sent, {done.before} sent before"]
-    if done.unplayed:
-        lines.append(f"  {done.unplayed} rows left out: no result (unplayed)")
-    for reason, count in sorted(Counter(one.reason for one in done.refused).items()):
-        lines.append(f"  {count} refused: {reason}")
-    lines += [f"    line {one.line}: {one.path} {one.rule}" for one in done.refused[:_SHOWN]]
+    lines += [f"  {count} rows left out: {why}" for why, count in sorted(done.skipped.items())]
+    lines += [f"  {count} refused: {reason}" for reason, count in sorted(done.refused.items())]
+    lines += [f"    line {one.line}: {one.path} {one.rule}" for one in done.first[:_SHOWN]]
     return lines
 
 

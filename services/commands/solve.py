@@ -13,6 +13,7 @@ from ratings_core.errors import InputError
 from ratings_core.formats import FileKind
 from ratings_core.formats.results import Unplayed
 from ratings_core.voting.profile import Unlisted
+from services.commands.options import Columns, Delimiter, file_options
 from services.solve import methods
 from services.solve.inputs import Problem, ScoresInput
 from services.solve.load import load
@@ -26,7 +27,7 @@ _ROWS_SHOWN = 50
 
 
 def solve(
-    file: Annotated[Path, typer.Argument(help="Scores, margins, results, battles, outcomes or a PrefLib profile.")],
+    file: Annotated[Path, typer.Argument(help="Scores, margins, results, battles, chess games, contests, outcomes or a PrefLib profile.")],
     method: Annotated[str, typer.Option(help=f"One of {', '.join(methods.METHODS)}.")],
     input_kind: Annotated[FileKind | None, typer.Option("--input", help="Kind of the file, where its guess is wrong.")] = None,
     players: Annotated[int | None, typer.Option(help="Players of the game that is solved, where the method has a choice (2 or 3).")] = None,
@@ -35,19 +36,24 @@ def solve(
     tie_tolerance: Annotated[float | None, typer.Option(min=0.0, help="Ratings this close are equal; by default the method's own.")] = None,
     pool: Annotated[str | None, typer.Option(help="Pool, where a file of outcomes names several.")] = None,
     unplayed: Annotated[Unplayed, typer.Option(help="Results without scores: leave out or refuse the file.")] = "skip",
-    unlisted: Annotated[Unlisted, typer.Option(help="Alternatives a ballot does not list: below the others, or unknown.")] = "last",
+    unlisted: Annotated[
+        Unlisted | None, typer.Option(help="Alternatives a ballot does not list: below the others (profiles), or unknown (contests).")
+    ] = None,
+    column: Columns = None,
+    delimiter: Delimiter = ",",
     output: Annotated[Format, typer.Option("--format", help="One JSON object, or a table for people.")] = "table",
 ) -> None:
     """Rate a file's agents by one method, with the certificate that proves how good the answer is."""
     per_task = methods.find(method).takes is Takes.TASK_PAIRS
-    kind, problem = load(file, input_kind, pool=pool, per_task=per_task, unplayed=unplayed, unlisted=unlisted)
-    parameters = _with_players(method, players, problem, _parameters(param or []))
-    found = methods.solve(method, problem, parameters, tie_tolerance, ties)
-    result = msgspec.structs.replace(found, input=kind.value)
+    loaded = load(file, file_options(input_kind, unplayed, column, delimiter), pool=pool, per_task=per_task, unlisted=unlisted)
+    parameters = _with_players(method, players, loaded.problem, _parameters(param or []))
+    found = methods.solve(method, loaded.problem, parameters, tie_tolerance, ties)
+    left_out = {"rows_left_out": loaded.left_out} if loaded.left_out else {}
+    result = msgspec.structs.replace(found, input=loaded.kind.value, extra={**found.extra, **left_out})
     if output == "json":
         sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
     else:
-        _show(result)
+        _show(result, loaded.left_out)
 
 
 def _parameters(given: list[str]) -> dict[str, str]:
@@ -76,7 +82,7 @@ def _with_players(method: str, players: int | None, problem: Problem, parameters
     return {**parameters, "players": str(players)}
 
 
-def _show(result: SolveResult) -> None:
+def _show(result: SolveResult, left_out: dict[str, int]) -> None:
     console = Console(soft_wrap=True)
     value = "none" if result.certificate.value is None else f"{result.certificate.value:.3g}"
     title = f"{result.method} on {result.input}: {result.status}, {result.certificate.kind} {value}, {result.seconds:.3g} s"
@@ -86,3 +92,5 @@ def _show(result: SolveResult) -> None:
     console.print(table)
     if len(result.agents) > _ROWS_SHOWN:
         console.print(f"and {len(result.agents) - _ROWS_SHOWN} more agents: --format json has all")
+    for why, count in sorted(left_out.items()):
+        console.print(f"{count} rows left out: {why}", highlight=False, markup=False)

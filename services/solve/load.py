@@ -1,101 +1,168 @@
-"""From a file to a problem that methods solve: what `equirank solve` reads."""
+"""From a file to a problem that methods solve: what `equirank solve` reads.
 
+Games are counted as they come, so a file of them may be larger than memory; tables and ballots are read whole.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FileKind, read_margins, read_profile, read_scores
-from ratings_core.formats.results import Unplayed
+from ratings_core.formats import Contest, FileKind, contests_profile, iter_contests, read_margins, read_profile, read_scores
 from ratings_core.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from ratings_core.voting.profile import Unlisted
 from services.events import Event, GameEvent, RetractEvent, ScoreEvent
-from services.files import kind_of, pools_named, read_events, read_text
+from services.files import Account, FileOptions, OutcomeFile, decoded_lines
 from services.shard.columns import GameColumns, ScoreColumns, retracted_hash
-from services.solve.inputs import GamesInput, MarginsInput, Problem, ProfileInput, ScoresInput
+from services.shard.dedupe import MAX_CAPACITY, NEW, DedupeWindow
+from services.solve.inputs import MarginsInput, Problem, ProfileInput, ScoresInput
 from services.solve.tasks import of_tallies
+from services.sources import Source
+
+_OFFLINE = "offline"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a file holds. left_out: rows that are whole but no outcome, by why."""
+
+    kind: FileKind
+    problem: Problem
+    left_out: dict[str, int] = field(default_factory=dict)
 
 
 def load(
     path: Path,
-    kind: FileKind | None = None,
+    options: FileOptions | None = None,
     *,
     pool: str | None = None,
     per_task: bool = False,
-    unplayed: Unplayed = "skip",
-    unlisted: Unlisted = "last",
-) -> tuple[FileKind, Problem]:
-    """The kind of the file and the problem it holds. pool: whose outcomes, where a file of outcomes names several; per_task: count the
-    games of each task apart, too.
+    unlisted: Unlisted | None = None,
+) -> Loaded:
+    """The problem that the file holds. pool: whose outcomes, where a file of outcomes names several; per_task: count the games of each
+    task apart, too; unlisted: what a ballot says about those it does not list; by default they are below the others, but nothing
+    is known of those who missed a contest.
 
-    unplayed, unlisted: as for the readers of results and profiles. Raises `InputError`; a file with a broken row is refused whole.
+    Raises `InputError`; a file with a broken row is refused whole.
     """
-    text = read_text(path)
-    kind = kind_of(path, text, kind)
-    match kind:
-        case FileKind.SCORES:
-            table = read_scores(text)
-            return kind, ScoresInput(table.agents, table.tasks, table.scores)
-        case FileKind.MARGINS:
-            margins = read_margins(text)
-            return kind, MarginsInput(margins.names, margins.margins)
-        case FileKind.PROFILE:
-            return kind, ProfileInput(read_profile(text), unlisted)
-        case FileKind.OUTCOMES | FileKind.RESULTS | FileKind.BATTLES:
-            name = _pool(text, pool) if kind is FileKind.OUTCOMES else "offline"
-            found = read_events(path, name, now=0.0, kind=kind, unplayed=unplayed)
-            if found.refused:
-                first = found.refused[0]
-                raise InputError(f"line {first.line}: {first.path}", f"{len(found.refused)} refused in all", first.rule)
-            return kind, problem_of(found.events, per_task)
+    options = options or FileOptions()
+    with Source(path) as source:
+        kind = source.kind(options.kind)
+        match kind:
+            case FileKind.SCORES:
+                table = read_scores(source.text(), options.delimiter)
+                return Loaded(kind, ScoresInput(table.agents, table.tasks, table.scores))
+            case FileKind.MARGINS:
+                margins = read_margins(source.text(), options.delimiter)
+                return Loaded(kind, MarginsInput(margins.names, margins.margins))
+            case FileKind.PROFILE:
+                return Loaded(kind, ProfileInput(read_profile(source.text()), unlisted or "last"))
+            case FileKind.CONTESTS:
+                return _contests(source, kind, unlisted or "unknown")
+            case FileKind.OUTCOMES | FileKind.RESULTS | FileKind.BATTLES | FileKind.PGN:
+                return _outcomes(source, kind, options, pool, per_task)
 
 
-def problem_of(events: list[Event], per_task: bool = False) -> Problem:
-    """Tallies of outcomes as a fold counts them: equal ids once, retracted ones not at all. Raises `InputError` for mixed kinds."""
-    retracted = [event for event in events if isinstance(event, RetractEvent)]
-    games = [event for event in events if isinstance(event, GameEvent)]
-    scores = [event for event in events if isinstance(event, ScoreEvent)]
-    if bool(games) == bool(scores):
-        raise InputError("file", len(events), "must hold outcomes, of one kind: with sides or with scores")
-    return _of_games(games, retracted, per_task) if games else _of_scores(scores, retracted)
+def _contests(source: Source, kind: FileKind, unlisted: Unlisted) -> Loaded:
+    account = Account()
+    return Loaded(kind, ProfileInput(contests_profile(_held(source, account)), unlisted), dict(account.skipped))
 
 
-def _of_games(events: list[GameEvent], retracted: list[RetractEvent], per_task: bool) -> GamesInput:
-    columns = GameColumns.of(events)
-    columns = columns.take(_counted(columns.id_hash, retracted))
-    agents, tasks, pairs, places = Roster(), Roster(), PairTally(per_task=per_task), PlaceTally()
-    batch = columns.batch(agents.intern_packed(columns.names), tasks.intern_packed(columns.tasks))
-    for tally in (pairs, places):
-        tally.add(batch, np.zeros(len(batch), np.int64))
-    return of_tallies(tuple(agents.names()), tuple(tasks.names()), pairs, places)
+def _held(source: Source, account: Account) -> Iterator[Contest]:
+    for one in iter_contests(source.reader()):
+        if isinstance(one, Contest):
+            yield one
+        else:
+            account.skip(one.why)
 
 
-def _of_scores(events: list[ScoreEvent], retracted: list[RetractEvent]) -> ScoresInput:
-    columns = ScoreColumns.of(events)
-    columns = columns.take(_counted(columns.id_hash, retracted))
-    agents, tasks, table = Roster(), Roster(), ScoreTable()
-    batch = columns.batch(agents.intern_packed(columns.names), tasks.intern_packed(columns.tasks))
-    table.add(batch, np.zeros(len(batch), np.int64))
-    return ScoresInput(tuple(agents.names()), tuple(tasks.names()), table.means(len(agents), len(tasks)))
+def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | None, per_task: bool) -> Loaded:
+    account = Account()
+    named = _named(source, pool) if kind is FileKind.OUTCOMES else _Named(_OFFLINE, [])
+    file = OutcomeFile(source, named.pool, now=0.0, options=replace(options, kind=kind))
+    counted = Counted(named.retractions, per_task)
+    for batch in file.batches(account):
+        counted.add([event for _, event in batch])
+    if account.refused:
+        first = account.first[0]
+        raise InputError(f"line {first.line}: {first.path}", f"{account.refused.total()} refused in all", first.rule)
+    return Loaded(kind, counted.problem(), dict(account.skipped))
 
 
-def _counted(id_hash: np.typing.NDArray[np.uint64], retracted: list[RetractEvent]) -> np.typing.NDArray[np.bool_]:
-    """Which outcomes count: the first of each id, none that is retracted."""
-    keys = _keys(id_hash)
-    counted = np.zeros(len(keys), np.bool_)
-    counted[np.unique(keys, return_index=True)[1]] = True
-    return counted & ~np.isin(keys, _keys(retracted_hash(retracted)))
+class Counted:
+    """Outcomes as a fold counts them: equal ids once, retracted ones not at all. retractions: all of them; per_task: count the games
+    of each task apart, too. Memory grows with agents, pairs and tasks, and by 26 bytes an outcome for its id.
+    """
+
+    def __init__(self, retractions: Sequence[RetractEvent], per_task: bool = False) -> None:
+        self._retracted = _keys(retracted_hash(retractions))
+        self._seen = DedupeWindow(MAX_CAPACITY)
+        self._agents, self._tasks = Roster(), Roster()
+        self._pairs, self._places, self._scores = PairTally(per_task=per_task), PlaceTally(), ScoreTable()
+        self._games = self._measured = 0
+
+    def add(self, events: Sequence[Event]) -> None:
+        """Count `events`, in order."""
+        games = [event for event in events if isinstance(event, GameEvent)]
+        scores = [event for event in events if isinstance(event, ScoreEvent)]
+        self._games, self._measured = self._games + len(games), self._measured + len(scores)
+        if games:
+            self._add_games(GameColumns.of(games))
+        if scores:
+            self._add_scores(ScoreColumns.of(scores))
+
+    def problem(self) -> Problem:
+        """What was counted. Raises `InputError` where that is nothing, or of both kinds."""
+        if bool(self._games) == bool(self._measured):
+            raise InputError("file", self._games + self._measured, "must hold outcomes, of one kind: with sides or with scores")
+        agents, tasks = tuple(self._agents.names()), tuple(self._tasks.names())
+        if self._games:
+            return of_tallies(agents, tasks, self._pairs, self._places)
+        return ScoresInput(agents, tasks, self._scores.means(len(agents), len(tasks)))
+
+    def _add_games(self, columns: GameColumns) -> None:
+        columns = columns.take(self._counts(columns))
+        batch = columns.batch(self._agents.intern_packed(columns.names), self._tasks.intern_packed(columns.tasks))
+        for tally in (self._pairs, self._places):
+            tally.add(batch, np.zeros(len(batch), np.int64))
+
+    def _add_scores(self, columns: ScoreColumns) -> None:
+        columns = columns.take(self._counts(columns))
+        batch = columns.batch(self._agents.intern_packed(columns.names), self._tasks.intern_packed(columns.tasks))
+        self._scores.add(batch, np.zeros(len(batch), np.int64))
+
+    def _counts(self, columns: GameColumns | ScoreColumns) -> NDArray[np.bool_]:
+        """Which outcomes count: the first of each id, none that is retracted."""
+        first = self._seen.admit(columns.id_hash, columns.body_hash) == NEW
+        return np.asarray(first & ~np.isin(_keys(columns.id_hash), self._retracted))
 
 
-def _keys(hashes: np.typing.NDArray[np.uint64]) -> np.typing.NDArray[np.void]:
+def _keys(hashes: NDArray[np.uint64]) -> NDArray[np.void]:
     return np.ascontiguousarray(hashes).view(np.dtype((np.void, 16))).ravel()
 
 
-def _pool(text: str, pool: str | None) -> str:
-    named = pools_named(text)
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The pool whose outcomes are counted, and the retractions in it."""
+
+    pool: str
+    retractions: list[RetractEvent]
+
+
+def _named(source: Source, pool: str | None) -> _Named:
+    """`pool`, or the only one that the file names. Raises `InputError` naming those there are."""
+    named: set[str] = set()
+    retractions: list[RetractEvent] = []
+    for event in decoded_lines(source):
+        named.add(event.pool)
+        if isinstance(event, RetractEvent):
+            retractions.append(event)
     if pool is None and len(named) == 1:
-        return named[0]
+        pool = next(iter(named))
     if pool is None or pool not in named:
-        raise InputError("pool", pool, f"must be one of the file's pools: {', '.join(named) or 'none (it holds no outcome)'}")
-    return pool
+        raise InputError("pool", pool, f"must be one of the file's pools: {', '.join(sorted(named)) or 'none (it holds no outcome)'}")
+    return _Named(pool, [event for event in retractions if event.pool == pool])

@@ -13,7 +13,6 @@ from ratings_core.digest import digest
 from services import demo
 from services.control import ControlLog
 from services.events import encode
-from services.files import read_events
 from services.log.kafka import open_kafka_log
 from services.log.partition import partition_of
 from services.log.protocol import Log
@@ -25,6 +24,7 @@ from services.shard.directory import LiveDirectory
 from services.shard.partition import Partition
 from services.shard.worker import ShardWorker
 from services.store.redis import RedisStore
+from tests.support.files import outcomes_of
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
 from tests.support.shared import shared_file
@@ -44,9 +44,9 @@ def filled(log: Log) -> Iterator[Log]:
     try:
         control = ControlLog(log.control)
         for pool, path, count in (("football", shared_file("data/football/results.csv"), MATCHES), ("atari", ATARI, TASKS)):
-            file = read_events(path, pool, now=0.0)
-            assert (len(file.events), file.refused) == (count, [])
-            control.create_pool(PoolCreated(pool=pool, kind=file.pool_kind, time=0.0))
+            file = outcomes_of(path, pool)
+            assert (len(file.events), file.account.refused) == (count, {})
+            control.create_pool(PoolCreated(pool=pool, kind=file.account.pool_kind, time=0.0))
             values = [(pool.encode(), encode([event])) for event in file.events]
             for start in range(0, count, 5_000):
                 log.outcomes.append(partition_of(pool, PARTITIONS), values[start : start + 5_000])

@@ -1,5 +1,6 @@
 """`equirank replay` against a real embedded log: nothing lost, resumable, and sent again only when asked."""
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,12 +15,14 @@ from services.commands.replay import Replayed, await_position, replay_file, repo
 from services.connect import open_log
 from services.control import ControlLog
 from services.events import Event, GameEvent, Reason, ScoreEvent
-from services.files import kind_of, pools_named, read_events
+from services.files import FileOptions, decoded_lines
 from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
 from services.pools import Kind
 from services.settings import Settings
+from services.sources import Source
 from services.store.protocol import PoolHead
+from tests.support.files import outcomes_of
 
 SHARED = Path(os.environ.get("EQUIRANK_SHARED", Path(__file__).parents[3].parent / "shared"))
 FOOTBALL = SHARED / "data" / "football" / "results.csv"
@@ -66,7 +69,7 @@ def test_equal_rows_are_two_outcomes_with_stable_ids(settings: Settings, log: Lo
     assert isinstance(first, GameEvent)
     assert (first.time, [(side.agents, side.place) for side in first.sides]) == (-86400.0, [(["Wales"], 1), (["Malta"], 2)])
     assert first.id != second.id
-    assert [event.id for event in read_events(path, "football", now=9.0).events] == [first.id, second.id]
+    assert [event.id for event in outcomes_of(path, "football", now=9.0).events] == [first.id, second.id]
     assert (done.rows, done.sent, done.before) == (2, 2, 0)
     assert done.position == log.outcomes.end(done.partition)
 
@@ -123,8 +126,8 @@ def test_a_pool_of_the_other_kind_is_refused_before_anything_is_sent(settings: S
 def test_every_row_is_accounted_for(settings: Settings, log: Log, tmp_path: Path) -> None:
     path = file(tmp_path, HEAD + ROW + "2030-01-01,Wales,Malta,NA,NA\n" + "99999999999999,Wales,Malta,1,0\n")
     done = replay_file(settings, log, path, "p")
-    assert (done.rows, done.sent, done.unplayed) == (3, 1, 1)
-    assert [(one.line, one.reason, one.path) for one in done.refused] == [(4, Reason.BAD_FIELD, "$.time")]
+    assert (done.rows, done.sent, done.skipped) == (3, 1, {"no result (unplayed)": 1})
+    assert [(one.line, one.reason, one.path) for one in done.first] == [(4, Reason.BAD_FIELD, "$.time")]
     text = "\n".join(report(done))
     assert "3 rows, 1 outcomes sent" in text
     assert "1 rows left out" in text
@@ -136,11 +139,11 @@ def test_outcomes_get_ids_and_times_and_other_pools_are_refused(settings: Settin
     bare = '{"v":1,"pool":"p","sides":[{"agents":["a"],"place":1},{"agents":["b"],"place":2}]}'
     other = bare.replace('"pool":"p"', '"pool":"q"')
     path = file(tmp_path, f"{bare}\n{bare}\n[{bare},{bare}]\n{other}\n7\n", "o.jsonl")
-    done = replay_file(settings, log, path, "p", moment=5.0)
+    done = replay_file(settings, log, path, "p", FileOptions(time=5.0))
     found = written(log, "p")
     assert len({event.id for event in found}) == len(found) == 4
     assert {event.time for event in found} == {5.0}
-    assert [(one.line, one.reason) for one in done.refused] == [(4, Reason.MIXED_POOLS), (5, Reason.BAD_FIELD)]
+    assert [(one.line, one.reason) for one in done.first] == [(4, Reason.MIXED_POOLS), (5, Reason.BAD_FIELD)]
 
 
 def test_retractions_alone_need_a_pool_that_exists(settings: Settings, log: Log, tmp_path: Path) -> None:
@@ -153,17 +156,48 @@ def test_retractions_alone_need_a_pool_that_exists(settings: Settings, log: Log,
 
 def test_kinds_without_outcomes_are_refused(settings: Settings, log: Log, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="solved offline"):
-        replay_file(settings, log, file(tmp_path, "x,a,b\na,0,1\nb,-1,0\n"), "p", kind=FileKind.MARGINS)
+        replay_file(settings, log, file(tmp_path, "x,a,b\na,0,1\nb,-1,0\n"), "p", FileOptions(kind=FileKind.MARGINS))
 
 
 @pytest.mark.skipif(not FOOTBALL.is_file(), reason=f"football results are not in {SHARED} (set EQUIRANK_SHARED)")
 def test_football_all_rows_become_outcomes() -> None:
-    found = read_events(FOOTBALL, "football", now=0.0)
-    assert (found.rows, len(found.events), found.unplayed, found.refused) == (49_520, 49_520, 0, [])
+    found = outcomes_of(FOOTBALL, "football", now=5.0)
+    assert (found.account.rows, len(found.events), found.account.skipped, found.account.refused) == (49_520, 49_520, {}, {})
+    assert stamp(found.events) == "6a7c75ebcbbc86d51e2501c9c912d15ec1cf352b611147807dfbe84016cd1359"
     assert len({event.id for event in found.events}) == 49_520
     assert sum(event.time < 0 for event in found.events) == 7_960
     taken = events.decode(events.encode_records(found.events))
     assert (taken.events, taken.refusals) == (found.events, [])
+
+
+def stamp(found: list[Event]) -> str:
+    return hashlib.sha256("".join(f"{event.id} {event.time}\n" for event in found).encode()).hexdigest()
+
+
+BARE = '{"v":1,"pool":"p","sides":[{"agents":["a"],"place":1},{"agents":["b"],"place":2}]}'
+BATTLE = '{"model_a":"x","model_b":"y","winner":"model_b","tstamp":1.5}'
+IDS_OF_TODAY = {
+    "b.jsonl": (
+        f'{BATTLE}\n{{"model_a":"x","model_b":"z","winner":"tie (bothbad)","u":"é"}}\n\n{BATTLE}\n',
+        "85a629904ba69c3b166a1621813c3ca9f84ce12c9e2c0ae2481067b6d8f85e9f",
+    ),
+    "b.csv": (
+        "model_a,model_b,winner,tstamp\nx,y,model_b,1.5\nx,z,tie (bothbad),\nx,y,model_b,1.5\n",
+        "8ae46cf45feef2adb78aace77f130bc1b4ed7085f685e8c51a2ad1f6058b4f0e",
+    ),
+    "a.json": (
+        f'[{BATTLE}, {{"model_a":"x","model_b":"z","winner":"tie"}}]',
+        "eb83de74c35a1b23ad5c15950903e85bf42144030c51f8ee3a102b9144033fcd",
+    ),
+    "o.jsonl": (f"{BARE}\n[{BARE},{BARE}]\n{BARE}\n", "a5852efb157bb30aa959505942442f5e2445c09141b3bc2c51ca3e39340129b1"),
+}
+
+
+@pytest.mark.parametrize("name", IDS_OF_TODAY)
+def test_ids_never_change(name: str, tmp_path: Path) -> None:
+    """They decide whether a replay counts again: these are those of the first release."""
+    text, expected = IDS_OF_TODAY[name]
+    assert stamp(outcomes_of(file(tmp_path, text, name), "p", now=5.0).events) == expected
 
 
 class Store:
@@ -195,19 +229,23 @@ def test_waiting_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_report_says_what_was_sent_before() -> None:
-    lines = report(Replayed(Path("f.csv"), rows=5, sent=2, before=3, unplayed=0, refused=(), partition=0, position=9))
+    lines = report(Replayed(Path("f.csv"), rows=5, sent=2, before=3, skipped={}, refused={}, first=(), partition=0, position=9))
     assert lines == ["f.csv: 5 rows, 2 outcomes sent, 3 sent before"]
 
 
 @pytest.mark.parametrize("agents", [2, *range(200, 216), 700])
-def test_a_large_matrix_of_margins_is_known_by_whole_lines(agents: int) -> None:
+def test_a_large_matrix_of_margins_is_known_by_whole_lines(agents: int, tmp_path: Path) -> None:
     """Wherever its beginning ends, be it in the header: half a name is no name of the header."""
     names = [f"agent-{i:0100}" for i in range(agents)]
     text = "\n".join([",".join(["", *names]), *(",".join([name, *["0"] * agents]) for name in names)])
-    assert kind_of(Path("m.csv"), text) == FileKind.MARGINS
+    with Source(file(tmp_path, text, "m.csv")) as source:
+        assert source.kind() == FileKind.MARGINS
 
 
 def test_outcomes_end_where_editors_end_their_lines(tmp_path: Path) -> None:
     line = '{"v":1,"pool":"p","time":1,"sides":[{"agents":["a"],"place":1},{"agents":["b"],"place":2}],"meta":{"x":"1\u20282"}}'
-    found = read_events(file(tmp_path, f"{line}\n\n{line}\n", "o.jsonl"), "p", now=0.0)
-    assert (found.lines, found.refused, pools_named(f"{line}\n")) == ([1, 3], [], ["p"])
+    path = file(tmp_path, f"{line}\n\n{line}\n", "o.jsonl")
+    found = outcomes_of(path, "p")
+    assert (found.lines, found.account.refused) == ([1, 3], {})
+    with Source(path) as source:
+        assert [event.pool for event in decoded_lines(source)] == ["p", "p"]

@@ -26,6 +26,14 @@ FILES = {
         "p.soc",
         "# ALTERNATIVE NAME 1: amy\n# ALTERNATIVE NAME 2: bob\n# ALTERNATIVE NAME 3: zed\n1: 1,2,3\n1: 2,3,1\n1: 3,1,2\n",
     ),
+    "pgn": (
+        "g.pgn",
+        "".join(
+            f'[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n1. e4 {result}\n\n'
+            for white, black, result in (("amy", "bob", "1-0"), ("zed", "bob", "0-1"), ("zed", "amy", "1-0"), ("zed", "amy", "*"))
+        ),
+    ),
+    "contests": ("c.json", '[{"standings": [["amy", 0, 0], ["bob", 1, 1], ["zed", 2, 2]]}, {"standings": [["zed", 0, 0], ["amy", 1, 1]]}]'),
     "outcomes": (
         "o.jsonl",
         ('{"v":1,"id":"1","pool":"p","time":0,"sides":[{"agents":["amy"],"place":1},{"agents":["bob"],"place":2}]}\n'
@@ -66,7 +74,7 @@ def test_one_object_on_stdout(run: Any, kind: str, method: str) -> None:
     assert all(set(row) <= {"agent", "rating", "rank", "low", "high"} for row in found["agents"])
 
 
-@pytest.mark.parametrize("kind", ["battles", "profile", "outcomes"])
+@pytest.mark.parametrize("kind", ["battles", "profile", "outcomes", "pgn"])
 def test_the_same_cycle_in_every_spelling(run: Any, kind: str) -> None:
     found = json.loads(run(kind, "--method", "maximal_lottery", "--format", "json", "--input", kind)[1])
     assert [row["rank"] for row in found["agents"]] == [1, 1, 1]

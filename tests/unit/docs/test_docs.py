@@ -17,13 +17,14 @@ from ratings_core.online import RATERS
 from services import events, metrics, reference, schema
 from services.api.replies import PoolWanted
 from services.cli import COMMANDS, application
-from services.files import read_events
+from services.files import FileOptions
 from services.pools import Kind
 from services.raters import make_raters
 from services.settings import Settings
 from services.solve import methods
 from services.solve.load import load
 from services.solve.methods import METHODS
+from tests.support.files import outcomes_of
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -109,9 +110,8 @@ def test_the_readmes_table_of_games_is_read_and_solved(method: str, tmp_path: Pa
     assert table
     file = tmp_path / "games.csv"
     file.write_text(table[1])
-    assert len(read_events(file, "league", now=0.0).events) == 3
-    _, problem = load(file, None, pool=None, unplayed="refuse", unlisted="last")
-    found = methods.solve(method, problem)
+    assert len(outcomes_of(file, "league").events) == 3
+    found = methods.solve(method, load(file, FileOptions(unplayed="refuse")).problem)
     assert found.status == "optimal"
     assert [agent.rank for agent in found.agents] == [1, 1, 1]
 

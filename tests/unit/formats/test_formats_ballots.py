@@ -1,5 +1,6 @@
 """Battles and PrefLib profiles."""
 
+import io
 import json
 import os
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FormatError, read_battles, read_profile
+from ratings_core.formats import Battle, FormatError, Skipped, iter_battles, read_profile, unpacked
 
 SHARED = Path(os.environ.get("EQUIRANK_SHARED", Path(__file__).parents[3].parent / "shared"))
 HEAD = "# DATA TYPE: toi\n# ALTERNATIVE NAME 1: A\n# ALTERNATIVE NAME 2: B\n# ALTERNATIVE NAME 3: C\n"
@@ -16,9 +17,13 @@ LINES = '{"model_a":"x","model_b":"y","winner":"model_b","tstamp":1.5}\n\n{"mode
 ROWS = "model_a,model_b,winner,tstamp\nx,y,model_b,1.5\nx,z,tie (bothbad),\n"
 
 
+def read_battles(text: str) -> list[Battle | Skipped]:
+    return list(iter_battles(unpacked(io.BytesIO(text.encode()))))
+
+
 @pytest.mark.parametrize("text", [LINES, ROWS, "[" + ",".join(LINES.split()[:1]) + ',{"model_a":"x","model_b":"z","winner":"tie"}]'])
 def test_battles_in_three_spellings(text: str) -> None:
-    found = read_battles(text).battles
+    found = read_battles(text)
     assert [(one.model_a, one.model_b, one.places, one.time) for one in found] == [("x", "y", (2, 1), 1.5), ("x", "z", (1, 1), None)]
 
 
@@ -41,7 +46,7 @@ def test_a_bad_battle_is_named_and_never_a_draw(text: str, row: int, column: str
 
 
 def test_an_array_that_is_no_json() -> None:
-    with pytest.raises(InputError, match="JSON array"):
+    with pytest.raises(InputError, match="row 1 must be JSON"):
         read_battles("[{]")
 
 
@@ -87,4 +92,4 @@ def test_published_profiles() -> None:
 def test_lines_of_json_end_where_editors_end_them(inside: str) -> None:
     """Conversations hold characters that some call line breaks; JSON does not escape them."""
     line = json.dumps({"model_a": "x", "model_b": "y", "winner": "tie", "text": f"a{inside}b"}, ensure_ascii=False)
-    assert [battle.row for battle in read_battles(f"{line}\r\n\n{line}\n").battles] == [1, 3]
+    assert [battle.row for battle in read_battles(f"{line}\r\n\n{line}\n")] == [1, 3]

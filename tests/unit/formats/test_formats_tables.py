@@ -1,11 +1,14 @@
 """Readers of CSV tables: what they read, and that errors name row and column."""
 
+import io
+from typing import Any
+
 import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FormatError, ResultColumns, guess, read_margins, read_results, read_scores
-from ratings_core.formats.results import seconds
+from ratings_core.formats import FormatError, Result, ResultColumns, Skipped, guess, iter_results, read_margins, read_scores, unpacked
+from ratings_core.formats.times import seconds
 
 MARGINS = "x,rock,paper,scissors\nrock,0,-1,1\nscissors,-1,1,0\npaper,1,0,-1\n"
 SCORES = "\ufefftask,dqn,human\npong,18.9,14.6\n\nbreakout,,31\n"
@@ -24,18 +27,21 @@ def test_scores() -> None:
     np.testing.assert_array_equal(table.scores, [[18.9, np.nan], [14.6, 31]])
 
 
+def read_results(text: str, *given: Any, **named: Any) -> list[Result | Skipped]:
+    return list(iter_results(unpacked(io.BytesIO(text.encode())), *given, **named))
+
+
 def test_results() -> None:
     found = read_results(RESULTS)
-    assert [(game.first, game.second, game.places, game.time) for game in found.games] == [
+    assert [(game.first, game.second, game.places, game.time) for game in found if isinstance(game, Result)] == [
         ("Scotland", "England", (1, 1), -3063744000.0),
         ("England", "Scotland", (1, 2), -3055276800.0),
     ]
-    assert (found.rows, found.unplayed) == (2, ())
 
 
 def test_results_with_declared_columns() -> None:
     columns = ResultColumns("white", "black", "w", "b", time=None)
-    (game,) = read_results("black;b;white;w\nbob;1;alice;0\n", columns, delimiter=";").games
+    (game,) = read_results("black;b;white;w\nbob;1;alice;0\n", columns, delimiter=";")
     assert (game.first, game.second, game.places, game.time) == ("alice", "bob", (2, 1), None)
 
 
@@ -43,14 +49,20 @@ def test_results_with_declared_columns() -> None:
 def test_unplayed_games_are_refused_or_left_out_and_counted(cell: str) -> None:
     text = RESULTS + f"2030-01-01,Wales,Malta,{cell},{cell}\n"
     found = read_results(text, unplayed="skip")
-    assert (len(found.games), found.rows, found.unplayed) == (2, 3, (4,))
+    assert (len(found), found[2]) == (3, Skipped(4, "no result (unplayed)"))
     with pytest.raises(FormatError, match=r"row 4, column 'home_score'.*unplayed=skip"):
         read_results(text)
 
 
 @pytest.mark.parametrize(
     ("cell", "time"),
-    [("1970-01-02", 86400.0), ("1969-12-31", -86400.0), ("1970-01-01T01:00:00+01:00", 0.0), ("1970-01-01 00:00:01", 1.0), ("12.5", 12.5)],
+    [
+        ("1612010191230", 1612010191230.0),
+        ("20260131", 1769817600.0),
+        ("1970-01-02", 86400.0),
+        ("1969-12-31", -86400.0), ("1970-01-01T01:00:00+01:00", 0.0), ("1970-01-01 00:00:01", 1.0),
+        ("12.5", 12.5),
+    ],
 )
 def test_times(cell: str, time: float) -> None:
     assert seconds(cell, 1, "date") == time
@@ -102,6 +114,13 @@ def test_a_matrix_with_rows_missing_is_refused(text: str) -> None:
         ("a", '{"v":1,"id":"x"}', "outcomes"),
         ("a.jsonl", '[{"v":1,"id":"x"}]', "outcomes"),
         ("a.toi", "# FILE", "profile"),
+        ("a.csv.gz", RESULTS, "results"),
+        ("a.pgn.zst", "", "pgn"),
+        ("a", '[Event "x"]', "pgn"),
+        ("a.parquet", "", "battles"),
+        ("a", "PAR1", "battles"),
+        ("a.json", '{\n "id": 1, "time_seconds": 2, "standings": []}', "contests"),
+        ("log.json", '{"tstamp": 1.5, "type": "chat", "model": "x"}', "battles"),
     ],
 )
 def test_kinds_are_guessed(name: str, head: str, kind: str) -> None:
@@ -109,7 +128,8 @@ def test_kinds_are_guessed(name: str, head: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "head", "words"), [("a.pgn", "", "PGN"), ("a.parquet", "", "Parquet"), ("a.json", "{}", "kind"), ("a.csv", "a\n", "header")]
+    ("name", "head", "words"),
+    [("a.zip", "", "zip"), ("a.csv.xz", "", "xz"), ("a.json", "{}", "kind"), ("a.csv", "a\n", "header"), ("a.csv.gz", "a\n", "header")],
 )
 def test_what_cannot_be_guessed_says_what_to_do(name: str, head: str, words: str) -> None:
     with pytest.raises(InputError, match=words):

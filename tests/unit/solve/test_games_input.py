@@ -13,7 +13,7 @@ from services.events import Event, decode
 from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
 from services.shard.pool import PoolState
 from services.solve.inputs import GamesInput
-from services.solve.load import problem_of
+from services.solve.load import Counted
 from services.solve.methods import NotApplicable, solve
 from services.solve.tasks import problem
 
@@ -83,7 +83,10 @@ def test_points_of_games_are_those_counted_by_hand(method: str, parameters: dict
 
 def test_a_file_gives_what_a_pool_gives() -> None:
     rows = games()
-    live, offline = folded(rows, per_task=True).by_name(), problem_of(events(rows), per_task=True).by_name()
+    counted = Counted([], per_task=True)
+    for start in range(0, len(rows), 7):
+        counted.add(events(rows[start : start + 7]))
+    live, offline = folded(rows, per_task=True).by_name(), counted.problem().by_name()
     assert isinstance(offline, GamesInput)
     assert (live.names, live.tasks) == (offline.names, offline.tasks)
     assert offline.tasks == ("dust", "mirage")

@@ -1,0 +1,135 @@
+"""Values of a JSON file, one at a time: items of an array, JSON lines, or values one after another.
+
+An array is parsed as it is read: what is held is one item and a piece of the file, at most `MAX_LINE_BYTES` characters for an item.
+"""
+
+import codecs
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ratings_core.formats.errors import FormatError
+from ratings_core.formats.stream import MAX_LINE_BYTES, head, text_lines
+
+_DECODER: Final = json.JSONDecoder()
+_SPACE: Final = re.compile(r"[ \t\n\r]*")
+_PIECE: Final = 1 << 16
+_TOKEN: Final = 16
+"""Longer than any word of JSON: an error further than this from the end of what was read is no cut-off word."""
+_SHOWN: Final = 60
+
+
+def json_rows(stream: io.BufferedReader) -> Iterator[tuple[int, Any]]:
+    """(row, value) of each item of a JSON array (numbered from 1) or of each line of JSON lines (its line; blank ones are passed over).
+
+    Raises `FormatError` naming the row.
+    """
+    return _array(_Text(stream)) if starts_array(stream) else _lines(stream)
+
+
+def json_values(stream: io.BufferedReader) -> Iterator[tuple[int, Any]]:
+    """(number from 1, value) of each item of a JSON array, or of values one after another, each over as many lines as it likes."""
+    return _array(_Text(stream)) if starts_array(stream) else _row_of_values(_Text(stream))
+
+
+def starts_array(stream: io.BufferedReader) -> bool:
+    """Whether the first character is that of an array."""
+    return head(stream).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
+
+
+def _lines(stream: io.BufferedReader) -> Iterator[tuple[int, Any]]:
+    for number, line in text_lines(stream):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise FormatError(number, None, line[:_SHOWN], f"must be JSON ({error})") from error
+
+
+def _array(text: "_Text") -> Iterator[tuple[int, Any]]:
+    text.take("[")
+    if text.next() == "]":
+        text.take("]")
+    else:
+        while True:
+            yield text.number, text.value()
+            if text.next() != ",":
+                break
+            text.take(",")
+        text.take("]")
+    if text.next():
+        raise text.error("must end with its JSON array")
+
+
+def _row_of_values(text: "_Text") -> Iterator[tuple[int, Any]]:
+    while text.next():
+        yield text.number, text.value()
+
+
+class _Text:
+    """A window on the file's text. number: of the value that is read next."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")()
+        self._text, self._at, self._ended = "", 0, False
+        self._bytes = 0
+        self.number = 1
+
+    def next(self) -> str:
+        """The next character that is no white space, which stays to be read; empty at the end of the file."""
+        while True:
+            found = _SPACE.match(self._text, self._at)
+            self._at = found.end() if found else self._at
+            if self._at < len(self._text) or not self._more():
+                return self._text[self._at : self._at + 1]
+
+    def take(self, character: str) -> None:
+        if self.next() != character:
+            raise self.error(f"must be items of a JSON array, with {character} here")
+        self._at += 1
+
+    def value(self) -> Any:
+        self.next()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                if self._is_broken(error) or not self._more():
+                    raise self.error(f"must be JSON ({error.msg})") from error
+            except (ValueError, RecursionError) as error:
+                raise self.error(f"must be JSON ({error})") from error
+            else:
+                if end < len(self._text) or not self._more():  # a number may go on in the next piece
+                    self._at = end
+                    self.number += 1
+                    return value
+
+    def error(self, rule: str) -> FormatError:
+        return FormatError(self.number, None, self._text[self._at : self._at + _SHOWN], rule)
+
+    def _is_broken(self, error: json.JSONDecodeError) -> bool:
+        """Whether more text could not mend it."""
+        return error.pos < len(self._text) - _TOKEN and not error.msg.startswith("Unterminated string")
+
+    def _more(self) -> bool:
+        """Read as much again as is held, so that a long value costs twice its length, not its square."""
+        held = len(self._text) - self._at
+        if self._ended or held > MAX_LINE_BYTES:
+            return False
+        piece = self._stream.read(max(_PIECE, held))
+        self._ended = not piece
+        self._text, self._at = self._text[self._at :] + self._decoded(piece), 0
+        return True
+
+    def _decoded(self, piece: bytes) -> str:
+        pending = len(self._decode.getstate()[0])
+        try:
+            return self._decode.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            at, shown = self._bytes - pending + error.start, error.object[error.start : error.start + 8]
+            raise FormatError(self.number, None, shown, f"must be UTF-8 (byte {at} of the file is not)") from error
+        finally:
+            self._bytes += len(piece)

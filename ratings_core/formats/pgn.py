@@ -1,0 +1,143 @@
+"""Games of chess (PGN): who played, who won, when. Moves are passed over, not judged: a rating needs none of them."""
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Final, TextIO, cast
+
+import chess.pgn
+
+from ratings_core.formats.errors import FormatError, Skipped
+from ratings_core.formats.results import NO_RESULT, Unplayed
+from ratings_core.formats.stream import MAX_LINE_BYTES, text_lines
+from ratings_core.formats.table import name
+from ratings_core.formats.times import midnight
+
+_RESULTS: Final = {"1-0": (1, 2), "0-1": (2, 1), "1/2-1/2": (1, 1)}
+_UNKNOWN: Final = frozenset({"", "?"})
+_ESCAPED: Final = re.compile(r'\\(["\\])')
+_DATE: Final = re.compile(r"(\d{4})\.(\d\d)\.(\d\d)", re.ASCII)
+_CLOCK: Final = re.compile(r"(\d\d):(\d\d):(\d\d)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ChessGame:
+    """One game. number: in the file, from 1; line: where it begins; places: of White and Black; content: its whole text, for ids.
+
+    time: seconds since 1970 by UTCDate and UTCTime, or midnight UTC of Date; None where the day is not known.
+    """
+
+    number: int
+    line: int
+    white: str
+    black: str
+    places: tuple[int, int]
+    time: float | None
+    content: str
+
+
+def iter_games(stream: io.BufferedReader, unplayed: Unplayed = "skip") -> Iterator[ChessGame | Skipped]:
+    """The games of a PGN file in its order, one held at a time. stream: as `unpacked` returns it.
+
+    unplayed: what to do with games whose result is `*`. Games of a player who is not known (`?`) are left out and said. Raises
+    `FormatError` naming the game's number and line for one without players or result, or with another result.
+    """
+    handle = _Handle(stream)
+    number = 0
+    while (headers := chess.pgn.read_headers(cast("TextIO", handle))) is not None:
+        number += 1
+        yield _game(_Tags(headers, number, handle.begun), handle.taken(), unplayed)
+
+
+class _Handle:
+    """The file as its parser reads it, line by line. begun: line where the game begins that is being read."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._lines = text_lines(stream)
+        self._kept: list[str] = []
+        self._size = 0
+        self.begun = 0
+
+    def readline(self) -> str:
+        number, line = next(self._lines, (0, None))
+        if line is None:
+            return ""
+        if line.strip() or self._kept:
+            self._keep(number, line)
+        return line + "\n"
+
+    def taken(self) -> str:
+        """The text of the game that was read, without empty lines around it."""
+        text = "\n".join(self._kept).strip("\n")
+        self._kept, self._size = [], 0
+        return text
+
+    def _keep(self, number: int, line: str) -> None:
+        if not self._kept:
+            self.begun = number
+        self._kept.append(line)
+        self._size += len(line)
+        if self._size > MAX_LINE_BYTES:
+            raise FormatError(self.begun, None, self._kept[0], f"must be a game of at most {MAX_LINE_BYTES} bytes")
+
+
+class _Tags:
+    """The tags of one game, and errors that name it."""
+
+    def __init__(self, headers: Mapping[str, str], number: int, line: int) -> None:
+        self._headers, self.number, self.line = headers, number, line
+
+    def __getitem__(self, tag: str) -> str:
+        if tag not in self._headers:
+            raise self.error(tag, None, "must be a tag of the game")
+        return _ESCAPED.sub(r"\1", self._headers[tag])
+
+    def get(self, tag: str) -> str:
+        """What the tag says, empty where it is missing or (partly) unknown."""
+        text = self._headers.get(tag, "")
+        return "" if "?" in text else text
+
+    def player(self, tag: str) -> str:
+        return name(self[tag], self.line, self._place(tag))
+
+    def error(self, tag: str, value: str | None, rule: str) -> FormatError:
+        return FormatError(self.line, self._place(tag), value, rule)
+
+    def _place(self, tag: str) -> str:
+        return f"{tag} of game {self.number}"
+
+
+def _game(tags: _Tags, content: str, unplayed: Unplayed) -> ChessGame | Skipped:
+    result = tags["Result"]
+    if result == "*" and unplayed == "skip":
+        return Skipped(tags.line, NO_RESULT)
+    if result not in _RESULTS:
+        raise tags.error("Result", result, "must be 1-0, 0-1 or 1/2-1/2 (* is left out by unplayed=skip)")
+    if not _UNKNOWN.isdisjoint((tags["White"], tags["Black"])):
+        return Skipped(tags.line, "a player is not known")
+    white, black = tags.player("White"), tags.player("Black")
+    if white == black:
+        raise tags.error("Black", black, "must differ from White")
+    return ChessGame(tags.number, tags.line, white, black, _RESULTS[result], _time(tags), content)
+
+
+def _time(tags: _Tags) -> float | None:
+    tag = "UTCDate" if tags.get("UTCDate") else "Date"
+    day, clock = tags.get(tag), tags.get("UTCTime") if tag == "UTCDate" else ""
+    if not day:
+        return None
+    try:
+        if not clock:
+            return midnight(date(*_numbers(_DATE, day)))
+        return datetime(*_numbers(_DATE, day), *_numbers(_CLOCK, clock), tzinfo=UTC).timestamp()
+    except ValueError as error:
+        raise tags.error(tag, f"{day} {clock}".strip(), "must be a day as YYYY.MM.DD, with ? where unknown (UTCTime: HH:MM:SS)") from error
+
+
+def _numbers(pattern: re.Pattern[str], text: str) -> tuple[int, int, int]:
+    found = pattern.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    return int(found[1]), int(found[2]), int(found[3])

@@ -1,0 +1,106 @@
+"""Bytes of a file, a piece at a time: unpacked where they are gzip or Zstandard, as lines where they are text.
+
+Readers take a binary stream and hold one row of it (a line of at most `MAX_LINE_BYTES`), so files larger than memory can be read.
+"""
+
+import io
+from collections.abc import Iterator
+from typing import BinaryIO, Final
+
+import pyarrow as pa
+
+from ratings_core.errors import InputError
+from ratings_core.formats.errors import FormatError
+
+MAX_LINE_BYTES: Final = 1 << 26
+"""Longest line of text that is read: the memory a broken file may take."""
+HEAD_BYTES: Final = 1 << 16
+"""Bytes at the beginning that `head` shows."""
+_PACKED: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_NOT_READ: Final = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
+_MARK: Final = b"\xef\xbb\xbf"
+_SHOWN: Final = 40
+
+
+def unpacked(stream: BinaryIO) -> io.BufferedReader:
+    """The file's bytes, decompressed where its first ones say gzip or Zstandard (several members or frames one after another count
+    as one file). stream: at its beginning; it is left open.
+
+    Raises `InputError` for another compression; reading raises it for packed bytes that are broken or end too early.
+    """
+    plain: io.BufferedReader = io.BufferedReader(_Filled(stream), HEAD_BYTES)
+    first = plain.peek()[:6]
+    if (other := next((name for magic, name in _NOT_READ.items() if first.startswith(magic)), None)) is not None:
+        raise InputError("file", other, "must be plain, or packed by gzip or Zstandard")
+    method = next((name for magic, name in _PACKED.items() if first.startswith(magic)), None)
+    if method is None:
+        return plain
+    return io.BufferedReader(_Filled(pa.CompressedInputStream(pa.PythonFile(plain, mode="r"), method)), HEAD_BYTES)
+
+
+def head(stream: io.BufferedReader) -> bytes:
+    """The file's first bytes, up to 64 KiB, which stay to be read. stream: as `unpacked` returned it."""
+    return stream.peek()
+
+
+def text_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
+    """(number from 1, text) of each line, ended by LF or CR LF; `str.splitlines` would also cut at characters that JSON allows in texts.
+
+    A byte order mark at the beginning is taken off. Raises `FormatError` for a line that is no UTF-8 or too long.
+    """
+    for number, line in enumerate(_raw_lines(stream), 1):
+        yield number, _decoded(line, number).removesuffix("\n").removesuffix("\r")
+
+
+def csv_lines(stream: BinaryIO) -> Iterator[str]:
+    """Lines with their ends, as `csv.reader` takes them: a CR alone ends one, too. Errors as in `text_lines`."""
+    for number, line in enumerate(_raw_lines(stream), 1):
+        text = _decoded(line, number)
+        if "\r" in text[:-2]:
+            yield from io.StringIO(text, newline="")
+        else:
+            yield text
+
+
+class _Filled(io.RawIOBase):
+    """Reads until a buffer is full or the end comes, so that a peek shows as much as fits, from pipes and packed files as well."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        super().__init__()
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._source.seekable()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._source.seek(offset, whence)
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        done = 0
+        try:
+            while done < len(buffer) and (piece := self._source.read(len(buffer) - done)):
+                buffer[done : done + len(piece)] = piece
+                done += len(piece)
+        except OSError as error:
+            raise InputError("file", str(error), "must be readable to its end, and whole where it is packed") from error
+        return done
+
+
+def _raw_lines(stream: BinaryIO) -> Iterator[bytes]:
+    number = 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MAX_LINE_BYTES:
+            raise FormatError(number, None, line[:_SHOWN], f"must be a line of at most {MAX_LINE_BYTES} bytes")
+        yield line.removeprefix(_MARK) if number == 1 else line
+
+
+def _decoded(line: bytes, number: int) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        rule = f"must be UTF-8 text (byte {error.start + 1} of the line is not; iconv -f latin1 -t utf-8 turns Latin-1 into it)"
+        raise FormatError(number, None, line[max(error.start - _SHOWN // 2, 0) : error.start + _SHOWN // 2], rule) from error

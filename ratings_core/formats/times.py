@@ -1,0 +1,32 @@
+"""Times as files write them, as seconds since 1970."""
+
+import re
+from datetime import UTC, date, datetime
+from typing import Final
+
+from ratings_core.formats.table import number
+
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_COMPACT_DATE: Final = len("20000131")
+_MIDNIGHT_1970: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def seconds(cell: str, row: int, column: str) -> float:
+    """Seconds since 1970 of a date, an ISO date and time (UTC where it names no zone), or a number. Raises `FormatError`.
+
+    Eight digits are a date, other digits a number: a number of milliseconds is not taken apart as a date.
+    """
+    if _NUMBER.fullmatch(cell) and len(cell) != _COMPACT_DATE:
+        return number(cell, row, column)
+    try:
+        if len(cell) == len("2000-01-31"):
+            return midnight(date.fromisoformat(cell))
+        moment = datetime.fromisoformat(cell)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return number(cell, row, column)
+
+
+def midnight(day: date) -> float:
+    """Seconds since 1970 at the day's beginning, UTC."""
+    return float((day - _MIDNIGHT_1970.date()).days * 86_400)

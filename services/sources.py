@@ -1,0 +1,85 @@
+"""Files that people name on the command line: opened, unpacked, and read from the beginning as often as it takes."""
+
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from io import BufferedRandom, BufferedReader
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, cast
+
+from ratings_core.errors import InputError
+from ratings_core.formats import FileKind, guess, unpacked
+from ratings_core.formats.stream import HEAD_BYTES, MAX_LINE_BYTES
+
+_MAX_WHOLE_BYTES: Final = 1 << 31
+"""Largest file (unpacked) of a kind that is read whole: scores, margins, profiles."""
+
+
+class Source:
+    """One file, kept open. What is no regular file (a pipe) is copied to a temporary one first. One reader at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = _opened(path)
+        except OSError as error:
+            raise InputError("file", str(path), f"must be readable ({error.strerror})") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._file.close()
+
+    def reader(self) -> BufferedReader:
+        """The unpacked bytes from the beginning; ends the reader before."""
+        self._file.seek(0)
+        return unpacked(self._file)
+
+    def text(self) -> str:
+        """The whole text. Raises `InputError` where it is no UTF-8 or too long to be read whole."""
+        data = self.reader().read(_MAX_WHOLE_BYTES + 1)
+        if len(data) > _MAX_WHOLE_BYTES:
+            raise InputError("file", str(self.path), f"must be at most {_MAX_WHOLE_BYTES} bytes: a file of this kind is read whole")
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise InputError("file", str(self.path), f"must be UTF-8 text (byte {error.start} is not)") from error
+
+    def kind(self, kind: FileKind | None = None) -> FileKind:
+        """`kind`, or the file's kind by its name and beginning. Raises `InputError` where it cannot be told."""
+        return kind or guess(self.path.name, self._head().decode(errors="replace"))
+
+    def content_hash(self) -> str:
+        """SHA-256 of the file's bytes as they lie."""
+        self._file.seek(0)
+        return hashlib.file_digest(self._file, "sha256").hexdigest()
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """Size and time of the last change: equal while nobody writes into the file."""
+        found = os.fstat(self._file.fileno())
+        return found.st_size, found.st_mtime_ns
+
+    def _head(self) -> bytes:
+        """Whole lines from the beginning, at least two: half a line could be taken for another name."""
+        reader = self.reader()
+        data = reader.read(HEAD_BYTES)
+        if len(data) < HEAD_BYTES:
+            return data
+        while data.count(b"\n") < 2 and (more := reader.readline(MAX_LINE_BYTES)):
+            data += more
+        return data[: data.rfind(b"\n") + 1] or data
+
+
+def _opened(path: Path) -> BufferedReader | BufferedRandom:
+    file = path.open("rb")
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    with file:
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the source
+        shutil.copyfileobj(file, copy)
+    return cast("BufferedRandom", copy)

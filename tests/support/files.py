@@ -1,0 +1,22 @@
+"""All outcomes of a small file at once."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from services.events import Event
+from services.files import Account, FileOptions, OutcomeFile
+from services.sources import Source
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    events: list[Event]
+    lines: list[int]
+    account: Account
+
+
+def outcomes_of(path: Path, pool: str, now: float = 0.0, options: FileOptions | None = None) -> Outcomes:
+    account = Account()
+    with Source(path) as source:
+        rows = [row for batch in OutcomeFile(source, pool, now=now, options=options).batches(account) for row in batch]
+    return Outcomes([event for _, event in rows], [line for line, _ in rows], account)
