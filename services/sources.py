@@ -8,7 +8,7 @@ import tempfile
 from io import BufferedRandom, BufferedReader
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, cast
+from typing import Final, Self
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind, guess, unpacked
@@ -82,4 +82,4 @@ def _opened(path: Path) -> BufferedReader | BufferedRandom:
     with file:
         copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the source
         shutil.copyfileobj(file, copy)
-    return cast("BufferedRandom", copy)
+    return copy

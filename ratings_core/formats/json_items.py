@@ -102,7 +102,7 @@ class _Text:
             except (ValueError, RecursionError) as error:
                 raise self.error(f"must be JSON ({error})") from error
             else:
-                if end < len(self._text) or not self._more():  # a number may go on in the next piece
+                if end + len("e+") < len(self._text) or not self._more():  # 1 may be the beginning of 1.5e+7
                     self._at = end
                     self.number += 1
                     return value

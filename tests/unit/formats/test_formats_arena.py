@@ -1,0 +1,202 @@
+"""Battles of arenas as they are published: FastChat's raw log, cleaned battles, the human-preference columns; four kinds of files."""
+
+import csv
+import gzip
+import io
+import json
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ratings_core.errors import InputError
+from ratings_core.formats import Battle, FormatError, Skipped, iter_battles, unpacked
+from ratings_core.formats.json_items import json_values
+
+PREFERENCES = [
+    {
+        "id": f"0{i}",
+        "model_a": a,
+        "model_b": b,
+        "winner": winner,
+        "evaluation_session_id": "s",
+        "evaluation_order": 1,
+        "conversation_a": [{"role": "user", "content": [{"type": "text", "text": "hi\u2028\n", "image": None, "mimeType": None}]}],
+        "conv_metadata": {"sum_user_tokens": 3},
+        "language": "en",
+        "is_code": False,
+        "timestamp": datetime(2025, 5, 27, 12, 0, i, 500_000),  # noqa: DTZ001 - as pandas writes them
+    }
+    for i, (a, b, winner) in enumerate([("x", "y", "model_a"), ("y", "z", "model_b"), ("x", "z", "tie"), ("z", "x", "both_bad")])
+]
+PLACES = [("x", "y", (1, 2)), ("y", "z", (2, 1)), ("x", "z", (1, 1)), ("z", "x", (1, 1))]
+TIMES = [1748347200.5 + i for i in range(4)]
+STATES = [{"model_name": "a", "offset": 0, "messages": []}, {"model_name": "b", "offset": 0, "messages": []}]
+
+
+def battles(data: bytes) -> list[Battle | Skipped]:
+    return list(iter_battles(unpacked(io.BytesIO(data))))
+
+
+def parquet(rows: list[dict[str, Any]], **options: Any) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), out, **options)
+    return out.getvalue()
+
+
+def as_json(rows: list[dict[str, Any]]) -> list[str]:
+    return [json.dumps(row, default=datetime.isoformat, ensure_ascii=False) for row in rows]
+
+
+def table(rows: list[dict[str, Any]]) -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, rows[0])
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue().encode()
+
+
+def vote(kind: str, models: Any, states: Any = STATES) -> bytes:
+    return json.dumps({"tstamp": 1682351621.47, "type": kind, "models": models, "states": states, "ip": "127.0.0.1"}).encode()
+
+
+@pytest.mark.parametrize("spelling", ["parquet", "array", "pretty", "lines", "csv", "gzip"])
+def test_the_columns_of_the_human_preference_sets(spelling: str) -> None:
+    data = {
+        "parquet": lambda: parquet(PREFERENCES, row_group_size=2),
+        "array": lambda: b"[" + ",".join(as_json(PREFERENCES)).encode() + b"]",
+        "pretty": lambda: json.dumps([json.loads(row) for row in as_json(PREFERENCES)], indent=2).encode(),
+        "lines": lambda: "\r\n".join(as_json(PREFERENCES)).encode(),
+        "csv": lambda: table(PREFERENCES),
+        "gzip": lambda: gzip.compress("\n".join(as_json(PREFERENCES)).encode()),
+    }[spelling]()
+    found = [one for one in battles(data) if isinstance(one, Battle)]
+    assert [(one.model_a, one.model_b, one.places) for one in found] == PLACES
+    assert [one.time for one in found] == TIMES
+
+
+def test_a_row_is_the_same_row_in_json_and_parquet() -> None:
+    """So its id is the same whichever of them is replayed."""
+    assert [one.content for one in battles(parquet(PREFERENCES)) if isinstance(one, Battle)] == [
+        one.content for one in battles("\n".join(as_json(PREFERENCES)).encode()) if isinstance(one, Battle)
+    ]
+
+
+@pytest.mark.parametrize(("kind", "places"), [("leftvote", (1, 2)), ("rightvote", (2, 1)), ("tievote", (1, 1)), ("bothbad_vote", (1, 1))])
+@pytest.mark.parametrize("models", [["", ""], ["a", "b"], ["Model A", "Model B"], ["<h3>Model A: a</h3>\n", "<h3>Model B: b</h3>\n"]])
+def test_votes_of_the_raw_log(kind: str, places: tuple[int, int], models: list[str]) -> None:
+    (found,) = battles(vote(kind, models))
+    assert isinstance(found, Battle)
+    assert (found.model_a, found.model_b, found.places, found.time) == ("a", "b", places, 1682351621.47)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b'{"tstamp": 1, "type": "chat", "model": "a", "state": {}}', "no verdict on two models"),
+        (vote("share", ["", ""]), "no verdict on two models"),
+        (vote("leftvote", [None, None]), "a model is not named"),
+        (vote("leftvote", ["", "b"]), "a model is not named"),
+        (vote("leftvote", ["", ""], [{}, {}]), "a model is not named"),
+        (vote("leftvote", ["a", "c"]), "the models shown are not those that answered"),
+        (vote("leftvote", ["a", "a"], None), "one model against itself"),
+    ],
+)
+def test_lines_of_the_raw_log_that_are_no_battle_are_left_out_and_said(line: bytes, why: str) -> None:
+    assert battles(vote("leftvote", ["a", "b"]) + b"\n" + line)[1:] == [Skipped(2, why)]
+
+
+@pytest.mark.parametrize("models", ["ab", None, ["a"], ["a", 3], ["a", "b", "c"], ["a", "b "]])
+def test_a_vote_without_two_names_is_an_error(models: Any) -> None:
+    with pytest.raises(FormatError, match=r"row 1, column 'models'"):
+        battles(vote("leftvote", models, None))
+
+
+@pytest.mark.parametrize("winner", ["model_c", "bothbad", "", None, 1, "Tie"])
+@pytest.mark.parametrize("spelling", ["parquet", "lines"])
+def test_another_winner_names_its_row(winner: Any, spelling: str) -> None:
+    rows = [{**row, "winner": winner if i == 2 else "tie"} for i, row in enumerate(PREFERENCES)]
+    if spelling == "parquet":
+        rows = [{**row, "winner": None if row["winner"] is None else str(row["winner"])} for row in rows]
+    data = parquet(rows) if spelling == "parquet" else "\n".join(as_json(rows)).encode()
+    with pytest.raises(FormatError, match=r"row 3, column 'winner'.*model_a, model_b, tie"):
+        battles(data)
+
+
+def test_a_parquet_file_of_something_else_names_the_column() -> None:
+    with pytest.raises(FormatError, match=r"column 'winner' must be a column"):
+        battles(parquet([{"model_a": "x", "model_b": "y"}]))
+
+
+@pytest.mark.parametrize("data", [parquet(PREFERENCES)[:-20], b"PAR1", b"PAR1" + bytes(40) + b"PAR1"])
+def test_a_broken_parquet_file_is_said_to_be_one(data: bytes) -> None:
+    with pytest.raises(InputError, match="Parquet"):
+        battles(data)
+
+
+def test_parquet_in_gzip_is_refused_in_words() -> None:
+    with pytest.raises(InputError, match="must be a plain file"):
+        battles(gzip.compress(parquet(PREFERENCES)))
+
+
+def test_conversations_longer_than_a_cell_of_the_csv_module() -> None:
+    found = battles(table([{"model_a": "x", "model_b": "y", "winner": "tie", "text": "long " * 50_000}]))
+    assert len(found) == 1
+
+
+# arrays, a piece at a time
+
+
+@pytest.mark.parametrize("piece", [1, 2, 3, 7, 1 << 16])
+def test_values_are_the_same_wherever_pieces_end(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ratings_core.formats.json_items._PIECE", piece)
+    items = [{"a": 'é\U0001f600\\"]}'}, 12, -3.5e7, "x", [[], {}], None, True]
+    for text in (
+        json.dumps(items),
+        json.dumps(items, indent=3, ensure_ascii=False),
+        "\ufeff " + json.dumps(items, ensure_ascii=False) + "\r\n",
+    ):
+        assert [value for _, value in json_values(unpacked(io.BytesIO(text.encode())))] == items
+    several = " ".join(json.dumps({"n": i}, indent=2) for i in range(5))
+    assert list(json_values(unpacked(io.BytesIO(several.encode())))) == [(i + 1, {"n": i}) for i in range(5)]
+    assert list(json_values(unpacked(io.BytesIO(b" [ ] ")))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ('[{"a":1},{"a":}]', 2),
+        ('[{"a":1} {"a":2}]', 2),
+        ('[{"a":1},]', 2),
+        ('[{"a":1}', 2),
+        ('[{"a":1}] x', 2),
+        ('[{"a":"', 1),
+        ("[" * 100_000, 1),
+        ("[" + "9" * 5000 + "]", 1),
+    ],
+)
+def test_a_broken_array_names_its_item(text: str, row: int) -> None:
+    with pytest.raises(FormatError) as caught:
+        list(json_values(unpacked(io.BytesIO(text.encode()))))
+    assert caught.value.row == row
+
+
+def test_a_broken_item_is_found_without_reading_on() -> None:
+    read: list[int] = []
+
+    class Endless(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            read.append(size or 0)
+            return super().read(size)
+
+    with pytest.raises(FormatError, match="row 1"):
+        list(json_values(unpacked(Endless(b'[{"a" 1}, ' + b'"x",' * 1_000_000))))
+    assert sum(read) < 1 << 18
+
+
+def test_an_item_has_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ratings_core.formats.json_items.MAX_LINE_BYTES", 1 << 17)
+    with pytest.raises(FormatError, match="row 2"):
+        list(json_values(unpacked(io.BytesIO(b'[1, "' + b"x" * (1 << 20) + b'"]'))))
