@@ -1,4 +1,4 @@
-"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `methods`, `verify`.
+"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `methods`, `pools`, `verify`.
 
 Only the command that is asked for is imported, so that `equirank top` does not wait for Ray and numba.
 """
@@ -9,7 +9,7 @@ from typing import Final
 
 import typer
 
-COMMANDS: Final = ("up", "engine", "api", "replay", "solve", "top", "methods", "verify")
+COMMANDS: Final = ("up", "engine", "api", "replay", "solve", "top", "methods", "pools", "verify")
 _HIDDEN: Final = ("demo",)
 
 
@@ -37,7 +37,11 @@ def application(only: str | None = None) -> typer.Typer:
     )
     app.callback()(_nothing)
     for name in (only,) if only in (*COMMANDS, *_HIDDEN) else (*COMMANDS, *_HIDDEN):
-        app.command(name, hidden=name in _HIDDEN)(getattr(import_module(f"services.commands.{name}"), str(name)))
+        command = getattr(import_module(f"services.commands.{name}"), str(name))
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name, hidden=name in _HIDDEN)(command)
     return app
 
 
@@ -59,13 +63,13 @@ def _expected(error: Exception) -> str | None:
 
 def _mendable() -> tuple[type[Exception], ...]:
     from ratings_core.errors import RatingsError  # noqa: PLC0415 - only when something went wrong
-    from services.control import PoolExists, TooManyPools  # noqa: PLC0415
+    from services.control import NoPool, PoolExists, TooManyPools  # noqa: PLC0415
     from services.engine import LocalCheckpoints, TakenOver  # noqa: PLC0415
     from services.log.protocol import LogError  # noqa: PLC0415
     from services.runtime import InUse  # noqa: PLC0415
     from services.store.protocol import StoreError  # noqa: PLC0415
 
-    named = (InUse, LogError, StoreError, RatingsError, PoolExists, TooManyPools, TakenOver, LocalCheckpoints)
+    named = (InUse, LogError, StoreError, RatingsError, NoPool, PoolExists, TooManyPools, TakenOver, LocalCheckpoints)
     return (*named, ConnectionError, TimeoutError, ChildProcessError)
 
 

@@ -6,13 +6,16 @@ from typing import Final
 
 import msgspec
 
-from services import pools
+from ratings_core.errors import InputError
+from services import generations, pools
 from services.log.protocol import LogError, Reader, Topic
-from services.pools import ControlRecord, ControlState, GenerationMade, PoolCreated
+from services.pools import ControlRecord, ControlState, GenerationMade, GenerationWanted, PoolCreated
 from services.raters import make_raters
 
 _READ_SECONDS: Final = 30.0
 _PARTITION: Final = 0
+_MOST_BYTES: Final = 1_000_000
+"""Of a wish: less than a record of the log may hold, as the generation made of it says a little more."""
 
 
 class PoolExists(Exception):  # noqa: N818 - names the fact, as the caller reads it
@@ -22,7 +25,7 @@ class PoolExists(Exception):  # noqa: N818 - names the fact, as the caller reads
         self.standing = standing
         super().__init__(
             f"pool {wanted.pool} exists as {standing.kind} with settings {msgspec.to_builtins(standing.fold)}; "
-            "its kind never changes, its settings change by a new generation"
+            f"its kind never changes, its settings by `equirank pools settings {wanted.pool}` or POST /v1/pools/{wanted.pool}/generations"
         )
 
 
@@ -31,6 +34,13 @@ class TooManyPools(Exception):  # noqa: N818
 
     def __init__(self, pool: str, limit: int) -> None:
         super().__init__(f"pool {pool} would be one more than the {limit} that EQUIRANK_MAX_POOLS allows")
+
+
+class NoPool(Exception):  # noqa: N818
+    """No pool of that name was created."""
+
+    def __init__(self, pool: str) -> None:
+        super().__init__(f"no pool is called {pool}: `equirank pools list` tells which there are; PUT /v1/pools/{pool} creates it")
 
 
 class ControlLog:
@@ -76,6 +86,26 @@ class ControlLog:
         if (standing.kind, standing.fold) != (wanted.kind, wanted.fold):
             raise PoolExists(wanted, standing)
         return standing
+
+    def standing(self, pool: str) -> GenerationMade | GenerationWanted:
+        """How `pool` is to be folded from now on: its newest wish, or its newest generation. Raises `NoPool`."""
+        state = self.refresh()
+        if (created := state.pools.get(pool)) is None:
+            raise NoPool(pool)
+        if (waiting := state.wish(pool)) is not None:
+            return waiting[1]
+        return state.newest(pool) or generations.plain(created)
+
+    def want(self, wanted: GenerationWanted) -> int:
+        """Ask for a new generation; the offset of the wish. Raises `NoPool`, and `InputError` where it could not run."""
+        created = self.refresh().pools.get(wanted.pool)
+        if created is None:
+            raise NoPool(wanted.pool)
+        generations.check(created.kind, wanted.fold, wanted.initial, wanted.aliases, wanted.bans)
+        if (size := len(pools.encode(wanted)[1])) > _MOST_BYTES:
+            rule = f"must fit into {_MOST_BYTES} bytes together with the settings: that is some 20,000 names"
+            raise InputError("initial, aliases and bans", size, rule)
+        return self.append(wanted)
 
     def create_generation(self, wanted: GenerationMade) -> GenerationMade:
         """The generation as it stands under this number: the first record counts, whoever wrote it."""

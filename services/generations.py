@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 
 from ratings_core.errors import InputError
 from ratings_core.names import check_name
-from services.pools import FOLD_VERSION, ControlState, FoldSettings, GenerationMade, GenerationWanted, Kind, Start
+from services.pools import FOLD_VERSION, ControlState, FoldSettings, GenerationMade, GenerationWanted, Kind, PoolCreated, Start
 from services.raters import make_raters
 
 _MOST_RATING = 1e9
@@ -45,6 +45,11 @@ def _check_ratings(argument: str, ratings: Mapping[str, float], unrated: Collect
         raise InputError(argument, wrong[0], f"must be from {-_MOST_RATING:g} to {_MOST_RATING:g}")
 
 
+def plain(created: PoolCreated) -> GenerationWanted:
+    """How a pool is folded that has no generation yet, and no wish."""
+    return GenerationWanted(pool=created.pool, time=created.time, fold=created.fold)
+
+
 def wish(
     standing: GenerationMade | GenerationWanted,
     *,
@@ -53,9 +58,11 @@ def wish(
     initial: Mapping[str, Mapping[str, float]] | None = None,
     aliases: Mapping[str, str] | None = None,
     bans: Collection[str] | None = None,
-    start: Start = "same",
+    start: Start | None = None,
 ) -> GenerationWanted:
-    """What stands with the parts that are given in its place."""
+    """What stands with the parts that are given in its place; a wish that waits keeps its start."""
+    if start is None:
+        start = standing.start if isinstance(standing, GenerationWanted) else "same"
     return GenerationWanted(
         pool=standing.pool,
         time=time,

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ratings_core.errors import InputError
-from services.api import boards, health, methods, outcomes, pages, pools
+from services.api import boards, generations, health, methods, outcomes, pages, pools
 from services.api.context import Context, context
 from services.api.directory import Directory
 from services.api.intake import Intake
@@ -21,7 +21,7 @@ from services.api.middleware import Around
 from services.api.problems import ApiError
 from services.api.replies import components
 from services.api.security import Access
-from services.control import ControlLog, PoolExists, TooManyPools
+from services.control import ControlLog, NoPool, PoolExists, TooManyPools
 from services.log.protocol import Log, LogError
 from services.metrics import API, Metrics
 from services.settings import Settings
@@ -38,7 +38,7 @@ def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable
     intake = Intake(settings, log, directory, metrics, clock)
     app = FastAPI(title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None)
     app.state.context = Context(settings, store, directory, intake, access, metrics, clock)
-    for module in (outcomes, pools, methods, boards, health, pages):
+    for module in (outcomes, pools, generations, methods, boards, health, pages):
         app.include_router(module.router)
     for kind, handler in _HANDLERS.items():
         app.add_exception_handler(kind, handler)
@@ -84,6 +84,10 @@ async def _conflict(request: Request, error: Exception) -> Response:
     return _answer(request, ApiError(409, "pool refused", str(error)))
 
 
+async def _no_pool(request: Request, error: Exception) -> Response:
+    return _answer(request, ApiError(404, "no such pool", str(error)))
+
+
 async def _store_error(request: Request, error: Exception) -> Response:
     context(request).metrics.counter("equirank_api_store_failures_total").inc()
     return _answer(request, _unavailable("the store cannot answer", error, retriable=getattr(error, "retriable", False)))
@@ -107,6 +111,7 @@ _HANDLERS: Final = {
     InputError: _input_error,
     RequestValidationError: _validation_error,
     HTTPException: _http_error,
+    NoPool: _no_pool,
     PoolExists: _conflict,
     TooManyPools: _conflict,
     StoreError: _store_error,

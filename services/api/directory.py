@@ -7,7 +7,7 @@ from typing import Final
 
 from services.control import ControlLog
 from services.log.protocol import LogError
-from services.pools import PoolCreated
+from services.pools import GenerationMade, GenerationWanted, PoolCreated
 
 _FRESH_SECONDS: Final = 1.0
 _PATIENCE_SECONDS: Final = 0.25
@@ -33,6 +33,16 @@ class Directory:
         standing = self.control.create_pool(wanted, max_pools)
         self._pools = {**self._pools, standing.pool: standing}
         return standing
+
+    def generations(self, pool: str) -> tuple[GenerationMade | None, GenerationMade | None, GenerationWanted | None]:
+        """The generation that serves, the newest one, and the wish that waits. Raises `LogError`."""
+        state = self._control.refresh()
+        waiting = state.wish(pool)
+        return state.serving(pool), state.newest(pool), None if waiting is None else waiting[1]
+
+    def want(self, pool: str, asked: Callable[[GenerationMade | GenerationWanted], GenerationWanted]) -> int:
+        """Ask for a generation, made of how the pool stands; the wish's offset. Raises `NoPool`, `InputError`, `LogError`."""
+        return self._control.want(asked(self._control.standing(pool)))
 
     def seen(self) -> Mapping[str, PoolCreated]:
         """All pools, at most about a second old where the log answers: a log that hangs keeps one reader waiting, and only for a moment."""

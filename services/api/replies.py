@@ -11,7 +11,7 @@ from starlette.responses import Response
 from services.api.intake import Accepted
 from services.api.problems import PROBLEM_TYPE, Problem
 from services.boards import Board, Methods
-from services.pools import FoldSettings
+from services.pools import FoldSettings, GenerationMade, GenerationWanted, Start
 from services.solve.choice import MethodChoice
 from services.solve.result import AgentRow
 from services.store.protocol import PoolHead
@@ -57,6 +57,36 @@ class MethodChoices(msgspec.Struct, frozen=True, kw_only=True):
     methods: list[MethodChoice]
 
 
+class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a pool is to be folded from now on; what is left out stays as it is, so an empty object folds the pool anew.
+
+    fold: all of its settings; initial: method -> agent -> rating to begin with; aliases: name in outcomes -> the agent it counts for; bans:
+    agents whose games do not count; start: `same` as now, `now` (a season), or a position.
+    """
+
+    fold: FoldSettings | None = None
+    initial: dict[str, dict[str, float]] | None = None
+    aliases: dict[str, str] | None = None
+    bans: list[str] | None = None
+    start: Start | None = None
+
+
+class GenerationWish(msgspec.Struct, frozen=True, kw_only=True):
+    """wish: where the control log has it. It is fulfilled when `serving.wanted` of the pool's generations is no less."""
+
+    pool: str
+    wish: int
+
+
+class Generations(msgspec.Struct, frozen=True, kw_only=True):
+    """How a pool is folded. serving: what readers see; newest: the one under construction where that is another; waiting: a wish."""
+
+    pool: str
+    serving: GenerationMade | None
+    newest: GenerationMade | None
+    waiting: GenerationWanted | None
+
+
 class Boards(msgspec.Struct, frozen=True, kw_only=True):
     """A pool, its boards' names, and the first rows of each where they were asked for."""
 
@@ -73,7 +103,10 @@ class AgentView(msgspec.Struct, frozen=True, kw_only=True):
     boards: dict[str, AgentRow]
 
 
-_TYPES: Final = (Accepted, PoolView, PoolList, PoolWanted, MethodsWanted, MethodChoices, Boards, Board, AgentView, Problem)
+_TYPES: Final = (
+    *(Accepted, PoolView, PoolList, PoolWanted, GenerationAsked, GenerationWish, Generations, MethodsWanted, MethodChoices),
+    *(Boards, Board, AgentView, Problem),
+)
 _PROBLEMS: Final[Mapping[int, str]] = {
     400: "The request cannot be read.",
     401: "No key was sent.",

@@ -1,0 +1,58 @@
+"""How a pool is folded: looked at, and changed by asking for a new generation."""
+
+from typing import Final
+
+import msgspec
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from services import generations
+from services.api.context import Context, context
+from services.api.outcomes import read_json
+from services.api.pools import pool_view
+from services.api.problems import ApiError
+from services.api.replies import GenerationAsked, Generations, GenerationWish, body_of, described, reply
+from services.pools import check_pool_name
+from services.rules import MAX_RECORD_BYTES
+
+router = APIRouter(tags=["pools"])
+_REF: Final = {"$ref": "#/components/schemas/GenerationAsked"}
+
+
+@router.get("/v1/pools/{pool}/generations", response_model=None, responses=described(Generations, (404, 422, 503)))
+def get_generations(request: Request, pool: str) -> Response:
+    """The generation that readers see, the newest one, and what waits to become one."""
+    here = context(request)
+    pool_view(here, pool)  # says what to do where there is no such pool
+    serving, newest, waiting = here.directory.generations(pool)
+    return reply(Generations(pool=pool, serving=serving, newest=newest, waiting=waiting))
+
+
+@router.post(
+    "/v1/pools/{pool}/generations",
+    status_code=202,
+    response_model=None,
+    openapi_extra=body_of(_REF),
+    responses=described(GenerationWish, (400, 401, 403, 404, 413, 415, 422, 503), 202, "The wish is durable in the log."),
+)
+async def post_generation(request: Request, pool: str) -> Response:
+    """Ask for other settings, aliases, bans or initial ratings: the pool is folded anew from the log, then boards switch to it at once.
+
+    An empty object folds it anew as it is, which resumes a pool that stopped; retract first what it cannot fold.
+    """
+    here = context(request)
+    here.access.check_admin(request.headers)
+    body = await read_json(request, MAX_RECORD_BYTES)
+    return await run_in_threadpool(_want, here, check_pool_name(pool), body)
+
+
+def _want(here: Context, pool: str, body: bytes) -> Response:
+    try:
+        asked = msgspec.json.decode(body, type=GenerationAsked)
+    except msgspec.DecodeError as error:
+        raise ApiError(422, "not a generation", f"{error}: send what shall change of fold, initial, aliases, bans and start") from error
+    parts = {name: getattr(asked, name) for name in asked.__struct_fields__}
+    wish = here.directory.want(pool, lambda standing: generations.wish(standing, time=here.clock(), **parts))
+    return reply(GenerationWish(pool=pool, wish=wish), 202)

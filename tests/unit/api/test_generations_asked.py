@@ -1,0 +1,79 @@
+"""GET and POST /v1/pools/POOL/generations: what is folded, and what is asked for."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from services.control import ControlLog
+from services.pools import GenerationMade
+from tests.support.api import Running
+
+PATH = "/v1/pools/blitz/generations"
+
+
+@pytest.fixture
+def control(api: Running) -> Iterator[ControlLog]:
+    control = ControlLog(api.log.control)
+    yield control
+    control.close()
+
+
+@pytest.fixture
+def pool(api: Running, control: ControlLog) -> None:
+    assert api.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
+    created = control.refresh().pools["blitz"]
+    control.create_generation(GenerationMade(pool="blitz", number=1, start=0, time=0.0, fold=created.fold))
+
+
+@pytest.mark.usefixtures("pool")
+def test_a_wish_is_durable_and_shown(api: Running, control: ControlLog) -> None:
+    fold = {**api.client.get(PATH).json()["serving"]["fold"], "online": {"elo": {"k": 20}}}
+    answer = api.client.post(PATH, json={"fold": fold, "bans": ["eve"], "aliases": {"bob2": "bob"}, "start": "now"})
+    assert answer.status_code == 202
+    waiting = api.client.get(PATH).json()["waiting"]
+    assert (waiting["fold"]["online"], waiting["bans"], waiting["start"]) == ({"elo": {"k": 20.0}}, ["eve"], "now")
+    found = control.refresh().wish("blitz")
+    assert found is not None
+    assert answer.json() == {"pool": "blitz", "wish": found[0]}
+
+
+@pytest.mark.usefixtures("pool")
+def test_an_empty_wish_folds_the_pool_anew(api: Running, control: ControlLog) -> None:
+    assert api.client.post(PATH, json={}).status_code == 202
+    assert control.refresh().wish("blitz") is not None
+
+
+@pytest.mark.usefixtures("pool")
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"fold": {"online": {"elo": {"kk": 1}}}}, "kk"),
+        ({"fold": {"surprise": 1}}, "surprise"),
+        ({"initial": {"glicko9": {"a": 1.0}}}, "glicko9"),
+        ({"aliases": {"a": "b", "b": "c"}}, "alias"),
+        ({"bans": [""]}, "bans"),
+        ({"start": "soon"}, "start"),
+        ({"start": -1}, "start"),
+        ([], "generation"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused_and_writes_nothing(api: Running, control: ControlLog, body: object, words: str) -> None:
+    answer = api.client.post(PATH, json=body)
+    assert answer.status_code == 422
+    assert words in json.dumps(answer.json())
+    assert control.refresh().wish("blitz") is None
+
+
+def test_an_unknown_pool_is_told(api: Running) -> None:
+    for answer in (api.client.get("/v1/pools/typo/generations"), api.client.post("/v1/pools/typo/generations", json={})):
+        assert answer.status_code == 404
+        assert "PUT /v1/pools" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("key", "status"), [(None, 401), ("w-key", 403), ("a-key", 202)])
+def test_asking_needs_the_admin_key(keyed: Running, key: str | None, status: int) -> None:
+    keyed.client.put("/v1/pools/blitz", json={"kind": "games"}, headers={"Authorization": "Bearer a-key"})
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    assert keyed.client.post(PATH, json={}, headers=headers).status_code == status

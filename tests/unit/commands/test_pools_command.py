@@ -1,0 +1,175 @@
+"""`equirank pools`: from options and CSV files to a wish in the control log, and what is told of it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ratings_core.errors import InputError
+from services import cli
+from services.commands.edits import read_aliases, read_bans, read_initial
+from services.commands.pools import await_generation
+from services.connect import open_log
+from services.control import ControlLog, NoPool
+from services.pools import FoldSettings, GenerationMade, GenerationWanted, Kind, PoolCreated
+from services.settings import Settings
+from services.store.protocol import Building, PoolHead
+
+
+@pytest.fixture
+def control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ControlLog]:
+    monkeypatch.setenv("EQUIRANK_DATA", str(tmp_path))
+    log = open_log(Settings())
+    control = ControlLog(log.control)
+    for pool, kind in (("blitz", Kind.GAMES), ("suite", Kind.SCORES)):
+        created = control.create_pool(PoolCreated(pool=pool, kind=kind, time=0.0))
+        control.create_generation(GenerationMade(pool=pool, number=1, start=3, time=0.0, fold=created.fold))
+    yield control
+    control.close()
+    log.close()
+
+
+def run(*arguments: str) -> str:
+    found = CliRunner().invoke(cli.application("pools"), ["pools", *arguments], catch_exceptions=False)
+    assert found.exit_code == 0, found.output
+    return found.stdout
+
+
+def waiting(control: ControlLog, pool: str = "blitz") -> GenerationWanted:
+    found = control.refresh().wish(pool)
+    assert found is not None
+    return found[1]
+
+
+def test_settings_are_shown_and_nothing_is_asked_for(control: ControlLog) -> None:
+    shown = json.loads(run("settings", "blitz"))
+    assert (shown["pool"], shown["number"], shown["fold"]["per_task"]) == ("blitz", 1, False)
+    assert control.refresh().wish("blitz") is None
+
+
+def test_a_changed_k_keeps_the_other_methods(control: ControlLog) -> None:
+    assert "when it starts" in run("settings", "blitz", "--param", "elo.k=20")
+    assert waiting(control).fold == FoldSettings(online={"elo": {"k": 20.0}, "sco": {}})
+    run("settings", "blitz", "--param", "sco.tau=2", "--per-task", "--bucket-seconds", "60")
+    wanted = FoldSettings(online={"elo": {"k": 20.0}, "sco": {"tau": 2.0}}, per_task=True, bucket_seconds=60)
+    assert waiting(control).fold == wanted
+    run("settings", "blitz", "--method", "elo", "--bucket-seconds", "0")
+    assert waiting(control).fold == FoldSettings(online={"elo": {"k": 20.0}}, per_task=True)
+
+
+def test_files_of_edits_are_read_and_given_up(control: ControlLog, tmp_path: Path) -> None:
+    files = {"aliases": "alias,agent\nbob2,bob\n", "bans": "agent\neve\n", "initial": "agent,elo,sco\nann,1800,\nbob,,60\n"}
+    options = []
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+        options += [f"--{name}", str(tmp_path / name)]
+    run("settings", "blitz", *options, "--start", "now")
+    wanted = waiting(control)
+    assert (wanted.aliases, wanted.bans, wanted.start) == ({"bob2": "bob"}, ("eve",), "now")
+    assert wanted.initial == {"elo": {"ann": 1800.0}, "sco": {"bob": 60.0}}
+    run("settings", "blitz", "--clear", "bans", "--clear", "initial")
+    wanted = waiting(control)
+    assert (wanted.aliases, wanted.bans, wanted.initial, wanted.start) == ({"bob2": "bob"}, (), {}, "now")
+
+
+def test_resume_asks_for_the_same_anew(control: ControlLog) -> None:
+    run("resume", "suite")
+    assert waiting(control, "suite").fold == FoldSettings()
+
+
+def test_the_list_tells_where_pools_are(control: ControlLog) -> None:
+    run("resume", "suite")
+    lines = run("list").splitlines()
+    assert any("blitz" in line and "games" in line for line in lines)
+    assert any("suite" in line and "new settings wait" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["settings", "blitz", "--param", "elo.kk=20"], "kk"),
+        (["settings", "blitz", "--param", "elo.k=much"], "elo.k=20"),
+        (["settings", "blitz", "--param", "elo=3"], "elo.k=20"),
+        (["settings", "blitz", "--param", "glicko9.k=3"], "glicko9"),
+        (["settings", "blitz", "--method", "glicko9"], "glicko9"),
+        (["settings", "suite", "--method", "elo"], "scores"),
+        (["settings", "blitz", "--start", "soon"], "same, now"),
+        (["settings", "blitz", "--bans", "{tmp}/none"], "readable"),
+        (["settings", "blitz", "--bans", "{tmp}/bans", "--clear", "bans"], "--clear"),
+        (["settings", "blitz", "--initial", "{tmp}/bans"], "online method"),
+        (["settings", "blitz", "--aliases", "{tmp}/chain"], "alias"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_asks_for_nothing(control: ControlLog, tmp_path: Path, arguments: list[str], words: str) -> None:
+    (tmp_path / "bans").write_text("agent\nann\n")
+    (tmp_path / "chain").write_text("alias,agent\na,b\nb,c\n")
+    with pytest.raises(InputError, match=words):
+        run(*[one.format(tmp=tmp_path) for one in arguments])
+    assert control.refresh().wishes == {}
+
+
+@pytest.mark.usefixtures("control")
+def test_an_unknown_pool_is_told_with_what_to_do() -> None:
+    with pytest.raises(NoPool, match="pools list"):
+        run("settings", "typo", "--per-task")
+
+
+def test_more_than_a_record_holds_is_refused(control: ControlLog) -> None:
+    many = {f"agent-{i:010d}": float(i) for i in range(40_000)}
+    wanted = GenerationWanted(pool="blitz", time=0.0, fold=FoldSettings(), initial={"elo": many})
+    with pytest.raises(InputError, match="names"):
+        control.want(wanted)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "words"),
+    [
+        (read_aliases, "alias,agent\na,b\na,c\n", "row 3"),
+        (read_aliases, "alias,name\na,b\n", "alias,agent"),
+        (read_bans, "agent\n x\n", "row 2"),
+        (read_initial, "agent,elo\na,1\na,2\n", "row 3"),
+        (read_initial, "agent,elo\na,inf\n", "row 2"),
+        (read_initial, "agent\na\n", "online method"),
+        (read_initial, "elo\n1\n", "agent"),
+    ],
+)
+def test_files_that_break_a_rule_are_refused_by_line(read, text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "file.csv").write_text(text)
+    with pytest.raises(InputError, match=words):
+        read(tmp_path / "file.csv")
+
+
+class Shown:
+    """A store whose pool shows one head after the other."""
+
+    def __init__(self, *heads: PoolHead) -> None:
+        self.heads = list(heads)
+
+    def head(self, _pool: str) -> PoolHead:
+        return self.heads.pop(0) if len(self.heads) > 1 else self.heads[0]
+
+
+def head(generation: int, building: Building | None = None) -> PoolHead:
+    return PoolHead(
+        pool="blitz", kind="games", label="", partition=0, generation=generation, position=9, published_at=0.0, pool_time=None,
+        outcomes=1, agents=2, tasks=0, duplicates=0, conflicts=0, retractions=0, dead_letters=0, online=["elo"], building=building,
+    )  # fmt: skip
+
+
+def test_waiting_ends_when_readers_see_it_fails_or_nothing_moves(control: ControlLog) -> None:
+    created = control.refresh().pools["blitz"]
+    control.create_generation(GenerationMade(pool="blitz", number=2, start=3, time=0.0, fold=created.fold, wanted=7))
+    told: list[float] = []
+    store = Shown(head(1, Building(generation=2, progress=0.5)), head(2))
+    assert await_generation(control, store, "blitz", 7, told.append).generation == 2  # type: ignore[arg-type]
+    assert told == [0.5]
+    failed = Shown(head(1, Building(generation=2, progress=0.5, failed="broken")))
+    with pytest.raises(InputError, match="broken"):
+        await_generation(control, failed, "blitz", 7, told.append)  # type: ignore[arg-type]
+    clock = iter(range(0, 1000, 40))
+    with pytest.raises(TimeoutError, match="does the engine run"):
+        await_generation(control, Shown(head(1)), "blitz", 8, told.append, lambda: float(next(clock)))  # type: ignore[arg-type]
+
+
