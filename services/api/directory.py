@@ -36,13 +36,13 @@ class Directory:
 
     def generations(self, pool: str) -> tuple[GenerationMade | None, GenerationMade | None, GenerationWanted | None]:
         """The generation that serves, the newest one, and the wish that waits. Raises `LogError`."""
-        state = self._control.refresh()
+        state = self.control.refresh()
         waiting = state.wish(pool)
         return state.serving(pool), state.newest(pool), None if waiting is None else waiting[1]
 
     def want(self, pool: str, asked: Callable[[GenerationMade | GenerationWanted], GenerationWanted]) -> int:
         """Ask for a generation, made of how the pool stands; the wish's offset. Raises `NoPool`, `InputError`, `LogError`."""
-        return self._control.want(asked(self._control.standing(pool)))
+        return self.control.want(asked(self.control.standing(pool)))
 
     def seen(self) -> Mapping[str, PoolCreated]:
         """All pools, at most about a second old where the log answers: a log that hangs keeps one reader waiting, and only for a moment."""

@@ -169,7 +169,7 @@ class TestOpenApi:
         assert {path for path in paths if path.startswith("/v1")} == {
             "/v1/outcomes", "/v1/pools", "/v1/pools/{pool}", "/v1/pools/{pool}/methods",
             "/v1/pools/{pool}/boards", "/v1/pools/{pool}/boards/{method}",
-            "/v1/pools/{pool}/boards/{method}/around/{agent}", "/v1/pools/{pool}/agents/{agent}",
+            "/v1/pools/{pool}/boards/{method}/around/{agent}", "/v1/pools/{pool}/agents/{agent}", "/v1/pools/{pool}/generations",
         }
 
 

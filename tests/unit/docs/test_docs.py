@@ -122,7 +122,10 @@ def test_commands_in_the_docs_exist_with_their_options() -> None:
     assert lines
     for words in lines:
         assert words[1] in COMMANDS
-        options = {option for parameter in _command(words[1]).params for option in parameter.opts}
+        command = _command(words[1])
+        if hasattr(command, "commands"):
+            command = command.commands[words[2]]
+        options = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= options, words
 
 
