@@ -131,6 +131,11 @@ def count(argument: str, value: object, *, low: int = 0) -> int:
     return int(value)
 
 
+def whole(argument: str, value: object, *, low: int = 0) -> int:
+    """As `count`, where settings files may write 30 as 30.0."""
+    return count(argument, int(value) if isinstance(value, float) and value.is_integer() else value, low=low)
+
+
 def _bounds(low: float, above: float, high: float) -> str:
     named = ((">=", low), (">", above), ("<=", high))
     return "".join(f" {sign} {bound:g}" for sign, bound in named if math.isfinite(bound))

@@ -21,3 +21,8 @@ def kernel(function: FunctionT) -> FunctionT:
 def inlined(function: FunctionT) -> FunctionT:
     """As `kernel`, for what hot loops call: always inlined there, since passing arrays to a call counts references."""
     return cast("FunctionT", njit(cache=True, error_model="numpy", forceinline=True)(function))
+
+
+def template(function: FunctionT) -> FunctionT:
+    """As `inlined`, for what takes functions: compiled anew into each kernel that hands it some, and cached with that kernel only."""
+    return cast("FunctionT", njit(error_model="numpy", forceinline=True)(function))

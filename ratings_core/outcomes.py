@@ -6,7 +6,7 @@ per outcome. Weights are fixed point, multiples of 2**-20, so that tallies are e
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -176,6 +176,14 @@ class OutcomeBatch:
             task=np.full(n, NO_TASK, np.int32),
             key=np.zeros((n, 2), np.uint64),
         )
+
+    def numbered(self, first: int = 0) -> "OutcomeBatch":
+        """The same outcomes with keys made of their numbers from `first` (0 or more) on: for streams whose outcomes have no ids."""
+        if first < 0:
+            raise InputError("first", first, "must be at least 0")
+        key = np.zeros((len(self), 2), np.uint64)
+        key[:, 0] = np.arange(first + 1, first + len(self) + 1, dtype=np.uint64)
+        return replace(self, key=key)
 
     def slice(self, start: int, stop: int) -> "OutcomeBatch":
         """Outcomes start to stop as a batch of its own (copies the offsets only)."""

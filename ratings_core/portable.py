@@ -1,11 +1,11 @@
-"""exp, log, sigmoid and softplus for fold kernels: the same bits on every machine with IEEE 754 doubles.
+"""exp, log and sigmoid for fold kernels: the same bits on every machine with IEEE 754 doubles.
 
 Only + - * /, comparisons and reinterpretation of bits, in fixed order, rounding to nearest: no libm, no fused multiply-add,
 no fastmath. libm's own differ between versions and, by the instructions it picks, between processors, so that a fold that
 used them would not be reproducible.
 
 Accuracy, as measured by the tests against 60-digit arithmetic, in units in the last place of the true result: exp 0.51 (0.76
-where the result is subnormal), log 0.77, sigmoid 2.2, softplus 1.8. NaN goes in and out; infinities give the limits; overflow
+where the result is subnormal), log 0.77, sigmoid 2.2. NaN goes in and out; infinities give the limits; overflow
 gives inf and underflow goes through the subnormals to 0, none of them raises.
 """
 
@@ -144,19 +144,3 @@ def sigmoid(x: float) -> float:
     """1/(1 + e**-x), to full relative accuracy on both sides."""
     small = exp(-abs(x))
     return (1.0 if x >= 0.0 else small) / (1.0 + small)
-
-
-@inlined
-def softplus(x: float) -> float:
-    """ln(1 + e**x), to full relative accuracy on both sides: the log loss of predicting sigmoid(-x) for what happened."""
-    if x == np.inf:
-        return x
-    small = exp(-abs(x))
-    return _log1p(small) + max(x, 0.0)
-
-
-@inlined
-def _log1p(small: float) -> float:
-    """ln(1 + small) for 0 <= small <= 1 or NaN: what 1 + small rounds off is put back to first order."""
-    rounded = 1.0 + small
-    return log(rounded) + (small - (rounded - 1.0)) / rounded

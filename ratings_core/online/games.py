@@ -24,6 +24,9 @@ _FAULTS: Final = {
 }
 _NOT_SCORED: Final = Prequential()
 """Stands where nothing is scored, so that one compiled kernel serves both; never written."""
+NO_KEYS: Final = np.zeros((0, 2), np.uint64)
+"""What kernels get in place of the outcomes' keys where a rater draws nothing."""
+NO_KEYS.flags.writeable = False
 
 
 class Games(NamedTuple):
@@ -66,6 +69,27 @@ def scoring(score: Prequential | None) -> Scoring:
     return Scoring(score is not None, into.counts, into.sums)
 
 
+def keys_of(batch: OutcomeBatch) -> NDArray[np.uint64]:
+    """The keys of `batch` for kernels, (n, 2). Raises `InputError` where there is none for an outcome: all would draw the same."""
+    key = batch.key
+    if key.dtype != np.uint64 or key.shape != (len(batch), 2):
+        raise InputError("key", f"{key.dtype} {key.shape}", f"must be uint64 ({len(batch)}, 2)")
+    if (bare := np.flatnonzero(~key.any(axis=1))).size:
+        rule = "must be the hash of the outcome's id; `OutcomeBatch.numbered` makes keys where there are no ids"
+        raise InputError(f"key[{bare[0]}]", 0, rule)
+    return _as_kernels_take_it(key)
+
+
+def times_of(batch: OutcomeBatch) -> NDArray[np.float64]:
+    """The times of `batch` for kernels, (n,). Raises `InputError` where one is not finite."""
+    time = batch.time
+    if time.dtype != np.float64 or time.shape != (len(batch),):
+        raise InputError("time", f"{time.dtype} {time.shape}", f"must be float64 ({len(batch)},)")
+    if (bad := np.flatnonzero(~np.isfinite(time))).size:
+        raise InputError(f"time[{bad[0]}]", time[bad[0]].item(), "must be finite")
+    return _as_kernels_take_it(time)
+
+
 def check_pair(state: OnlineState, a: int, b: int) -> None:
     """Raises `InputError` unless a and b are agents of `state`."""
     for argument, agent in (("a", a), ("b", b)):
@@ -81,6 +105,10 @@ def _check_length(columns: Mapping[str, NDArray[Any]], start: str, of: str) -> N
 def _kernel_column(name: str, column: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
     if column.dtype != dtype or column.ndim != 1:
         raise InputError(name, f"{column.dtype} {column.shape}", f"must be {np.dtype(dtype)} (n,)")
+    return _as_kernels_take_it(column)
+
+
+def _as_kernels_take_it(column: NDArray[Any]) -> NDArray[Any]:
     fit = column.view() if column.flags.c_contiguous and column.flags.aligned else column.copy()
     fit.flags.writeable = False
     return fit

@@ -2,7 +2,11 @@
 
 from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ratings_core.online.prequential import Prequential
+from ratings_core.online.reading import Reading
 from ratings_core.online.state import OnlineState
 from ratings_core.outcomes import OutcomeBatch
 
@@ -16,13 +20,13 @@ class Rater(Protocol[StateT]):
     Laws, held by tests against every rater:
 
     1. How a stream is cut into batches changes no bit of the state or of the prequential sums.
-    2. Outcomes that share no agent commute, bit for bit.
-    3. Renaming agents (permuting their ids) permutes the columns and changes nothing else.
+    2. Outcomes that share no agent commute, bit for bit (with rating periods: inside one, as the first outcome of the next ends it).
+    3. Renaming agents (permuting their ids, and the rows that a state starts with) permutes the columns and changes nothing else.
     4. An empty batch changes nothing; agents that are not in an outcome keep their bits; scoring does not change ratings.
     5. A state grows to hold the agents of a batch, whatever it held before, and growing compiles nothing: one kernel, one
        signature.
     6. The same stream gives the same bits on every processor and system: portable arithmetic in fixed order.
-    7. A refused batch changes nothing.
+    7. A refused batch changes nothing. Weights are positive (a weight of 0 is refused); the smaller a weight, the less it moves.
     """
 
     name: ClassVar[str]
@@ -39,4 +43,14 @@ class Rater(Protocol[StateT]):
         """
 
     def predict(self, state: StateT, a: int, b: int) -> float:
-        """Expected score of agent `a` against agent `b`, 0 to 1. Raises `InputError` where the state has no such agents."""
+        """Expected score of agent `a` against agent `b`, 0 to 1: what a fold scores before their outcome.
+
+        Raises `InputError` where the state has no such agents.
+        """
+
+    def read(self, state: StateT, agents: NDArray[np.int32]) -> Reading:
+        """What boards show of `agents`: ids (k,). Looks at nobody else, and changes nothing.
+
+        The value that ranks an agent changes only when it takes part in an outcome. Raises `InputError` where the state has no such
+        agents.
+        """

@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 
 from ratings_core.checks import count, number
 from ratings_core.kernel import inlined, kernel
-from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring, side_means
-from ratings_core.online.prequential import Prequential, record
+from ratings_core.online.games import NO_KEYS, Games, Scoring, check_pair, games_of, scoring
+from ratings_core.online.pairwise import Keys, fold_pairs, no_noise
+from ratings_core.online.prequential import Prequential
+from ratings_core.online.reading import Reading, plain_reading
 from ratings_core.online.state import OnlineState
-from ratings_core.outcomes import MAX_SIDES, OutcomeBatch
+from ratings_core.outcomes import OutcomeBatch
 from ratings_core.portable import exp, sigmoid
 
 _MAX_ALPHA: Final = 1e6
@@ -57,8 +59,12 @@ class Sco:
         """Apply `batch` to `state` in place, as `Rater.fold` says."""
         games, n = games_of(batch)
         self._grow(state, n)
-        step = (self._slope, self.alpha * self._slope, self.low, self.high)
-        _fold(state.rating, state.outcomes, *games, step, *scoring(score))
+        step = (self.alpha * self._slope, self.low, self.high)
+        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, step, scoring(score))
+
+    def read(self, state: OnlineState, agents: NDArray[np.int32]) -> Reading:
+        """Ratings of `agents`, as `Rater.read` says."""
+        return plain_reading(state, agents)
 
     def predict(self, state: OnlineState, a: int, b: int) -> float:
         """sigmoid((a - b)/tau): the share of pairs like this that the loss counts as rightly ordered. Raises as `Rater.predict` does."""
@@ -76,78 +82,25 @@ class Sco:
         object.__setattr__(self, field, value)
 
 
-_Step = tuple[float, float, float, float]
-"""1/tau, alpha/tau, low, high."""
+_Step = tuple[float, float, float]
+"""alpha/tau, low, high."""
 
 
 @kernel
 def _fold(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64],
-    side_start: NDArray[np.int64], place: NDArray[np.int32], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
-    weight: NDArray[np.int64], step: _Step, scored: bool, counts: NDArray[np.int64], sums: NDArray[np.float64],
+    rating: NDArray[np.float64], outcomes: NDArray[np.int64], games: Games, key: Keys, slope: float, step: _Step, scoring: Scoring
 ) -> None:  # fmt: skip
-    """One against one is written out here, since calls that pass arrays cost as much again; the bits are the general way's."""
-    mean, push = np.empty(MAX_SIDES), np.empty(MAX_SIDES)
-    for i in range(len(weight)):
-        first, n = side_start[i], side_start[i + 1] - side_start[i]
-        begin = agent_start[first]
-        if n != 2 or agent_start[first + 2] - begin != 2:
-            side_means(rating, agent_start, agent, first, n, mean)
-            _pushes(place, first, n, weight[i], mean, step[0], scored, counts, sums, push)
-            _move(rating, outcomes, agent_start, agent, first, n, weight[i], step, push)
-            continue
-        a, b = agent[begin], agent[begin + 1]
-        x = step[0] * (rating[a] - rating[b])
-        result = result_of(place[first], place[first + 1])
-        if scored:
-            record(counts, sums, x, sigmoid(x), result, weight[i])
-        up = (2.0 * result - 1.0) * _bell(x)
-        rating[a] = _clip(rating[a] + step[1] * (weight[i] * UNIT) * up, step)
-        rating[b] = _clip(rating[b] + step[1] * (weight[i] * UNIT) * (0.0 - up), step)
-        outcomes[a] += 1
-        outcomes[b] += 1
-
-
-@kernel
-def _pushes(
-    place: NDArray[np.int32], first: int, n: int, weight: int, mean: NDArray[np.float64], slope: float,
-    scored: bool, counts: NDArray[np.int64], sums: NDArray[np.float64], push: NDArray[np.float64],
-) -> None:  # fmt: skip
-    """Minus tau times the gradient by each side's rating, summed over its opponents in the order of the sides."""
-    push[:n] = 0.0
-    for i in range(n):
-        for j in range(i + 1, n):
-            x = slope * (mean[i] - mean[j])
-            result = result_of(place[first + i], place[first + j])
-            if scored:
-                record(counts, sums, x, sigmoid(x), result, weight)
-            up = (2.0 * result - 1.0) * _bell(x)
-            push[i] += up
-            push[j] -= up
-
-
-@kernel
-def _move(
-    rating: NDArray[np.float64], outcomes: NDArray[np.int64], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
-    first: int, n: int, weight: int, step: _Step, push: NDArray[np.float64],
-) -> None:  # fmt: skip
-    for side in range(n):
-        begin, end = agent_start[first + side], agent_start[first + side + 1]
-        rate = step[1] * (weight * UNIT) / (end - begin)
-        for member in range(begin, end):
-            a = agent[member]
-            rating[a] = _clip(rating[a] + rate * push[side], step)
-            outcomes[a] += 1
+    fold_pairs(rating, outcomes, games, key, slope, step, scoring, no_noise, _push, projected_step)
 
 
 @inlined
-def _bell(x: float) -> float:
-    """The sigmoid's derivative, sigmoid(x) sigmoid(-x)."""
+def _push(_step: _Step, x: float, result: float, _luck: float) -> float:
+    """Minus tau times the gradient by the side's rating: the sigmoid's derivative, sigmoid(x) sigmoid(-x), signed by the result."""
     small = exp(-abs(x))
-    return small / ((1.0 + small) * (1.0 + small))
+    return (2.0 * result - 1.0) * (small / ((1.0 + small) * (1.0 + small)))
 
 
 @inlined
-def _clip(rating: float, step: _Step) -> float:
-    """Algorithm 1's projection."""
-    return min(max(rating, step[2]), step[3])
+def projected_step(step: _Step, rating: float, _outcomes: int, weight: float, _opponents: int, members: int, push: float) -> float:
+    """A member's gradient is the team's over its size; the result stays in the box (Algorithm 1's projection). step: rate, low, high."""
+    return min(max(rating + step[0] * weight / members * push, step[1]), step[2])

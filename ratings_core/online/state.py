@@ -14,16 +14,19 @@ MAX_ROWS: Final = 2**31
 
 
 class OnlineState:
-    """Ratings and counts of n agents, by roster id. A rater with more columns extends `COLUMNS` in a subclass."""
+    """Ratings and counts of n agents, by roster id. A rater with more columns extends `COLUMNS` in a subclass.
+
+    shapes: of one agent's entry, by name, for the columns that hold more than a number an agent.
+    """
 
     COLUMNS: ClassVar[Mapping[str, DTypeLike]] = MappingProxyType({"rating": np.float64, "outcomes": np.int64})
     """Name to dtype of every column."""
 
     __slots__ = ("_columns", "_size")
 
-    def __init__(self) -> None:
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]] = MappingProxyType({})) -> None:
         self._size = 0
-        self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in self.COLUMNS.items()}
+        self._columns: dict[str, NDArray[Any]] = {name: np.empty((0, *shapes.get(name, ())), dtype) for name, dtype in self.COLUMNS.items()}
 
     def __len__(self) -> int:
         return self._size
@@ -65,27 +68,32 @@ class OnlineState:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """The state whose `arrays()` these are. Raises `InputError` where they are not the columns of this kind of state."""
-        if arrays.keys() != cls.COLUMNS.keys():
-            raise InputError("arrays", sorted(arrays), f"must be {sorted(cls.COLUMNS)}")
         state = cls()
-        state._columns = {name: _checked(name, arrays[name], dtype) for name, dtype in cls.COLUMNS.items()}
-        lengths = {len(column) for column in state._columns.values()}
+        state._take_columns(arrays)
+        return state
+
+    def _take_columns(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        if arrays.keys() != self.COLUMNS.keys():
+            raise InputError("arrays", sorted(arrays), f"must be {sorted(self.COLUMNS)}")
+        self._columns = {name: _checked(name, arrays[name], dtype, self._columns[name].ndim) for name, dtype in self.COLUMNS.items()}
+        lengths = {len(column) for column in self._columns.values()}
         if len(lengths) != 1:
             raise InputError("arrays", sorted(lengths), "must be of one length")
-        state._size = lengths.pop()
-        return state
+        self._size = lengths.pop()
 
 
 def _longer(column: NDArray[Any], used: int, length: int) -> NDArray[Any]:
-    longer = np.empty(length, column.dtype)
+    longer = np.empty((length, *column.shape[1:]), column.dtype)
     longer[:used] = column[:used]
     return longer
 
 
-def _checked(name: str, column: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+def _checked(name: str, column: NDArray[Any], dtype: DTypeLike, dimensions: int) -> NDArray[Any]:
     """A copy of `column` that is writable and contiguous, so that restored states use the kernels of all others."""
-    if column.dtype != np.dtype(dtype) or column.ndim != 1:
-        raise InputError(f"arrays[{name!r}]", f"{column.dtype} {column.shape}", f"must be {np.dtype(dtype)} (n,)")
-    if (bad := np.flatnonzero(~np.isfinite(column))).size:
-        raise InputError(f"arrays[{name!r}][{bad[0]}]", column[bad[0]].item(), "must be finite")
+    if column.dtype != np.dtype(dtype) or column.ndim != dimensions:
+        rule = f"must be {np.dtype(dtype)} ({', '.join(['n', 'd'][:dimensions])})"
+        raise InputError(f"arrays[{name!r}]", f"{column.dtype} {column.shape}", rule)
+    if (bad := np.argwhere(~np.isfinite(column))).size:
+        place = tuple(int(i) for i in bad[0])
+        raise InputError(f"arrays[{name!r}][{', '.join(map(str, place))}]", column[place].item(), "must be finite")
     return np.array(column, dtype, order="C")

@@ -1,0 +1,320 @@
+"""Glicko-2, online (Glickman 2013, "Example of the Glicko-2 system"): a rating, its deviation and a volatility for each agent."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ratings_core.checks import count, number
+from ratings_core.errors import InputError
+from ratings_core.kernel import inlined, kernel
+from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring, times_of
+from ratings_core.online.prequential import Prequential, record
+from ratings_core.online.reading import Reading, checked_agents
+from ratings_core.online.state import OnlineState
+from ratings_core.online.volatility import new_volatility
+from ratings_core.outcomes import MAX_SIDES, OutcomeBatch
+from ratings_core.portable import sigmoid
+
+_MAX_RATING: Final = 1e9
+_MIN_SCALE: Final = 1e-6
+_MAX_TIME: Final = 1e15
+_MAX_PERIOD: Final = 1e12
+_NEVER: Final = -(2**63)
+"""The period of who has not played, and of a state that has seen nothing."""
+_FURTHEST: Final = 30.0
+"""Log odds beyond this count as this: a game then still says something, and no upset is worth everything."""
+_THREE_OVER_PI2: Final = 3.0 / (math.pi * math.pi)
+
+
+class GlickoState(OnlineState):
+    """As `OnlineState`, with what each agent's open rating period holds.
+
+    rating, deviation (points) and volatility are those with which the agent entered its period; information and surprise what its
+    outcomes since then add up to; period the number of that period, or -2**63. clock: int64 (1,), the newest period of all.
+    """
+
+    COLUMNS: ClassVar[Mapping[str, DTypeLike]] = MappingProxyType({
+        "rating": np.float64, "deviation": np.float64, "volatility": np.float64,
+        "information": np.float64, "surprise": np.float64, "period": np.int64, "outcomes": np.int64,
+    })  # fmt: skip
+
+    __slots__ = ("clock",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock: NDArray[np.int64] = np.full(1, _NEVER, np.int64)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Canonical copy: each column of length n and the clock, by name."""
+        return super().arrays() | {"clock": self.clock.copy()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The state whose `arrays()` these are. Raises `InputError` where they are not."""
+        clock = arrays.get("clock")
+        if clock is None or clock.dtype != np.int64 or clock.shape != (1,):
+            raise InputError("arrays['clock']", clock, "must be int64 (1,)")
+        state = super().from_arrays({name: array for name, array in arrays.items() if name != "clock"})
+        state.clock[:] = clock
+        return state
+
+    def columns(self) -> "Columns":
+        """All columns as kernels take them: views as `rating` is."""
+        return Columns(*(self.column(name) for name in self.COLUMNS))
+
+
+class Columns(NamedTuple):
+    """The columns of a `GlickoState`, in their order."""
+
+    rating: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+    volatility: NDArray[np.float64]
+    information: NDArray[np.float64]
+    surprise: NDArray[np.float64]
+    period: NDArray[np.int64]
+    outcomes: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Glicko2:
+    """Ratings move at the end of a rating period, by all its games at once, against everybody as they entered it.
+
+    A period is `period_seconds` long and counted from 1970, by pool time (the greatest time so far), so a late outcome counts in the
+    period that is open. An agent's period is closed when it next plays or is read, never by a scan: what is shown is what its games so
+    far give, and its deviation grows by its volatility for every whole period without it. The volatility's equation takes a
+    fixed number of steps of Glickman's own (Illinois) iteration.
+
+    The form for n sides is ours. Each pair of sides is a game of weight 3/(n + 1): places of one outcome depend on each other,
+    and so the variance of an agent's score among equals is what the information says (for two sides it is the source's). A team plays at
+    the mean of its members with that mean's deviation; of m members each gets 1/m of the score and 1/m**2 of the information,
+    the derivatives by its own rating. An outcome of weight w counts as w games.
+
+    Also ours: neither deviation nor volatility grows beyond the deviation of a newcomer, and log odds beyond 30 count as 30.
+
+    start, deviation, volatility: of a newcomer, the first two in points, the last a period, in units of `scale`. tau: how freely
+    volatility changes, 0.001 to 10. scale: points a logit. period_seconds: 1 to 1e12. Raises `InputError` on settings out of range.
+    """
+
+    name: ClassVar[str] = "glicko2"
+
+    start: float = 1500.0
+    deviation: float = 350.0
+    volatility: float = 0.06
+    tau: float = 0.5
+    scale: float = 173.7178
+    period_seconds: float = 604_800.0
+
+    def __post_init__(self) -> None:
+        self._set("start", number("start", self.start, low=-_MAX_RATING, high=_MAX_RATING))
+        self._set("scale", number("scale", self.scale, low=_MIN_SCALE, high=_MAX_RATING))
+        self._set("deviation", number("deviation", self.deviation, low=self.scale * 1e-6, high=self.scale * 1e3))
+        self._set("volatility", number("volatility", self.volatility, low=1e-9, high=self.deviation / self.scale))
+        self._set("tau", number("tau", self.tau, low=1e-3, high=10.0))
+        self._set("period_seconds", number("period_seconds", self.period_seconds, low=1.0, high=_MAX_PERIOD))
+
+    def init(self, n: int) -> GlickoState:
+        """A state of `n` newcomers."""
+        state = GlickoState()
+        self._grow(state, count("n", n))
+        return state
+
+    def fold(self, state: GlickoState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
+        """Apply `batch` to `state` in place, as `Rater.fold` says. Raises `InputError` for times beyond +-1e15 seconds, too."""
+        games, n = games_of(batch)
+        time = times_of(batch)
+        if (far := np.flatnonzero(np.abs(time) > _MAX_TIME)).size:
+            raise InputError(f"time[{far[0]}]", time[far[0]].item(), f"must be within +-{_MAX_TIME:g} seconds")
+        self._grow(state, n)
+        _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *scoring(score))
+
+    def predict(self, state: GlickoState, a: int, b: int) -> float:
+        """Expected score by what is known of both so far, with both deviations. Raises as `Rater.predict` does."""
+        check_pair(state, a, b)
+        rating, deviation = self._known(state, np.array([a, b], np.int32), int(state.clock[0]))
+        (x, y), (s, t) = rating.tolist(), (deviation / self.scale).tolist()
+        return sigmoid(_damping(s * s + t * t) * (x - y) / self.scale)
+
+    def read(self, state: GlickoState, agents: NDArray[np.int32], time: float | None = None) -> Reading:
+        """Ratings and deviations of `agents`, as `Rater.read` says.
+
+        time: seconds since 1970 as of which deviations have grown; the newest time folded by default, and where that is later.
+        """
+        ids = checked_agents(state, agents)
+        now = int(state.clock[0])
+        if time is not None:
+            now = max(now, math.floor(number("time", time, low=-_MAX_TIME, high=_MAX_TIME) / self.period_seconds))
+        return Reading(*self._known(state, ids, now), state.outcomes[ids])
+
+    def _known(self, state: GlickoState, ids: NDArray[np.int32], now: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Ratings and deviations as of period `now`."""
+        rating, deviation = np.empty(len(ids)), np.empty(len(ids))
+        _read(*state.columns(), ids.astype(np.int64), now, self._model, rating, deviation)
+        return rating, deviation
+
+    @property
+    def _model(self) -> "_Model":
+        widest = self.deviation / self.scale
+        return self.scale, self.tau, widest * widest
+
+    def _grow(self, state: GlickoState, n: int) -> None:
+        newcomer = {"rating": self.start, "deviation": self.deviation, "volatility": self.volatility}
+        state.grow(n, newcomer | {"information": 0.0, "surprise": 0.0, "period": _NEVER, "outcomes": 0})
+
+    def _set(self, field: str, value: float) -> None:
+        object.__setattr__(self, field, value)
+
+
+_Model = tuple[float, float, float]
+"""scale, tau, and the greatest variance and squared volatility in units of scale**2."""
+_Floats = NDArray[np.float64]
+_Counts = NDArray[np.int64]
+
+
+@kernel
+def _fold(
+    rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts, outcomes: _Counts,
+    clock: _Counts, side_start: _Counts, place: NDArray[np.int32], agent_start: _Counts, agent: NDArray[np.uint32], weight: _Counts,
+    time: _Floats, seconds: float, model: _Model, scored: bool, counts: _Counts, sums: _Floats,
+) -> None:  # fmt: skip
+    mean, variance, learnt, missed = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
+    for i in range(len(weight)):
+        first, n = side_start[i], side_start[i + 1] - side_start[i]
+        clock[0] = max(clock[0], np.int64(np.floor(time[i] / seconds)))
+        for member in range(agent_start[first], agent_start[first + n]):
+            _enter(rating, deviation, volatility, information, surprise, period, agent[member], clock[0], model)
+        if scored:
+            _sides_now(rating, deviation, volatility, information, surprise, agent_start, agent, first, n, model, mean, variance)
+            _score(place, first, n, weight[i], mean, variance, model[0], counts, sums)
+        _sides_before(rating, deviation, agent_start, agent, first, n, model[0], mean, variance)
+        _learn(place, first, n, mean, variance, model[0], learnt, missed)
+        share = weight[i] * UNIT * 3.0 / (n + 1)
+        for side in range(n):
+            size = agent_start[first + side + 1] - agent_start[first + side]
+            for member in range(agent_start[first + side], agent_start[first + side + 1]):
+                a = agent[member]
+                information[a] += share * learnt[side] / (size * size)
+                surprise[a] += share * missed[side] / size
+                outcomes[a] += 1
+
+
+@kernel
+def _read(
+    rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts, _outcomes: _Counts,
+    agents: _Counts, now: int, model: _Model, shown: _Floats, spread: _Floats,
+) -> None:  # fmt: skip
+    """Write what agents' games so far give, and deviations as of period `now`."""
+    for i in range(len(agents)):
+        a = agents[i]
+        shown[i], spread[i], wander = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)
+        if period[a] != _NEVER and now > period[a] + 1:
+            spread[i] = _grown(spread[i], wander, now - period[a] - 1, model)
+
+
+@inlined
+def _enter(
+    rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts,
+    a: int, now: int, model: _Model,
+) -> None:  # fmt: skip
+    """Close the period that agent `a` was in and open period `now` for it, where that is another one."""
+    if period[a] == now:
+        return
+    if period[a] != _NEVER:
+        rating[a], deviation[a], volatility[a] = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)
+        if now > period[a] + 1:
+            deviation[a] = _grown(deviation[a], volatility[a], now - period[a] - 1, model)
+        information[a] = surprise[a] = 0.0
+    period[a] = now
+
+
+@kernel
+def _closed(
+    rating: float, deviation: float, volatility: float, information: float, surprise: float, model: _Model
+) -> tuple[float, float, float]:  # fmt: skip
+    """Rating, deviation and volatility after a period of these games (steps 3 to 8); what they were where there were none."""
+    if not information > 0.0:
+        return rating, deviation, volatility
+    variance = _square(deviation / model[0])
+    wander = min(new_volatility(variance, volatility, 1.0 / information, surprise / information, model[1]), np.sqrt(model[2]))
+    before = min(variance + wander * wander, model[2])
+    after = 1.0 / (1.0 / before + information)
+    return rating + model[0] * (after * surprise), model[0] * np.sqrt(after), wander
+
+
+@inlined
+def _grown(deviation: float, volatility: float, periods: int, model: _Model) -> float:
+    """The deviation after that many periods without a game (step 6 alone, each time)."""
+    return float(model[0] * np.sqrt(min(_square(deviation / model[0]) + periods * (volatility * volatility), model[2])))
+
+
+@inlined
+def _sides_before(
+    rating: _Floats, deviation: _Floats, agent_start: _Counts, agent: NDArray[np.uint32], first: int, n: int, scale: float,
+    mean: _Floats, variance: _Floats,
+) -> None:  # fmt: skip
+    """Write mean (points) and variance (units of scale**2) of the sides' strengths as the members entered the period."""
+    for side in range(n):
+        begin, end = agent_start[first + side], agent_start[first + side + 1]
+        mean[side] = variance[side] = 0.0
+        for member in range(begin, end):
+            mean[side] += rating[agent[member]] / (end - begin)
+            variance[side] += _square(deviation[agent[member]] / scale / (end - begin))
+
+
+@inlined
+def _sides_now(
+    rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats,
+    agent_start: _Counts, agent: NDArray[np.uint32], first: int, n: int, model: _Model, mean: _Floats, variance: _Floats,
+) -> None:  # fmt: skip
+    """As `_sides_before`, by all that is known of the members so far."""
+    for side in range(n):
+        begin, end = agent_start[first + side], agent_start[first + side + 1]
+        mean[side] = variance[side] = 0.0
+        for member in range(begin, end):
+            a = agent[member]
+            known, spread, _ = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)
+            mean[side] += known / (end - begin)
+            variance[side] += _square(spread / model[0] / (end - begin))
+
+
+@inlined
+def _learn(
+    place: NDArray[np.int32], first: int, n: int, mean: _Floats, variance: _Floats, scale: float, learnt: _Floats, missed: _Floats
+) -> None:  # fmt: skip
+    """Write, for each side, the sums over its opponents of g**2 E (1 - E) and of g (S - E): 1/v and delta/v of steps 3 and 4."""
+    learnt[:n] = 0.0
+    missed[:n] = 0.0
+    for i in range(n):
+        for j in range(n):
+            if i == j:
+                continue
+            damp = _damping(variance[j])
+            x = min(max(damp * (mean[i] - mean[j]) / scale, -_FURTHEST), _FURTHEST)
+            learnt[i] += damp * damp * (sigmoid(x) * sigmoid(-x))
+            missed[i] += damp * (result_of(place[first + i], place[first + j]) - sigmoid(x))
+
+
+@inlined
+def _score(
+    place: NDArray[np.int32], first: int, n: int, weight: int, mean: _Floats, variance: _Floats, scale: float,
+    counts: _Counts, sums: _Floats,
+) -> None:  # fmt: skip
+    for i in range(n):
+        for j in range(i + 1, n):
+            x = _damping(variance[i] + variance[j]) * (mean[i] - mean[j]) / scale
+            record(counts, sums, x, sigmoid(x), result_of(place[first + i], place[first + j]), weight)
+
+
+@inlined
+def _damping(variance: float) -> float:
+    """g(phi) of the source: how much less a difference says when it is not known well."""
+    return float(1.0 / np.sqrt(1.0 + _THREE_OVER_PI2 * variance))
+
+
+@inlined
+def _square(x: float) -> float:
+    return x * x

@@ -1,0 +1,266 @@
+"""Multidimensional Elo, mElo2k, online (Balduzzi et al. 2018, sec. 3.1 and appendix E): a rating, and a vector for what is cyclic."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Final, cast
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import linalg
+
+from ratings_core.checks import count, number, whole
+from ratings_core.errors import InputError
+from ratings_core.kernel import inlined, kernel
+from ratings_core.noise import checked_seed, normal_pair
+from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring, side_means
+from ratings_core.online.prequential import Prequential, record
+from ratings_core.online.reading import Reading, plain_reading
+from ratings_core.online.state import OnlineState
+from ratings_core.outcomes import MAX_SIDES, OutcomeBatch
+from ratings_core.portable import log, sigmoid
+
+_MAX_K: Final = 1e6
+_MAX_RATING: Final = 1e9
+_MAX_DIMENSIONS: Final = 64
+_MIN_SCALE: Final = 1e-6
+_MAX_SPREAD: Final = 1e3
+_NOTHING: Final = 1e-12
+"""Planes of the vectors that are smaller than this, beside the largest, hold rounding only."""
+
+
+class MeloState(OnlineState):
+    """As `OnlineState`, with a vector for each agent. dimensions: its length."""
+
+    COLUMNS: ClassVar[Mapping[str, DTypeLike]] = MappingProxyType({"rating": np.float64, "vector": np.float64, "outcomes": np.int64})
+
+    __slots__ = ()
+
+    def __init__(self, dimensions: int = 2) -> None:
+        super().__init__({"vector": (dimensions,)})
+
+    @property
+    def vector(self) -> NDArray[np.float64]:
+        """Vector of each agent: float64 (n, 2k), a view as `rating` is."""
+        return cast("NDArray[np.float64]", self.column("vector"))
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    """What `Melo.orthogonal` reads.
+
+    rating: float64 (n,), points; vector: float64 (n, 2k), planes in columns 0 and 1, 2 and 3, ..., largest first.
+    """
+
+    rating: NDArray[np.float64]
+    vector: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Melo:
+    """Elo with log odds slope (r_a - r_b) + sum over planes of c_a0 c_b1 - c_a1 c_b0 (eq. 13): the second term can be a cycle.
+
+    An outcome of n sides is its n(n-1)/2 pairs, all from the state before it. With S - E of each pair as in `Elo`, each member of a
+    side moves its rating by k weight/(n - 1) sum(S - E), and its vector by rate weight/(n - 1) sum((S - E) (c_b1, -c_b0)), the
+    gradient of the log odds by its own vector (appendix E). A side plays at the mean of its members' ratings and vectors.
+
+    Vectors start at `spread` times standard normal deviates keyed by the seed and the agent's id, since at 0 they would stay there.
+    The source keeps the vectors orthogonal while it learns; here the fold leaves them, and `orthogonal` reads them so, with
+    the same predictions.
+
+    k: step of ratings, in points, 0 to 1e6. rate: step of vectors, in log odds, 0 to 1e6. scale, base: as in `Elo`. dimensions: length
+    of a vector, 2k in the source: even, 2 to 64. spread: 0 to 1000. start: rating before any outcome. seed: of the first vectors,
+    0 to 2**53. Raises `InputError` on settings out of range.
+    """
+
+    name: ClassVar[str] = "melo"
+
+    k: float = 32.0
+    rate: float = 0.1
+    scale: float = 400.0
+    base: float = 10.0
+    start: float = 1500.0
+    dimensions: int = 2
+    spread: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._set("k", number("k", self.k, low=0.0, high=_MAX_K))
+        self._set("rate", number("rate", self.rate, low=0.0, high=_MAX_K))
+        self._set("scale", number("scale", self.scale, low=_MIN_SCALE, high=_MAX_RATING))
+        self._set("base", number("base", self.base, above=1.0))
+        self._set("start", number("start", self.start, low=-_MAX_RATING, high=_MAX_RATING))
+        self._set("dimensions", whole("dimensions", self.dimensions, low=2))
+        if self.dimensions > _MAX_DIMENSIONS or self.dimensions % 2:
+            raise InputError("dimensions", self.dimensions, f"must be even, at most {_MAX_DIMENSIONS}")
+        self._set("spread", number("spread", self.spread, low=0.0, high=_MAX_SPREAD))
+        self._set("seed", checked_seed(self.seed))
+
+    def init(self, n: int) -> MeloState:
+        """A state of `n` agents at `start`, with their first vectors."""
+        state = MeloState(self.dimensions)
+        self._grow(state, count("n", n))
+        return state
+
+    def fold(self, state: MeloState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
+        """Apply `batch` to `state` in place, as `Rater.fold` says. Raises `InputError` for a state of other dimensions, too."""
+        games, n = games_of(batch)
+        self._check(state)
+        self._grow(state, n)
+        steps = (self.k, self.rate, self._slope)
+        _fold(state.rating, state.vector, state.outcomes, *games, steps, *scoring(score))
+
+    def predict(self, state: MeloState, a: int, b: int) -> float:
+        """Expected score of agent `a` against agent `b`, by ratings and vectors. Raises as `Rater.predict` does."""
+        check_pair(state, a, b)
+        self._check(state)
+        return sigmoid(_log_odds(self._slope, state.rating, state.vector, a, b))
+
+    def read(self, state: MeloState, agents: NDArray[np.int32]) -> Reading:
+        """Ratings of `agents` as the fold holds them, as `Rater.read` says; `orthogonal` tells what of the vectors is strength, too."""
+        return plain_reading(state, agents)
+
+    def orthogonal(self, state: MeloState) -> Skills:
+        """The same predictions with vectors whose columns sum to 0 and are orthogonal to each other (sec. 3.1, the Schur form).
+
+        What of the vectors' term is transitive, its mean over opponents (the divergence, sec. 2), goes into the ratings; so they depend
+        on everybody. Each plane is turned so that its longest vector points along its first axis. The source also asks for vectors
+        orthogonal to the ratings, which would change predictions.
+        """
+        self._check(state)
+        if not len(state):
+            return Skills(state.rating.copy(), state.vector.copy())
+        centre = state.vector.mean(axis=0)
+        transitive = _twisted(state.vector) @ centre
+        return Skills(state.rating + transitive / self._slope, _planes(state.vector - centre))
+
+    @property
+    def _slope(self) -> float:
+        """Log odds a rating point; by our own log, as it is part of the fold."""
+        return log(self.base) / self.scale
+
+    def _grow(self, state: MeloState, n: int) -> None:
+        before = len(state)
+        state.grow(n, {"rating": self.start, "vector": 0.0, "outcomes": 0})
+        _draw(state.vector, before, np.uint64(self.seed), self.spread)
+
+    def _check(self, state: MeloState) -> None:
+        if state.vector.shape[1] != self.dimensions:
+            raise InputError("state", state.vector.shape, f"must hold vectors of {self.dimensions} numbers")
+
+    def _set(self, field: str, value: float) -> None:
+        object.__setattr__(self, field, value)
+
+
+def _twisted(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows (c_0, c_1, ...) as (-c_1, c_0, ...): the product with another's vector is what the log odds gain against it."""
+    twisted = np.empty_like(vector)
+    twisted[:, 0::2], twisted[:, 1::2] = -vector[:, 1::2], vector[:, 0::2]
+    return twisted
+
+
+def _planes(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Vectors with the same products c_a0 c_b1 - c_a1 c_b0 + ... whose columns are orthogonal: the thin Schur form."""
+    q, r = np.linalg.qr(vector)
+    form, turn = linalg.schur(_twisted(r) @ r.T, output="real")
+    sizes = np.append(np.diag(form, 1), 0.0)
+    least, found, at = _NOTHING * float(np.abs(sizes).max()), [], 0
+    while at < len(sizes):
+        if abs(sizes[at]) > least:
+            pair = [at, at + 1] if sizes[at] > 0 else [at + 1, at]
+            found.append((float(abs(sizes[at])), (q @ turn)[:, pair] * np.sqrt(abs(sizes[at]))))
+            at += 1
+        at += 1
+    planes = np.zeros_like(vector)
+    for i, (_, plane) in enumerate(sorted(found, key=lambda one: -one[0])):
+        planes[:, 2 * i : 2 * i + 2] = _turned(plane)
+    return planes
+
+
+def _turned(plane: NDArray[np.float64]) -> NDArray[np.float64]:
+    longest = plane[np.argmax((plane * plane).sum(axis=1))]
+    x, y = longest / np.sqrt((longest * longest).sum())
+    return cast("NDArray[np.float64]", plane @ np.array([[x, -y], [y, x]]))
+
+
+_Steps = tuple[float, float, float]
+"""k, rate, slope."""
+_Floats = NDArray[np.float64]
+
+
+@kernel
+def _draw(vector: _Floats, before: int, seed: np.uint64, spread: float) -> None:
+    """First vectors of the agents from `before` on."""
+    for agent in range(before, vector.shape[0]):
+        for plane in range(vector.shape[1] // 2):
+            x, y = normal_pair(seed, np.uint64(agent), np.uint64(plane))
+            vector[agent, 2 * plane], vector[agent, 2 * plane + 1] = spread * x, spread * y
+
+
+@kernel
+def _log_odds(slope: float, rating: _Floats, vector: _Floats, a: int, b: int) -> float:
+    x: float = slope * (rating[a] - rating[b])
+    for at in range(0, vector.shape[1], 2):
+        x += vector[a, at] * vector[b, at + 1] - vector[a, at + 1] * vector[b, at]
+    return x
+
+
+@kernel
+def _fold(
+    rating: _Floats, vector: _Floats, outcomes: NDArray[np.int64],
+    side_start: NDArray[np.int64], place: NDArray[np.int32], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
+    weight: NDArray[np.int64], steps: _Steps, scored: bool, counts: NDArray[np.int64], sums: _Floats,
+) -> None:  # fmt: skip
+    mean, gain = np.empty(MAX_SIDES), np.empty(MAX_SIDES)
+    centre, pull = np.empty((MAX_SIDES, vector.shape[1])), np.empty((MAX_SIDES, vector.shape[1]))
+    for i in range(len(weight)):
+        first, n = side_start[i], side_start[i + 1] - side_start[i]
+        side_means(rating, agent_start, agent, first, n, mean)
+        _centres(vector, agent_start, agent, first, n, centre)
+        _pull(place, first, n, weight[i], mean, centre, steps[2], scored, counts, sums, gain, pull)
+        share = weight[i] * UNIT / (n - 1)
+        for side in range(n):
+            for member in range(agent_start[first + side], agent_start[first + side + 1]):
+                a = agent[member]
+                rating[a] += steps[0] * share * gain[side]
+                outcomes[a] += 1
+                for at in range(vector.shape[1]):
+                    vector[a, at] += steps[1] * share * pull[side, at]
+
+
+@inlined
+def _centres(
+    vector: _Floats, agent_start: NDArray[np.int64], agent: NDArray[np.uint32], first: int, n: int, centre: _Floats
+) -> None:  # fmt: skip
+    """Write the mean vector of the members of each side, summed in their order."""
+    for side in range(n):
+        begin, end = agent_start[first + side], agent_start[first + side + 1]
+        for at in range(vector.shape[1]):
+            total = vector[agent[begin], at]
+            for member in range(begin + 1, end):
+                total += vector[agent[member], at]
+            centre[side, at] = total / (end - begin)
+
+
+@inlined
+def _pull(
+    place: NDArray[np.int32], first: int, n: int, weight: int, mean: _Floats, centre: _Floats, slope: float,
+    scored: bool, counts: NDArray[np.int64], sums: _Floats, gain: _Floats, pull: _Floats,
+) -> None:  # fmt: skip
+    """Write, for each side, the sums over its opponents of S - E and of S - E times the gradient by its vector."""
+    gain[:n] = 0.0
+    pull[:n] = 0.0
+    for i in range(n):
+        for j in range(i + 1, n):
+            x, result = _log_odds(slope, mean, centre, i, j), result_of(place[first + i], place[first + j])
+            p = sigmoid(x)
+            if scored:
+                record(counts, sums, x, p, result, weight)
+            miss = result - p
+            gain[i] += miss
+            gain[j] -= miss
+            for at in range(0, centre.shape[1], 2):
+                pull[i, at] += miss * centre[j, at + 1]
+                pull[i, at + 1] -= miss * centre[j, at]
+                pull[j, at] -= miss * centre[i, at + 1]
+                pull[j, at + 1] += miss * centre[i, at]

@@ -1,0 +1,40 @@
+"""What readers see of agents: evaluated when it is read and for those who are asked for, never by a scan."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.errors import InputError
+from ratings_core.online.state import OnlineState
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """k agents as a board shows them.
+
+    rating: float64 (k,), the value that ranks, higher is better; deviation: float64 (k,), standard deviation of the belief about an
+    agent in the ratings' unit, None for methods that hold none; outcomes: int64 (k,), how many each took part in.
+    """
+
+    rating: NDArray[np.float64]
+    deviation: NDArray[np.float64] | None
+    outcomes: NDArray[np.int64]
+
+    def provisional(self, *, outcomes: int = 0, deviation: float = np.inf) -> NDArray[np.bool_]:
+        """Who is not settled yet: bool (k,), true with fewer than `outcomes` outcomes or a deviation above `deviation`."""
+        few = self.outcomes < outcomes
+        return few if self.deviation is None else few | (self.deviation > deviation)
+
+
+def plain_reading(state: OnlineState, agents: NDArray[np.int32]) -> Reading:
+    """Of a method whose column `rating` ranks and that holds no deviation."""
+    ids = checked_agents(state, agents)
+    return Reading(state.rating[ids], None, state.outcomes[ids])
+
+
+def checked_agents(state: OnlineState, agents: NDArray[np.int32]) -> NDArray[np.int32]:
+    """`agents` themselves; raises `InputError` where one is no agent of `state`."""
+    if agents.size and not (agents.min() >= 0 and agents.max() < len(state)):
+        raise InputError("agents", agents, f"must be ids of agents, 0 to {len(state) - 1}")
+    return agents

@@ -1,0 +1,207 @@
+"""Weng and Lin's Bayesian rating for Plackett-Luce, online (JMLR 12, 2011, Algorithm 4): a mean and a deviation for each agent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Final, cast
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ratings_core.checks import count, number
+from ratings_core.kernel import inlined, kernel
+from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring
+from ratings_core.online.prequential import Prequential, record
+from ratings_core.online.reading import Reading, checked_agents
+from ratings_core.online.state import OnlineState
+from ratings_core.outcomes import MAX_SIDES, OutcomeBatch
+from ratings_core.portable import exp, sigmoid
+
+_MAX_RATING: Final = 1e9
+_MIN_SIGMA: Final = 1e-6
+_FURTHEST: Final = -700.0
+"""Sides that are further than this many c behind the best count as that far: exp stays above 0."""
+
+
+class BeliefState(OnlineState):
+    """As `OnlineState`, with the deviation of the belief about each agent. rating: its mean, mu; deviation: sigma."""
+
+    COLUMNS: ClassVar[Mapping[str, DTypeLike]] = MappingProxyType({"rating": np.float64, "deviation": np.float64, "outcomes": np.int64})
+
+    __slots__ = ()
+
+    @property
+    def deviation(self) -> NDArray[np.float64]:
+        """Standard deviation of the belief about each agent: float64 (n,), a view as `rating` is."""
+        return cast("NDArray[np.float64]", self.column("deviation"))
+
+
+@dataclass(frozen=True)
+class WengLin:
+    """An outcome is one Plackett-Luce ranking of its sides; a team's strength is its members' sum. Boards rank by mu - 3 sigma.
+
+    With c**2 the sum over sides of sigma_i**2 + beta**2, p_iq the chance e**(mu_i/c) over the sum of e**(mu_s/c) of the sides s that
+    did not end before q, and A_q the number of sides level with q: over the sides q that did not end behind i, side i gains
+    sigma_i**2/c times the sum of ([i = q] - p_iq)/A_q, and its variance shrinks by gamma sigma_i**2/c**2 times the sum of
+    p_iq (1 - p_iq)/A_q, gamma = sigma_i/c. A member takes the share sigma_ij**2/sigma_i**2 of both. Before an outcome every variance
+    grows by tau**2, so that nobody is ever quite known. Equal to openskill's PlackettLuce, which takes its gamma and tau from the
+    same place, to rounding.
+
+    Departures: an outcome of weight w moves means and variances by w times as much, tau**2 included (openskill's weights are
+    of players inside a team, another thing). exp is taken of differences to the best side, of 700 c at most.
+
+    mu, sigma: belief about an agent before any outcome; beta: spread of a performance, above 0; kappa: least factor that a
+    variance shrinks by, 1e-12 to 1; tau: deviation that each outcome adds. Raises `InputError` on settings out of range.
+    """
+
+    name: ClassVar[str] = "weng_lin"
+
+    mu: float = 25.0
+    sigma: float = 25.0 / 3.0
+    beta: float = 25.0 / 6.0
+    kappa: float = 1e-4
+    tau: float = 25.0 / 300.0
+
+    def __post_init__(self) -> None:
+        self._set("mu", number("mu", self.mu, low=-_MAX_RATING, high=_MAX_RATING))
+        self._set("sigma", number("sigma", self.sigma, low=_MIN_SIGMA, high=_MAX_RATING))
+        self._set("beta", number("beta", self.beta, low=_MIN_SIGMA, high=_MAX_RATING))
+        self._set("kappa", number("kappa", self.kappa, low=1e-12, high=1.0))
+        self._set("tau", number("tau", self.tau, low=0.0, high=_MAX_RATING))
+
+    def init(self, n: int) -> BeliefState:
+        """A state of `n` agents at mu and sigma."""
+        state = BeliefState()
+        self._grow(state, count("n", n))
+        return state
+
+    def fold(self, state: BeliefState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
+        """Apply `batch` to `state` in place, as `Rater.fold` says."""
+        games, n = games_of(batch)
+        self._grow(state, n)
+        model = (self.beta * self.beta, self.kappa, self.tau * self.tau)
+        _fold(state.rating, state.deviation, state.outcomes, *games, model, *scoring(score))
+
+    def predict(self, state: BeliefState, a: int, b: int) -> float:
+        """The model's chance of a before b: sigmoid((mu_a - mu_b)/c), c**2 = sigma_a**2 + sigma_b**2 + 2 beta**2.
+
+        openskill predicts with the normal distribution function of the same quotient. Raises as `Rater.predict` does.
+        """
+        check_pair(state, a, b)
+        (x, y), (s, t) = state.rating[[a, b]].tolist(), state.deviation[[a, b]].tolist()
+        return sigmoid((x - y) / np.sqrt(s * s + t * t + 2.0 * self.beta * self.beta))
+
+    def read(self, state: BeliefState, agents: NDArray[np.int32]) -> Reading:
+        """The ordinal mu - 3 sigma, below which nearly no agent is, and sigma of `agents`, as `Rater.read` says."""
+        ids = checked_agents(state, agents)
+        deviation = state.deviation[ids]
+        return Reading(state.rating[ids] - 3.0 * deviation, deviation, state.outcomes[ids])
+
+    def _grow(self, state: BeliefState, n: int) -> None:
+        state.grow(n, {"rating": self.mu, "deviation": self.sigma, "outcomes": 0})
+
+    def _set(self, field: str, value: float) -> None:
+        object.__setattr__(self, field, value)
+
+
+_Model = tuple[float, float, float]
+"""beta**2, kappa, tau**2."""
+_Floats = NDArray[np.float64]
+
+
+@kernel
+def _fold(
+    rating: _Floats, deviation: _Floats, outcomes: NDArray[np.int64],
+    side_start: NDArray[np.int64], place: NDArray[np.int32], agent_start: NDArray[np.int64], agent: NDArray[np.uint32],
+    weight: NDArray[np.int64], model: _Model, scored: bool, counts: NDArray[np.int64], sums: _Floats,
+) -> None:  # fmt: skip
+    mean, variance, gain, shrink = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES)
+    strength, behind, order = np.empty(MAX_SIDES), np.empty(MAX_SIDES), np.empty(MAX_SIDES, np.int64)
+    for i in range(len(weight)):
+        first, n, w = side_start[i], side_start[i + 1] - side_start[i], weight[i] * UNIT
+        if scored:
+            _believe(rating, deviation, agent_start, agent, first, n, 0.0, mean, variance)
+            _score(place, first, n, weight[i], mean, variance, model, counts, sums)
+        _believe(rating, deviation, agent_start, agent, first, n, w * model[2], mean, variance)
+        _rank(place, first, n, order)
+        _infer(place, first, n, order, mean, variance, model, strength, behind, gain, shrink)
+        for side in range(n):
+            for member in range(agent_start[first + side], agent_start[first + side + 1]):
+                a = agent[member]
+                own = deviation[a] * deviation[a] + w * model[2]
+                rating[a] += own * w * gain[side]
+                deviation[a] = np.sqrt(own * max(1.0 - own * w * shrink[side], model[1]))
+                outcomes[a] += 1
+
+
+@inlined
+def _believe(
+    rating: _Floats, deviation: _Floats, agent_start: NDArray[np.int64], agent: NDArray[np.uint32], first: int, n: int,
+    added: float, mean: _Floats, variance: _Floats,
+) -> None:  # fmt: skip
+    """Write the mean and the variance of each side's strength, the sums over its members, each variance with `added`."""
+    for side in range(n):
+        mean[side] = variance[side] = 0.0
+        for member in range(agent_start[first + side], agent_start[first + side + 1]):
+            a = agent[member]
+            mean[side] += rating[a]
+            variance[side] += deviation[a] * deviation[a] + added
+
+
+@inlined
+def _rank(place: NDArray[np.int32], first: int, n: int, order: NDArray[np.int64]) -> None:
+    """Write the sides from the first to the last placed, level ones in their order: by insertion, as most come in order."""
+    for side in range(n):
+        at = side
+        while at > 0 and place[first + order[at - 1]] > place[first + side]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = side
+
+
+@inlined
+def _infer(
+    place: NDArray[np.int32], first: int, n: int, order: NDArray[np.int64], mean: _Floats, variance: _Floats, model: _Model,
+    strength: _Floats, behind: _Floats, gain: _Floats, shrink: _Floats,
+) -> None:  # fmt: skip
+    """Write what an agent's mean gains and its variance loses, over its variance (and, for the latter, its variance again).
+
+    The sums over q are running sums: p_iq is strength_i times 1/behind_q, so one pass from the back and one from the front do.
+    """
+    square, best = 0.0, mean[0]
+    for side in range(n):
+        square += variance[side] + model[0]
+        best = max(best, mean[side])
+    inverse = 1.0 / np.sqrt(square)
+    total = 0.0
+    for at in range(n - 1, -1, -1):
+        side = order[at]
+        strength[side] = exp(max((mean[side] - best) * inverse, _FURTHEST))
+        total += strength[side]
+        behind[at] = total
+    once = twice = 0.0
+    start = 0
+    while start < n:
+        end = start + 1
+        while end < n and place[first + order[end]] == place[first + order[start]]:
+            end += 1
+        level, odds = 1.0 / (end - start), 1.0 / behind[start]
+        once += odds
+        twice += odds * odds
+        for at in range(start, end):
+            side = order[at]
+            chance = strength[side] * once
+            gain[side] = (level - chance) * inverse
+            shrink[side] = np.sqrt(variance[side]) * inverse * (chance - strength[side] * strength[side] * twice) * inverse * inverse
+        start = end
+
+
+@inlined
+def _score(
+    place: NDArray[np.int32], first: int, n: int, weight: int, mean: _Floats, variance: _Floats, model: _Model,
+    counts: NDArray[np.int64], sums: _Floats,
+) -> None:  # fmt: skip
+    for i in range(n):
+        for j in range(i + 1, n):
+            x = (mean[i] - mean[j]) / np.sqrt(variance[i] + variance[j] + 2.0 * model[0])
+            record(counts, sums, x, sigmoid(x), result_of(place[first + i], place[first + j]), weight)
