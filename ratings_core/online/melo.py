@@ -24,9 +24,11 @@ _MAX_K: Final = 1e6
 _MAX_RATING: Final = 1e9
 _MAX_DIMENSIONS: Final = 64
 _MIN_SCALE: Final = 1e-6
-_MAX_SPREAD: Final = 1e3
+_MAX_SPREAD: Final = 1.0
+_FURTHEST: Final = 10.0
+"""Bound of a vector's numbers: a plane of log odds 200. Long steps (a great weight, a great rate) would double them without end."""
 _NOTHING: Final = 1e-12
-"""Planes of the vectors that are smaller than this, beside the largest, hold rounding only."""
+"""Planes that are smaller than this, beside the squares of all vectors, hold rounding only."""
 
 
 class MeloState(OnlineState):
@@ -66,10 +68,10 @@ class Melo:
 
     Vectors start at `spread` times standard normal deviates keyed by the seed and the agent's id, since at 0 they would stay there.
     The source keeps the vectors orthogonal while it learns; here the fold leaves them, and `orthogonal` reads them so, with
-    the same predictions.
+    the same predictions. Also ours: the numbers of a vector stay within +-10.
 
     k: step of ratings, in points, 0 to 1e6. rate: step of vectors, in log odds, 0 to 1e6. scale, base: as in `Elo`. dimensions: length
-    of a vector, 2k in the source: even, 2 to 64. spread: 0 to 1000. start: rating before any outcome. seed: of the first vectors,
+    of a vector, 2k in the source: even, 2 to 64. spread: 0 to 1. start: rating before any outcome. seed: of the first vectors,
     0 to 2**53. Raises `InputError` on settings out of range.
     """
 
@@ -132,7 +134,9 @@ class Melo:
             return Skills(state.rating.copy(), state.vector.copy())
         centre = state.vector.mean(axis=0)
         transitive = _twisted(state.vector) @ centre
-        return Skills(state.rating + transitive / self._slope, _planes(state.vector - centre))
+        return Skills(
+            state.rating + transitive / self._slope, _planes(state.vector - centre, _NOTHING * float((state.vector * state.vector).sum()))
+        )
 
     @property
     def _slope(self) -> float:
@@ -159,12 +163,12 @@ def _twisted(vector: NDArray[np.float64]) -> NDArray[np.float64]:
     return twisted
 
 
-def _planes(vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Vectors with the same products c_a0 c_b1 - c_a1 c_b0 + ... whose columns are orthogonal: the thin Schur form."""
+def _planes(vector: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+    """Vectors with the same products c_a0 c_b1 - c_a1 c_b0 + ... and orthogonal columns: the thin Schur form, of planes above `least`."""
     q, r = np.linalg.qr(vector)
     form, turn = linalg.schur(_twisted(r) @ r.T, output="real")
     sizes = np.append(np.diag(form, 1), 0.0)
-    least, found, at = _NOTHING * float(np.abs(sizes).max()), [], 0
+    found, at = [], 0
     while at < len(sizes):
         if abs(sizes[at]) > least:
             pair = [at, at + 1] if sizes[at] > 0 else [at + 1, at]
@@ -225,7 +229,7 @@ def _fold(
                 rating[a] += steps[0] * share * gain[side]
                 outcomes[a] += 1
                 for at in range(vector.shape[1]):
-                    vector[a, at] += steps[1] * share * pull[side, at]
+                    vector[a, at] = min(max(vector[a, at] + steps[1] * share * pull[side, at], -_FURTHEST), _FURTHEST)
 
 
 @inlined

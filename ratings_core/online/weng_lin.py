@@ -19,8 +19,8 @@ from ratings_core.portable import exp, sigmoid
 
 _MAX_RATING: Final = 1e9
 _MIN_SIGMA: Final = 1e-6
-_FURTHEST: Final = -700.0
-"""Sides that are further than this many c behind the best count as that far: exp stays above 0."""
+_FURTHEST: Final = -300.0
+"""Sides that are further than this many c behind the best count as that far: squares of exp, and of its inverse, stay numbers."""
 
 
 class BeliefState(OnlineState):
@@ -48,7 +48,7 @@ class WengLin:
     same place, to rounding.
 
     Departures: an outcome of weight w moves means and variances by w times as much, tau**2 included (openskill's weights are
-    of players inside a team, another thing). exp is taken of differences to the best side, of 700 c at most.
+    of players inside a team, another thing). exp is taken of differences to the best side, of 300 c at most.
 
     mu, sigma: belief about an agent before any outcome; beta: spread of a performance, above 0; kappa: least factor that a
     variance shrinks by, 1e-12 to 1; tau: deviation that each outcome adds. Raises `InputError` on settings out of range.

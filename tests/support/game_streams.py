@@ -8,16 +8,23 @@ from ratings_core.outcomes import WEIGHT_ONE, OutcomeBatch
 
 
 class Game(NamedTuple):
-    """sides: (members, place) pairs; weight: units of 2**-20."""
+    """sides: (members, place) pairs; weight: units of 2**-20; key: stands for the hash of its id; time: seconds since 1970."""
 
     sides: tuple[tuple[tuple[int, ...], int], ...]
     weight: int = WEIGHT_ONE
+    key: tuple[int, int] = (1, 0)
+    time: float = 0.0
 
 
-def game(*members, places=None, weight=WEIGHT_ONE):
+def game(*members, places=None, weight=WEIGHT_ONE, key=(1, 0), time=0.0):
     """A game of the sides `members` (an id or a tuple of ids), best first unless `places` are given."""
     teams = [m if isinstance(m, tuple) else (m,) for m in members]
-    return Game(tuple(zip(teams, places or range(1, len(teams) + 1), strict=True)), weight)
+    return Game(tuple(zip(teams, places or range(1, len(teams) + 1), strict=True)), weight, key, time)
+
+
+def at_times(games, times):
+    """`games` with other times."""
+    return [g._replace(time=float(time)) for g, time in zip(games, times, strict=True)]
 
 
 def batch_of(games):
@@ -29,22 +36,22 @@ def batch_of(games):
         agent_start=np.cumsum([0] + [len(members) for members, _ in sides], dtype=np.int64),
         agent=np.array([agent for members, _ in sides for agent in members], np.int32),
         weight=np.array([g.weight for g in games], np.int64),
-        time=np.zeros(len(games)),
+        time=np.array([g.time for g in games], np.float64),
         task=np.full(len(games), -1, np.int32),
-        key=np.zeros((len(games), 2), np.uint64),
+        key=np.array([g.key for g in games], np.uint64).reshape(-1, 2),
     )
 
 
 def mixed_games(seed, n, agents=40):
     """One against one (half of them), free-for-alls of 7, teams of unequal size, ties among them, weights of all sizes."""
     rng = np.random.default_rng(seed)
-    return [_game_of(rng, agents) for _ in range(n)]
+    return [_game_of(rng, agents)._replace(key=(seed, number)) for number in range(1, n + 1)]
 
 
 def duels(seed, n, agents=40):
     """One against one only, ties among them, weights of all sizes."""
     rng = np.random.default_rng(seed)
-    return [_drawn(rng, agents, (1, 1)) for _ in range(n)]
+    return [_drawn(rng, agents, (1, 1))._replace(key=(seed, number)) for number in range(1, n + 1)]
 
 
 SHAPES = ((1, 1), (1, 1), (1, 1), (1,) * 7, (2, 2), (1, 3, 2))

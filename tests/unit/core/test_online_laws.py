@@ -9,20 +9,35 @@ import pytest
 
 from ratings_core.digest import digest
 from ratings_core.errors import InputError
-from ratings_core.online import RATERS, Elo, Prequential, Rater, Sco
+from ratings_core.kernel import kernel
+from ratings_core.online import RATERS, Elo, FenchelYoung, Glicko2, Melo, Prequential, Rater, Sco, WengLin, elo, fenchel_young, sco
+from ratings_core.online.games import games_of, scoring
+from ratings_core.online.pairwise import no_noise, play
 from ratings_core.outcomes import WEIGHT_ONE
-from tests.support.game_streams import batch_of, duels, game, mixed_games
-from tests.unit.core.online_twins import elo_twin, sco_twin
+from tests.support.game_streams import at_times, batch_of, duels, game, mixed_games
+from tests.unit.core.online_twins import elo_twin, fenchel_young_twin, glicko2_twin, melo_twin, sco_twin, weng_lin_twin
 
 SUBJECTS = [
     pytest.param(Elo(), elo_twin, id="elo"),
     pytest.param(Elo(k=24, scale=200, base=2, start=0, provisional_k=60, provisional_outcomes=5), elo_twin, id="elo-provisional"),
     pytest.param(Sco(), sco_twin, id="sco"),
     pytest.param(Sco(tau=2, alpha=1, low=-2, high=2, start=0), sco_twin, id="sco-narrow"),
+    pytest.param(FenchelYoung(), fenchel_young_twin, id="fenchel-young"),
+    pytest.param(FenchelYoung(sigma=3, alpha=1, low=-4, high=4, start=0, seed=2**53), fenchel_young_twin, id="fenchel-young-narrow"),
+    pytest.param(Melo(), melo_twin, id="melo"),
+    pytest.param(Melo(k=10, rate=0.05, scale=100, base=3, start=0, dimensions=6, spread=0.4, seed=9), melo_twin, id="melo-6"),
+    pytest.param(WengLin(), weng_lin_twin, id="weng-lin"),
+    pytest.param(WengLin(mu=0, sigma=2, beta=0.5, kappa=0.4, tau=0.3), weng_lin_twin, id="weng-lin-kappa"),
+    pytest.param(Glicko2(), glicko2_twin, id="glicko2"),
+    pytest.param(
+        Glicko2(start=0, deviation=120, volatility=0.3, tau=1.2, scale=100, period_seconds=3600), glicko2_twin, id="glicko2-hours"
+    ),
 ]
 subjects = pytest.mark.parametrize(("rater", "twin"), SUBJECTS)
 AGENTS = 40
-GAMES = mixed_games(7, 400, AGENTS)
+TIMES = np.random.default_rng(8).integers(-3600, 7200, 400).cumsum()
+"""Of 400 games, some of them late: in 150 to 300 different hours, and three weeks."""
+GAMES = at_times(mixed_games(7, 400, AGENTS), TIMES)
 
 
 def folded(rater, games, cuts=(), state=None, score=None):
@@ -48,6 +63,8 @@ def test_agrees_with_its_readable_twin(rater, twin):
     state, book = folded(rater, GAMES, score=score), twin(rater, GAMES)
     assert len(state) == AGENTS
     np.testing.assert_allclose(state.rating, [book.rating[a] for a in range(AGENTS)], rtol=0, atol=1e-9)
+    for name, entries in book.other.items():
+        np.testing.assert_allclose(state.column(name), [entries[a] for a in range(AGENTS)], rtol=1e-11, atol=1e-11)
     assert state.outcomes.tolist() == [book.outcomes[a] for a in range(AGENTS)]
     assert (score.pairs, score.counts[1] / WEIGHT_ONE) == pytest.approx((book.weight, book.decided), rel=1e-12)
     assert score.sums == pytest.approx([book.log_loss, book.brier, book.discordance], rel=1e-9)
@@ -80,11 +97,26 @@ def test_outcomes_of_disjoint_agents_commute(rater, twin):
 
 
 @subjects
+def test_outcomes_of_disjoint_agents_commute_inside_a_period(rater, twin):
+    left = mixed_games(1, 60, 20)
+    right = [g._replace(sides=tuple((tuple(a + 20 for a in members), place) for members, place in g.sides)) for g in mixed_games(2, 60, 20)]
+    one, other = [], []
+    for start in range(0, 60, 10):
+        times, parts = [start * 1e6] * 10, (left[start : start + 10], right[start : start + 10])
+        one += at_times(parts[0], times) + at_times(parts[1], times)
+        other += at_times(parts[1], times) + at_times(parts[0], times)
+    assert digest(folded(rater, one).arrays()) == digest(folded(rater, other).arrays())
+
+
+@subjects
 def test_renaming_agents_permutes_the_columns(rater, twin):
     new = np.random.default_rng(3).permutation(AGENTS)
     renamed = [g._replace(sides=tuple((tuple(int(new[a]) for a in members), place) for members, place in g.sides)) for g in GAMES]
-    plain, moved = folded(rater, GAMES).arrays(), folded(rater, renamed).arrays()
-    assert digest(plain) == digest({name: column[new] for name, column in moved.items()})
+    first = rater.init(AGENTS).arrays()
+    renamed_first = {name: column[np.argsort(new)] if len(column) == AGENTS else column for name, column in first.items()}
+    plain = folded(rater, GAMES).arrays()
+    moved = folded(rater, renamed, state=type(rater.init(0)).from_arrays(renamed_first)).arrays()
+    assert digest(plain) == digest({name: column[new] if len(column) == AGENTS else column for name, column in moved.items()})
 
 
 @subjects
@@ -95,8 +127,8 @@ def test_nothing_happens_to_who_does_not_play(rater, twin):
     assert digest(state.arrays()) == digest(before)
     rater.fold(state, batch_of([game(3, 4), game((5, 6), 7)]))
     bystanders = np.setdiff1d(np.arange(len(state)), [3, 4, 5, 6, 7])
-    for name, column in state.arrays().items():
-        assert digest({"rows": column[bystanders]}) == digest({"rows": before[name][bystanders]})
+    for name in state.COLUMNS:
+        assert digest({"rows": state.column(name)[bystanders]}) == digest({"rows": before[name][bystanders]})
     assert digest({"rows": state.rating[AGENTS:]}) == digest({"rows": rater.init(5).rating})
 
 
@@ -120,9 +152,28 @@ def test_growing_changes_no_bit_and_compiles_nothing(rater, twin):
     assert len(kernel_of(rater).signatures) == 1
 
 
-@subjects
+@kernel
+def _play_sco(rating, outcomes, games, key, slope, settings, scoring, room):
+    play(rating, outcomes, games, 0, key, slope, settings, scoring, no_noise, sco._push, sco.projected_step, room)
+
+
+@kernel
+def _play_elo(rating, outcomes, games, key, slope, settings, scoring, room):
+    play(rating, outcomes, games, 0, key, slope, settings, scoring, no_noise, elo._push, elo._moved, room)
+
+
+@kernel
+def _play_fenchel_young(rating, outcomes, games, key, slope, settings, scoring, room):
+    noise, push = fenchel_young._noise, fenchel_young._push
+    play(rating, outcomes, games, 0, key, slope, settings, scoring, noise, push, sco.projected_step, room)
+
+
+PAIRWISE = {Elo: _play_elo, Sco: _play_sco, FenchelYoung: _play_fenchel_young}
+
+
+@pytest.mark.parametrize(("rater", "twin"), [subject for subject in SUBJECTS if type(subject.values[0]) in PAIRWISE])
 def test_one_against_one_has_the_bits_of_the_general_way(rater, twin):
-    """The kernel itself never takes the general way for one against one, so its parts are driven by hand."""
+    """The kernel itself never takes the general way for one against one, so that is driven by hand."""
     games = duels(11, 300)
     fast, slow = folded(rater, games), rater.init(AGENTS)
     fast_score, slow_score = Prequential(), Prequential()
@@ -134,20 +185,17 @@ def test_one_against_one_has_the_bits_of_the_general_way(rater, twin):
 
 
 def general_duel(rater, state, batch, score):
-    module = sys.modules[type(rater).__module__]
-    games, _ = module.games_of(batch)
-    mean, moves = np.empty(64), np.empty(64)
-    module.side_means(state.rating, games.agent_start, games.agent, 0, 2, mean)
-    among = (games.place, 0, 2, games.weight[0], mean)
-    scoring = (True, score.counts, score.sums)
-    move = (state.rating, state.outcomes, games.agent_start, games.agent, 0, 2, games.weight[0])
+    given, _ = games_of(batch)
+    key = batch.key.copy()
+    key.flags.writeable = False
     if isinstance(rater, Elo):
-        module._gains(*among, rater._slope, *scoring, moves)
         provisional_k = rater.k if rater.provisional_k is None else rater.provisional_k
-        module._move(*move, (rater.k, provisional_k, rater.provisional_outcomes), moves)
+        settings = rater.k, provisional_k, rater.provisional_outcomes
     else:
-        module._pushes(*among, rater._slope, *scoring, moves)
-        module._move(*move, (rater._slope, rater.alpha * rater._slope, rater.low, rater.high), moves)
+        rate = rater.alpha * rater._slope if isinstance(rater, Sco) else rater.alpha
+        settings = rate, rater.low, rater.high, np.uint64(getattr(rater, "seed", 0))
+    room = np.empty(64), np.empty(64), np.empty(64)
+    PAIRWISE[type(rater)](state.rating, state.outcomes, given, key, rater._slope, settings, scoring(score), room)
 
 
 BROKEN = {
@@ -179,16 +227,76 @@ def test_a_column_of_another_type_is_refused(rater, twin):
 
 
 @subjects
-def test_predictions_are_fair_and_ordered(rater, twin):
+def test_predictions_are_fair(rater, twin):
     state = folded(rater, GAMES)
-    order = np.argsort(state.rating)
-    low, mid, high = (int(order[i]) for i in (0, AGENTS // 2, -1))
-    assert 0 <= rater.predict(state, low, high) <= rater.predict(state, low, mid) <= rater.predict(state, high, low) <= 1
-    assert rater.predict(state, low, high) + rater.predict(state, high, low) == pytest.approx(1, abs=1e-15)
-    assert rater.predict(state, mid, mid) == 0.5
+    for a, b in itertools.combinations(range(0, AGENTS, 3), 2):
+        assert 0 < rater.predict(state, a, b) < 1
+        assert rater.predict(state, a, b) + rater.predict(state, b, a) == pytest.approx(1, abs=1e-15)
+    assert rater.predict(state, 3, 3) == 0.5
     for a, b in ((-1, 0), (0, AGENTS)):
         with pytest.raises(InputError, match="must be the id of an agent"):
             rater.predict(state, a, b)
+
+
+@pytest.mark.parametrize(("rater", "twin"), [subject for subject in SUBJECTS if not isinstance(subject.values[0], Melo)])
+def test_the_higher_rated_is_predicted_to_win(rater, twin):
+    """Except by mElo, whose vectors may say otherwise."""
+    state = folded(rater, GAMES)
+    rating = rater.read(state, np.arange(AGENTS, dtype=np.int32)).rating if isinstance(rater, Glicko2) else state.rating
+    for a, b in itertools.combinations(range(AGENTS), 2):
+        assert (rater.predict(state, a, b) > 0.5) == (rating[a] > rating[b])
+
+
+@subjects
+def test_what_is_scored_is_what_was_predicted(rater, twin):
+    state = rater.init(AGENTS)
+    for one in at_times(duels(5, 60), range(60)):
+        (((a,), place), ((b,), other)), score = one.sides, Prequential()
+        p, result = rater.predict(state, a, b), 0.5 if place == other else float(place < other)
+        rater.fold(state, batch_of([one]), score)
+        assert score.brier == pytest.approx((result - p) ** 2, rel=1e-9, abs=1e-15)
+
+
+@subjects
+def test_reading_looks_at_those_asked_for_and_changes_nothing(rater, twin):
+    state = folded(rater, GAMES)
+    before = digest(state.arrays())
+    whole, some = rater.read(state, np.arange(AGENTS, dtype=np.int32)), rater.read(state, np.array([7, 3, 7], np.int32))
+    assert some.rating.tolist() == whole.rating[[7, 3, 7]].tolist()
+    assert some.outcomes.tolist() == state.outcomes[[7, 3, 7]].tolist()
+    assert (some.deviation is None) == (whole.deviation is None)
+    assert whole.deviation is None or (whole.deviation > 0).all()
+    assert digest(state.arrays()) == before
+    for wrong in (-1, AGENTS):
+        with pytest.raises(InputError, match="must be ids of agents"):
+            rater.read(state, np.array([wrong], np.int32))
+
+
+@subjects
+def test_what_ranks_changes_only_by_playing(rater, twin):
+    """So boards need to be told of the agents of an outcome alone."""
+    state = folded(rater, GAMES)
+    others = np.arange(8, AGENTS, dtype=np.int32)
+    before = rater.read(state, others).rating
+    rater.fold(state, batch_of([game(0, 1, time=1e9), game((2, 3), (4, 5), time=2e9), game(6, 7, time=3e9)]))
+    assert digest({"shown": rater.read(state, others).rating}) == digest({"shown": before})
+
+
+@subjects
+def test_the_less_an_outcome_weighs_the_less_it_moves(rater, twin):
+    start = folded(rater, GAMES).arrays()
+
+    def moved(weight):
+        state = type(rater.init(0)).from_arrays(start)
+        rater.fold(state, batch_of([game(0, 1, 2, weight=weight, time=float(TIMES.max()))]))
+        known = rater.read(state, np.arange(3, dtype=np.int32))
+        return known.rating - rater.read(type(state).from_arrays(start), np.arange(3, dtype=np.int32)).rating
+
+    full = moved(WEIGHT_ONE)
+    if isinstance(rater, Glicko2):  # a new period is entered, too, whatever an outcome weighs
+        assert np.abs(moved(WEIGHT_ONE // 1000) - moved(WEIGHT_ONE // 2000)).max() <= 1e-3 * np.abs(full).max() + 1e-2
+    else:
+        assert np.abs(moved(WEIGHT_ONE // 1000)).max() <= 2e-3 * np.abs(full).max()
 
 
 @subjects
@@ -215,7 +323,7 @@ def test_arrays_that_are_no_state_are_refused(rater, twin):
 @subjects
 def test_ratings_can_be_set_before_a_season(rater, twin):
     state = rater.init(2)
-    state.rating[:] = [rater.start, rater.start - 1]
+    state.rating[1] -= 1
     assert rater.predict(state, 0, 1) > 0.5
     with pytest.raises(InputError):
         rater.init(-1)
@@ -226,7 +334,9 @@ def test_memory_is_bounded_while_growing(rater, twin):
     state = rater.init(0)
     for agents in range(2, 3000, 7):
         rater.fold(state, batch_of([game(0, agents - 1)]))
-    assert state.nbytes <= 2 * 16 * len(state)
+    row = sum(column.nbytes for name, column in state.arrays().items() if name in state.COLUMNS) / len(state)
+    assert state.nbytes <= 2 * row * len(state)
+    assert row <= {"elo": 16, "sco": 16, "fenchel_young": 16, "weng_lin": 24, "glicko2": 56}.get(rater.name, 64)
 
 
 @pytest.mark.parametrize(
@@ -239,6 +349,17 @@ def test_memory_is_bounded_while_growing(rater, twin):
         (Elo, {"provisional_k": 40, "provisional_outcomes": 2.5}, "provisional_outcomes"),
         (Sco, {"tau": 0}, "tau"), (Sco, {"alpha": -1}, "alpha"), (Sco, {"low": 100}, "high"), (Sco, {"start": 101}, "start"),
         (Sco, {"start": -1}, "start"), (Sco, {"low": float("-inf")}, "low"),
+        (FenchelYoung, {"sigma": 0}, "sigma"), (FenchelYoung, {"alpha": -1}, "alpha"), (FenchelYoung, {"high": 0}, "high"),
+        (FenchelYoung, {"start": 101}, "start"), (FenchelYoung, {"seed": -1}, "seed"), (FenchelYoung, {"seed": 2**53 + 1}, "seed"),
+        (FenchelYoung, {"seed": 1.5}, "seed"), (FenchelYoung, {"low": float("nan")}, "low"),
+        (Melo, {"k": -1}, "k"), (Melo, {"rate": -1}, "rate"), (Melo, {"scale": 0}, "scale"), (Melo, {"base": 1}, "base"),
+        (Melo, {"start": float("inf")}, "start"), (Melo, {"dimensions": 3}, "dimensions"), (Melo, {"dimensions": 0}, "dimensions"),
+        (Melo, {"dimensions": 66}, "dimensions"), (Melo, {"spread": -1}, "spread"), (Melo, {"seed": "x"}, "seed"),
+        (WengLin, {"mu": float("nan")}, "mu"), (WengLin, {"sigma": 0}, "sigma"), (WengLin, {"beta": 0}, "beta"),
+        (WengLin, {"kappa": 0}, "kappa"), (WengLin, {"kappa": 2}, "kappa"), (WengLin, {"tau": -1}, "tau"),
+        (Glicko2, {"start": 1e10}, "start"), (Glicko2, {"deviation": 0}, "deviation"), (Glicko2, {"volatility": 0}, "volatility"),
+        (Glicko2, {"volatility": 3}, "volatility"), (Glicko2, {"tau": 0}, "tau"), (Glicko2, {"scale": 0}, "scale"),
+        (Glicko2, {"period_seconds": 0}, "period_seconds"),
     ],
 )  # fmt: skip
 def test_bad_settings_are_refused(kind, settings, argument):
@@ -250,5 +371,20 @@ def test_bad_settings_are_refused(kind, settings, argument):
 def test_settings_compare_by_value_and_whole_floats_count():
     assert Elo(k=32) == Elo(k=32.0, provisional_outcomes=0.0)
     assert hash(Sco(tau=1)) == hash(Sco())
+    assert Melo(dimensions=4.0, seed=3.0) == Melo(dimensions=4, seed=3)
     with pytest.raises(TypeError):
         Elo(K=3)
+
+
+def test_who_is_provisional_is_told_when_read():
+    elo, weng_lin = Elo(), WengLin()
+    games = [batch_of([game(0, 1), game(0, 1), game(0, 2)])]
+    plain, believed = elo.init(3), weng_lin.init(3)
+    elo.fold(plain, *games)
+    weng_lin.fold(believed, *games)
+    agents = np.arange(3, dtype=np.int32)
+    assert elo.read(plain, agents).provisional(outcomes=2).tolist() == [False, False, True]
+    assert elo.read(plain, agents).provisional(deviation=1.0).tolist() == [False, False, False]
+    known = weng_lin.read(believed, agents)
+    assert known.provisional(deviation=float(known.deviation[2]) - 1e-9).tolist() == [False, False, True]
+    assert known.provisional(outcomes=3, deviation=1e9).tolist() == [False, True, True]
