@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from ratings_core.digest import digest
 from services.control import ControlLog
@@ -284,10 +285,10 @@ def _whole(store: StoreReader, pool: str, method: str) -> dict[str, float]:
 def _board_difference(state: PoolState | None, seen: dict[str, dict[str, float]]) -> str | None:
     if state is None:
         return "the store shows a pool that the log does not give"
-    names = state.agents.names()
+    names, ids = state.agents.names(), np.arange(len(state.agents), dtype=np.int32)
     for method, board in seen.items():
-        values = state.activity if method == ACTIVITY else state.online[method].rating
-        expected = dict(zip(names, values[: len(names)].tolist(), strict=True))
+        values = state.activity[ids] if method == ACTIVITY else state.board(method, ids)
+        expected = dict(zip(names, values.tolist(), strict=True))
         wrong = sorted(name for name in expected.keys() | board.keys() if expected.get(name) != board.get(name))
         if wrong:
             first = wrong[0]

@@ -240,6 +240,10 @@ class PoolState:
 
     # -- content
 
+    def board(self, method: str, ids: NDArray[np.int32]) -> NDArray[np.float64]:
+        """The values that rank the agents `ids` by an online method: float64 (k,)."""
+        return self.raters[method].read(self.online[method], ids).rating
+
     def arrays(self) -> Arrays:
         """The canonical content as copies: equal for equal folds, whatever the batches, capacities and hash tables were."""
         parts: dict[str, Mapping[str, NDArray[Any]]] = {

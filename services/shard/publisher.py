@@ -184,7 +184,7 @@ def _update(state: PoolState, track: _Track, epoch: int, partition: Partition, n
         head = msgspec.structs.replace(track.head, published_at=now, stopped=state.stopped, building=_building(state, partition))
         return _Update(state, track, epoch, head, ids, {})
     names = state.agents.names(ids)
-    boards = {method: LiveBoard(names, online.rating[ids].tolist()) for method, online in state.online.items()}
+    boards = {method: LiveBoard(names, state.board(method, ids).tolist()) for method in state.online}
     boards[ACTIVITY] = LiveBoard(names, state.activity[ids].astype(np.float64).tolist())
     return _Update(state, track, epoch, _head(state, partition, now), ids, boards)
 

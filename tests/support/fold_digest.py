@@ -1,15 +1,18 @@
-"""Prints the digest of a seeded fold of every online rater and tally: run as a process of its own, so that the processor can be set."""
+"""Prints digests of seeded folds, of the default raters and tallies, and of the other raters.
+
+Run as a process of its own, so that the processor can be set.
+"""
 
 import sys
 
 import numpy as np
 
 from ratings_core.digest import digest
-from ratings_core.online import Elo, Prequential, Sco
+from ratings_core.online import Elo, FenchelYoung, Glicko2, Melo, Prequential, Sco, WengLin
 from ratings_core.online.protocol import Rater
 from ratings_core.outcomes import ScoreBatch
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
-from tests.support.game_streams import batch_of, mixed_games
+from tests.support.game_streams import at_times, batch_of, mixed_games
 
 RATERS: tuple[Rater, ...] = (
     Elo(),
@@ -17,6 +20,33 @@ RATERS: tuple[Rater, ...] = (
     Sco(),
     Sco(tau=3, alpha=1),
 )
+
+
+ON_REQUEST: tuple[Rater, ...] = (
+    FenchelYoung(seed=5),
+    FenchelYoung(sigma=3, alpha=1),
+    Melo(),
+    Melo(dimensions=4, rate=0.02, scale=173.7),
+    WengLin(),
+    WengLin(mu=0, sigma=2, beta=0.7, tau=0.3),
+    Glicko2(),
+    Glicko2(deviation=200, tau=1.2, period_seconds=7000),
+)
+"""Raters that a pool has only where it asks for them."""
+
+
+def on_request_digest() -> str:
+    """As the ratings of `fold_digest`, of the other raters, at times that run over five weeks with late outcomes among them."""
+    games = mixed_games(20261120, 6_000, agents=300)
+    batch = batch_of(at_times(games, np.random.default_rng(1).integers(-3600, 4600, len(games)).cumsum()))
+    arrays = {}
+    for i, rater in enumerate(ON_REQUEST):
+        state, score = rater.init(0), Prequential()
+        rater.fold(state, batch, score)
+        read = rater.read(state, np.arange(len(state), dtype=np.int32))
+        shown = {"shown": read.rating} | ({} if read.deviation is None else {"spread": read.deviation})
+        arrays |= {f"{i}/{name}": column for name, column in (state.arrays() | score.arrays() | shown).items()}
+    return digest(arrays)
 
 
 def fold_digest() -> str:
@@ -50,4 +80,4 @@ def measured(seed: int, n: int) -> ScoreTable:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(fold_digest())
+    sys.stdout.write(f"{fold_digest()} {on_request_digest()}")

@@ -6,7 +6,8 @@ const ROWS = 12;
 const CHART_ROWS = 100;
 const PLOTLY = document.currentScript.dataset.plotly;
 const TITLES = {
-  elo: "Elo", sco: "Soft Condorcet (SCO)", outcomes: "Activity", maximal_lottery: "Maximal lottery",
+  elo: "Elo", sco: "Soft Condorcet (SCO)", fenchel_young: "Fenchel-Young", melo: "Multidimensional Elo", weng_lin: "Weng-Lin",
+  glicko2: "Glicko-2", outcomes: "Activity", maximal_lottery: "Maximal lottery",
   iterated_maximal_lotteries: "Iterated maximal lotteries", nash_average: "Nash average", copeland: "Copeland", bradley_terry: "Bradley-Terry",
 };
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fold_digest import fold_digest
+from tests.support.fold_digest import fold_digest, on_request_digest
 
 DIGEST = "f39dbba51fa6f98da734991bca296a7ffa7f7ad918a3d31725d6e285dffdbed2"
+ON_REQUEST = "8ff804b7c5b1a2b0b951c5ce3da7051f763cd35785a17afb6f9bb84a1b00aff2"
 ROOT = Path(__file__).parents[3]
 PROCESSORS = {
     "generic": {"NUMBA_CPU_NAME": "generic"},
@@ -24,6 +25,7 @@ PROCESSORS = {
 
 def test_digest_here():
     assert fold_digest() == DIGEST
+    assert on_request_digest() == ON_REQUEST
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
@@ -32,4 +34,4 @@ def test_digest_elsewhere(processor, tmp_path):
     environment = os.environ | PROCESSORS[processor] | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     run = [sys.executable, "-m", "tests.support.fold_digest"]
     done = subprocess.run(run, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=240)
-    assert done.stdout == DIGEST, done.stderr
+    assert done.stdout == f"{DIGEST} {ON_REQUEST}", done.stderr
