@@ -70,7 +70,7 @@ def _online_table(method: str) -> str:
 
 def _solved_table(method: Method) -> str:
     rows = [f"| `{one.name}` | {_value(one.default)} | {_accepted(one)} | {one.meaning} |\n" for one in method.parameters]
-    most = "" if method.most_agents is None else f", at most {method.most_agents:,}"
+    most = "" if method.most_agents is None else f"; the {method.most_agents:,} most active of more"
     facts = f"Input: {method.takes}, of at least {method.least_agents} agents{most}. {_ranked(method.tie_tolerance)}.\n"
     if not rows:
         return f"No parameters.\n\n{facts}"
@@ -84,6 +84,8 @@ def _ranked(tie_tolerance: float | None) -> str:
 
 
 def _accepted(parameter: Parameter) -> str:
+    if parameter.free:
+        return "text"
     if parameter.choices:
         return ", ".join(f"`{choice}`" for choice in parameter.choices)
     if isinstance(parameter.default, bool):

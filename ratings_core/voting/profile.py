@@ -120,11 +120,19 @@ class Profile:
         """Whether every vote lists every alternative."""
         return bool((np.diff(self.start) == len(self.names)).all())
 
-    def take(self, order: NDArray[np.int64]) -> "Profile":
-        """The same votes on alternatives renumbered: alternative order[i] becomes i. order: (m,), a permutation."""
-        new_id = np.empty(len(order), np.int32)
-        new_id[order] = np.arange(len(order))
-        return Profile(tuple(self.names[i] for i in order.tolist()), self.start, new_id[self.agent], self.level, self.weight)
+    def take(self, ids: NDArray[np.int64]) -> "Profile":
+        """The same votes on some alternatives, renumbered: ids[i] becomes i. ids: (k,), each once.
+
+        Votes that list none of them are left out. Raises `InputError` where all are.
+        """
+        new_id = np.full(len(self.names), -1, np.int32)
+        new_id[ids] = np.arange(len(ids), dtype=np.int32)
+        agent, vote = new_id[self.agent], np.repeat(np.arange(len(self)), np.diff(self.start))
+        listed = agent >= 0
+        voting, first = np.unique(vote[listed], return_index=True)
+        level = _levels(vote[listed], self.level[listed].astype(np.float64), first)
+        names = tuple(self.names[i] for i in ids.tolist())
+        return Profile(names, np.append(first, listed.sum()), agent[listed], level, self.weight[voting])
 
     def preferences(self, unlisted: Unlisted = "last") -> Floats:
         """N (VasE, sec. 3): entry (a, b) is the weight of votes that put a above b. Dense (m, m)."""

@@ -9,6 +9,7 @@ from services.pools import ControlState, FoldSettings, Kind, SolvePlan, check_po
 from services.solve import methods
 from services.solve.method import Takes
 from services.solve.parameters import Value, accepted
+from services.solve.rosters import ROSTER
 
 Chosen = Mapping[str, Mapping[str, Value]]
 
@@ -59,7 +60,7 @@ def plan_of(control: ControlState, pool: str, wanted: Chosen, now: float) -> Sol
         method = methods.find(name)
         if method.takes not in given:
             raise methods.NotApplicable("method", name, methods.LACKING[method.takes])
-        values = accepted(method.parameters, parameters)
+        values = accepted((*method.parameters, *ROSTER), parameters)
         kept[name] = {parameter: values[parameter] for parameter in parameters}
     return SolvePlan(pool=pool, methods=kept, time=now)
 

@@ -15,6 +15,8 @@ from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.tallies.task_ballots import ballot_pairs
 from ratings_core.voting.profile import Profile, Unlisted
 
+Ids: TypeAlias = NDArray[np.int64]
+
 
 @dataclass(frozen=True, slots=True)
 class PairsInput:
@@ -25,8 +27,16 @@ class PairsInput:
 
     def by_name(self) -> "PairsInput":
         """The same with agents in order of their names."""
-        order = _order(self.names)
-        return PairsInput(_at(self.names, order), _renamed(self.counts, _new_ids(order)))
+        return self.take(_order(self.names))
+
+    def take(self, ids: Ids) -> "PairsInput":
+        """These agents, renumbered in this order, and what they did against each other."""
+        return PairsInput(_at(self.names, ids), _renamed(self.counts, _new_ids(ids, len(self.names))))
+
+    @property
+    def activity(self) -> Floats:
+        """Weight of the pairs that each agent was in (n,)."""
+        return _activity(self.counts, len(self.names))
 
     @property
     def margins(self) -> Floats:
@@ -46,15 +56,15 @@ class GamesInput(PairsInput):
 
     def by_name(self) -> "GamesInput":
         """The same with agents and tasks in order of their names."""
-        order, tasks = _order(self.names), _order(self.tasks, "tasks")
-        new_id = _new_ids(order)
-        return GamesInput(
-            _at(self.names, order),
-            _renamed(self.counts, new_id),
-            _renamed_places(self.places, new_id),
-            _at(self.tasks, tasks),
-            tuple(_renamed(self.by_task[task], new_id) for task in tasks.tolist()),
-        )
+        tasks = _order(self.tasks, "tasks")
+        by_task = tuple(self.by_task[task] for task in tasks.tolist())
+        return GamesInput(self.names, self.counts, self.places, _at(self.tasks, tasks), by_task).take(_order(self.names))
+
+    def take(self, ids: Ids) -> "GamesInput":
+        """These agents, renumbered in this order: pairs among them, and their places in the fields as they were."""
+        new_id = _new_ids(ids, len(self.names))
+        by_task = tuple(_renamed(counts, new_id) for counts in self.by_task)
+        return GamesInput(_at(self.names, ids), _renamed(self.counts, new_id), _renamed_places(self.places, new_id), self.tasks, by_task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +76,16 @@ class MarginsInput:
 
     def by_name(self) -> "MarginsInput":
         """The same with agents in order of their names."""
-        order = _order(self.names)
-        return MarginsInput(_at(self.names, order), checks.antisymmetric("margins", self.margins)[np.ix_(order, order)])
+        return self.take(_order(self.names))
+
+    def take(self, ids: Ids) -> "MarginsInput":
+        """These agents, renumbered in this order, and the margins between them."""
+        return MarginsInput(_at(self.names, ids), checks.antisymmetric("margins", self.margins)[np.ix_(ids, ids)])
+
+    @property
+    def activity(self) -> Floats:
+        """How many others each agent has a margin with, won or lost (n,)."""
+        return np.asarray(np.count_nonzero(self.margins, axis=1), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +102,17 @@ class ProfileInput:
 
     def by_name(self) -> "ProfileInput":
         """The same with agents in order of their names."""
-        return ProfileInput(self.profile.take(_order(self.names)), self.unlisted)
+        return self.take(_order(self.names))
+
+    def take(self, ids: Ids) -> "ProfileInput":
+        """These agents, renumbered in this order, and the ballots that list any of them."""
+        return ProfileInput(self.profile.take(ids), self.unlisted)
+
+    @property
+    def activity(self) -> Floats:
+        """Weight of the ballots that list each agent (n,)."""
+        weight = np.repeat(self.profile.weight, np.diff(self.profile.start))
+        return np.asarray(np.bincount(self.profile.agent, weight, len(self.names)), np.float64)
 
     @property
     def counts(self) -> PairCounts:
@@ -107,8 +135,17 @@ class ScoresInput:
 
     def by_name(self) -> "ScoresInput":
         """The same with agents and tasks in order of their names."""
-        agents, tasks = _order(self.names), _order(self.tasks, "tasks")
-        return ScoresInput(_at(self.names, agents), _at(self.tasks, tasks), self.scores[np.ix_(agents, tasks)])
+        tasks = _order(self.tasks, "tasks")
+        return ScoresInput(self.names, _at(self.tasks, tasks), self.scores[:, tasks]).take(_order(self.names))
+
+    def take(self, ids: Ids) -> "ScoresInput":
+        """These agents, renumbered in this order, on all tasks."""
+        return ScoresInput(_at(self.names, ids), self.tasks, self.scores[ids])
+
+    @property
+    def activity(self) -> Floats:
+        """On how many tasks each agent was measured (n,)."""
+        return np.asarray(np.count_nonzero(~np.isnan(self.scores), axis=1), np.float64)
 
     @property
     def counts(self) -> PairCounts:
@@ -154,14 +191,22 @@ def _at(names: Sequence[str], order: NDArray[np.int64]) -> tuple[str, ...]:
     return tuple(names[i] for i in order.tolist())
 
 
-def _new_ids(order: NDArray[np.int64]) -> NDArray[np.int32]:
-    """New id of each old one, where `order` lists the old ones."""
-    new_id = np.empty(len(order), np.int32)
-    new_id[order] = np.arange(len(order), dtype=np.int32)
+def _new_ids(ids: Ids, n: int) -> NDArray[np.int32]:
+    """New id of each of n old ones: where it stands in `ids`, -1 where it does not."""
+    new_id = np.full(n, -1, np.int32)
+    new_id[ids] = np.arange(len(ids), dtype=np.int32)
     return new_id
 
 
+def _activity(counts: PairCounts, n: int) -> Floats:
+    weight = counts.wins + counts.losses + counts.ties
+    return np.asarray(np.bincount(counts.first, weight, n) + np.bincount(counts.second, weight, n), np.float64)
+
+
 def _renamed(counts: PairCounts, new_id: NDArray[np.int32]) -> PairCounts:
+    kept = (new_id[counts.first] >= 0) & (new_id[counts.second] >= 0)
+    if not kept.all():
+        counts = PairCounts(*(getattr(counts, name)[kept] for name in ("first", "second", "wins", "losses", "ties")))
     a, b = new_id[counts.first], new_id[counts.second]
     turned = a > b
     first, second = np.where(turned, b, a), np.where(turned, a, b)
@@ -173,4 +218,5 @@ def _renamed(counts: PairCounts, new_id: NDArray[np.int32]) -> PairCounts:
 def _renamed_places(places: PlaceCounts, new_id: NDArray[np.int32]) -> PlaceCounts:
     agent = new_id[places.agent]
     rows = np.argsort(agent, kind="stable")  # within an agent rows stay as they were sorted
+    rows = rows[agent[rows] >= 0]
     return PlaceCounts(agent[rows], places.sides[rows], places.ahead[rows], places.tied[rows], places.weight[rows])

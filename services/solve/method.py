@@ -49,7 +49,7 @@ class Method:
     run: from a problem (agents by name) and accepted parameters to ratings; cost: class of the work, 1 grows with the pairs that met,
     2 with the square of the agents, 3 faster; tie_tolerance: ratings closer than this, in units of `Rated.unit`, share a rank unless
     told otherwise; None: the method ranks by itself (`Rated.ranking`);
-    least_agents, most_agents: limits of the input.
+    least_agents: of the input; most_agents: taken of it.
     """
 
     name: str

@@ -21,6 +21,7 @@ from services.solve.lotteries import LOTTERIES
 from services.solve.method import Method, Rated, Takes
 from services.solve.parameters import Parameter, Value, accepted
 from services.solve.result import AgentRow, CertificateRow, SolveResult, TaskRow
+from services.solve.rosters import ROSTER, roster
 from services.solve.voting import VOTING
 
 Parameters: TypeAlias = Mapping[str, Value]
@@ -51,7 +52,8 @@ def solve(
     """What `method` says about `problem`, best agent first.
 
     tie_tolerance: ratings within it of a rank's best share that rank, in the ratings' own numbers (none: the method's own);
-    ties: ``keep`` shared ranks, or ``order`` them by name. Agents without a rating come last.
+    ties: ``keep`` shared ranks, or ``order`` them by name. Agents without a rating come last; of more agents than the method takes
+    the most active are rated, and `extra.roster` says how many were left out.
     Raises `InputError` (`NotApplicable` among them) and `SolverError`.
     """
     chosen = find(method)
@@ -59,20 +61,21 @@ def solve(
         raise NotApplicable("method", method, reason)
     if chosen.tie_tolerance is None and tie_tolerance is not None:
         raise InputError("tie_tolerance", tie_tolerance, f"must be left out: {method} ranks by itself, not by differences of ratings")
-    values = accepted(chosen.parameters, parameters or {})
-    sorted_problem = problem.by_name()
-    rated = chosen.run(sorted_problem, values)
+    given = accepted((*chosen.parameters, *ROSTER), parameters or {})
+    taken, left_out = roster(problem.by_name(), chosen, given)
+    values = {parameter.name: given[parameter.name] for parameter in chosen.parameters}
+    rated = chosen.run(taken, values)
     tolerance = _own_tolerance(chosen, rated) if tie_tolerance is None else tie_tolerance
     solution = rated.solution
     return SolveResult(
         method=method,
         input=_kind_of(problem),
-        agents=_agent_rows(sorted_problem.names, rated, tolerance, ties),
+        agents=_agent_rows(taken.names, rated, tolerance, ties),
         certificate=CertificateRow(kind=solution.certificate.kind, value=solution.certificate.value),
         status=solution.status.value,
         seconds=solution.seconds,
-        tasks=_task_rows(sorted_problem, rated.task_ratings, tolerance, ties),
-        extra={"parameters": values, "tie_tolerance": tolerance, "stats": dict(solution.stats), **rated.extra},
+        tasks=_task_rows(taken, rated.task_ratings, tolerance, ties),
+        extra={"parameters": values, "tie_tolerance": tolerance, "stats": dict(solution.stats), **left_out, **rated.extra},
     )
 
 
@@ -90,8 +93,6 @@ def why_not(method: Method, problem: Problem) -> str | None:
         return LACKING[method.takes]
     if n < method.least_agents:
         return f"needs at least {method.least_agents} agents, there are {n}"
-    if method.most_agents is not None and n > method.most_agents:
-        return f"takes at most {method.most_agents} agents, there are {n}"
     return None
 
 

@@ -12,7 +12,7 @@ Value: TypeAlias = float | int | str | bool
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter. default: its type is the parameter's; low, high: bounds of numbers; choices: of words."""
+    """One parameter. default: its type is the parameter's; low, high: bounds of numbers; choices: of words; free: any text."""
 
     name: str
     default: Value
@@ -20,6 +20,7 @@ class Parameter:
     low: float = -math.inf
     high: float = math.inf
     choices: tuple[str, ...] = ()
+    free: bool = False
 
     def accept(self, value: Value) -> Value:
         """`value`, a number or bool also when written as text. Raises `InputError` for what the parameter cannot be."""
@@ -38,9 +39,9 @@ class Parameter:
         raise InputError(self.name, value, "must be true or false")
 
     def _word(self, value: Value) -> str:
-        if isinstance(value, str) and value in self.choices:
+        if isinstance(value, str) and (self.free or value in self.choices):
             return value
-        raise InputError(self.name, value, f"must be one of {', '.join(self.choices)}")
+        raise InputError(self.name, value, "must be text" if self.free else f"must be one of {', '.join(self.choices)}")
 
     def _number(self, value: Value) -> float | int:
         whole = isinstance(self.default, int)

@@ -210,7 +210,6 @@ def test_intervals_hold_the_rating() -> None:
         ("stv", PAIRS, "ballots or scores"),
         ("borda", MARGINS, "games, ballots or scores"),
         ("plurality", PAIRS, "games, ballots or scores"),
-        ("kemeny", MarginsInput(tuple(map(str, range(1001))), np.zeros((1001, 1001))), "at most 1000"),
         ("bradley_terry", MARGINS, "wins, losses and ties"),
         ("copeland", MarginsInput(("a",), np.zeros((1, 1))), "at least 2 agents"),
     ],
@@ -237,11 +236,6 @@ def test_pools_too_large_for_the_lottery_of_largest_entropy_get_a_certified_one(
     assert rating["a0000"] == pytest.approx(rating["a5000"] / 3)
     with pytest.raises(InputError, match="must be any for sparse margins of more than 5000"):
         solve("maximal_lottery", large_pool(), {"mode": "maxent"})
-
-
-def test_too_many_agents_for_a_cubic_method_are_refused() -> None:
-    with pytest.raises(NotApplicable, match="at most 2000"):
-        solve("schulze", large_pool())
 
 
 def test_an_agent_named_twice_is_refused() -> None:

@@ -1,0 +1,110 @@
+"""Which agents a solve takes of many, and that it says whom it left out."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ratings_core.errors import InputError
+from ratings_core.tallies import PairCounts, PlaceCounts
+from ratings_core.voting.profile import Ballot, Profile
+from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.methods import METHODS, find, solve
+from services.solve.rosters import roster
+
+NAMES = ("zed", "amy", "bob", "cyd")
+WINS = np.array([[0.0, 3, 1, 0], [1, 0, 4, 0], [3, 1, 0, 2], [0, 0, 1, 0]])
+PAIRS = PairsInput(NAMES, PairCounts.from_dense(WINS))
+PLACES = PlaceCounts(*(np.array(column, np.int32) for column in ([0, 1, 2, 3], [4] * 4, [0, 1, 1, 3], [1, 2, 2, 1])), np.full(4, 3.0))
+SCORES = np.array([[1.0, 2, np.nan], [3, 1, 2], [2, 3, 1], [np.nan, np.nan, 5]])
+BALLOTS = Profile.from_ballots([Ballot(3.0, ((0, 2), (3,), (1,))), Ballot(2.0, ((3,),)), Ballot(1.0, ((2,), (0,)))], NAMES)
+PROBLEMS: list[Problem] = [
+    PAIRS,
+    GamesInput(NAMES, PAIRS.counts, PLACES, ("t",), (PairCounts.from_dense(WINS.T),)),
+    MarginsInput(NAMES, WINS - WINS.T),
+    ScoresInput(NAMES, ("t1", "t2", "t3"), SCORES),
+    ProfileInput(BALLOTS),
+]
+IDS = [problem.__class__.__name__ for problem in PROBLEMS]
+
+
+def take(problem: Problem, **given: object) -> tuple[Problem, dict[str, object]]:
+    limit = given.pop("limit", None)
+    method = replace(find("copeland"), most_agents=limit)
+    found, extra = roster(problem.by_name(), method, {"most_agents": 0, "only_agents": "", **given})
+    return found, extra.get("roster", {})
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=IDS)
+def test_all_are_taken_where_nothing_limits(problem: Problem) -> None:
+    found, said = take(problem, limit=4)
+    assert (found.names, said) == (tuple(sorted(NAMES)), {})
+
+
+BEST = [("amy", "bob"), ("amy", "bob"), ("amy", "bob"), ("amy", "bob"), ("cyd", "bob")]
+
+
+@pytest.mark.parametrize(("problem", "best"), list(zip(PROBLEMS, BEST, strict=True)), ids=IDS)
+def test_the_most_active_are_taken_and_the_rest_is_counted(problem: Problem, best: tuple[str, str]) -> None:
+    for limit in ({"most_agents": 2}, {"limit": 2}, {"most_agents": 3, "limit": 2}):
+        found, said = take(problem, **limit)
+        assert set(found.names) == set(best)
+        assert said == {"agents": 2, "left_out": 2, "by": "most active"}
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=IDS)
+def test_a_roster_by_name_is_the_problem_without_the_others(problem: Problem) -> None:
+    found, said = take(problem, only_agents=json.dumps(["zed", "bob", "amy"]))
+    assert found.names == ("amy", "bob", "zed")
+    assert said == {"agents": 3, "left_out": 1, "by": "named"}
+    ids = [1, 2, 0]
+    if isinstance(problem, ScoresInput):
+        np.testing.assert_array_equal(found.scores, SCORES[ids])
+    elif isinstance(problem, MarginsInput | PairsInput):
+        np.testing.assert_array_equal(found.margins, (WINS - WINS.T)[np.ix_(ids, ids)])
+    else:
+        np.testing.assert_array_equal(found.margins, problem.margins[np.ix_(ids, ids)])
+
+
+def test_games_keep_places_of_those_taken_and_ballots_those_that_list_one() -> None:
+    games, _ = take(PROBLEMS[1], only_agents='["cyd", "zed"]')
+    assert isinstance(games, GamesInput)
+    assert (games.places.agent.tolist(), games.places.ahead.tolist()) == ([0, 1], [3, 0])
+    assert games.by_task[0].wins.tolist() == []
+    ballots, _ = take(PROBLEMS[4], only_agents='["amy", "zed"]')
+    assert isinstance(ballots, ProfileInput)
+    assert ballots.profile.ballots == (Ballot(3.0, ((1,), (0,))), Ballot(1.0, ((1,),)))
+
+
+def test_named_ones_beyond_the_limit_go_by_activity() -> None:
+    found, said = take(PAIRS, only_agents='["zed", "cyd", "amy"]', limit=2)
+    assert found.names == ("amy", "zed")
+    assert said == {"agents": 2, "left_out": 2, "by": "most active of those named"}
+
+
+@pytest.mark.parametrize("text", ["zed", "[]", '{"zed": 1}', '["zed", "zed"]', '["nobody"]', "[1]"])
+def test_lists_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="only_agents"):
+        take(PAIRS, only_agents=text)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_takes_a_roster_and_says_so(method: str) -> None:
+    for problem in (PROBLEMS[1], ScoresInput(NAMES[:3], ("t1", "t2"), SCORES[:3, :2])):
+        if METHODS[method].takes.value in ("scores", "profile") and isinstance(problem, GamesInput):
+            continue
+        found = solve(method, problem, {"only_agents": '["zed", "bob"]'})
+        assert sorted(row.agent for row in found.agents) == ["bob", "zed"]
+        assert found.extra["roster"]["left_out"] == len(problem.names) - 2
+
+
+def test_more_agents_than_a_method_takes_are_cut_to_the_most_active() -> None:
+    n = 1100
+    wins = np.triu(np.ones((n, n)), 1)
+    wins[:, 1000:] *= 0
+    wins[:1000, 1000] = 1
+    names = tuple(f"a{i:04}" for i in range(n))
+    found = solve("kemeny", PairsInput(names, PairCounts.from_dense(wins)))
+    assert found.extra["roster"] == {"agents": 1000, "left_out": 100, "by": "most active"}
+    assert len(found.agents) == 1000
