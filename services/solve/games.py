@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ratings_core.analysis.contributions import contributions
 from ratings_core.equilibria.alpharank import alpharank_symmetric
 from ratings_core.equilibria.deviation import deviation
 from ratings_core.equilibria.nash_average import nash_average, nash_average_agents
@@ -112,7 +113,17 @@ def _deviation(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
         "equilibrium": _played(made.game, found.play),
         **_left_out(made, problem),
     }
+    if parameters["explain"]:
+        extra["contributions"] = _explained(made.game, found.play, parameters["explain"])
     return Rated(solution=_on_all(found, made), unit=found.unit, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
+
+
+def _explained(game: Played, play: JointDistribution, most: int) -> dict[str, dict[str, float]]:
+    """For each agent the tasks that add most to its rating or take most from it, largest sizes first."""
+    parts = contributions(game, play)
+    large = np.argsort(-np.abs(parts.values), axis=1, kind="stable")[:, :most]
+    rows = zip(parts.strategies, large.tolist(), parts.values, strict=True)
+    return {agent: {parts.parts[i]: float(row[i]) for i in ids} for agent, ids, row in rows}
 
 
 def _uniform(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
@@ -217,6 +228,7 @@ GAMES: Final = (
             *_TASKS,
             Parameter("tolerance", 1e-6, "largest rating error called optimal", 1e-14, 1e-2),
             Parameter("max_solves", 100_000, "of linear programs", 1, 10_000_000),
+            Parameter("explain", 0, "tasks listed for each agent with what they add to its rating", 0, 10_000),
         ),
     ),
     Method(name="uniform", takes=Takes.TASK_PAIRS, run=_uniform, cost=2, tie_tolerance=1e-9, most_agents=_DENSE_AGENTS, parameters=_TASKS),

@@ -1,6 +1,7 @@
 """Games in normal form and the game of two agents on a task: against loops over their definitions, and against each other."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -93,8 +94,12 @@ def test_the_table_is_the_game_of_its_cubes(agents, tasks, seed):
 
 def test_a_thousand_tasks_of_two_hundred_agents_need_no_cube():
     scores = np.random.default_rng(0).random((200, 1000))
+    tracemalloc.start()
     game = AgentAgentTask.of(scores)
     against = game.payoffs_against(uniform_mixes(game.shape))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 40 * 2**20, "bytes; one stored cube of the three has 320 MB"
     assert against[0] == pytest.approx(scores.mean(axis=1) - scores.mean())
     assert against[2][:3] == pytest.approx([np.abs(np.subtract.outer(task, task)).mean() for task in scores.T[:3]])
     play = JointDistribution.of([[0, 1, 2], [3, 4, 5]], [0.25, 0.75], game.shape)

@@ -331,3 +331,12 @@ def test_the_limit_of_strong_selection_sits_on_who_beats_everybody() -> None:
     found = solve("alpharank", PairsInput(("a", "b", "c"), wins), {"infinite": True})
     assert found.agents[0].agent == "a"
     assert found.agents[0].rating == pytest.approx(1, abs=1e-6)
+
+
+def test_deviation_ratings_say_which_tasks_they_are_made_of() -> None:
+    found = solve("deviation", SCORES, {"explain": 3})
+    parts = found.extra["contributions"]
+    for row in found.agents:
+        assert sum(parts[row.agent].values()) == pytest.approx(row.rating, abs=1e-9)  # type: ignore[index]
+    assert all(len(one) == 1 for one in solve("deviation", SCORES, {"explain": 1}).extra["contributions"].values())  # type: ignore[union-attr, attr-defined]
+    assert "contributions" not in solve("deviation", SCORES).extra
