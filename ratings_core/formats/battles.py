@@ -7,14 +7,13 @@ themselves away, banned voters) is left to its users.
 """
 
 import io
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ratings_core.formats.errors import FormatError, Skipped
-from ratings_core.formats.json_items import json_rows
+from ratings_core.formats.json_items import content, json_rows
 from ratings_core.formats.parquet import MAGIC, parquet_rows
 from ratings_core.formats.stream import csv_lines, head
 from ratings_core.formats.table import name, read_rows
@@ -81,7 +80,7 @@ def _battle(row: int, item: Any) -> Battle | Skipped:
     winner = item.get("winner")
     if not isinstance(winner, str) or winner not in _WINNERS:
         raise FormatError(row, "winner", winner, f"must be one of {', '.join(_WINNERS)}")
-    return Battle(row, a, b, _WINNERS[winner], _time(item, row), _content(item))
+    return Battle(row, a, b, _WINNERS[winner], _time(item, row), content(item, row))
 
 
 def _vote(row: int, item: Mapping[str, Any]) -> Battle | Skipped:
@@ -101,7 +100,7 @@ def _vote(row: int, item: Mapping[str, Any]) -> Battle | Skipped:
     a, b = (_name(text, row, "models") for text in shown)
     if a == b:
         return Skipped(row, "one model against itself")
-    return Battle(row, a, b, places, _time(item, row), _content(item))
+    return Battle(row, a, b, places, _time(item, row), content(item, row))
 
 
 def _shown(row: int, models: Any) -> list[str | None]:
@@ -137,7 +136,3 @@ def _time(item: Mapping[str, Any], row: int) -> float | None:
         if item.get(field) not in (None, ""):
             return seconds(str(item[field]), row, field)
     return None
-
-
-def _content(item: Mapping[str, Any]) -> str:
-    return json.dumps(item, sort_keys=True, ensure_ascii=False)

@@ -6,7 +6,6 @@ One JSON object is a contest: `name`, `time_seconds` (of its end, since 1970; ma
 """
 
 import io
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,7 +14,7 @@ import numpy as np
 
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError, Skipped
-from ratings_core.formats.json_items import json_values
+from ratings_core.formats.json_items import content, json_values
 from ratings_core.formats.table import name
 from ratings_core.voting.profile import Profile
 
@@ -71,8 +70,7 @@ def _contest(row: int, item: Any) -> Contest | Skipped:
     handles, places = _standings(row, standings)
     if len(handles) < 2:
         return Skipped(row, "fewer than two took part")
-    content = json.dumps(item, sort_keys=True, ensure_ascii=False)
-    return Contest(row, title, _number(item, row, "time_seconds", None), _weight(item, row), handles, places, content)
+    return Contest(row, title, _number(item, row, "time_seconds", None), _weight(item, row), handles, places, content(item, row))
 
 
 def _standings(row: int, standings: list[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:

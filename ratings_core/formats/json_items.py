@@ -34,6 +34,14 @@ def json_values(stream: io.BufferedReader) -> Iterator[tuple[int, Any]]:
     return _array(_Text(stream)) if starts_array(stream) else _row_of_values(_Text(stream))
 
 
+def content(value: Any, row: int) -> str:
+    """`value` as one canonical text, for ids. Raises `FormatError`."""
+    try:
+        return json.dumps(value, sort_keys=True, ensure_ascii=False)
+    except RecursionError as error:
+        raise FormatError(row, None, f"{type(value).__name__}", "must not nest so deep") from error
+
+
 def starts_array(stream: io.BufferedReader) -> bool:
     """Whether the first character is that of an array."""
     return head(stream).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["

@@ -52,9 +52,11 @@ def write_profile(profile: Profile, title: str = "") -> str:
         if not 1 <= ballot.weight < _MOST or ballot.weight != int(ballot.weight):
             raise InputError("weight", ballot.weight, "must be a whole number of voters, 1 or more")
         counted[ballot.levels] += int(ballot.weight)
-    for text in (title, *profile.names):
-        if text != text.strip() or len(text.splitlines()) > 1 or not (text or text is title):
-            raise InputError("names", text, "must be one line, not empty, without white space at an end")
+    _check_line("title", title)
+    for name in profile.names:
+        _check_line("names", name)
+        if not name:
+            raise InputError("names", name, "must not be empty")
     kind = data_type(profile)
     head = {"FILE NAME": f"profile.{kind}", "TITLE": title, "DESCRIPTION": "", "DATA TYPE": kind, "MODIFICATION TYPE": "synthetic"}
     head |= {"RELATES TO": "", "RELATED FILES": "", "PUBLICATION DATE": "", "MODIFICATION DATE": ""}
@@ -70,6 +72,11 @@ def data_type(profile: Profile) -> str:
     """The narrowest of PrefLib's types: strict (s) or with ties (t), orders that are complete (c) or incomplete (i)."""
     tied = any(len(level) > 1 for ballot in profile.ballots for level in ballot.levels)
     return ("to" if tied else "so") + ("c" if profile.complete else "i")
+
+
+def _check_line(argument: str, text: str) -> None:
+    if text != text.strip() or len(text.splitlines()) > 1:
+        raise InputError(argument, text, "must be one line without white space at an end")
 
 
 def _order(levels: tuple[tuple[int, ...], ...]) -> str:
