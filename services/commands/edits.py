@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Final
 
 from ratings_core.errors import InputError
-from ratings_core.formats.table import FormatError, Table, name, number, read_table
-from services.files import read_text
+from ratings_core.formats.errors import FormatError
+from ratings_core.formats.table import Rows, name, number, text_rows
 
 _AGENT: Final = "agent"
 
@@ -14,30 +14,29 @@ def read_aliases(path: Path) -> dict[str, str]:
     """Columns alias and agent: the name in outcomes, and the agent that it counts for. Raises `InputError`."""
     table = _table(path, "alias", _AGENT)
     found: dict[str, str] = {}
-    at = table.column("alias"), table.column(_AGENT)
-    for row, line in zip(table.rows, table.lines, strict=True):
-        alias = name(row[at[0]], line, "alias")
+    alias_at, agent_at = table.column("alias"), table.column(_AGENT)
+    for line, row in table:
+        alias = name(row[alias_at], line, "alias")
         if alias in found:
             raise FormatError(line, "alias", alias, "must be told once")
-        found[alias] = name(row[at[1]], line, _AGENT)
+        found[alias] = name(row[agent_at], line, _AGENT)
     return found
 
 
 def read_bans(path: Path) -> list[str]:
     """Column agent: whose games do not count. Raises `InputError`."""
-    table = _table(path, _AGENT)
-    return [name(row[0], line, _AGENT) for row, line in zip(table.rows, table.lines, strict=True)]
+    return [name(row[0], line, _AGENT) for line, row in _table(path, _AGENT)]
 
 
 def read_initial(path: Path) -> dict[str, dict[str, float]]:
     """Column agent and one column a method: ratings to begin with, by method and agent; an empty cell is none. Raises `InputError`."""
-    table = read_table(read_text(path))
+    table = text_rows(_text(path))
     agent = table.column(_AGENT)
     found: dict[str, dict[str, float]] = {method: {} for method in table.header if method != _AGENT}
     if not found:
         raise FormatError(1, None, table.header, "must name agent and at least one online method")
     seen: set[str] = set()
-    for row, line in zip(table.rows, table.lines, strict=True):
+    for line, row in table:
         who = name(row[agent], line, _AGENT)
         if who in seen:
             raise FormatError(line, _AGENT, who, "must be told once")
@@ -48,8 +47,17 @@ def read_initial(path: Path) -> dict[str, dict[str, float]]:
     return found
 
 
-def _table(path: Path, *columns: str) -> Table:
-    table = read_table(read_text(path))
+def _table(path: Path, *columns: str) -> Rows:
+    table = text_rows(_text(path))
     if sorted(table.header) != sorted(columns):
         raise InputError(str(path), ",".join(table.header), f"must have the header {','.join(columns)}")
     return table
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError("file", str(path), f"must be readable ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError("file", str(path), f"must be UTF-8 text (byte {error.start} is not)") from error
