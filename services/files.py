@@ -37,6 +37,7 @@ _BATCH: Final = 5_000
 _SHOWN: Final = 100
 """Refused rows that are kept with what was wrong; all are counted."""
 _FOREVER: Final = float("inf")
+_quoted: Final = json.encoder.encode_basestring_ascii
 
 Row: TypeAlias = tuple[int, Event]
 """An outcome and the line (or number of the item) that it came from."""
@@ -149,7 +150,7 @@ class _Builder:
 
     def id(self, row: str) -> str:
         """128 bits as hexadecimal digits, another one each time the same row comes."""
-        text = json.dumps([self.kind, row, self._seen.number(row)], ensure_ascii=True)
+        text = f'["{self.kind}", {_quoted(row)}, {self._seen.number(row)}]'  # as json.dumps writes it, at a third of its time
         return hashlib.blake2b(text.encode(), digest_size=_ID_BYTES).hexdigest()
 
     def time(self, of_row: float | None) -> float:
@@ -185,7 +186,7 @@ def _results(source: Source, options: FileOptions, build: _Builder) -> Iterator[
         if isinstance(game, Skipped):
             yield game
         else:
-            yield game.line, build.game(json.dumps(game.cells), (game.first, game.second), game.places, game.time)
+            yield game.line, build.game(f"[{', '.join(map(_quoted, game.cells))}]", (game.first, game.second), game.places, game.time)
 
 
 def _battles(source: Source, build: _Builder) -> Iterator[Row | Skipped]:

@@ -118,7 +118,7 @@ def replay_file(
         position = noted.position if noted else 0
         if total:
             _ensure_pool(settings, log, pool, account.pool_kind)
-        for chunk in _chunks(file, before, total):
+        for chunk in _chunks(file, before, total, sound=not account.refused):
             if source.stamp != stamp:
                 raise InputError("file", str(path), "must not change while it is replayed; start again")
             position = _append(log, partition, pool, chunk)
@@ -139,12 +139,18 @@ def _count(file: OutcomeFile, account: Account, checked: Callable[[int], None] |
     return total
 
 
-def _chunks(file: OutcomeFile, start: int, end: int) -> Iterator[list[Event]]:
-    """The outcomes from `start` to `end`, read a second time where there are any to send."""
+def _chunks(file: OutcomeFile, start: int, end: int, *, sound: bool) -> Iterator[list[Event]]:
+    """The outcomes from `start` to `end`, read a second time where there are any to send. sound: all of them were accepted."""
     if start < end:
-        accepted = islice(chain.from_iterable(file.accepted(Account())), start, end)
+        accepted = islice(_again(file, sound), start, end)
         while chunk := list(islice(accepted, _CHUNK)):
             yield chunk
+
+
+def _again(file: OutcomeFile, sound: bool) -> Iterator[Event]:
+    if sound:
+        return (event for batch in file.batches(Account()) for _, event in batch)
+    return chain.from_iterable(file.accepted(Account()))
 
 
 def _append(log: Log, partition: int, pool: str, chunk: Sequence[Event]) -> int:

@@ -1,5 +1,6 @@
 """`equirank replay` against a real embedded log: nothing lost, resumable, and sent again only when asked."""
 
+import gzip
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
@@ -7,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FileKind
+from ratings_core.formats import FileKind, ResultColumns
 from services import events
+from services.commands.journal import Journal, Progress
 from services.commands.replay import Replayed, await_position, replay_file, report
 from services.connect import open_log
 from services.control import ControlLog
@@ -249,3 +252,86 @@ def test_outcomes_end_where_editors_end_their_lines(tmp_path: Path) -> None:
     assert (found.lines, found.account.refused) == ([1, 3], {})
     with Source(path) as source:
         assert [event.pool for event in decoded_lines(source)] == ["p", "p"]
+
+
+# streams
+
+
+def test_a_broken_row_at_the_end_sends_nothing(settings: Settings, log: Log, tmp_path: Path) -> None:
+    path = file(tmp_path, HEAD + ROW * 6_000 + "1969-12-31,Wales,Malta,2\n")
+    with pytest.raises(InputError, match="row 6002"):
+        replay_file(settings, log, path, "p")
+    assert "p" not in ControlLog(log.control).refresh().pools
+
+
+def test_refused_rows_are_left_out_again_when_a_replay_goes_on(
+    settings: Settings, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.commands.replay._CHUNK", 3)
+    lines = [BARE if i % 3 else "7" for i in range(20)]
+    path = file(tmp_path, "\n".join(lines), "o.jsonl")
+    options = FileOptions(FileKind.OUTCOMES)
+    stopped: list[int] = []
+
+    def stop(sent: int, total: int) -> None:
+        stopped.append(total)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        replay_file(settings, log, path, "p", options, tell=stop)
+    checked: list[int] = []
+    done = replay_file(settings, log, path, "p", options, checked=checked.append)
+    assert (done.before, done.sent, stopped, checked, done.refused) == (3, 10, [13], [13], {Reason.BAD_FIELD: 7})
+    assert [event.id for event in written(log, "p")] == [event.id for event in outcomes_of(path, "p", options=options).events]
+
+
+def test_a_file_that_changes_while_it_is_sent_stops_the_replay(
+    settings: Settings, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.commands.replay._CHUNK", 1)
+    path = file(tmp_path, HEAD + ROW * 3)
+
+    def grow(sent: int, total: int) -> None:
+        with path.open("a") as opened:
+            opened.write(ROW)
+
+    with pytest.raises(InputError, match="must not change"):
+        replay_file(settings, log, path, "p", tell=grow)
+    assert len(written(log, "p")) == 1
+
+
+def test_a_journal_of_an_older_release_is_honoured(settings: Settings, log: Log, tmp_path: Path) -> None:
+    path = file(tmp_path, HEAD + ROW * 4)
+    content = hashlib.sha256(path.read_bytes()).hexdigest()
+    note = Journal.of(settings.data / "replay", log.outcomes.identity, "p", "results", "skip", "None", content)
+    note.write(Progress(3, 4, 9))
+    assert (replay_file(settings, log, path, "p").before, len(written(log, "p"))) == (3, 1)
+    named = FileOptions(FileKind.RESULTS, columns=ResultColumns(first="away_team", second="home_team"))
+    assert replay_file(settings, log, path, "p", named).before == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("g.pgn.zst", zstandard.compress(b"".join(b'[White "a"]\n[Black "b"]\n[Result "%s"]\n\n%s\n\n' % (r, r) for r in (b"1-0", b"*")))),
+        ("c.json", b'[{"standings":[["a",0,0],["b",1,1]]},{"standings":[]}]'),
+        ("log.jsonl.gz", gzip.compress(b'{"tstamp":1,"type":"chat"}\n{"tstamp":1,"type":"leftvote","models":["a","b"]}\n')),
+    ],
+)
+def test_other_kinds_are_sent_and_what_is_left_out_is_said(name: str, data: bytes, settings: Settings, log: Log, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    done = replay_file(settings, log, path, "p")
+    assert (done.rows, done.sent, sum(done.skipped.values())) == (2, 1, 1)
+    (event,) = written(log, "p")
+    assert isinstance(event, GameEvent)
+    assert [side.agents for side in event.sides] == [["a"], ["b"]]
+    assert "1 rows left out: " in "\n".join(report(done))
+
+
+@pytest.mark.skipif(not FOOTBALL.is_file(), reason=f"football results are not in {SHARED} (set EQUIRANK_SHARED)")
+def test_football_is_sent_once(settings: Settings, log: Log) -> None:
+    first, again = (replay_file(settings, log, FOOTBALL, "football") for _ in range(2))
+    assert (first.rows, first.sent, first.before) == (49_520, 49_520, 0)
+    assert (again.sent, again.before, again.position) == (0, 49_520, first.position)
+    assert len(written(log, "football")) == 49_520
