@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
-from scipy import linalg
 from scipy.special import expit
 
 from ratings_core import checks
 from ratings_core.analysis.components import Labels, members, strong_components
-from ratings_core.batch.logistic import Curvature, Minimum, PairLikelihood, grounds_of, minimise, solver
+from ratings_core.batch.comparisons import Comparisons
+from ratings_core.batch.covariance import inverse_curvature, outcome_meat, pair_meat
+from ratings_core.batch.logistic import Minimum, PairLikelihood, minimise, solver
 from ratings_core.batch.pair_counts import PairCounts, pair_counts
 from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Certificate, Floats, Solution, Status
@@ -22,7 +23,7 @@ ELO_SCALE: Final = 400.0 / math.log(10.0)
 COVARIANCE_UP_TO: Final = 5_000
 """Agents up to which standard errors are offered: they need the inverse of a dense (m, m) matrix."""
 Unconnected: TypeAlias = Literal["raise", "components"]
-StandardErrors: TypeAlias = Literal["none", "fisher", "sandwich"]
+StandardErrors: TypeAlias = Literal["none", "fisher", "sandwich", "clustered"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,8 @@ def bradley_terry(
     """Maximum-likelihood Bradley-Terry ratings (Bradley and Terry 1952; Hunter 2004, sec. 1-2), by Newton's method.
 
     wins: (m, m), entry (a, b) is the weight of the outcomes in which a beat b; ties: (m, m), symmetric, weight of ties, each half a
-    win for both. Dense or scipy sparse; beyond `logistic.DENSE_UP_TO` agents only the pairs that met are ever touched.
+    win for both. Dense or scipy sparse, or `PairCounts` or `Comparisons` in place of both; beyond `logistic.DENSE_UP_TO` agents only the
+    pairs that met are ever touched.
     prior: games that each agent is taken to have tied with an anchor rated `centre`, 0 for none. scale: rating points a logit.
     centre: mean rating of each component; with a prior, the anchor's rating.
 
@@ -87,6 +89,7 @@ def bradley_terry(
     standard_errors: ``fisher`` inverts the information (a tie counts as two half games; with a prior it is the curvature of the
     posterior); ``sandwich`` allows for results that vary less or more than the model says, as ties do (White 1982).
     Both take games for independent and of weight 1, so that places of one larger game count as if played apart: too narrow there.
+    ``clustered``, of `Comparisons`, is the sandwich of whole outcomes: pairs of one outcome may depend on each other in any way.
 
     The certificate (kind ``score_gap_per_game``) is the largest difference of expected and actual points of an agent, over the
     games it has in the fit, recomputed from the returned ratings; `tolerance` bounds it. The same in points is ``stats["score_gap"]``;
@@ -96,20 +99,24 @@ def bradley_terry(
     Raises `InputError` for bad arguments and unconnected data, `SolverError` (with the best point) beyond the tolerance.
     """
     begun = time.perf_counter()
-    counts = pair_counts(wins, ties)
+    comparisons = wins if isinstance(wins, Comparisons) else None
+    counts = pair_counts(wins if comparisons is None else comparisons.counts(), ties)
     model = _Model(checks.number("prior", prior, low=0.0), checks.number("scale", scale, above=0.0), checks.number("centre", centre))
     checks.number("tolerance", tolerance, above=0.0)
     checks.count("max_iterations", max_iterations)
     _check_options(unconnected, standard_errors, counts.m, names)
-    component = _components(counts, model.prior)
+    if standard_errors == "clustered" and comparisons is None:
+        raise InputError("standard_errors", standard_errors, "must not be 'clustered' for tallies; Comparisons know their outcomes")
+    component = components_of(counts, model.prior)
     if unconnected == "raise":
-        _check_connected(component, names)
-    likelihood = PairLikelihood(_inside(counts, component), model.prior)
+        check_connected(component, names)
+    likelihood = PairLikelihood(inside(counts, component), model.prior)
     minimum = minimise(likelihood, solver(likelihood, component), tolerance / 2, max_iterations)
     solution = _solution(model, likelihood, minimum, component, tolerance)
     if standard_errors != "none":
-        covariance = model.scale**2 * _covariance(likelihood, minimum.theta, component, standard_errors)
-        solution = replace(solution, covariance=covariance, assumes="independent pairs")
+        covariance = model.scale**2 * _covariance(likelihood, minimum.theta, component, standard_errors, comparisons)
+        assumes = "independent outcomes" if standard_errors == "clustered" else "independent pairs"
+        solution = replace(solution, covariance=covariance, assumes=assumes)
     return _checked(replace(solution, seconds=time.perf_counter() - begun), tolerance)
 
 
@@ -160,15 +167,16 @@ def _solution(model: _Model, likelihood: PairLikelihood, minimum: Minimum, compo
 def _check_options(unconnected: str, standard_errors: str, m: int, names: Sequence[str] | None) -> None:
     if unconnected not in ("raise", "components"):
         raise InputError("unconnected", unconnected, "must be 'raise' or 'components'")
-    if standard_errors not in ("none", "fisher", "sandwich"):
-        raise InputError("standard_errors", standard_errors, "must be 'none', 'fisher' or 'sandwich'")
+    if standard_errors not in ("none", "fisher", "sandwich", "clustered"):
+        raise InputError("standard_errors", standard_errors, "must be 'none', 'fisher', 'sandwich' or 'clustered'")
     if standard_errors != "none" and m > COVARIANCE_UP_TO:
         raise InputError("standard_errors", standard_errors, f"must be 'none' above {COVARIANCE_UP_TO} agents, here are {m}")
     if names is not None and len(names) != m:
         raise InputError("names", len(names), f"must be one a row of wins, {m}")
 
 
-def _components(counts: PairCounts, prior: float) -> Labels:
+def components_of(counts: PairCounts, prior: float) -> Labels:
+    """Which agents' ratings compare: strong components of the graph of wins, ties being wins of both; one with a prior."""
     if prior > 0:
         return np.zeros(counts.m, np.int64)
     up, down = counts.points > 0, counts.points < counts.games
@@ -177,7 +185,8 @@ def _components(counts: PairCounts, prior: float) -> Labels:
     return strong_components(tails, heads, counts.m)
 
 
-def _check_connected(component: Labels, names: Sequence[str] | None) -> None:
+def check_connected(component: Labels, names: Sequence[str] | None) -> None:
+    """Raises `InputError` where there is more than one component, naming them."""
     groups = members(component)
     if len(groups) > 1:
         named = [[names[agent] if names is not None else agent for agent in group] for group in sorted(groups, key=len)]
@@ -188,9 +197,10 @@ def _check_connected(component: Labels, names: Sequence[str] | None) -> None:
         raise InputError("wins", named, rule)
 
 
-def _inside(counts: PairCounts, component: Labels) -> PairCounts:
-    inside = component[counts.first] == component[counts.second]
-    return counts if inside.all() else counts.only(inside)
+def inside(counts: PairCounts, component: Labels) -> PairCounts:
+    """The pairs of agents of one component."""
+    kept = component[counts.first] == component[counts.second]
+    return counts if kept.all() else counts.only(kept)
 
 
 def _alone(component: Labels) -> Any:
@@ -198,39 +208,15 @@ def _alone(component: Labels) -> Any:
     return (np.bincount(component)[component] == 1) & (len(component) > 1)
 
 
-def _covariance(likelihood: PairLikelihood, theta: Floats, component: Labels, kind: str) -> Floats:
+def _covariance(likelihood: PairLikelihood, theta: Floats, component: Labels, kind: str, comparisons: Comparisons | None) -> Floats:
     """Covariance of theta less its component's mean, in logits squared (m, m)."""
-    bread = _pseudo_inverse(likelihood, theta, component)
+    covariance = inverse_curvature(likelihood, theta, component)
     if kind == "sandwich":
-        meat = Curvature(likelihood.counts, _squared_residuals(likelihood.counts, theta), np.zeros(len(theta)))
-        bread = bread @ meat.dense() @ bread
+        covariance = covariance @ pair_meat(likelihood.counts, theta) @ covariance
+    elif comparisons is not None:
+        covariance = covariance @ outcome_meat(comparisons, component, theta) @ covariance
     comparable = (component[:, None] == component) & ~_alone(component)
-    return np.asarray(np.where(comparable, bread, np.nan), np.float64)
-
-
-def _pseudo_inverse(likelihood: PairLikelihood, theta: Floats, component: Labels) -> Floats:
-    """Inverse of the curvature; without a prior its pseudo-inverse, which has no part along the shift of a component."""
-    grounds = grounds_of(likelihood, component)
-    try:
-        factor = linalg.cho_factor(likelihood.curvature(theta).grounded(grounds), overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError as error:
-        raise SolverError("standard errors: the information is singular to rounding, set a prior or ask for none") from error
-    inverse = np.asarray(linalg.cho_solve(factor, np.eye(len(theta)), overwrite_b=True, check_finite=False), np.float64)
-    if likelihood.prior > 0:
-        return inverse
-    inverse[grounds] = inverse[:, grounds] = 0.0
-    size = np.bincount(component)
-    mean = inverse.sum(axis=1) / size[component]
-    whole = (np.bincount(component, mean) / size)[component]
-    centred = inverse - mean[:, None] - mean + whole[:, None]
-    return np.asarray(np.where(component[:, None] == component, centred, 0.0), np.float64)
-
-
-def _squared_residuals(counts: PairCounts, theta: Floats) -> Floats:
-    """Sum over each pair's outcomes of (result - expected)^2."""
-    expected = expit(theta[counts.first] - theta[counts.second])
-    won, lost, tied = (counts.won * (1 - expected) ** 2, counts.lost * expected**2, counts.tied * (0.5 - expected) ** 2)
-    return np.asarray(won + lost + tied, np.float64)
+    return np.asarray(np.where(comparable, covariance, np.nan), np.float64)
 
 
 def _checked(solution: BradleyTerry, tolerance: float) -> BradleyTerry:

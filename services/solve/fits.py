@@ -1,32 +1,85 @@
-"""Fits of the registry: the batch forms of soft Condorcet optimisation. Live boards of the same losses have the names without `_fit`."""
+"""Fits of the registry: soft Condorcet optimisation and Davidson's ties. Live boards of the same losses have the names without `_fit`."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
+from ratings_core.analysis.intervals import cell_replicates, replicate_intervals
+from ratings_core.batch.davidson import davidson
 from ratings_core.batch.fenchel_young import fenchel_young
+from ratings_core.batch.pair_counts import PairCounts, of_tally
 from ratings_core.batch.soft_condorcet import soft_condorcet
+from ratings_core.errors import InputError
+from ratings_core.solution import Solution
 from services.solve.inputs import MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.method import Method, Rated, Takes
 from services.solve.parameters import Parameter
 
 
 def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:
-    wins = np.maximum(problem.margins, 0.0) if isinstance(problem, MarginsInput) else problem.counts.sparse(len(problem.names))[0]
-    found = soft_condorcet(wins, **parameters)
+    replicates, options = _split(parameters)
+    if isinstance(problem, MarginsInput):
+        if replicates:
+            raise InputError("replicates", replicates, "must be 0 for margins: they do not say of how many games")
+        return _sco_rated(problem, soft_condorcet(np.maximum(problem.margins, 0.0), **options))
+    counts = of_tally(problem.counts, len(problem.names))
+    rated = _sco_rated(problem, soft_condorcet(counts, **options))
+    return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: soft_condorcet(drawn, **options))
+
+
+def _sco_rated(problem: Problem, found: Any) -> Rated:
     winner = None if found.winner is None else problem.names[found.winner]
     extra: dict[str, object] = {"loss": found.loss, "bound": found.bound, "condorcet_winner": winner}
     return Rated(solution=found, unit=found.tau, ranking=found.ranking, extra=extra)
 
 
 def _fenchel_young_fit(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
-    found = fenchel_young(*problem.counts.sparse(len(problem.names)), **parameters)
-    return Rated(solution=found, unit=found.sigma, extra={"at_bound": int(found.at_bound.sum())})
+    replicates, options = _split(parameters)
+    counts = of_tally(problem.counts, len(problem.names))
+    found = fenchel_young(counts, **options)
+    rated = Rated(solution=found, unit=found.sigma, extra={"at_bound": int(found.at_bound.sum())})
+    return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: fenchel_young(drawn, **options))
+
+
+def _davidson(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
+    replicates, options = _split(parameters)
+    counts = of_tally(problem.counts, len(problem.names))
+    found = davidson(counts, **options, names=problem.names)
+    extra: dict[str, object] = {
+        "nu": found.nu if np.isfinite(found.nu) else None,
+        "components": int(found.component.max()) + 1,
+        "unrated": int(np.isnan(found.ratings).sum()),
+    }
+    rated = Rated(solution=found, unit=found.scale, extra=extra)
+    return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: davidson(drawn, **options))
+
+
+def _split(parameters: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """How many replicates, and what the fit itself takes."""
+    return parameters["replicates"], {name: value for name, value in parameters.items() if name not in ("replicates", "seed")}
+
+
+def _with_intervals(
+    rated: Rated, problem: Problem, counts: PairCounts, replicates: int, seed: int, fit: Callable[[PairCounts], Solution]
+) -> Rated:
+    """Ratings' intervals, and ranks', over replicates of the pairs' results."""
+    if not replicates:
+        return rated
+    found = replicate_intervals(lambda drawn: fit(drawn).ratings, cell_replicates(counts, seed=seed, replicates=replicates))
+    ranks = dict(zip(problem.names, zip(found.rank_low.tolist(), found.rank_high.tolist(), strict=True), strict=True))
+    extra = {**rated.extra, "assumes": "independent pairs", "interval": found.level, "rank_intervals": ranks}
+    return replace(rated, low=found.low, high=found.high, extra=extra)
 
 
 _BOX: Final = (
     Parameter("low", 0.0, "least rating", -1e9, 1e9),
     Parameter("high", 100.0, "largest rating", -1e9, 1e9),
+)
+_REPLICATES: Final = (
+    Parameter("replicates", 0, "refits to resampled results, for intervals: two or more, 0 for none", 0, 10_000),
+    Parameter("seed", 0, "of the replicates", 0, 2**31 - 1),
 )
 FITS: Final = (
     Method(
@@ -42,6 +95,7 @@ FITS: Final = (
             Parameter("tolerance", 1e-6, "largest projected gradient", 1e-14, 0.25),
             Parameter("max_iterations", 2_000, "of L-BFGS at the last temperature", 1, 1_000_000),
             Parameter("accept_approximate", True, "a point above the tolerance"),
+            *_REPLICATES,
         ),
     ),
     Method(
@@ -57,6 +111,23 @@ FITS: Final = (
             Parameter("tolerance", 1e-8, "largest projected gradient", 1e-14, 1e-2),
             Parameter("max_iterations", 1_000, "of Newton's method", 1, 1_000_000),
             Parameter("accept_approximate", True, "a point above the tolerance"),
+            *_REPLICATES,
+        ),
+    ),
+    Method(
+        name="davidson",
+        takes=Takes.PAIRS,
+        run=_davidson,
+        cost=1,
+        tie_tolerance=1e-8,
+        parameters=(
+            Parameter("prior", 0.0, "games each agent is taken to have tied with an anchor", 0.0, 1e6),
+            Parameter("scale", 400 / float(np.log(10)), "rating points a logit", 1e-6, 1e6),
+            Parameter("centre", 1500.0, "mean rating", -1e9, 1e9),
+            Parameter("unconnected", "components", "agents not linked by wins both ways", choices=("components", "raise")),
+            Parameter("tolerance", 1e-10, "largest score gap a game", 1e-14, 1e-2),
+            Parameter("max_iterations", 200, "of Newton's method", 1, 10_000),
+            *_REPLICATES,
         ),
     ),
 )

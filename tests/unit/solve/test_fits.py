@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ratings_core.errors import InputError
 from ratings_core.online import RATERS
 from ratings_core.tallies import PairCounts
 from ratings_core.voting.profile import Ballot, Profile
@@ -36,3 +37,33 @@ def test_thousands_of_agents_that_hardly_met() -> None:
     problem = PairsInput(tuple(f"{i:04d}" for i in range(6_000)), chain)
     for method in ("sco_fit", "fenchel_young_fit"):
         assert len(solve(method, problem, {"prior": 1.0}).agents) == 6_000
+
+
+@pytest.mark.parametrize("method", ["sco_fit", "fenchel_young_fit", "davidson"])
+def test_replicates_give_intervals_of_ratings_and_ranks(method: str) -> None:
+    wins = np.array([[0.0, 30, 40], [20, 0, 35], [10, 15, 0]])
+    problem = PairsInput(("a", "b", "c"), PairCounts.from_dense(wins, np.ones((3, 3)) - np.eye(3)))
+    found = solve(method, problem, {"replicates": 30, "seed": 5})
+    assert solve(method, problem, {"replicates": 30, "seed": 5}).agents == found.agents
+    ranks = found.extra["rank_intervals"]
+    for row in found.agents:
+        assert row.rating is not None
+        assert row.low <= row.rating <= row.high
+        assert ranks[row.agent][0] <= row.rank <= ranks[row.agent][1]
+    assert found.extra["assumes"] == "independent pairs"
+    assert solve(method, problem).agents[0].low is None
+
+
+def test_replicates_need_whole_counts_of_games() -> None:
+    with pytest.raises(InputError, match="margins"):
+        solve("sco_fit", MarginsInput(EQ11.names, EQ11.margins()), {"replicates": 10})
+    halves = PairsInput(("a", "b"), PairCounts.from_dense([[0, 0.5], [1.5, 0]]))
+    with pytest.raises(InputError, match="whole number"):
+        solve("fenchel_young_fit", halves, {"replicates": 10})
+
+
+def test_davidson_says_how_likely_ties_are() -> None:
+    problem = PairsInput(("a", "b"), PairCounts.from_dense([[0, 4], [1, 0]], [[0, 2], [2, 0]]))
+    assert solve("davidson", problem).extra["nu"] == pytest.approx(1.0)
+    tied = PairsInput(("a", "b"), PairCounts.from_dense([[0, 0], [0, 0]], [[0, 2], [2, 0]]))
+    assert solve("davidson", tied).extra["nu"] is None

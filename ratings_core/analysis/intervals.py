@@ -1,0 +1,163 @@
+"""Intervals of ratings and ranks by refitting to replicates of the data, for every batch method.
+
+A replicate gives each outcome a weight drawn from Poisson(1): a bootstrap that needs no copy of the data and, with weights from
+a hash, no memory of the draw (Hanley and MacGibbon 2006; Chamandy et al. 2012). The pairs of one outcome share its weight, as they
+depend on each other: resampling them apart is too narrow by sqrt((k + 1)/3) for k sides in random order.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core import checks
+from ratings_core.batch.comparisons import Comparisons, PairCells
+from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.errors import InputError
+from ratings_core.hashing import mix64
+from ratings_core.kernel import kernel
+from ratings_core.ranking import Ranking
+from ratings_core.solution import Floats
+
+Fit = Callable[[PairCounts], Floats]
+"""A batch method: from tallies to ratings (m,), NaN where there is none; such as ``lambda counts: bradley_terry(counts).ratings``."""
+
+_MOST_WEIGHT: Final = 20
+"""Poisson(1) exceeds it once in 10**20 draws."""
+
+
+def _upto() -> Floats:
+    """Distribution function of Poisson(1) from 0 to `_MOST_WEIGHT`."""
+    share = np.exp(-1.0) / np.cumprod([1.0, *range(1, _MOST_WEIGHT + 1)])
+    return np.asarray(np.cumsum(share), np.float64)
+
+
+_UPTO: Final = _upto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intervals:
+    """What replicates say about a fit.
+
+    low, high: (m,), of ratings, NaN where no replicate rates an agent; rank_low, rank_high: int64 (m,), the best and worst rank (1 is
+    best, ties share the better one); error: (m,), standard deviation over replicates; unrated: (m,), share of replicates without a
+    rating of the agent, which count as the last rank; level; replicates: how many.
+    """
+
+    low: Floats
+    high: Floats
+    rank_low: NDArray[np.int64]
+    rank_high: NDArray[np.int64]
+    error: Floats
+    unrated: Floats
+    level: float
+    replicates: int
+
+
+def replicate_intervals(fit: Fit, replicates: Iterable[PairCounts], *, level: float = 0.95) -> Intervals:
+    """Central intervals (percentiles) of `level` of ratings and ranks over refits to `replicates`.
+
+    The ratings of all replicates are held at once, 8 m bytes each. Ratings have to compare across replicates: those of a method that
+    centres them do; who is in which component of an unconnected pool can change. Raises `InputError` for a level outside (0, 1)
+    or fewer than two replicates, and whatever `fit` raises: a replicate can be unconnected where the data are not, so rate by
+    component, in a box, or with a prior.
+    """
+    tail = (1 - checks.number("level", level, above=0.0, high=1.0 - 1e-9)) / 2
+    ratings = np.array([fit(counts) for counts in replicates], np.float64)
+    if len(ratings) < 2:
+        raise InputError("replicates", len(ratings), "must be two at least")
+    ranks = np.stack([Ranking.from_scores(one).rank for one in ratings])
+    lacking = np.isnan(ratings)
+    return Intervals(
+        low=_quantile(ratings, lacking, tail),
+        high=_quantile(ratings, lacking, 1 - tail),
+        rank_low=np.quantile(ranks, tail, axis=0, method="inverted_cdf").astype(np.int64),
+        rank_high=np.quantile(ranks, 1 - tail, axis=0, method="inverted_cdf").astype(np.int64),
+        error=_deviation(ratings, lacking),
+        unrated=np.asarray(lacking.mean(axis=0), np.float64),
+        level=float(level),
+        replicates=len(ratings),
+    )
+
+
+def outcome_replicates(
+    comparisons: Comparisons, key: NDArray[np.uint64] | None = None, *, seed: int, replicates: int
+) -> Iterator[PairCounts]:
+    """Tallies of `replicates` resamplings of whole outcomes: right for any number of sides, and any weights.
+
+    key: uint64 (outcomes, 2), 128-bit hash of each outcome's id (`OutcomeBatch.key`); None: its place in the data. The weight of an
+    outcome follows from its key, the seed and the replicate's number alone, so reading outcomes in another order, or elsewhere, gives
+    the same replicates. Raises `InputError` where keys are not one an outcome, or two are equal (they would move together).
+    """
+    count, base = checks.count("replicates", replicates, low=1), checks.count("seed", seed)
+    if key is None:
+        key = np.stack([np.arange(len(comparisons.weight), dtype=np.uint64)] * 2, axis=1)
+    if key.dtype != np.uint64 or key.shape != (len(comparisons.weight), 2):
+        raise InputError("key", key.shape, f"must be uint64 ({len(comparisons.weight)}, 2)")
+    if len(np.unique(key, axis=0)) < len(key):
+        raise InputError("key", len(key), "must differ between outcomes, else they are resampled together")
+    return _outcome_replicates(PairCells.of(comparisons), comparisons.weight, key, base, count)
+
+
+def cell_replicates(counts: PairCounts, *, seed: int, replicates: int) -> Iterator[PairCounts]:
+    """Tallies of `replicates` resamplings of single pairs, from tallies alone: each cell is drawn from Poisson of its count.
+
+    Right for outcomes of two sides and weight 1 only; of more sides it is too narrow, by 1.6 at seven. Raises `InputError` where counts
+    are not whole numbers, which weights of 1 make.
+    """
+    count, base = checks.count("replicates", replicates, low=1), checks.count("seed", seed)
+    for name in ("won", "lost", "tied"):
+        column = getattr(counts, name)
+        if (bad := np.flatnonzero(column != np.floor(column))).size:
+            raise InputError(f"{name}[{bad[0]}]", float(column[bad[0]]), "must be a whole number, as outcomes of weight 1 make it")
+    return _cell_replicates(counts, base, count)
+
+
+def replicate_weights(key: NDArray[np.uint64], *, seed: int, replicate: int) -> NDArray[np.int64]:
+    """Weights from Poisson(1), int64 (outcomes,), that follow from (seed, replicate, key) alone. key: uint64 (outcomes, 2)."""
+    salt = np.array([checks.count("seed", seed), checks.count("replicate", replicate)], np.uint64)
+    return np.asarray(_draw(np.ascontiguousarray(key, np.uint64), salt, _UPTO), np.int64)
+
+
+def _outcome_replicates(cells: PairCells, weight: Floats, key: NDArray[np.uint64], seed: int, count: int) -> Iterator[PairCounts]:
+    for replicate in range(count):
+        yield cells.counts(weight * replicate_weights(key, seed=seed, replicate=replicate))
+
+
+def _cell_replicates(counts: PairCounts, seed: int, count: int) -> Iterator[PairCounts]:
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        won, lost, tied = (rng.poisson(column).astype(np.float64) for column in (counts.won, counts.lost, counts.tied))
+        drawn = PairCounts(counts.m, counts.first, counts.second, won, lost, tied)
+        yield drawn.only(drawn.games > 0)
+
+
+def _quantile(ratings: Floats, lacking: NDArray[np.bool_], share: float) -> Floats:
+    """Of the replicates that rate an agent."""
+    found = np.full(ratings.shape[1], np.nan)
+    rated = ~lacking.all(axis=0)
+    found[rated] = np.nanquantile(ratings[:, rated], share, axis=0)
+    return found
+
+
+def _deviation(ratings: Floats, lacking: NDArray[np.bool_]) -> Floats:
+    found = np.full(ratings.shape[1], np.nan)
+    rated = (~lacking).sum(axis=0) >= 2
+    found[rated] = np.nanstd(ratings[:, rated], axis=0, ddof=1)
+    return found
+
+
+@kernel
+def _draw(key: NDArray[np.uint64], salt: NDArray[np.uint64], upto: Floats) -> NDArray[np.int64]:
+    weights = np.empty(len(key), np.int64)
+    mixed = mix64(mix64(salt[0] + np.uint64(0x9E3779B97F4A7C15)) ^ salt[1])
+    for i in range(len(key)):
+        bits = mix64(mix64(key[i, 0] ^ mixed) ^ key[i, 1]) >> np.uint64(11)
+        uniform = np.float64(bits) * 2.0**-53
+        weight = 0
+        while weight < len(upto) - 1 and uniform >= upto[weight]:
+            weight += 1
+        weights[i] = weight
+    return weights

@@ -1,0 +1,260 @@
+"""Bradley-Terry with covariates of each comparison: style control, and the advantage of a side."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg
+from scipy.special import expit
+
+from ratings_core import checks
+from ratings_core.batch.bradley_terry import ELO_SCALE, check_connected, components_of
+from ratings_core.batch.comparisons import Comparisons
+from ratings_core.batch.covariance import outcome_scores
+from ratings_core.batch.logistic import doubt, variance
+from ratings_core.errors import InputError, SolverError
+from ratings_core.solution import Certificate, Floats, Solution, Status
+
+MOST_PARAMETERS: Final = 5_000
+"""Agents and features together: the systems are dense."""
+_SEPARABLE: Final = 1e-7
+"""Share of the curvature at even odds that must be left in every direction: less means that some direction is (nearly) certain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contextual(Solution):
+    """Ratings in points, and what covariates do. First beats second with probability 1 / (1 + exp(-x)), where
+    x = (ratings[first] - ratings[second]) / scale + features @ coefficients.
+
+    coefficients: (k,), logits a unit of each feature; covariance: (m + k, m + k), clustered by outcome, of ratings (points; less
+    their mean, without a prior) and coefficients.
+    """
+
+    coefficients: Floats
+    covariance: Floats
+    scale: float
+    centre: float
+    prior: float
+
+    @property
+    def standard_error(self) -> Floats:
+        """Of ratings, in points (m,)."""
+        return np.asarray(np.sqrt(self.covariance.diagonal()[: len(self.ratings)]), np.float64)
+
+    @property
+    def coefficient_error(self) -> Floats:
+        """Standard errors of coefficients (k,)."""
+        return np.asarray(np.sqrt(self.covariance.diagonal()[len(self.ratings) :]), np.float64)
+
+
+def contextual_bradley_terry(
+    comparisons: Comparisons,
+    features: ArrayLike,
+    *,
+    prior: float = 0.0,
+    feature_prior: float = 0.0,
+    scale: float = ELO_SCALE,
+    centre: float = 1500.0,
+    tolerance: float = 1e-9,
+    max_iterations: int = 100,
+    names: Sequence[str] | None = None,
+) -> Contextual:
+    """Maximum likelihood of ratings and coefficients together: style control as in Chatbot Arena (Li et al. 2024) and arena-rank.
+
+    features: (n, k), of each comparison, first less second: a difference of lengths, of numbers of headers; a column of ones is the
+    advantage of being first. A tie is half a win for both. prior: games that each agent is taken to have tied with an anchor at `centre`;
+    feature_prior: adds feature_prior/2 of the sum of squared coefficients.
+
+    Without priors there is an answer only where every two agents are linked by wins both ways, features are not collinear (with the
+    agents neither), and no mixture of them tells results with certainty: all three are checked. Columns are scaled inside, so that
+    their units do not matter. Errors are the sandwich clustered by outcome (White 1982; Liang and Zeger 1986).
+
+    Certificate (``score_gap_per_game``): largest component of the gradient over what it could be at most (the games of an agent, the
+    sum of a feature's absolute values), recomputed from what is returned. Raises `InputError` for bad arguments and data without
+    an answer, `SolverError` (with the best point) beyond the tolerance.
+    """
+    begun = time.perf_counter()
+    checks.number("tolerance", tolerance, above=0.0)
+    model = _Model(
+        comparisons,
+        _accepted(features, comparisons),
+        checks.number("prior", prior, low=0.0),
+        checks.number("feature_prior", feature_prior, low=0.0),
+    )
+    scale, centre = checks.number("scale", scale, above=0.0), checks.number("centre", centre)
+    check_connected(components_of(comparisons.counts(), model.prior), names)
+    model.check_identified()
+    found, steps = _newton(model, tolerance / 2, checks.count("max_iterations", max_iterations, low=1))
+    gap = float(np.abs(model.gradient(found) / model.most).max(initial=0.0))
+    solution = _solution(model, found, scale, centre, gap, tolerance, steps, time.perf_counter() - begun)
+    if solution.status is not Status.OPTIMAL:
+        raise SolverError(f"the gradient is {gap:.3g} of the most it could be, more than {tolerance:g}: raise max_iterations", solution)
+    return solution
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """The likelihood. features: (n, k), as given; parameters are m ratings in logits, then k coefficients."""
+
+    data: Comparisons
+    features: Floats
+    prior: float
+    feature_prior: float
+
+    @property
+    def most(self) -> Floats:
+        """The largest that each component of the gradient could be (m + k,)."""
+        weight, m = self.data.weights, self.data.m
+        games = np.bincount(self.data.first, weight, m) + np.bincount(self.data.second, weight, m) + self.prior
+        return np.asarray(np.maximum(np.concatenate([games, weight @ np.abs(self.features)]), np.finfo(float).tiny), np.float64)
+
+    def logits(self, x: Floats) -> Floats:
+        """Of first beating second (n,)."""
+        return np.asarray(x[self.data.first] - x[self.data.second] + self.features @ x[self.data.m :], np.float64)
+
+    def value(self, x: Floats) -> float:
+        """Minus the log-likelihood, as a sum of nonnegative terms, and priors."""
+        eta, result = self.logits(x), self.data.result
+        upset = np.where(eta >= 0, 1 - result, result)
+        theta, beta = x[: self.data.m], x[self.data.m :]
+        anchor = self.prior * (np.abs(theta).sum() / 2 + doubt(theta).sum())
+        return float(self.data.weights @ (upset * np.abs(eta) + doubt(eta)) + anchor + self.feature_prior / 2 * (beta @ beta))
+
+    def gradient(self, x: Floats) -> Floats:
+        """Of `value` (m + k,)."""
+        m, surplus = self.data.m, self.data.weights * (expit(self.logits(x)) - self.data.result)
+        theta = np.bincount(self.data.first, surplus, m) - np.bincount(self.data.second, surplus, m) + self.prior * (expit(x[:m]) - 0.5)
+        return np.concatenate([theta, self.features.T @ surplus + self.feature_prior * x[m:]])
+
+    def curvature(self, weights: Floats, anchors: Floats | float) -> Floats:
+        """Second derivative where comparisons have these variances times weights, and anchors theirs (m + k, m + k)."""
+        m, k, first, second = self.data.m, self.features.shape[1], self.data.first, self.data.second
+        matrix = np.zeros((m + k, m + k))
+        pairs = np.bincount(first * m + second, weights, m * m).reshape(m, m)
+        matrix[:m, :m] = -(pairs + pairs.T)
+        matrix[:m, :m][np.diag_indices(m)] = np.bincount(first, weights, m) + np.bincount(second, weights, m) + self.prior * anchors
+        for f in range(k):
+            column = weights * self.features[:, f]
+            matrix[:m, m + f] = matrix[m + f, :m] = np.bincount(first, column, m) - np.bincount(second, column, m)
+        matrix[m:, m:] = (self.features * weights[:, None]).T @ self.features + self.feature_prior * np.eye(k)
+        return matrix
+
+    def at(self, x: Floats) -> Floats:
+        """The curvature at x."""
+        return self.curvature(self.data.weights * variance(self.logits(x)), variance(x[: self.data.m]))
+
+    def factor(self, matrix: Floats) -> tuple[Floats, bool]:
+        """Cholesky factor, one agent held where no prior does, columns scaled. Raises `LinAlgError` where it is singular to rounding."""
+        held = matrix.copy()
+        if not self.prior:
+            held[0], held[:, 0], held[0, 0] = 0.0, 0.0, 1.0
+        factor, lower = linalg.cho_factor(held, check_finite=False)
+        return np.asarray(factor, np.float64), bool(lower)
+
+    def solve(self, factor: tuple[Floats, bool], rhs: Floats) -> Floats:
+        """The held system's solution."""
+        held = rhs.copy()
+        if not self.prior:
+            held[0] = 0.0
+        return np.asarray(linalg.cho_solve(factor, held, check_finite=False), np.float64)
+
+    def check_identified(self) -> None:
+        """Refuses features that are mixtures of each other and of the agents."""
+        if not self.features.shape[1]:
+            return
+        even = self.curvature(self.data.weights / 4, 0.25)
+        unit = np.sqrt(np.maximum(even.diagonal(), np.finfo(float).tiny))
+        scaled = even / np.outer(unit, unit)
+        try:
+            self.factor(scaled - _SEPARABLE * 1e-3 * np.diag(scaled.diagonal()))
+        except linalg.LinAlgError as error:
+            rule = "must not be mixtures of each other or of who met whom: drop one, or set feature_prior"
+            raise InputError("features", self.features.shape, rule) from error
+
+    def check_uncertain(self, x: Floats) -> None:
+        """Refuses data in which some direction of ratings and coefficients tells results with certainty."""
+        even = self.curvature(self.data.weights / 4, 0.25)
+        unit = np.sqrt(np.maximum(even.diagonal(), np.finfo(float).tiny))
+        left = (self.at(x) - _SEPARABLE * even) / np.outer(unit, unit)
+        try:
+            self.factor(left)
+        except linalg.LinAlgError as error:
+            rule = "must not tell results with certainty, else coefficients are not finite: set feature_prior or prior"
+            raise InputError("features", self.features.shape, rule) from error
+
+
+def _accepted(features: ArrayLike, comparisons: Comparisons) -> Floats:
+    given = checks.finite("features", features)
+    if given.ndim != 2 or len(given) != len(comparisons):
+        raise InputError("features", given.shape, f"must have one row for each of {len(comparisons)} comparisons")
+    if comparisons.m + given.shape[1] > MOST_PARAMETERS:
+        raise InputError("features", comparisons.m + given.shape[1], f"must be at most {MOST_PARAMETERS} together with the agents")
+    return given
+
+
+def _newton(model: _Model, tolerance: float, max_steps: int) -> tuple[Floats, int]:
+    """Damped Newton steps from 0 until the gradient is small, and one more. Columns of very different units are scaled by the factor."""
+    x, most = np.zeros(model.data.m + model.features.shape[1]), model.most
+    value = model.value(x)
+    for step in range(max_steps):
+        gradient = model.gradient(x)
+        arrived = float(np.abs(gradient / most).max(initial=0.0)) <= tolerance
+        try:
+            way = _step(model, x, gradient)
+        except linalg.LinAlgError:
+            model.check_uncertain(x)
+            raise
+        share, ahead = 1.0, x - way
+        while model.value(ahead) > value + 1e-13 * abs(value) and share > 1e-10:
+            share /= 2
+            ahead = x - share * way
+        x, value = ahead, model.value(ahead)
+        if arrived:
+            model.check_uncertain(x)
+            return x, step + 1
+    return x, max_steps
+
+
+def _step(model: _Model, x: Floats, gradient: Floats) -> Floats:
+    matrix = model.at(x)
+    unit = np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
+    return model.solve(model.factor(matrix / np.outer(unit, unit)), gradient / unit) / unit
+
+
+def _solution(
+    model: _Model, x: Floats, scale: float, centre: float, gap: float, tolerance: float, steps: int, seconds: float
+) -> Contextual:
+    m = model.data.m
+    theta = x[:m] if model.prior else x[:m] - x[:m].mean()
+    points = np.concatenate([np.full(m, scale), np.ones(len(x) - m)])
+    return Contextual(
+        ratings=centre + scale * theta,
+        certificate=Certificate("score_gap_per_game", gap),
+        status=Status.OPTIMAL if gap <= tolerance else Status.APPROXIMATE,
+        seconds=seconds,
+        stats={"iterations": steps, "comparisons": len(model.data), "outcomes": len(model.data.weight)},
+        coefficients=x[m:],
+        covariance=_covariance(model, x) * np.outer(points, points),
+        scale=scale,
+        centre=centre,
+        prior=model.prior,
+    )
+
+
+def _covariance(model: _Model, x: Floats) -> Floats:
+    """Sandwich of the scores of outcomes, ratings less their mean without a prior."""
+    m, residual = model.data.m, model.data.result - expit(model.logits(x))
+    meat = outcome_scores(model.data, residual, model.features)[1]
+    if not model.prior:
+        meat[0], meat[:, 0] = 0.0, 0.0
+    factor = model.factor(model.at(x))
+    half = linalg.cho_solve(factor, meat, check_finite=False)
+    covariance = np.asarray(linalg.cho_solve(factor, half.T, check_finite=False), np.float64)
+    if model.prior:
+        return covariance
+    less = np.eye(len(x))
+    less[:m, :m] -= 1 / m
+    return np.asarray(less @ covariance @ less.T, np.float64)

@@ -1,0 +1,68 @@
+"""How far fits of pairwise logistic models can be off: inverse curvature, and the scores of single pairs or of whole outcomes."""
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.special import expit
+
+from ratings_core.analysis.components import Labels
+from ratings_core.batch.comparisons import Comparisons
+from ratings_core.batch.logistic import Curvature, PairLikelihood, grounds_of
+from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.errors import SolverError
+from ratings_core.solution import Floats
+
+
+def inverse_curvature(likelihood: PairLikelihood, theta: Floats, component: Labels) -> Floats:
+    """Inverse of the curvature (m, m); without a prior its pseudo-inverse, which has no part along the shift of a component.
+
+    Raises `SolverError` where it is singular to rounding.
+    """
+    grounds = grounds_of(likelihood, component)
+    try:
+        factor = linalg.cho_factor(likelihood.curvature(theta).grounded(grounds), overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError as error:
+        raise SolverError("standard errors: the information is singular to rounding, set a prior or ask for none") from error
+    inverse = np.asarray(linalg.cho_solve(factor, np.eye(len(theta)), overwrite_b=True, check_finite=False), np.float64)
+    if likelihood.prior > 0:
+        return inverse
+    inverse[grounds] = inverse[:, grounds] = 0.0
+    return centred(inverse, component)
+
+
+def centred(covariance: Floats, component: Labels) -> Floats:
+    """Covariance (m, m) of the same estimates less the mean of their component; 0 across components."""
+    size = np.bincount(component)
+    mean = covariance.sum(axis=1) / size[component]
+    whole = (np.bincount(component, mean) / size)[component]
+    return np.asarray(np.where(component[:, None] == component, covariance - mean[:, None] - mean + whole[:, None], 0.0), np.float64)
+
+
+def pair_meat(counts: PairCounts, theta: Floats) -> Floats:
+    """Sum of outer products of the scores of single pairs, as if each came from an outcome of its own (m, m)."""
+    expected = expit(theta[counts.first] - theta[counts.second])
+    squares = counts.won * (1 - expected) ** 2 + counts.lost * expected**2 + counts.tied * (0.5 - expected) ** 2
+    return Curvature(counts, np.asarray(squares, np.float64), np.zeros(counts.m)).dense()
+
+
+def outcome_meat(comparisons: Comparisons, component: Labels, theta: Floats) -> Floats:
+    """The same of whole outcomes: their pairs' scores are added up before they are squared (m, m). Pairs across components say nothing."""
+    inside = component[comparisons.first] == component[comparisons.second]
+    residual = comparisons.result - expit(theta[comparisons.first] - theta[comparisons.second])
+    return np.asarray(outcome_scores(comparisons, np.where(inside, residual, 0.0))[1], np.float64)
+
+
+def outcome_scores(comparisons: Comparisons, residual: Floats, features: Floats | None = None) -> tuple[Any, Floats]:
+    """Scores of outcomes, sparse (outcomes, m + k), and the sum of their outer products.
+
+    residual: (n,), actual less expected result; features: (n, k) or None. An outcome of weight w counts as w of the same.
+    """
+    n, k = len(comparisons), 0 if features is None else features.shape[1]
+    rows = np.concatenate([comparisons.outcome] * (2 + k))
+    columns = np.concatenate([comparisons.first, comparisons.second, *(np.full(n, comparisons.m + f) for f in range(k))])
+    values = np.concatenate([residual, -residual, *([] if features is None else [residual * one for one in features.T])])
+    shape = (len(comparisons.weight), comparisons.m + k)
+    scores = sparse.csr_array(sparse.coo_array((values, (rows, columns)), shape=shape))
+    weighted = sparse.csr_array(scores.multiply(comparisons.weight[:, None]))
+    return scores, np.asarray((scores.T @ weighted).todense(), np.float64)

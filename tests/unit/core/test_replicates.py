@@ -1,0 +1,182 @@
+"""Replicates: weights from hashes, resampled tallies, intervals of ratings and ranks, and their width for games of many sides."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ratings_core.analysis.intervals import cell_replicates, outcome_replicates, replicate_intervals, replicate_weights
+from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.comparisons import Comparisons
+from ratings_core.batch.davidson import davidson
+from ratings_core.batch.fenchel_young import fenchel_young
+from ratings_core.batch.pair_counts import pair_counts
+from ratings_core.batch.soft_condorcet import soft_condorcet
+from ratings_core.errors import InputError
+from ratings_core.ranking import Ranking
+from ratings_core.voting.copeland import copeland
+
+MASK = 2**64 - 1
+
+
+def keys(n, seed=0):
+    return np.random.default_rng(seed).integers(0, 2**64, (n, 2), dtype=np.uint64)
+
+
+def games(n, m, k, seed, spread=0.5):
+    """Free-for-alls of k agents by Plackett-Luce, as comparisons."""
+    rng = np.random.default_rng(seed)
+    skill = spread * np.linspace(1, -1, m)
+    order = np.array([rng.permutation(m)[:k] for _ in range(n)])
+    order = np.take_along_axis(order, np.argsort(-(skill[order] + rng.gumbel(size=order.shape)), axis=1), axis=1)
+    better, worse = np.triu_indices(k, 1)
+    first, second = order[:, better].ravel(), order[:, worse].ravel()
+    return Comparisons(m, first, second, np.ones(len(first)), np.repeat(np.arange(n), len(better)), np.ones(n))
+
+
+def ratings(counts):
+    return bradley_terry(counts, scale=1.0, centre=0.0, unconnected="components").ratings
+
+
+# weights
+
+
+def twin_mix(k):
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        k = ((k ^ (k >> 33)) * factor) & MASK
+    return k ^ (k >> 33)
+
+
+def test_weights_are_those_of_the_twin():
+    """Whole numbers of Python; the uniform number is the hash's upper 53 bits."""
+    some = keys(200)
+    mixed = twin_mix(twin_mix((7 + 0x9E3779B97F4A7C15) & MASK) ^ 3)
+    uniform = [(twin_mix(twin_mix(int(a) ^ mixed) ^ int(b)) >> 11) / 2**53 for a, b in some]
+    assert replicate_weights(some, seed=7, replicate=3).tolist() == [int(stats.poisson.ppf(u, 1.0)) if u else 0 for u in uniform]
+
+
+def test_weights_are_poisson_and_replicates_are_unlike_each_other():
+    some = keys(100_000)
+    drawn = [replicate_weights(some, seed=seed, replicate=replicate) for seed, replicate in ((0, 0), (0, 1), (1, 0))]
+    for weights in drawn:
+        seen = np.bincount(weights, minlength=6)[:6]
+        expected = stats.poisson.pmf(np.arange(6), 1.0) * len(some)
+        assert ((seen - expected) ** 2 / expected).sum() < stats.chi2.ppf(0.9999, 6)
+    for i in range(3):
+        for j in range(i):
+            assert abs(np.corrcoef(drawn[i], drawn[j])[0, 1]) < 0.02
+
+
+def test_the_order_of_outcomes_changes_no_weight():
+    some, order = keys(50), np.random.default_rng(1).permutation(50)
+    assert replicate_weights(some[order], seed=1, replicate=2).tolist() == replicate_weights(some, seed=1, replicate=2)[order].tolist()
+
+
+# tallies
+
+
+def test_a_replicate_is_the_tally_of_its_weighted_outcomes():
+    data, some = games(40, 5, 3, 0), keys(40)
+    for replicate, counts in enumerate(outcome_replicates(data, some, seed=4, replicates=3)):
+        wins = np.zeros((5, 5))
+        weights = replicate_weights(some, seed=4, replicate=replicate)
+        for a, b, outcome in zip(data.first, data.second, data.outcome, strict=True):
+            wins[a, b] += weights[outcome]
+        expected = pair_counts(wins)
+        for name in ("first", "second", "won", "lost", "tied"):
+            assert getattr(counts, name).tolist() == getattr(expected, name).tolist()
+
+
+def test_replicates_have_the_mean_of_the_data_and_the_spread_of_poisson():
+    counts = pair_counts([[0, 40], [10, 0]], [[0, 5], [5, 0]])
+    drawn = np.array([[one.won[0], one.lost[0], one.tied[0]] for one in cell_replicates(counts, seed=0, replicates=2_000)])
+    assert drawn.mean(axis=0) == pytest.approx([40, 10, 5], rel=0.05)
+    assert drawn.var(axis=0) == pytest.approx([40, 10, 5], rel=0.15)
+
+
+def test_for_two_sides_both_resamplings_are_alike():
+    data = games(600, 5, 2, 1)
+    whole = replicate_intervals(ratings, outcome_replicates(data, seed=1, replicates=300))
+    cells = replicate_intervals(ratings, cell_replicates(data.counts(), seed=1, replicates=300))
+    assert whole.error == pytest.approx(cells.error, rel=0.15)
+    assert whole.error == pytest.approx(bradley_terry(data, scale=1.0, standard_errors="clustered").standard_error, rel=0.15)
+
+
+def test_at_seven_sides_resampled_pairs_are_too_narrow_by_what_theory_says():
+    """sqrt((k + 1)/3) = 1.63; whole outcomes give the width that repeated tournaments have."""
+    m, k, n = 14, 7, 300
+    spread = np.std([ratings(games(n, m, k, seed, spread=0.2).counts()) for seed in range(150)], axis=0).mean()
+    data = [games(n, m, k, seed, spread=0.2) for seed in range(4)]
+    whole = np.mean([replicate_intervals(ratings, outcome_replicates(one, seed=0, replicates=60)).error for one in data])
+    cells = np.mean([replicate_intervals(ratings, cell_replicates(one.counts(), seed=0, replicates=60)).error for one in data])
+    clustered = np.mean([bradley_terry(one, scale=1.0, standard_errors="clustered").standard_error for one in data])
+    assert whole == pytest.approx(spread, rel=0.1)
+    assert clustered == pytest.approx(spread, rel=0.1)
+    assert spread / cells == pytest.approx(math.sqrt((k + 1) / 3), rel=0.1)
+
+
+# intervals
+
+METHODS = {
+    "bradley_terry": ratings,
+    "davidson": lambda counts: davidson(counts, prior=0.1).ratings,
+    "soft_condorcet": lambda counts: soft_condorcet(counts, accept_approximate=True).ratings,
+    "fenchel_young": lambda counts: fenchel_young(counts).ratings,
+    "copeland": lambda counts: copeland(pair_margins(counts)).ratings,
+}
+
+
+def pair_margins(counts):
+    margins = np.zeros((counts.m, counts.m))
+    margins[counts.first, counts.second] = counts.won - counts.lost
+    return margins - margins.T
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_batch_method_has_intervals_that_hold_its_ratings(method):
+    data = games(120, 6, 4, 3, spread=1.5)
+    found = replicate_intervals(METHODS[method], outcome_replicates(data, seed=0, replicates=40), level=0.99)
+    fit = METHODS[method](data.counts())
+    assert (found.low <= fit + 1e-9).all()
+    assert (fit - 1e-9 <= found.high).all()
+    rank = Ranking.from_scores(fit).rank
+    assert ((found.rank_low <= rank) & (rank <= found.rank_high)).all()
+    assert (found.level, found.replicates) == (0.99, 40)
+    again = replicate_intervals(METHODS[method], outcome_replicates(data, seed=0, replicates=40), level=0.99)
+    assert again.low.tolist() == found.low.tolist()
+
+
+def test_intervals_of_known_replicates():
+    fits = iter([[3.0, 2.0, np.nan], [3.0, 4.0, np.nan], [3.0, 2.0, 1.0], [3.0, 2.0, np.nan]])
+    found = replicate_intervals(lambda _: np.array(next(fits)), [pair_counts([[0]])] * 4, level=0.5)
+    assert found.low.tolist() == [3.0, 2.0, 1.0]
+    assert found.high.tolist() == [3.0, 2.5, 1.0]
+    assert found.rank_low.tolist() == [1, 1, 3]
+    assert found.rank_high.tolist() == [1, 2, 3]
+    assert found.unrated.tolist() == [0.0, 0.0, 0.75]
+    assert found.error[:2] == pytest.approx([0.0, 1.0])
+    assert math.isnan(found.error[2])
+
+
+def test_an_agent_never_rated_has_no_interval():
+    found = replicate_intervals(lambda _: np.array([1.0, np.nan]), [pair_counts([[0]])] * 3)
+    assert np.isnan([found.low[1], found.high[1], found.error[1]]).all()
+    assert found.rank_high.tolist() == [1, 2]
+
+
+def test_refusals_name_the_argument():
+    data = games(10, 4, 3, 0)
+    refused = [
+        (lambda: outcome_replicates(data, keys(9), seed=0, replicates=2), "key"),
+        (lambda: outcome_replicates(data, np.zeros((10, 2), np.uint64), seed=0, replicates=2), "key"),
+        (lambda: outcome_replicates(data, keys(10), seed=-1, replicates=2), "seed"),
+        (lambda: outcome_replicates(data, keys(10), seed=0, replicates=0), "replicates"),
+        (lambda: cell_replicates(pair_counts([[0, 0.5], [1, 0]]), seed=0, replicates=2), "won[0]"),
+        (lambda: replicate_intervals(ratings, [], level=0.9), "replicates"),
+        (lambda: replicate_intervals(ratings, [], level=1.0), "level"),
+    ]
+    for call, named in refused:
+        with pytest.raises(InputError) as caught:
+            call()
+        assert caught.value.argument == named
