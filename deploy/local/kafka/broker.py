@@ -1,6 +1,6 @@
-"""A real Kafka broker on loopback, for tests and for trying Equirank by hand.
+"""A real Kafka broker on loopback, or a quorum of several, for tests and for trying Equirank by hand.
 
-One KRaft node (broker and controller), its data in a temporary folder, two free ports. The jars come from `KAFKA_HOME` where that
+KRaft nodes (broker and controller), data of each in a temporary folder, two free ports each. The jars come from `KAFKA_HOME` where that
 is set (an unpacked release), else from Maven and the `pom.xml` beside this file, once, into `.cache/kafka` of the project.
 Needs Java 17 and the standard library only.
 """
@@ -17,9 +17,10 @@ import subprocess
 import tempfile
 import time
 from base64 import urlsafe_b64encode
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self, TypeVar
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parents[2] / ".cache" / "kafka"
@@ -82,14 +83,35 @@ def _fetch(folder: Path) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
+class Seat(NamedTuple):
+    """A node's place in its cluster. number: from 1; ports: (broker, controller) of every node, in order."""
+
+    cluster: str
+    number: int
+    ports: Sequence[tuple[int, int]]
+
+    @classmethod
+    def all_of(cls, count: int) -> "list[Seat]":
+        """Seats of a new cluster, on ports that are free now."""
+        # It may begin with a dash, hence the = where it is an argument.
+        cluster = urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
+        ports = _free_ports(count)
+        return [cls(cluster, number, ports) for number in range(1, count + 1)]
+
+    @property
+    def copies(self) -> int:
+        """Replicas of the cluster's own topics."""
+        return min(3, len(self.ports))
+
+
 class Broker:
     """A running broker; a context manager that ends it and removes its data.
 
     bootstrap: address for clients. It dies with the thread that made it, however that ends (Linux parent-death signal); the folder
-    that a killed maker leaves is removed by the next one.
+    that a killed maker leaves is removed by the next one. seat: as a member of a `Quorum`, which waits for all of its members.
     """
 
-    def __init__(self, parent: Path | None = None) -> None:
+    def __init__(self, parent: Path | None = None, seat: Seat | None = None) -> None:
         base = Path(parent or tempfile.gettempdir())
         _sweep(base)
         self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
@@ -99,7 +121,10 @@ class Broker:
         self._process: subprocess.Popen[bytes] | None = None
         self.bootstrap = ""
         try:
-            self._start_on_free_ports()
+            if seat is None:
+                _on_free_ports(self._begin_alone, self._drop_data)
+            else:
+                self._begin(seat)
         except BaseException:
             self.close()
             raise
@@ -124,8 +149,12 @@ class Broker:
     def restart(self) -> None:
         """Kill the broker (SIGKILL) and start it again on the same address and data."""
         self.kill()
+        self.resume()
+
+    def resume(self) -> None:
+        """Start a broker that was killed again, on the same address and data; returns when it serves."""
         self._spawn()
-        self._wait_until_started(60.0)
+        self.wait_until_started(60.0)
 
     def kill(self) -> None:
         """End the broker at once, keeping its data."""
@@ -139,40 +168,40 @@ class Broker:
         shutil.rmtree(self.folder, ignore_errors=True)
         self._owner.close()
 
-    def _start_on_free_ports(self) -> None:
-        for attempt in range(1, PORT_ATTEMPTS + 1):
-            self._configure(*_free_ports())
-            self._format()
-            self._spawn()
-            try:
-                self._wait_until_started(60.0)
-            except BrokerError:
-                # Between choosing a port and binding it another process may have taken it.
-                if attempt == PORT_ATTEMPTS or "in use" not in self._log():
-                    raise
-                self.kill()
-                shutil.rmtree(self.folder / "data", ignore_errors=True)
-            else:
-                return
+    def _begin_alone(self) -> None:
+        (seat,) = Seat.all_of(1)
+        self._begin(seat)
+        self.wait_until_started(60.0)
 
-    def _configure(self, port: int, controller: int) -> None:
+    def _begin(self, seat: Seat) -> None:
+        self._configure(seat)
+        self._format(seat.cluster)
+        self._spawn()
+
+    def _drop_data(self) -> None:
+        self.kill()
+        shutil.rmtree(self.folder / "data", ignore_errors=True)
+
+    def _configure(self, seat: Seat) -> None:
+        port, controller = seat.ports[seat.number - 1]
         self.bootstrap = f"127.0.0.1:{port}"
         settings = {
             "process.roles": "broker,controller",
-            "node.id": "1",
+            "node.id": str(seat.number),
             "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
             "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
             "controller.listener.names": "CONTROLLER",
-            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+            "controller.quorum.voters": ",".join(f"{i}@127.0.0.1:{ports[1]}" for i, ports in enumerate(seat.ports, 1)),
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
             "log.dirs": str(self.folder / "data"),
             "auto.create.topics.enable": "false",
-            "offsets.topic.replication.factor": "1",
+            "min.insync.replicas": str((seat.copies + 1) // 2),
+            "offsets.topic.replication.factor": str(seat.copies),
             "offsets.topic.num.partitions": "1",
-            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.replication.factor": str(seat.copies),
             "transaction.state.log.min.isr": "1",
             "transaction.state.log.num.partitions": "1",
-            "share.coordinator.state.topic.replication.factor": "1",
+            "share.coordinator.state.topic.replication.factor": str(seat.copies),
             "share.coordinator.state.topic.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
             # A killed broker is let in again only once its old session has run out.
@@ -186,8 +215,7 @@ class Broker:
         (self.folder / "server.properties").write_text(lines, encoding="utf-8")
         shutil.copyfile(HERE / "log4j2.properties", self.folder / "log4j2.properties")
 
-    def _format(self) -> None:
-        cluster = urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")  # may begin with a dash, hence the = below
+    def _format(self, cluster: str) -> None:
         properties = str(self.folder / "server.properties")
         command = [*self._java("kafka.tools.StorageTool"), "format", f"--cluster-id={cluster}", "-c", properties]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
@@ -209,7 +237,8 @@ class Broker:
                 preexec_fn=_die_with_parent,  # noqa: PLW1509 - one prctl call, nothing that takes a lock
             )
 
-    def _wait_until_started(self, seconds: float) -> None:
+    def wait_until_started(self, seconds: float) -> None:
+        """Wait until the broker serves. Raises `BrokerError` with the end of its log."""
         deadline = time.monotonic() + seconds
         while STARTED not in self._log():
             if not self.alive():
@@ -221,6 +250,55 @@ class Broker:
     def _log(self) -> str:
         path = self.folder / "broker.log"
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+
+class Quorum:
+    """Several brokers that are one cluster; a context manager that ends them all. Topics of three replicas outlive one of three.
+
+    bootstrap: addresses for clients, separated by commas.
+    """
+
+    def __init__(self, count: int = 3, parent: Path | None = None) -> None:
+        self.brokers: list[Broker] = []
+        try:
+            _on_free_ports(lambda: self._start(count, parent), self.close)
+        except BaseException:
+            self.close()
+            raise
+        self.bootstrap = ",".join(broker.bootstrap for broker in self.brokers)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all brokers and remove their folders."""
+        for broker in self.brokers:
+            broker.close()
+        self.brokers = []
+
+    def _start(self, count: int, parent: Path | None) -> None:
+        for seat in Seat.all_of(count):
+            self.brokers.append(Broker(parent, seat))
+        for broker in self.brokers:  # none serves before most of them are there
+            broker.wait_until_started(90.0)
+
+
+Started = TypeVar("Started")
+
+
+def _on_free_ports(start: Callable[[], Started], undo: Callable[[], None]) -> Started:
+    """`start`, again where another process took a port between its choice and its use."""
+    for _ in range(1, PORT_ATTEMPTS):
+        try:
+            return start()
+        except BrokerError as error:
+            if "in use" not in str(error):
+                raise
+            undo()
+    return start()
 
 
 def _sweep(base: Path) -> None:
@@ -235,11 +313,13 @@ def _sweep(base: Path) -> None:
             continue
 
 
-def _free_ports() -> tuple[int, int]:
-    with socket.socket() as first, socket.socket() as second:
-        first.bind(("127.0.0.1", 0))
-        second.bind(("127.0.0.1", 0))
-        return first.getsockname()[1], second.getsockname()[1]
+def _free_ports(count: int) -> list[tuple[int, int]]:
+    """As many pairs of ports that nobody listens on now."""
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(2 * count)]
+    ports = [int(probe.getsockname()[1]) for probe in probes]
+    for probe in probes:
+        probe.close()
+    return list(zip(ports[::2], ports[1::2], strict=True))
 
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
