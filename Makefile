@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: help install run test unit integration web lint bench docs soak
+.PHONY: help install run test unit integration web chaos lint bench docs soak
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -27,6 +27,9 @@ integration: install   ## tests on a real Kafka broker, a real Redis and a real 
 web: install     ## the pages in a real browser
 	$(PYTEST) tests/web
 
+chaos: install   ## everything killed, paused and damaged under load, and planted bugs that have to be found
+	$(PYTEST) tests/chaos
+
 lint: install    ## ruff and mypy strict
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -40,5 +43,5 @@ docs: install    ## regenerate the files in docs that are written by the code
 	$(BIN)/python -m services.metrics > docs/metrics.md
 	$(BIN)/python -m services.reference
 
-soak: install    ## long, seeded kill-and-verify run on the embedded system (SECONDS=300)
-	$(BIN)/python scripts/soak --seconds $(or $(SECONDS),300)
+soak: install    ## the long form of chaos, on three brokers (SECONDS=300, SEED=1, EMBEDDED=1 for `equirank up`)
+	$(BIN)/python scripts/soak --seconds $(or $(SECONDS),300) --seed $(or $(SEED),1) $(if $(EMBEDDED),--embedded)

@@ -70,7 +70,25 @@ class Cluster:
     def stop_engine(self) -> None:
         """TERM, as an orchestrator sends it: shards finish, publish and checkpoint."""
         self._programs["engine"].send_signal(signal.SIGTERM)
-        assert self._programs["engine"].wait(STOP_SECONDS) == 0, self.output("engine")
+        assert (status := self._programs["engine"].wait(STOP_SECONDS)) == 0, f"ended with {status}:\n{self.output('engine')[-4000:]}"
+
+    def runs(self, program: str) -> bool:
+        """Whether a program that was started is still there."""
+        return self._programs[program].poll() is None
+
+    def pid(self, program: str) -> int:
+        return self._programs[program].pid
+
+    def shard_pids(self) -> list[int]:
+        """Processes of shard actors that live."""
+        return [pid for pid, line in self.processes().items() if line.startswith("ray::ShardActor")]
+
+    def revive(self) -> list[str]:
+        """Start programs again that ended by themselves, as an orchestrator does; their names."""
+        ended = [program for program in self._programs if not self.runs(program)]
+        for program in ended:
+            self.start(program)
+        return ended
 
     def processes(self) -> dict[int, str]:
         """Every living process of this installation but Kafka and Redis, by pid."""

@@ -17,7 +17,7 @@ from urllib.error import HTTPError, URLError
 from services.log.sqlite import open_sqlite_log
 from services.pools import Takeover, decode
 
-START_SECONDS = 120.0
+START_SECONDS = 240.0
 STOP_SECONDS = 45.0
 
 
@@ -78,8 +78,12 @@ class Installation:
             return None
 
     def post(self, path: str, body: object) -> tuple[int, Any]:
+        """(status, JSON) of a POST with a JSON body."""
+        return self.request("POST", path, body)
+
+    def request(self, method: str, path: str, body: object) -> tuple[int, Any]:
         """(status, JSON) of a request with a JSON body."""
-        request = urllib.request.Request(self.api + path, json.dumps(body).encode(), {"content-type": "application/json"}, method="POST")
+        request = urllib.request.Request(self.api + path, json.dumps(body).encode(), {"content-type": "application/json"}, method=method)
         try:
             with urllib.request.urlopen(request, timeout=30.0) as answer:
                 return answer.status, json.load(answer)

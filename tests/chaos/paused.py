@@ -1,0 +1,72 @@
+"""A shard that stops itself by SIGSTOP with an update in its hand, run as a process of its own.
+
+    python -m tests.chaos.paused DATA REDIS OUTCOMES [--unfenced]
+
+It holds the first publication that shows at least so many outcomes. --unfenced: a planted bug, the store takes every claim. Ends with
+status 3 once it is fenced.
+"""
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from services.log.sqlite import open_sqlite_log
+from services.settings import Settings
+from services.shard.publisher import Fenced
+from services.shard.worker import ShardWorker
+from services.store import live, scripts
+from services.store.protocol import LiveBoard, PoolHead
+from services.store.redis import RedisStore
+from tests.support.worker import PARTITIONS, SETTINGS
+
+FENCED = 3
+_TAKEN = scripts._script("redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'token', ARGV[7]) return 1")
+
+
+class Clock:
+    """The clock, an hour further on once it has `jumped`: the pause seems that long, however short the test makes it."""
+
+    def __init__(self) -> None:
+        self.jumped = False
+
+    def __call__(self) -> float:
+        return time.time() + 3600.0 * self.jumped
+
+
+class Holding:
+    """A store whose writer is stopped between making an update and writing it."""
+
+    def __init__(self, store: RedisStore, outcomes: int, clock: Clock) -> None:
+        self._store, self._outcomes, self._clock = store, outcomes, clock
+        self.published, self.publish_solved = store.published, store.publish_solved
+
+    def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
+        if head.outcomes >= self._outcomes:
+            self._outcomes = sys.maxsize
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # not to the process: this thread could run on for a moment
+            self._clock.jumped = True
+        return self._store.publish_live(head, epoch, boards)
+
+
+def main() -> int:
+    data, url, outcomes, *options = sys.argv[1:]
+    if options == ["--unfenced"]:
+        scripts.ALL = {**scripts.ALL, _TAKEN.sha: _TAKEN.text}  # type: ignore[misc]
+        live.scripts.CLAIM = _TAKEN  # type: ignore[misc]
+    settings = Settings(data=Path(data), redis=url, batch_records=1, **SETTINGS)
+    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
+    clock = Clock()
+    try:
+        ShardWorker(settings, range(PARTITIONS), "paused", log, Holding(RedisStore(url), int(outcomes), clock), clock).run()
+    except Fenced:
+        return FENCED
+    finally:
+        log.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

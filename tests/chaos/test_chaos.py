@@ -1,0 +1,33 @@
+"""Everything is killed, paused, damaged and filled with nonsense; afterwards the boards are those of the log, outcome for outcome."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from deploy.local.kafka.broker import missing
+from tests.chaos.on_kafka import on_kafka
+from tests.chaos.room import run
+
+SEED = 20261122
+OUTCOMES = 200_000
+SECONDS = 110.0
+pytestmark = [pytest.mark.timeout(900), pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"\n{line}")
+    sys.stdout.flush()
+
+
+@pytest.mark.skipif(bool(missing()), reason=f"no Kafka broker: {missing()}")
+def test_nothing_is_lost_or_doubled(capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled(), tempfile.TemporaryDirectory(prefix="chaos-") as folder, on_kafka(Path(folder), brokers=1) as system:
+        report = run(system, SEED, seconds=SECONDS, outcomes=OUTCOMES + 2_000, gap=(1.0, 4.0), say=say)
+        say(str(report))
+    assert report.wrong == []
+    assert (report.lost, report.doubled) == (0, 0)
+    assert report.outcomes >= OUTCOMES
+    assert report.faults.keys() == system.faults.keys()
+    assert "no difference" in report.verified

@@ -1,0 +1,96 @@
+"""What chaos sends: a seeded stream of records of several pools, with repeats, conflicts, and everything that is wrong on purpose."""
+
+import random
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from services.log.partition import partition_of
+from services.pools import Kind
+
+POOLS: Final[Mapping[str, Kind]] = {**{f"ladder-{i}": Kind.GAMES for i in range(6)}, "marks": Kind.SCORES}
+_GAMES: Final = [pool for pool, kind in POOLS.items() if kind is Kind.GAMES]
+_AGENTS: Final = 300
+_TASKS: Final = 40
+_REPEATABLE: Final = 500
+_TOO_LARGE: Final = (1 << 20) + 1
+
+_encode = msgspec.json.encode
+
+
+class Sent(NamedTuple):
+    """One record for the log. partition: None sends it home; refused: item (-1 for the record) -> reason of the dead letter it gives."""
+
+    pool: str
+    value: bytes
+    outcomes: int = 1
+    partition: int | None = None
+    refused: Mapping[int, str] = {}
+
+
+def traffic(seed: int, partitions: int) -> Iterator[Sent]:
+    """Records without end. About 9 outcomes each; a few in a hundred are sent before, in conflict with one that was, or wrong."""
+    draw, numbers = random.Random(f"chaos {seed}"), count()
+    recent: list[Sent] = []
+    while True:
+        chance = draw.random()
+        if recent and chance < 0.05:
+            yield draw.choice(recent)
+        elif chance < 0.07:
+            yield _wrong(draw, next(numbers), partitions)
+        else:
+            sent = _sound(draw, numbers)
+            recent.append(sent)
+            del recent[:-_REPEATABLE]
+            yield sent
+
+
+def _sound(draw: random.Random, numbers: Iterator[int]) -> Sent:
+    pool = draw.choice(list(POOLS))
+    if POOLS[pool] is Kind.SCORES:
+        return Sent(pool, _encode(_scores(draw, pool, next(numbers))))
+    if draw.random() < 0.7:
+        return Sent(pool, _encode(_game(draw, pool, _identity(draw, numbers))))
+    size = draw.randint(10, 50)
+    return Sent(pool, _encode([_game(draw, pool, _identity(draw, numbers)) for _ in range(size)]), size)
+
+
+def _identity(draw: random.Random, numbers: Iterator[int]) -> int:
+    """A number of its own, or now and then an old one: two games of one id that differ are a conflict, and the first one counts."""
+    number = next(numbers)
+    return draw.randrange(number) if number and draw.random() < 0.01 else number
+
+
+def _game(draw: random.Random, pool: str, number: int) -> dict[str, Any]:
+    first, second = draw.sample(range(_AGENTS), 2)
+    places = (1, 1) if draw.random() < 0.1 else (1, 2)
+    sides = [{"agents": [f"{pool}/agent {agent}"], "place": place} for agent, place in zip((first, second), places, strict=True)]
+    return {"v": 1, "id": f"{pool}:{number}", "pool": pool, "time": 1.7e9 + number / 7, "sides": sides}
+
+
+def _scores(draw: random.Random, pool: str, number: int) -> dict[str, Any]:
+    scores = {f"model {agent}": draw.randint(0, 1000) / 8 for agent in draw.sample(range(30), 3)}
+    task = f"task {draw.randrange(_TASKS)}"
+    return {"v": 1, "id": f"{pool}:{number}", "pool": pool, "time": float(number), "task": task, "scores": scores}
+
+
+def _wrong(draw: random.Random, number: int, partitions: int) -> Sent:
+    pool = draw.choice(_GAMES)
+    game = _game(draw, pool, number)
+    match draw.randrange(40):
+        case 0:
+            return Sent(pool, _encode({**game, "meta": "y" * _TOO_LARGE}), 0, None, {-1: "too_large"})
+        case kind if kind < 10:
+            return Sent(pool, _encode(game)[:-3], 0, None, {-1: "unparsable"})
+        case kind if kind < 15:
+            return Sent(pool, b"\xff\xfe" + str(number).encode(), 0, None, {-1: "unparsable"})
+        case kind if kind < 22:
+            return Sent(pool, _encode([game, {**game, "id": f"bad {number}", "weight": -1}]), 1, None, {1: "bad_field"})
+        case kind if kind < 28:
+            return Sent(pool, _encode(_scores(draw, pool, number)), 0, None, {0: "wrong_kind"})
+        case kind if kind < 34:
+            elsewhere = (partition_of(pool, partitions) + 1) % partitions
+            return Sent(pool, _encode(game), 0, elsewhere, {0: "wrong_partition"})
+    return Sent("nobody-made-this", _encode({**game, "pool": "nobody-made-this"}), 0, None, {0: "unknown_pool"})

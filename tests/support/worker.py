@@ -1,0 +1,77 @@
+"""A shard's worker on a real SQLite log and a real Redis, in a thread of the test's own process."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from services import events
+from services.demo import simulated
+from services.log.partition import partition_of
+from services.log.protocol import Log
+from services.settings import Settings
+from services.shard.checkpoint import CheckpointStore
+from services.shard.worker import ShardWorker
+from services.store.redis import RedisStore
+from services.verify import verify_partition
+
+PARTITIONS = 3
+HOME = partition_of(simulated.POOL, PARTITIONS)
+SETTINGS: dict[str, Any] = {"partitions": PARTITIONS, "publish_seconds": 0.01, "checkpoint_seconds": 0.05}
+SECONDS = 60.0
+
+
+def play(log: Log, start: int, stop: int) -> None:
+    games = [simulated.game(i, float(i)) for i in range(start, stop)]
+    log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records(games, 10)])
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"did not happen within {SECONDS} s: {what}"
+        threading.Event().wait(0.01)
+
+
+@contextmanager
+def working(settings: Settings, log: Log) -> Iterator[ShardWorker]:
+    assert settings.redis is not None
+    worker = ShardWorker(settings, range(PARTITIONS), "test", log, RedisStore(settings.redis))
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            worker.run()
+        except BaseException as error:  # noqa: BLE001 - raised again by the test
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        thread.join(SECONDS)
+        assert not thread.is_alive()
+    if failures:
+        raise failures[0]
+
+
+def published(settings: Settings) -> int:
+    assert settings.redis is not None
+    head = RedisStore(settings.redis).head(simulated.POOL)
+    return -1 if head is None else head.outcomes
+
+
+def newest_digest(settings: Settings) -> str:
+    manifest = CheckpointStore(settings.checkpoint_url).newest(HOME)
+    assert manifest is not None
+    return manifest.pools[0].digest
+
+
+def differences(settings: Settings, log: Log) -> list[str | None]:
+    assert settings.redis is not None
+    found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), RedisStore(settings.redis)))
+    assert {finding.what for finding in found} - {"generation under construction"} == {"checkpoint", "live boards"}
+    return [finding.difference for finding in found if finding.difference is not None]
