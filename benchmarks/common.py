@@ -43,10 +43,15 @@ class Row:
 
 def arguments(description: str, argv: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line of a benchmark: `--quick` for sizes that end in seconds, `--repeats` for how often each is timed."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs; the figures mean little")
-    parser.add_argument("--repeats", type=int, default=5, help="how often each is timed, the best counts (default 5)")
-    return parser.parse_args(argv)
+    return parser(description).parse_args(argv)
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    """As `arguments`, for a benchmark that adds its own."""
+    options = argparse.ArgumentParser(description=description)
+    options.add_argument("--quick", action="store_true", help="small sizes, to see that it runs; the figures mean little")
+    options.add_argument("--repeats", type=int, default=5, help="how often each is timed, the best counts (default 5)")
+    return options
 
 
 def header(title: str, packages: Sequence[str] = ()) -> None:
