@@ -7,21 +7,20 @@ expected score under the tasks' mix, so agents and tasks copied or irrelevant do
 
 import time
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ratings_core import checks
-from ratings_core.errors import SolverError
-from ratings_core.games.clones import CloneClasses, clone_classes, singletons, split_evenly
+from ratings_core.games.clones import split_evenly
 from ratings_core.games.face import entropy
 from ratings_core.games.gamify import Missing, Normalise, agent_vs_task
-from ratings_core.games.zero_sum import shortfall, solve_symmetric, solve_zero_sum
+from ratings_core.games.rules import Rules
+from ratings_core.games.zero_sum import solve_symmetric, solve_zero_sum
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
 Ids: TypeAlias = NDArray[np.int64]
-SolutionT = TypeVar("SolutionT", bound=Solution)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +85,10 @@ def nash_average(
     a number shifts ratings and value by it; scaling scales them.
     """
     started = time.perf_counter()
+    rules = Rules(tolerance, close, max_iterations, merge, accept_approximate)
     table = agent_vs_task(scores, normalise=normalise, missing=missing, merge=merge)
     S = table.game.payoffs[0]
-    rows, columns = _classes(S, merge), _classes(S.T, merge)
+    rows, columns = rules.classes(S), rules.classes(S.T)
     game = solve_zero_sum(S[np.ix_(rows.first, columns.first)], tolerance=tolerance, close=close, max_iterations=max_iterations)
     agent_dist, task_dist = split_evenly(game.row, rows), split_evenly(game.column, columns)
     least, gains = float(S.min()), S - S.min()  # far from 0 only differences keep their digits
@@ -118,7 +118,7 @@ def nash_average(
         constant_tasks=table.constant_tasks,
         imputed=table.imputed,
     )
-    return found if accept_approximate else _accepted(found, tolerance)
+    return rules.judged(found, "the Nash equilibrium", "payoffs")
 
 
 def nash_average_agents(
@@ -136,8 +136,9 @@ def nash_average_agents(
     equilibria.
     """
     started = time.perf_counter()
+    rules = Rules(tolerance, close, max_iterations, merge, accept_approximate)
     A = checks.antisymmetric("payoffs", payoffs)
-    classes = _classes(A, merge)
+    classes = rules.classes(A)
     game = solve_symmetric(A[np.ix_(classes.first, classes.first)], tolerance=tolerance, close=close, max_iterations=max_iterations)
     mix = split_evenly(game.strategy, classes)
     ratings = A @ mix
@@ -152,18 +153,4 @@ def nash_average_agents(
         entropy=game.entropy,
         unique=game.unique,
     )
-    return found if accept_approximate else _accepted(found, tolerance)
-
-
-def _classes(rows: Floats, merge: bool) -> CloneClasses:
-    return clone_classes(rows) if merge else singletons(len(rows))
-
-
-def _accepted(found: SolutionT, tolerance: float) -> SolutionT:
-    if found.status is Status.OPTIMAL:
-        return found
-    raise SolverError(
-        f"the Nash equilibrium is not certain to tolerance {tolerance:g}: {shortfall(found)}; "
-        "raise tolerance or max_iterations, rescale payoffs of very different size, or pass accept_approximate=True",
-        found,
-    )
+    return rules.judged(found, "the Nash equilibrium", "payoffs")

@@ -18,6 +18,7 @@ from ratings_core.games.face import FacePoint, entropy, point_of_largest_entropy
 from ratings_core.games.interior import MatrixPath, PathPoint, SymmetricPath, central_path
 from ratings_core.games.membership import playable
 from ratings_core.games.normal_form import LARGEST
+from ratings_core.games.rules import Limits
 from ratings_core.games.supports import (
     Indices,
     Mask,
@@ -31,7 +32,7 @@ from ratings_core.games.supports import (
     played,
     unclear,
 )
-from ratings_core.solution import Floats, Solution, Status
+from ratings_core.solution import Floats, Status
 
 GUESS_FROM: Final = 1e-2
 """Supports are guessed once the gap, payoffs scaled to 1, is below this; a wrong guess costs an eighth of a step."""
@@ -87,7 +88,7 @@ def solve_symmetric(margins: ArrayLike, *, tolerance: float = 1e-9, close: float
     """
     M = checks.antisymmetric("margins", margins)
     scale = float(np.abs(M).max()) or 1.0
-    limits = _Limits(*_checked(tolerance, close, max_iterations))
+    limits = Limits(tolerance, close, max_iterations)
     return _on_candidates(M / scale, limits)
 
 
@@ -98,34 +99,13 @@ def solve_zero_sum(payoffs: ArrayLike, *, tolerance: float = 1e-9, close: float 
         raise InputError("payoffs", A.shape, "must be a matrix with at least one row and one column")
     if np.abs(A).max() > LARGEST:
         raise InputError("payoffs", float(np.abs(A).max()), f"must be within +-{LARGEST:g}")
-    limits = _Limits(*_checked(tolerance, close, max_iterations))
+    limits = Limits(tolerance, close, max_iterations)
     if A.shape[0] > A.shape[1]:
         return _sides_swapped(_solve_game(-A.T, limits))
     return _solve_game(A, limits)
 
 
-def shortfall(found: Solution) -> str:
-    """What a solution made by this engine was judged by, for an error's text."""
-    gaps = f"support gap {found.stats['support_gap']:.3g}, entropy gap {found.stats['entropy_gap']:.3g} nats"
-    return f"{found.certificate.kind} {found.certificate.value:.3g}, {gaps}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    tolerance: float
-    close: float
-    max_iterations: int
-
-
-def _checked(tolerance: float, close: float, max_iterations: int) -> tuple[float, float, int]:
-    return (
-        checks.number("tolerance", tolerance, above=0.0),
-        checks.number("close", close, low=0.0),
-        checks.count("max_iterations", max_iterations, low=1),
-    )
-
-
-def _status(exploitability: float, stats: Mapping[str, float], limits: _Limits) -> Status:
+def _status(exploitability: float, stats: Mapping[str, float], limits: Limits) -> Status:
     good = exploitability <= limits.tolerance and stats["entropy_gap"] <= ENTROPY_TOLERANCE and stats["support_gap"] <= limits.tolerance
     return Status.OPTIMAL if good else Status.APPROXIMATE
 
@@ -133,7 +113,7 @@ def _status(exploitability: float, stats: Mapping[str, float], limits: _Limits) 
 # Symmetric games
 
 
-def _on_candidates(M: Floats, limits: _Limits) -> SymmetricSolution:
+def _on_candidates(M: Floats, limits: Limits) -> SymmetricSolution:
     chosen: Indices | None = first_candidates(M)
     rounds = 0
     while chosen is not None:
@@ -144,7 +124,7 @@ def _on_candidates(M: Floats, limits: _Limits) -> SymmetricSolution:
     return _lifted(M, inner, solved, rounds, limits)
 
 
-def _lifted(M: Floats, inner: SymmetricSolution, chosen: Indices, rounds: int, limits: _Limits) -> SymmetricSolution:
+def _lifted(M: Floats, inner: SymmetricSolution, chosen: Indices, rounds: int, limits: Limits) -> SymmetricSolution:
     strategy, support = placed(inner.strategy, chosen, len(M)), placed(inner.support, chosen, len(M))
     exploitability = max(0.0, -float((strategy @ M).min()))
     return SymmetricSolution(
@@ -158,7 +138,7 @@ def _lifted(M: Floats, inner: SymmetricSolution, chosen: Indices, rounds: int, l
     )
 
 
-def _solve_all(M: Floats, limits: _Limits) -> SymmetricSolution:
+def _solve_all(M: Floats, limits: Limits) -> SymmetricSolution:
     for point in central_path(SymmetricPath(M), gap=FINAL_GAP, max_iterations=limits.max_iterations):
         support = played(point.strategy, point.slack)
         if point.gap <= GUESS_FROM and (single := only_symmetric(M, support)) is not None:
@@ -173,7 +153,7 @@ def _solve_all(M: Floats, limits: _Limits) -> SymmetricSolution:
     return _symmetric(M, support, face, point, limits)
 
 
-def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limits: _Limits) -> SymmetricSolution:
+def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limits: Limits) -> SymmetricSolution:
     strategy = clipped(support, face.strategy)
     exploitability = max(0.0, -float((strategy @ M).min()))
     stats = _stats(point, face)
@@ -191,7 +171,7 @@ def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limi
 # Games of rows against columns
 
 
-def _solve_game(A: Floats, limits: _Limits) -> GameSolution:
+def _solve_game(A: Floats, limits: Limits) -> GameSolution:
     """The game with at least as many columns as rows, on a growing set of its columns."""
     low, spread = float(A.min()), float(A.max()) - float(A.min())
     scaled = (A - low) / spread if spread else np.zeros_like(A)
@@ -205,7 +185,7 @@ def _solve_game(A: Floats, limits: _Limits) -> GameSolution:
     return _game_lifted(A, scaled, inner, solved, rounds, limits)
 
 
-def _game_lifted(A: Floats, scaled: Floats, inner: GameSolution, chosen: Indices, rounds: int, limits: _Limits) -> GameSolution:
+def _game_lifted(A: Floats, scaled: Floats, inner: GameSolution, chosen: Indices, rounds: int, limits: Limits) -> GameSolution:
     column = placed(inner.column, chosen, A.shape[1])
     exploitability = max(0.0, float((scaled @ column).max() - (inner.row @ scaled).min()))
     return replace(
@@ -219,7 +199,7 @@ def _game_lifted(A: Floats, scaled: Floats, inner: GameSolution, chosen: Indices
     )
 
 
-def _solve_scaled(A: Floats, limits: _Limits) -> GameSolution:
+def _solve_scaled(A: Floats, limits: Limits) -> GameSolution:
     rows, columns, point, row_support, column_support = _both_faces(A, limits)
     row, column = clipped(row_support, rows.strategy), clipped(column_support, columns.strategy)
     exploitability = max(0.0, float((A @ column).max() - (row @ A).min()))
@@ -238,7 +218,7 @@ def _solve_scaled(A: Floats, limits: _Limits) -> GameSolution:
     )
 
 
-def _both_faces(A: Floats, limits: _Limits) -> tuple[FacePoint, FacePoint, PathPoint, Mask, Mask]:
+def _both_faces(A: Floats, limits: Limits) -> tuple[FacePoint, FacePoint, PathPoint, Mask, Mask]:
     for point in central_path(MatrixPath(A), gap=FINAL_GAP, max_iterations=limits.max_iterations):
         (row, column), (row_slack, column_slack) = np.split(point.strategy, [len(A)]), np.split(point.slack, [len(A)])
         r, c = played(row, row_slack), played(column, column_slack)

@@ -7,23 +7,22 @@ entropy over classes of exact duplicates. Iterating on whoever no maximal lotter
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from ratings_core import checks
-from ratings_core.errors import InputError, SolverError
-from ratings_core.games.clones import clone_classes, singletons, split_evenly
+from ratings_core.errors import InputError
+from ratings_core.games.clones import singletons, split_evenly
 from ratings_core.games.dominance import top_component, weak_wins
-from ratings_core.games.zero_sum import SymmetricSolution, shortfall, solve_symmetric
-from ratings_core.solution import Certificate, Floats, Solution, Status
+from ratings_core.games.rules import Rules
+from ratings_core.games.zero_sum import SymmetricSolution, solve_symmetric
+from ratings_core.solution import Certificate, Floats, Status
 from ratings_core.voting.any_lotteries import any_levels
 from ratings_core.voting.lottery_records import IteratedMaximalLotteries, Level, MaximalLottery, Mode
-
-SolutionT = TypeVar("SolutionT", bound=Solution)
 
 _DENSE_AGENTS: Final = 5_000
 """Sparse margins of more agents are never made dense: a matrix of 8 m*m bytes, and a solve of minutes."""
@@ -55,7 +54,7 @@ def maximal_lottery(
     2,000 in a random tournament on one core; in mode `any` some seconds at 50,000 agents with 40 opponents each.
     """
     started = time.perf_counter()
-    rules = _Rules(merge, tolerance, close, max_iterations)
+    rules = Rules(tolerance, close, max_iterations, merge, accept_approximate)
     M = _accept(margins, mode)
     level, stats = next(_solve_levels(M, rules))
     lottery = np.zeros(M.shape[0])
@@ -72,7 +71,7 @@ def maximal_lottery(
         entropy=level.entropy,
         unique=level.unique,
     )
-    return found if accept_approximate else _accepted(found, tolerance)
+    return rules.judged(found, "a maximal lottery", "margins")
 
 
 def iterated_maximal_lotteries(
@@ -94,7 +93,7 @@ def iterated_maximal_lotteries(
     Levels below an approximate one are of status `approximate` too, as its members are unsure.
     """
     started = time.perf_counter()
-    rules = _Rules(merge, tolerance, close, max_iterations)
+    rules = Rules(tolerance, close, max_iterations, merge, accept_approximate)
     M = _accept(margins, mode)
     solved = list(_solve_levels(M, rules))
     levels = tuple(level for level, _ in solved)
@@ -107,20 +106,7 @@ def iterated_maximal_lotteries(
         stats={"levels": len(levels), **_totals([stats for _, stats in solved])},
         levels=levels,
     )
-    return found if accept_approximate else _accepted(found, tolerance)
-
-
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    merge: bool
-    tolerance: float
-    close: float
-    max_iterations: int
-
-    def __post_init__(self) -> None:
-        checks.number("tolerance", self.tolerance, above=0.0)
-        checks.number("close", self.close, low=0.0)
-        checks.count("max_iterations", self.max_iterations, low=1)
+    return rules.judged(found, "a maximal lottery", "margins")
 
 
 def _accept(margins: Any, mode: Mode) -> checks.Matrix:
@@ -138,7 +124,7 @@ def _accept(margins: Any, mode: Mode) -> checks.Matrix:
     return np.asarray(given.toarray())
 
 
-def _solve_levels(M: checks.Matrix, rules: _Rules) -> Iterator[tuple[Level, dict[str, float]]]:
+def _solve_levels(M: checks.Matrix, rules: Rules) -> Iterator[tuple[Level, dict[str, float]]]:
     if isinstance(M, np.ndarray):
         return _levels(M, rules)
     return any_levels(M, tolerance=rules.tolerance, max_iterations=rules.max_iterations)
@@ -154,7 +140,7 @@ def _totals(stats: list[dict[str, float]]) -> dict[str, float]:
     }
 
 
-def _levels(M: Floats, rules: _Rules) -> Iterator[tuple[Level, dict[str, float]]]:
+def _levels(M: Floats, rules: Rules) -> Iterator[tuple[Level, dict[str, float]]]:
     alive, wins = np.arange(len(M)), weak_wins(M)
     status = Status.OPTIMAL
     while alive.size:
@@ -165,11 +151,10 @@ def _levels(M: Floats, rules: _Rules) -> Iterator[tuple[Level, dict[str, float]]
         wins -= np.count_nonzero(M[level.agents] <= 0, axis=0)
 
 
-def _top_level(M: Floats, alive: NDArray[np.int64], wins: NDArray[np.int64], rules: _Rules) -> tuple[Level, dict[str, float]]:
+def _top_level(M: Floats, alive: NDArray[np.int64], wins: NDArray[np.int64], rules: Rules) -> tuple[Level, dict[str, float]]:
     """The first level of the agents `alive`, solved on their top component; duplicates are duplicates against all of them."""
     top = top_component(M, alive, wins)
-    whole = rules.merge and len(top) > 1
-    classes = clone_classes(M[np.ix_(top, alive)]) if whole else singletons(len(top))
+    classes = rules.classes(M[np.ix_(top, alive)]) if len(top) > 1 else singletons(1)
     agents = top[classes.first]
     solved = _solved(M[np.ix_(agents, agents)], rules)
     member = solved.support[classes.member]
@@ -191,7 +176,7 @@ def _exploitability(preferred: Floats, margins: Floats) -> float:
     return max(0.0, -float(preferred.min())) / (float(np.abs(margins).max()) or 1.0)
 
 
-def _solved(M: Floats, rules: _Rules) -> SymmetricSolution:
+def _solved(M: Floats, rules: Rules) -> SymmetricSolution:
     return solve_symmetric(M, tolerance=rules.tolerance, close=rules.close, max_iterations=rules.max_iterations)
 
 
@@ -200,14 +185,3 @@ def _scores(m: int, levels: tuple[Level, ...]) -> Floats:
     for below, level in enumerate(reversed(levels)):
         scores[level.agents] = below + level.lottery
     return scores
-
-
-def _accepted(found: SolutionT, tolerance: float) -> SolutionT:
-    if found.status is Status.OPTIMAL:
-        return found
-    gaps = shortfall(found) if "support_gap" in found.stats else f"exploitability {found.certificate.value:.3g}"
-    raise SolverError(
-        f"a maximal lottery is not certain to tolerance {tolerance:g}: {gaps}; "
-        "raise tolerance or max_iterations, rescale margins of very different size, or pass accept_approximate=True",
-        found,
-    )
