@@ -163,7 +163,7 @@ class _Stored:
         for p, (tensor, own) in enumerate(zip(self.game.payoffs, rows, strict=True)):
             here = tensor[block.start : block.start + block.shape[0]]
             there = np.moveaxis(np.take(tensor if p == 0 else here, own, axis=p), p, 0)
-            found.append((np.expand_dims(there, p + 1) - here).reshape(len(own), -1))
+            found.append((np.expand_dims(there, p + 1) - here).reshape(len(own), here.size))
         return np.vstack(found)
 
     def _logs(self, log_prior: Mixes, multipliers: Mixes) -> Floats:
@@ -209,7 +209,7 @@ class _OnTasks:
         first = u[:, of_first].transpose(1, 0, 2)[:, :, None, :] - u
         second = -u[:, :, of_second].transpose(2, 0, 1)[:, :, :, None] + u
         second += lost - lost[:, of_second].T[:, None, :, None]
-        return np.vstack([gains.reshape(len(gains), -1) for gains in self._to_game((on_chosen - np.abs(u), first, second))])
+        return np.vstack([gains.reshape(len(gains), u.size) for gains in self._to_game((on_chosen - np.abs(u), first, second))])
 
     def _from_game(self, each: Mixes) -> Three:
         task, first, second = (each[p] for p in self.order)

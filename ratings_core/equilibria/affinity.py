@@ -1,0 +1,233 @@
+"""Affinity entropy: how spread out a mix is, where copies of a strategy count as one (Liu et al. 2025, sec. 3.3, eq. 4 to 6).
+
+H(x) = (1 - sum (U x)^(p+1)) / p with U = K Lambda^-1: K says how alike strategies are (1: clones), Lambda holds the (p+1)-norms of
+its columns. With p = 1 and K the identity it is the Gini-Simpson index. Its maximiser for p = 1 is the mix of least x'U'Ux.
+
+What the paper leaves open, and what is chosen here. Strategies with equal columns of U leave a set of maximisers: they share evenly. The
+maximiser of a soft kernel often lies on the boundary, and an equilibrium can never play a strategy with a target of 0, though a player
+may gain by deviating to it; so targets are mixed with a little of the even split (`AffinityTarget.floor`). A soft kernel is
+invariant to exact clones only approximately, so those are merged before kernels are computed. Alikeness is a matter of a strategy's
+own player's payoffs (eq. 5).
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
+from scipy.optimize import nnls
+
+from ratings_core import checks
+from ratings_core.errors import InputError, SolverError
+from ratings_core.games.agent_agent_task import AgentAgentTask
+from ratings_core.games.clones import clone_classes, split_evenly
+from ratings_core.games.king_of_the_hill import KingOfTheHill
+from ratings_core.games.normal_form import NormalForm
+from ratings_core.games.tilted import Mixes, TiltedGame
+from ratings_core.solution import Certificate, Floats, Solution, Status
+
+KKT: Final = 1e-9
+_BLOCK: Final = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class AffinityTarget:
+    """How targets are made. sigma: None for the kernel that is 1 for equal own payoffs and 0 else; else the width of eq. 6, in payoffs, of
+    the kernel exp(-D / (2 sigma)^2); floor: share of the even split in the target; samples: None for D of eq. 5 over all of the others'
+    joints, else over that many drawn ones; seed: of the draw.
+    """
+
+    sigma: float | None = None
+    floor: float = 1e-3
+    samples: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.sigma is not None:
+            checks.number("sigma", self.sigma, above=0.0)
+        checks.number("floor", self.floor, low=0.0, high=1.0)
+        if self.samples is not None:
+            checks.count("samples", self.samples, low=1)
+        checks.count("seed", self.seed)
+
+
+EXACT: Final = AffinityTarget()
+"""Equal own payoffs count as one strategy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MostAffine(Solution):
+    """The mix of largest affinity entropy for p = 1. ratings: the mix, (n,); entropy: its H; certificate: ``kkt_residual``, the largest of:
+    how far x'Qx is above an entry of Qx, and how far an entry of Qx with x > 0 is above x'Qx, for Q = U'U.
+    """
+
+    entropy: float
+
+
+def affinity_entropy(mix: ArrayLike, kernel: ArrayLike, p: float = 1.0) -> float:
+    """H of a mix (n,), for p in (0, 1]; kernel: K (n, n), entries in [0, 1], 1 on the diagonal (eq. 4). Raises `InputError`."""
+    p = checks.number("p", p, above=0.0, high=1.0)
+    scaled = _scaled(kernel, p)
+    x = checks.finite("mix", mix)
+    if x.shape != (len(scaled),) or (x < 0).any() or abs(float(x.sum()) - 1) > KKT:
+        raise InputError("mix", x, f"must be {len(scaled)} nonnegative numbers of sum 1")
+    return (1.0 - float(((scaled @ x) ** (p + 1)).sum())) / p
+
+
+def most_affine(kernel: ArrayLike, *, tolerance: float = KKT) -> MostAffine:
+    """The mix of largest affinity entropy for p = 1; strategies of equal columns share evenly.
+
+    kernel: K (n, n), entries in [0, 1], 1 on the diagonal. Raises `InputError`, and `SolverError` beyond the tolerance.
+    """
+    started = time.perf_counter()
+    U = _scaled(kernel, 1.0)
+    columns = clone_classes(np.ascontiguousarray(U.T))
+    mix, rounds = _least_square(U[:, columns.first])
+    x = split_evenly(mix, columns)
+    towards = U.T @ (U @ x)
+    level = float(x @ towards)
+    residual = max(float(level - towards.min()), float((towards[x > 0] - level).max()))
+    found = MostAffine(
+        ratings=x,
+        certificate=Certificate("kkt_residual", residual),
+        status=Status.OPTIMAL if residual <= tolerance else Status.APPROXIMATE,
+        seconds=time.perf_counter() - started,
+        stats={"rounds": rounds, "merged": len(x) - len(columns)},
+        entropy=1.0 - level,
+    )
+    if found.status is not Status.OPTIMAL:
+        raise SolverError(f"the most affine mix is not certain to {tolerance:g}: residual {residual:.2g}; take a narrower kernel", found)
+    return found
+
+
+def affinity_targets(game: TiltedGame, how: AffinityTarget) -> Mixes:
+    """For each player (1 - floor) argmax H + floor times the even split, over the strategies of `game`, merged before."""
+    mixes = []
+    for player, n in enumerate(game.shape):
+        mix = most_affine(affinity_kernel(game, player, how)).ratings
+        mixes.append((1 - how.floor) * mix + how.floor / n)
+    return tuple(mixes)
+
+
+def affinity_kernel(game: TiltedGame, player: int, how: AffinityTarget) -> Floats:
+    """K (n, n) of a player's strategies (eq. 6)."""
+    if how.sigma is None:
+        member = _own_classes(game, player)
+        return np.asarray(member[:, None] == member, np.float64)
+    return np.asarray(np.exp(-dissimilarity(game, player, how) / (2 * how.sigma) ** 2), np.float64)
+
+
+def dissimilarity(game: TiltedGame, player: int, how: AffinityTarget = EXACT) -> Floats:
+    """D (n, n): mean squared difference of two strategies' payoffs over the others' joints, all of them or `samples` drawn (eq. 5)."""
+    if how.samples is None:
+        rows = own_payoffs(game, player)
+        return _mean_squares(rows, game.shape[player])
+    rng = np.random.default_rng([how.seed, player])
+    joints = np.column_stack([rng.integers(0, n, how.samples) for n in game.shape])
+    drawn = list(game.deviations_at(joints))[player]
+    return _mean_squares(iter([drawn.T]), game.shape[player])
+
+
+@singledispatch
+def own_payoffs(game: object, player: int) -> Iterator[Floats]:
+    """The payoffs of a player's strategies (n, k) against the others' joints, block of joints by block."""
+    raise InputError("game", type(game).__name__, f"must be a NormalForm, a KingOfTheHill or an AgentAgentTask (player {player})")
+
+
+@own_payoffs.register
+def _(game: NormalForm, player: int) -> Iterator[Floats]:
+    yield np.moveaxis(game.payoffs[player], player, 0).reshape(game.shape[player], -1)
+
+
+@own_payoffs.register
+def _(game: KingOfTheHill, player: int) -> Iterator[Floats]:
+    u = game.ahead
+    if player == 0:
+        yield np.abs(u).reshape(len(u), -1)
+    elif player == 1:
+        yield np.moveaxis(u, 1, 0).reshape(u.shape[1], -1)
+    else:
+        yield np.moveaxis(-u - game.penalty * game.same, 2, 0).reshape(u.shape[1], -1)
+
+
+@own_payoffs.register
+def _(game: AgentAgentTask, player: int) -> Iterator[Floats]:
+    """An agent's payoffs differ from another's by the same against every opponent, so the table's rows are enough."""
+    if player < 2:
+        yield game.scores
+        return
+    step = max(1, _BLOCK // game.scores.size)
+    for start in range(0, len(game.scores), step):
+        apart = np.abs(game.scores[start : start + step, None] - game.scores)
+        yield apart.reshape(-1, apart.shape[2]).T
+
+
+def _own_classes(game: TiltedGame, player: int) -> NDArray[np.int64]:
+    """Classes of strategies of equal own payoffs."""
+    member = np.zeros(game.shape[player], np.int64)
+    for rows in own_payoffs(game, player):
+        also = clone_classes(rows).member
+        member = np.unique(member * (int(also.max()) + 1) + also, return_inverse=True)[1].ravel()
+    return member
+
+
+def _mean_squares(blocks: Iterator[Floats], n: int) -> Floats:
+    """Mean squared distances of rows; each block is centred first, as distances need no common offset and digits do."""
+    total, columns = np.zeros((n, n)), 0
+    for rows in blocks:
+        centred = rows - rows.mean(axis=0)
+        squares = (centred**2).sum(axis=1)
+        total += squares[:, None] + squares - 2 * (centred @ centred.T)
+        columns += rows.shape[1]
+    np.fill_diagonal(total, 0.0)
+    return np.maximum(total + total.T, 0.0) / (2 * columns)
+
+
+def _scaled(kernel: ArrayLike, p: float) -> Floats:
+    """U = K Lambda^-1."""
+    K = checks.finite("kernel", checks.square("kernel", kernel))
+    if (bad := np.argwhere((K < 0) | (K > 1))).size:
+        a, b = (int(i) for i in bad[0])
+        raise InputError(f"kernel[{a}, {b}]", K[a, b].item(), "must be from 0 to 1")
+    if (off := np.flatnonzero(K.diagonal() != 1)).size:
+        raise InputError(f"kernel[{off[0]}, {off[0]}]", K[off[0], off[0]].item(), "must be 1, a strategy is like itself")
+    return np.asarray(K / (K ** (p + 1)).sum(axis=0) ** (1 / (p + 1)), np.float64)
+
+
+def _least_square(U: Floats) -> tuple[Floats, int]:
+    """The mix x of least |U x|: y >= 0 with Q y >= 1 and equality where y > 0, over its sum; by principal pivots in blocks
+    (Portugal, Judice and Vicente 1994), singly where blocks do not get nearer, or where those cycle by nonnegative least squares.
+    """
+    n = U.shape[1]
+    free, fewest, patience = np.ones(n, bool), n + 1, 3
+    for rounds in range(1, 5 * n + 50):
+        y = np.zeros(n)
+        y[free] = _normal_solution(U[:, free])
+        wrong = np.where(free, y < 0, U.T @ (U @ y) < 1 - KKT)
+        count = int(wrong.sum())
+        if not count:
+            return y / y.sum(), rounds
+        if count < fewest:
+            fewest, patience = count, 3
+        elif patience:
+            patience -= 1
+        else:
+            wrong[: np.flatnonzero(wrong)[-1]] = False
+        free ^= wrong
+        if not free.any():
+            break
+    y = nnls(np.vstack([U, np.ones(n)]), np.append(np.zeros(len(U)), 1.0))[0]
+    return y / y.sum(), rounds
+
+
+def _normal_solution(U: Floats) -> Floats:
+    """What solves U'U y = 1, by the triangle of U, which squares no condition number."""
+    triangle = linalg.qr(U, mode="r", check_finite=False)[0][: U.shape[1]]
+    if len(triangle) < U.shape[1] or np.abs(triangle.diagonal()).min() < 1e-13 * np.abs(triangle.diagonal()).max():
+        return np.asarray(linalg.lstsq(U.T @ U, np.ones(U.shape[1]))[0], np.float64)
+    inner = linalg.solve_triangular(triangle, np.ones(U.shape[1]), trans="T")
+    return np.asarray(linalg.solve_triangular(triangle, inner), np.float64)

@@ -1,0 +1,200 @@
+"""CCE ratings: regrets at the coarse correlated equilibrium nearest to a target (Liu et al. 2025, sec. 3.2 and 3.3).
+
+A coarse correlated equilibrium is a joint distribution from which no player gains by always playing one strategy instead. Of all whose
+gains are at most eps, this is the one of least relative entropy to a product of targets, one for each player; a strategy's rating
+is what its player would gain by always playing it. The equilibrium is unique for every eps >= 0, so ratings are too. With even
+targets it is the equilibrium of maximum entropy, which is not invariant to clones unless they are merged first.
+
+At eps = 0 a target of 0 somewhere may leave no equilibrium, as strategies that are never played still count as deviations.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ratings_core import checks
+from ratings_core.equilibria.affinity import EXACT, AffinityTarget, affinity_targets
+from ratings_core.equilibria.cce_dual import DIGITS, Dual, DualPoint, least
+from ratings_core.errors import InputError, SolverError
+from ratings_core.games.king_of_the_hill import KingOfTheHill
+from ratings_core.games.merging import Merged, merged, units_of
+from ratings_core.games.normal_form import accepted_mixes, uniform_mixes
+from ratings_core.games.tilted import Mixes, TiltedGame, TiltedJoint, contractions
+from ratings_core.solution import Certificate, Floats, Solution, Status
+
+Target: TypeAlias = "Literal['even'] | AffinityTarget | Sequence[ArrayLike]"
+
+PLAYED: Final = 1e-9
+"""A strategy of at least this marginal probability counts as played."""
+FIRST_EPS: Final = 1e-2
+STAGE: Final = 1e-2
+"""Where eps is smaller than FIRST_EPS of the unit it is approached by stages of this ratio, each starting from the last one's answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CCE(Solution):
+    """ratings: of the king's strategies in king of the hill, else of the first player's, in payoffs; by_player: of every player's.
+
+    A rating is at most eps, up to the certificate; higher is better. play: the equilibrium, kept as priors and multipliers; marginals: of
+    each player; payoffs: expected, (N,); regrets: each player's best gain, at least 0, (N,); gap: their sum; support: ids of the
+    strategies that each player plays; targets: of each player, over its strategies; least_target: the smallest of them; eps: what gains may
+    be, in payoffs, part of what the ratings mean; relative_entropy: of play to the targets, nats; entropy_gap: how much above the least one
+    it is at most, nats, where gains are within eps; units: of each player, the largest difference that its own choice can make to its
+    payoff, 1 where there is none, (N,).
+    certificate: ``regret``, the largest gain beyond eps, over its player's unit, by contraction of the game as given.
+    """
+
+    by_player: Mixes
+    play: TiltedJoint
+    marginals: Mixes
+    payoffs: Floats
+    regrets: Floats
+    gap: float
+    support: tuple[NDArray[np.int64], ...]
+    targets: Mixes
+    least_target: float
+    eps: float
+    relative_entropy: float
+    entropy_gap: float
+    units: Floats
+
+
+def cce(
+    game: TiltedGame,
+    *,
+    target: Target = EXACT,
+    eps: float = 0.0,
+    merge: bool = True,
+    tolerance: float = 1e-6,
+    max_iterations: int = 10_000,
+    max_seconds: float | None = None,
+    accept_approximate: bool = False,
+) -> CCE:
+    """CCE ratings of all players' strategies.
+
+    target: ``even`` (maximum entropy), an `AffinityTarget`, or a distribution over each player's strategies as given; eps: what a
+    player may still gain, in payoffs, >= 0: the larger, the nearer to the target; merge: exact clones are solved as one strategy;
+    tolerance: largest gain beyond eps, over its player's unit, and largest entropy gap, in nats, called optimal; max_iterations: of
+    each stage; max_seconds: of wall time, after which the best so far is taken; accept_approximate: return what is beyond the
+    tolerance, with status `approximate`, instead of raising.
+
+    Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance.
+    """
+    started = time.perf_counter()
+    tolerance = checks.number("tolerance", tolerance, above=0.0)
+    eps = checks.number("eps", eps, low=0.0)
+    max_iterations = checks.count("max_iterations", max_iterations, low=1)
+    stop = deadline(started, max_seconds)
+    small = merged(game, merge=merge)
+    targets = class_targets(small, target)
+    units = units_of(game)
+    point = _least(small, targets, eps, units, 0.3 * tolerance, max_iterations, stop)
+    found = _described(game, small, targets, point, eps, units, tolerance, started)
+    return found if accept_approximate else _accepted(found, tolerance)
+
+
+def class_targets(small: Merged, target: Target) -> Mixes:
+    """The target over the classes of a merged game. Raises `InputError`."""
+    if isinstance(target, AffinityTarget):
+        return affinity_targets(small.game, target)
+    if isinstance(target, str):
+        if target != "even":
+            raise InputError("target", target, "must be 'even', an AffinityTarget, or a distribution for each player")
+        return uniform_mixes(small.game.shape)
+    return small.totals(accepted_mixes(target, tuple(len(own.member) for own in small.classes)))
+
+
+def deadline(started: float, max_seconds: float | None) -> Callable[[], bool]:
+    """Whether `max_seconds` have passed since `started`."""
+    if max_seconds is None:
+        return lambda: False
+    until = started + checks.number("max_seconds", max_seconds, above=0.0)
+    return lambda: time.perf_counter() > until
+
+
+def logs_of(mixes: Mixes) -> Mixes:
+    """Their logarithms, -inf at 0."""
+    with np.errstate(divide="ignore"):
+        return tuple(np.log(mix) for mix in mixes)
+
+
+def rated_player(game: TiltedGame) -> int:
+    """Whose ratings are the game's: the king's, else the first player's."""
+    return 1 if isinstance(game, KingOfTheHill) else 0
+
+
+def played(marginals: Mixes) -> tuple[NDArray[np.int64], ...]:
+    """The strategies that each player plays."""
+    return tuple(np.flatnonzero(own >= PLAYED) for own in marginals)
+
+
+def _least(
+    small: Merged, targets: Mixes, eps: float, units: Floats, accuracy: float, max_iterations: int, stop: Callable[[], bool]
+) -> DualPoint:
+    """By stages of falling eps; all but the last only to an accuracy of their own size."""
+    inside, joints = contractions(small.game), int(np.prod(small.game.shape))
+    unit = np.repeat(units, small.game.shape)
+    last = eps / unit
+    stages = [FIRST_EPS * STAGE**k for k in range(8) if FIRST_EPS * STAGE**k > max(10 * last.max(), accuracy)]
+    x, evaluations, steps = np.zeros(len(unit)), 0, 0
+    for stage in (*stages, None):
+        near, digits = (accuracy, DIGITS) if stage is None else (0.1 * stage, 0.1 * stage)
+        dual = Dual(inside, logs_of(targets), last if stage is None else np.full(len(unit), stage), unit, joints)
+        point = least(dual, x, near, digits, max_iterations, stop)
+        x, evaluations, steps = point.x, evaluations + point.evaluations, steps + point.newton_steps
+    return DualPoint(x, point.excess, point.gap, evaluations, steps)
+
+
+def _described(
+    game: TiltedGame, small: Merged, targets: Mixes, point: DualPoint, eps: float, units: Floats, tolerance: float, started: float
+) -> CCE:
+    """The answer on the game as given: an even split of classes is the same form, with multipliers on first members."""
+    lambdas = np.split(point.x, np.cumsum(small.game.shape)[:-1])
+    multipliers = small.on_firsts([own / unit for own, unit in zip(lambdas, units, strict=True)])
+    given = small.split(targets)
+    at = contractions(game).moments(logs_of(given), multipliers)
+    regrets = np.array([max(0.0, float(own.max())) for own in at.gains])
+    excess = max(0.0, float(((regrets - eps) / units).max()))
+    weights, gains = np.concatenate(multipliers), np.concatenate(at.gains)
+    gap = float(weights @ (eps - gains))
+    within = excess <= tolerance and abs(gap) <= tolerance
+    return CCE(
+        ratings=at.gains[rated_player(game)],
+        certificate=Certificate("regret", excess),
+        status=Status.OPTIMAL if within else Status.APPROXIMATE,
+        seconds=time.perf_counter() - started,
+        stats={
+            "evaluations": point.evaluations,
+            "newton_steps": point.newton_steps,
+            "positive_multipliers": int(np.count_nonzero(weights)),
+            "merged": small.merged,
+        },
+        by_player=at.gains,
+        play=TiltedJoint(game, logs_of(given), multipliers, at.log_total),
+        marginals=at.marginals,
+        payoffs=at.payoffs,
+        regrets=regrets,
+        gap=float(regrets.sum()),
+        support=played(at.marginals),
+        targets=given,
+        least_target=min(float(own.min()) for own in given),
+        eps=eps,
+        relative_entropy=-float(weights @ gains) - at.log_total,
+        entropy_gap=gap,
+        units=units,
+    )
+
+
+def _accepted(found: CCE, tolerance: float) -> CCE:
+    if found.status is Status.OPTIMAL:
+        return found
+    raise SolverError(
+        f"the equilibrium is not certain to tolerance {tolerance:g}: gains are up to {found.certificate.value:.2g} units beyond eps, the "
+        f"entropy is up to {abs(found.entropy_gap):.2g} nats off; raise tolerance, eps, max_iterations or max_seconds, take targets "
+        "above 0, or pass accept_approximate=True",
+        found,
+    )

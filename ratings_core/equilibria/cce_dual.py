@@ -1,0 +1,178 @@
+"""The dual of the coarse correlated equilibrium of least relative entropy: small, smooth, convex, bounded below by 0 only.
+
+Among all joint distributions whose deviation gains are at most eps, the one nearest to a product prior t in relative entropy is
+sigma(a) ~ t(a) exp(-sum_c lambda_c A_c(a)), where lambda >= 0 minimises log sum_a t(a) exp(-sum_c lambda_c A_c(a)) + eps sum lambda
+(Liu et al. 2025, sec. 3.2). Its gradient is eps minus the gains, by contraction.
+
+L-BFGS-B finds which lambda are positive, few as a rule; Newton's method on those, projected (Bertsekas 1982), finds their digits. Where the
+dual is not attained (eps = 0 and no equilibrium has the prior's support) its steps still cut the gains by a constant factor.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.optimize import minimize
+
+from ratings_core.games.tilted import Contractions, Mixes, Moments, Rows, covariance
+from ratings_core.solution import Floats
+
+CORRECTIONS: Final = 30
+NEWTON_WORK: Final = 4e10
+"""Multiplications up to which a Newton step is tried: joints times the square of the positive multipliers."""
+DIGITS: Final = 1e-11
+"""What Newton's method aims at once it is there: a gap of g leaves probabilities off by up to sqrt(2 g) (Pinsker)."""
+SUFFICIENT: Final = 1e-4
+_RIDGE: Final = 1e-14
+
+
+@dataclass(frozen=True, slots=True)
+class Dual:
+    """The program. log_prior: of each player's strategies; eps, unit: for each multiplier, of all players in a row: gains and eps count in
+    the player's unit, multipliers in its inverse, so that players' scales may differ.
+    """
+
+    inside: Contractions
+    log_prior: Mixes
+    eps: Floats
+    unit: Floats
+    joints: int
+
+    def moments(self, x: Floats) -> Moments:
+        """Of the distribution that the multipliers x, all players' in a row, make."""
+        return self.inside.moments(self.log_prior, self.apart(x / self.unit))
+
+    def value(self, x: Floats, at: Moments) -> float:
+        """To be minimised."""
+        return at.log_total + float(self.eps @ x)
+
+    def gradient(self, at: Moments) -> Floats:
+        """What gains leave of eps."""
+        return np.asarray(self.eps - np.concatenate(at.gains) / self.unit, np.float64)
+
+    def hessian(self, x: Floats, free: NDArray[np.bool_], at: Moments) -> Floats:
+        """Of the free multipliers."""
+        rows: Rows = tuple(np.flatnonzero(own) for own in self.apart(free))
+        found = covariance(self.inside, self.log_prior, self.apart(x / self.unit), rows, at.log_total)
+        unit = self.unit[free]
+        return np.asarray(found / np.outer(unit, unit), np.float64)
+
+    def apart(self, x: Floats | NDArray[np.bool_]) -> Mixes:
+        """One array for each player."""
+        return tuple(np.split(x, np.cumsum([len(own) for own in self.log_prior])[:-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class DualPoint:
+    """Multipliers x, of all players in a row; excess: largest gain beyond eps, at least 0, in units; gap: relative entropy above the
+    dual's value, nats; counts of steps.
+    """
+
+    x: Floats
+    excess: float
+    gap: float
+    evaluations: int
+    newton_steps: int
+
+
+def least(dual: Dual, x: Floats, accuracy: float, digits: float, max_iterations: int, stop: Callable[[], bool]) -> DualPoint:
+    """The minimum from x: to `accuracy` in the gradient, then by Newton steps to `digits`; stop: asked between steps."""
+    counted = _Counted(dual, stop)
+    x = counted.quasi_newton(x, accuracy, max_iterations)
+    x, at, steps = _newton(counted, x, digits, max_iterations)
+    excess, gap = shortfalls(dual, x, at)
+    return DualPoint(x, excess, gap, counted.evaluations, steps)
+
+
+def shortfalls(dual: Dual, x: Floats, at: Moments) -> tuple[float, float]:
+    """Largest gain beyond eps, at least 0, and sum_c lambda_c (eps - gain_c), the relative entropy above the dual's value."""
+    gradient = dual.gradient(at)
+    return max(0.0, -float(gradient.min())), float(x @ gradient)
+
+
+class _Counted:
+    """The dual with its evaluations counted."""
+
+    def __init__(self, dual: Dual, stop: Callable[[], bool]) -> None:
+        self.dual, self.stop, self.evaluations = dual, stop, 0
+
+    def moments(self, x: Floats) -> Moments:
+        self.evaluations += 1
+        return self.dual.moments(x)
+
+    def value_and_gradient(self, x: Floats) -> tuple[float, Floats]:
+        at = self.moments(x)
+        return self.dual.value(x, at), self.dual.gradient(at)
+
+    def quasi_newton(self, x: Floats, accuracy: float, max_iterations: int) -> Floats:
+        """L-BFGS-B's answer, whatever it says about it: what counts is looked at afterwards."""
+
+        def callback(_: object) -> None:
+            if self.stop():
+                raise StopIteration
+
+        limits: dict[str, Any] = {"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": 0.0, "gtol": 0.3 * accuracy}
+        rest: dict[str, Any] = {"jac": True, "bounds": [(0.0, None)] * len(x), "callback": callback, "options": {**limits, "maxcor": CORRECTIONS}}
+        found = minimize(self.value_and_gradient, x, method="L-BFGS-B", **rest)
+        return np.asarray(found.x, np.float64)
+
+
+def _newton(counted: _Counted, x: Floats, accuracy: float, max_steps: int) -> tuple[Floats, Moments, int]:
+    """Projected Newton steps until the accuracy is reached, nothing gets better, or a step would cost too much."""
+    dual, at = counted.dual, counted.moments(x)
+    for step in range(max_steps):
+        excess, gap = shortfalls(dual, x, at)
+        gradient = dual.gradient(at)
+        free = (x > 0) | (gradient < 0)
+        if (excess <= accuracy and abs(gap) <= accuracy) or dual.joints * float(free.sum()) ** 2 > NEWTON_WORK or counted.stop():
+            return x, at, step
+        better = _searched(counted, x, at, _direction(dual, x, at, gradient, free))
+        if better is None:
+            return x, at, step
+        x, at = better
+    return x, at, max_steps
+
+
+def _direction(dual: Dual, x: Floats, at: Moments, gradient: Floats, free: NDArray[np.bool_]) -> Floats:
+    """Newton's step of the free multipliers; those at 0 that it would push below are held there and the rest solved again."""
+    hessian = dual.hessian(x, free, at)
+    hessian[np.diag_indices_from(hessian)] += _RIDGE * max(1.0, float(hessian.diagonal().max()))
+    step, ids = np.zeros(len(x)), np.flatnonzero(free)
+    held = np.zeros(len(ids), bool)
+    while not held.all():
+        open_ = ~held
+        part = linalg.lstsq(hessian[np.ix_(open_, open_)], -gradient[ids[open_]])[0]
+        pushed = (x[ids[open_]] <= 0) & (part < 0)
+        if not pushed.any():
+            step[ids[open_]] = part
+            break
+        held[np.flatnonzero(open_)[pushed]] = True
+    return step
+
+
+def _searched(counted: _Counted, x: Floats, at: Moments, step: Floats) -> tuple[Floats, Moments] | None:
+    """The longest of the steps 1, 1/2, 1/4, ... projected on x >= 0 that lowers the value enough, or the gradient where the value is
+    too flat to tell; None where none does.
+    """
+    dual, length = counted.dual, 1.0
+    gradient, value, was = dual.gradient(at), dual.value(x, at), _kkt(dual, x, at)
+    flat = 1e-13 * max(1.0, abs(value))
+    while length > 1e-10:
+        new = np.maximum(x + length * step, 0.0)
+        promised = float(gradient @ (new - x))
+        there = counted.moments(new)
+        fell = dual.value(new, there) - value
+        if fell < SUFFICIENT * promised and promised < -flat:
+            return new, there
+        if abs(fell) <= flat and _kkt(dual, new, there) < 0.9 * was:
+            return new, there
+        length /= 2
+    return None
+
+
+def _kkt(dual: Dual, x: Floats, at: Moments) -> float:
+    gradient = dual.gradient(at)
+    return float(np.abs(np.where(x > 0, gradient, np.minimum(gradient, 0.0))).max())

@@ -1,0 +1,133 @@
+"""Games without exact clones, and what the answers for them say about the games as given.
+
+A clone is a strategy that equals another for every player. Classes of clones are solved as one strategy; a class's probability is
+split evenly among its members, and its rating is theirs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.errors import InputError
+from ratings_core.games.agent_agent_task import AgentAgentTask
+from ratings_core.games.clones import CloneClasses, clone_classes, singletons, split_evenly
+from ratings_core.games.king_of_the_hill import KingOfTheHill
+from ratings_core.games.normal_form import Names, NormalForm
+from ratings_core.games.tilted import Mixes, TiltedGame
+from ratings_core.solution import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A game of classes. game: of each class's first member; classes: of each player's strategies."""
+
+    game: TiltedGame
+    classes: tuple[CloneClasses, ...]
+
+    @property
+    def merged(self) -> int:
+        """How many strategies were merged into another."""
+        return sum(len(own.member) - len(own) for own in self.classes)
+
+    def split(self, mixes: Sequence[Floats]) -> Mixes:
+        """Mixes over classes as mixes over the strategies given: even shares within a class."""
+        return tuple(split_evenly(mix, own) for mix, own in zip(mixes, self.classes, strict=True))
+
+    def on_firsts(self, values: Sequence[Floats]) -> Mixes:
+        """Values of classes on their first members, 0 on the others."""
+        return tuple(_on_first(own, classes) for own, classes in zip(values, self.classes, strict=True))
+
+    def totals(self, mixes: Sequence[Floats]) -> Mixes:
+        """Mixes over the strategies given as mixes over classes."""
+        return tuple(
+            np.asarray(np.bincount(own.member, mix, minlength=len(own)), np.float64) for mix, own in zip(mixes, self.classes, strict=True)
+        )
+
+
+def merged(game: TiltedGame, *, merge: bool = True) -> Merged:
+    """`game` with each class of exact clones as one strategy, or, without `merge`, as it is."""
+    classes = clones_of(game)
+    if not merge or all(len(own) == len(own.member) for own in classes):
+        return Merged(game, tuple(singletons(n) for n in game.shape))
+    return Merged(_firsts_only(game, classes), classes)
+
+
+@singledispatch
+def clones_of(game: object) -> tuple[CloneClasses, ...]:
+    """Classes of strategies of each player that are equal for every player."""
+    raise InputError("game", type(game).__name__, "must be a NormalForm, a KingOfTheHill or an AgentAgentTask")
+
+
+@clones_of.register
+def _(game: NormalForm) -> tuple[CloneClasses, ...]:
+    return tuple(clone_classes(_as_rows(game.payoffs, p)) for p in range(len(game.shape)))
+
+
+@clones_of.register
+def _(game: KingOfTheHill) -> tuple[CloneClasses, ...]:
+    models = clone_classes(np.moveaxis(game.ahead, 1, 0).reshape(len(game.models), -1))
+    return clone_classes(game.ahead.reshape(len(game.prompts), -1)), models, models
+
+
+@clones_of.register
+def _(game: AgentAgentTask) -> tuple[CloneClasses, ...]:
+    agents = clone_classes(game.scores)
+    return agents, agents, clone_classes((game.scores - game.scores.min(axis=0)).T)
+
+
+@singledispatch
+def units_of(game: object) -> Floats:
+    """Of each player the largest difference that its own choice can make to its payoff, or a bound of it that scales alike; 1 where
+    there is none. (N,).
+    """
+    raise InputError("game", type(game).__name__, "must be a NormalForm, a KingOfTheHill or an AgentAgentTask")
+
+
+@units_of.register
+def _(game: NormalForm) -> Floats:
+    return _units(*(np.ptp(tensor, axis=p).max() for p, tensor in enumerate(game.payoffs)))
+
+
+@units_of.register
+def _(game: KingOfTheHill) -> Floats:
+    prompt, king = np.ptp(np.abs(game.ahead), axis=0).max(), np.ptp(game.ahead, axis=1).max()
+    return _units(prompt, king, np.ptp(game.ahead + game.penalty * game.same, axis=2).max())
+
+
+@units_of.register
+def _(game: AgentAgentTask) -> Floats:
+    agent = np.ptp(game.scores, axis=0).max()
+    return _units(agent, agent, agent)
+
+
+def _units(*largest: float) -> Floats:
+    return np.array([float(own) or 1.0 for own in largest])
+
+
+def _firsts_only(game: TiltedGame, classes: tuple[CloneClasses, ...]) -> TiltedGame:
+    firsts = [own.first for own in classes]
+    names = [_chosen(own, first) for own, first in zip(game.strategies, firsts, strict=True)]
+    if isinstance(game, KingOfTheHill):
+        same = game.same[np.ix_(firsts[1], firsts[1])]
+        return KingOfTheHill(np.ascontiguousarray(game.ahead[np.ix_(*firsts)]), same, game.penalty, names[0], names[1])
+    if isinstance(game, AgentAgentTask):
+        return AgentAgentTask(game.scores[np.ix_(firsts[0], firsts[2])], names[0], names[2])
+    return NormalForm(tuple(tensor[np.ix_(*firsts)] for tensor in game.payoffs), tuple(names), game.players)
+
+
+def _as_rows(tensors: Sequence[Floats], player: int) -> Floats:
+    """What every player gets with each strategy of the player, a row per strategy."""
+    return np.hstack([np.moveaxis(tensor, player, 0).reshape(tensor.shape[player], -1) for tensor in tensors])
+
+
+def _chosen(names: Names, ids: NDArray[np.int64]) -> Names:
+    return tuple(names[i] for i in ids.tolist())
+
+
+def _on_first(values: Floats, classes: CloneClasses) -> Floats:
+    found = np.zeros(len(classes.member))
+    found[classes.first] = values
+    return found
