@@ -106,11 +106,16 @@ def most_affine(kernel: ArrayLike, *, tolerance: float = KKT) -> MostAffine:
 
 def affinity_targets(game: TiltedGame, how: AffinityTarget) -> Mixes:
     """For each player (1 - floor) argmax H + floor times the even split, over the strategies of `game`, merged before."""
-    mixes = []
-    for player, n in enumerate(game.shape):
-        mix = most_affine(affinity_kernel(game, player, how)).ratings
-        mixes.append((1 - how.floor) * mix + how.floor / n)
-    return tuple(mixes)
+    return tuple((1 - how.floor) * _most_affine_of(game, player, how) + how.floor / n for player, n in enumerate(game.shape))
+
+
+def _most_affine_of(game: TiltedGame, player: int, how: AffinityTarget) -> Floats:
+    """Of a 0/1 kernel it is known: classes share evenly, and so do members of a class."""
+    if how.sigma is not None:
+        return most_affine(affinity_kernel(game, player, how)).ratings
+    member = _own_classes(game, player)
+    size = np.bincount(member)
+    return np.asarray(1.0 / (len(size) * size[member]), np.float64)
 
 
 def affinity_kernel(game: TiltedGame, player: int, how: AffinityTarget) -> Floats:

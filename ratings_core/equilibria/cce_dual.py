@@ -21,7 +21,7 @@ from ratings_core.games.tilted import Contractions, Mixes, Moments, Rows, covari
 from ratings_core.solution import Floats
 
 CORRECTIONS: Final = 30
-NEWTON_WORK: Final = 4e10
+NEWTON_WORK: Final = 2e10
 """Multiplications up to which a Newton step is tried: joints times the square of the positive multipliers."""
 DIGITS: Final = 1e-11
 """What Newton's method aims at once it is there: a gap of g leaves probabilities off by up to sqrt(2 g) (Pinsker)."""
@@ -114,8 +114,8 @@ class _Counted:
             if self.stop():
                 raise StopIteration
 
-        limits: dict[str, Any] = {"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": 0.0, "gtol": 0.3 * accuracy}
-        rest: dict[str, Any] = {"jac": True, "bounds": [(0.0, None)] * len(x), "callback": callback, "options": {**limits, "maxcor": CORRECTIONS}}
+        limits = {"maxiter": max_iterations, "maxfun": 2 * max_iterations, "ftol": 0.0, "gtol": 0.3 * accuracy, "maxcor": CORRECTIONS}
+        rest: dict[str, Any] = {"jac": True, "bounds": [(0.0, None)] * len(x), "callback": callback, "options": limits}
         found = minimize(self.value_and_gradient, x, method="L-BFGS-B", **rest)
         return np.asarray(found.x, np.float64)
 

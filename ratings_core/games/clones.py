@@ -5,6 +5,7 @@ ratings that follow from it, so duplicates are merged first: then class totals a
 agent or a task was copied.
 """
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -36,13 +37,11 @@ def clone_classes(rows: Floats, within: float = 0.0) -> CloneClasses:
     class. That depends on the order of rows, as being near is not transitive.
     In an antisymmetric matrix agents with equal rows have equal columns too and tie with each other, so its rows are enough.
     """
-    plain = np.ascontiguousarray(rows) + 0.0  # turns -0 into 0, which is equal but has other bytes
-    plain[np.isnan(plain)] = np.nan  # one of the many bit patterns
     if within > 0:
-        absent = np.isnan(plain)
-        return grouped(len(plain), lambda a, b: bool((absent[a] == absent[b]).all() and not (np.abs(plain[a] - plain[b]) > within).any()))
+        absent = np.isnan(rows)
+        return grouped(len(rows), lambda a, b: bool((absent[a] == absent[b]).all() and not (np.abs(rows[a] - rows[b]) > within).any()))
     seen: dict[bytes, int] = {}
-    return _described(np.array([seen.setdefault(row.tobytes(), len(seen)) for row in plain], np.int64))
+    return _described(np.array([seen.setdefault(_digest(row), len(seen)) for row in rows], np.int64))
 
 
 def grouped(n: int, same: Callable[[int, int], bool]) -> CloneClasses:
@@ -55,6 +54,13 @@ def grouped(n: int, same: Callable[[int, int], bool]) -> CloneClasses:
             leaders.append(row)
         member[row] = found
     return _described(member)
+
+
+def _digest(row: Floats) -> bytes:
+    """Equal for equal rows, and for no others that anybody will find: far smaller than a row of millions."""
+    plain = row + 0.0  # turns -0 into 0, which is equal but has other bytes
+    plain[np.isnan(plain)] = np.nan  # one of the many bit patterns
+    return hashlib.sha256(plain.tobytes()).digest()
 
 
 def singletons(n: int) -> CloneClasses:

@@ -265,3 +265,43 @@ def _distances(tensor: Floats, table: Floats, pair: Floats, out: Floats) -> None
             for j in range(n):
                 row[j] += abs(u[i, j]) * pair[i, j]
         out[t] = row.sum()
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Of mixes x of the first player, y of the second and z of tasks. apart_first: sum_j |u_t(i, j)| y(j), (tasks, n);
+    apart_second: sum_i x(i) |u_t(i, j)|; ahead_first: sum_j u_t(i, j) y(j); ahead_second: -sum_i x(i) u_t(i, j);
+    mean: sum_t z(t) u_t, (n, n).
+    """
+
+    apart_first: Floats
+    apart_second: Floats
+    ahead_first: Floats
+    ahead_second: Floats
+    mean: Floats
+
+
+def paired(slabs: PairSlabs, task: Floats, first: Floats, second: Floats) -> Paired:
+    """One pass over all tasks."""
+    on_tasks, mean = np.zeros((4, slabs.tasks, slabs.agents)), np.zeros_like(slabs.lost)
+    _pair_up(slabs.tensor, slabs.table, task, first, second, on_tasks, mean)
+    return Paired(on_tasks[0], on_tasks[1], on_tasks[2], on_tasks[3], mean)
+
+
+@reducing
+def _pair_up(tensor: Floats, table: Floats, task: Floats, first: Floats, second: Floats, out: Floats, mean: Floats) -> None:
+    n = len(first)
+    u = np.empty((n, n))
+    for t in range(len(task)):
+        _fill(tensor, table, t, u)
+        z = task[t]
+        for i in range(n):
+            x, apart, ahead = first[i], 0.0, 0.0
+            for j in range(n):
+                apart += abs(u[i, j]) * second[j]
+                ahead += u[i, j] * second[j]
+                out[1, t, j] += x * abs(u[i, j])
+                out[3, t, j] -= x * u[i, j]
+                mean[i, j] += z * u[i, j]
+            out[0, t, i] = apart
+            out[2, t, i] = ahead

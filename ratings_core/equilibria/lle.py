@@ -1,0 +1,195 @@
+"""NE ratings: regrets at the limiting logit equilibrium, a Nash equilibrium of any number of players (Liu et al. 2025, sec. 3.2 and 3.3).
+
+Quantal response equilibria x_p ~ t_p exp(beta u_p(x)) lead from the targets t (beta = 0, eq. 2 with beta = 1 / tau) along one path to the
+limiting logit equilibrium (McKelvey and Palfrey 1995), which is unique in all games but a set of measure 0. The path is traced exactly,
+folds included, where the paper anneals a loss (eq. 3). Even targets make it the classical one, which clones can turn to another
+equilibrium unless they are merged first; affinity targets count alike strategies as one.
+
+Where the game and the targets share a symmetry the path keeps it, although branches that break it cross: the answer is then the limit of the
+symmetric branch, and says so. A strategy with a target of 0 is never played, so the limit need not be an equilibrium.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core import checks
+from ratings_core.equilibria.affinity import EXACT
+from ratings_core.equilibria.cce import Target, class_targets, deadline, played, rated_player
+from ratings_core.equilibria.logit_finish import LARGEST_COUNTED, READY, SEEN, Candidate, Crossings, candidate, confirmed, mix_gains
+from ratings_core.equilibria.logit_path import LostPathError, PathPoint, trace
+from ratings_core.equilibria.logit_system import LogitSystem
+from ratings_core.errors import SolverError
+from ratings_core.games.equitable import Labels, equitable_classes
+from ratings_core.games.merging import Merged, merged, units_of
+from ratings_core.games.tilted import Mixes, TiltedGame
+from ratings_core.solution import Certificate, Floats, Solution, Status
+
+PRINCIPAL: Final = "principal branch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LLE(Solution):
+    """ratings: of the king's strategies in king of the hill, else of the first player's, in payoffs, at most 0 up to the certificate;
+    higher is better; by_player: of every player's.
+
+    mixes: the equilibrium, of each player; payoffs: expected, (N,); regrets: each player's best gain, at least 0, (N,); gap: their
+    sum; support: ids of the strategies that each player plays; targets: of each player, where the path starts; least_target: the
+    smallest of them; beta: how far the path was followed, in inverse payoffs; finished: solved on its support, not only followed;
+    branch: ``principal branch``, or ``symmetric branch`` where game and targets share a symmetry; bifurcations: betas at which other
+    branches leave a symmetric one (looked for up to 400 strategies); units: of each player, the largest difference that its own
+    choice can make to its payoff, 1 where there is none, (N,).
+    certificate: ``regret``, the largest over its player's unit, of all strategies, in the game as given.
+    """
+
+    by_player: Mixes
+    mixes: Mixes
+    payoffs: Floats
+    regrets: Floats
+    gap: float
+    support: tuple[NDArray[np.int64], ...]
+    targets: Mixes
+    least_target: float
+    beta: float
+    finished: bool
+    branch: str
+    bifurcations: tuple[float, ...]
+    units: Floats
+
+
+def lle(
+    game: TiltedGame,
+    *,
+    target: Target = EXACT,
+    merge: bool = True,
+    tolerance: float = 1e-6,
+    max_steps: int = 10_000,
+    max_seconds: float | None = None,
+    accept_approximate: bool = False,
+) -> LLE:
+    """Ratings of all players' strategies at the limiting logit equilibrium.
+
+    target: where the path starts, ``even``, an `AffinityTarget`, or a distribution over each player's strategies as given; merge: exact
+    clones are solved as one strategy; tolerance: largest regret over its player's unit called optimal; max_steps: along the path;
+    max_seconds: of wall time, after which the point reached is taken; accept_approximate: return what is beyond the tolerance, with
+    status `approximate`, instead of raising.
+
+    Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance.
+    """
+    started = time.perf_counter()
+    tolerance = checks.number("tolerance", tolerance, above=0.0)
+    max_steps = checks.count("max_steps", max_steps, low=1)
+    stop = deadline(started, max_seconds)
+    small = merged(game, merge=merge)
+    targets = class_targets(small, target)
+    units = units_of(game)
+    end = _followed(small.game, targets, units, tolerance, max_steps, stop)
+    found = _described(game, small, targets, units, end, tolerance, started)
+    return found if accept_approximate else _accepted(found, end.why)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How far a path was followed. mixes: the answer, on the path or, where finished, beyond it."""
+
+    mixes: Mixes
+    point: PathPoint
+    steps: int
+    finished: bool
+    why: str
+    crossings: Crossings | None
+    symmetric: bool
+
+
+def _followed(
+    game: TiltedGame, targets: Mixes, units: Floats, tolerance: float, max_steps: int, stop: Callable[[], bool]
+) -> _End:
+    unit = float(units.max())
+    labels = equitable_classes(game, targets, unit)
+    system = LogitSystem(game, targets, labels, unit)
+    crossings = _crossings(game, targets, labels, system, unit)
+    best: tuple[PathPoint, Candidate | None] | None = None
+    steps, why = 0, "the path did not end"
+    try:
+        for steps, point in enumerate(trace(system)):
+            before, regret = best, float((system.regrets(point.at) * unit / units).max())
+            near = candidate(game, point, labels, units) if regret < READY else None
+            best = (point, near)
+            if crossings is not None:
+                crossings.look(point)
+            symmetric = system.unknowns < sum(map(len, labels))
+            if crossings is not None and point.at.beta < SEEN:
+                continue
+            if near is not None and before is not None and near.regret <= min(regret, tolerance) and confirmed(before[1], near):
+                return _End(near.mixes, point, steps, True, "", crossings, symmetric)
+            if regret <= 0.1 * tolerance or steps >= max_steps or stop():
+                why = "a strategy with a target of 0 would be better" if regret <= tolerance else "max_steps or max_seconds was reached"
+                break
+    except LostPathError as error:
+        why = f"the path was lost {error}"
+    if best is None:
+        raise SolverError("no step along the path of logit equilibria could be taken")
+    return _End(best[0].at.mixes, best[0], steps, False, why, crossings, system.unknowns < sum(map(len, labels)))
+
+
+def _crossings(game: TiltedGame, targets: Mixes, labels: Labels, system: LogitSystem, unit: float) -> Crossings | None:
+    """Where the path is kept symmetric, in a game small enough to look for other branches."""
+    flat = np.concatenate(labels)
+    active = np.flatnonzero(flat >= 0)
+    if system.unknowns == len(active) or len(active) > LARGEST_COUNTED:
+        return None
+    each = np.full(len(flat), -1)
+    each[active] = np.arange(len(active))
+    alone = tuple(np.split(each, np.cumsum([len(own) for own in labels])[:-1]))
+    return Crossings(LogitSystem(game, targets, alone, unit), system, flat[active], [])
+
+
+def _described(game: TiltedGame, small: Merged, targets: Mixes, units: Floats, end: _End, tolerance: float, started: float) -> LLE:
+    """The answer on the game as given, with everything recomputed there."""
+    mixes, given = small.split(end.mixes), small.split(targets)
+    against = game.payoffs_against(mixes)
+    payoffs = np.array([mix @ own for mix, own in zip(mixes, against, strict=True)])
+    by_player = tuple(own - payoff for own, payoff in zip(against, payoffs, strict=True))
+    regrets = np.maximum(mix_gains(game, mixes), 0.0)
+    worst = float((regrets / units).max())
+    unit = float(units.max())
+    return LLE(
+        ratings=by_player[rated_player(game)],
+        certificate=Certificate("regret", worst),
+        status=Status.OPTIMAL if worst <= tolerance else Status.APPROXIMATE,
+        seconds=time.perf_counter() - started,
+        stats={
+            "steps": end.steps,
+            "newton_steps": end.point.newton_steps,
+            "folds": end.point.turned,
+            "crossed": end.point.crossed,
+            "merged": small.merged,
+        },
+        by_player=by_player,
+        mixes=mixes,
+        payoffs=payoffs,
+        regrets=regrets,
+        gap=float(regrets.sum()),
+        support=played(mixes),
+        targets=given,
+        least_target=min(float(own.min()) for own in given),
+        beta=end.point.at.beta / unit,
+        finished=end.finished,
+        branch="symmetric branch" if end.symmetric else PRINCIPAL,
+        bifurcations=tuple(beta / unit for beta in end.crossings.betas) if end.crossings else (),
+        units=units,
+    )
+
+
+def _accepted(found: LLE, why: str) -> LLE:
+    if found.status is Status.OPTIMAL:
+        return found
+    raise SolverError(
+        f"the limiting logit equilibrium is not certain: at beta {found.beta:.3g} a player could gain {found.certificate.value:.2g} of "
+        f"its unit; {why}; raise tolerance, max_steps or max_seconds, take targets above 0, or pass accept_approximate=True",
+        found,
+    )

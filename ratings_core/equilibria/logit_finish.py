@@ -1,0 +1,172 @@
+"""The end of a logit path: the equilibrium it runs into, solved on its support, and where symmetric branches left others behind.
+
+By beta alone the regret falls like 1 / beta. Near the end log probabilities of strategies in the limit's support stand still while
+the others' fall in proportion to beta, so the path's direction tells the support; on it every strategy is worth the same, which
+Newton's method solves. The answer is taken only where the equilibrium is isolated, no player gains more than on the path in the
+whole game, and the path comes nearer to it from one point to the next.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import linalg
+
+from ratings_core.equilibria.logit_path import PathPoint
+from ratings_core.equilibria.logit_system import Ids, LogitPoint, LogitSystem
+from ratings_core.games.equitable import Labels
+from ratings_core.games.normal_form import Game
+from ratings_core.games.pair_payoffs import PairPayoffs, pair_payoffs
+from ratings_core.games.tilted import Mixes, TiltedGame
+from ratings_core.solution import Floats
+
+READY: Final = 1e-2
+"""Regret, in units, from which supports are looked at."""
+NEAR: Final = 0.1
+"""How far an equilibrium may be from the path, in any probability."""
+APPROACH: Final = 0.9
+"""The next point has to be nearer by this factor (or within rounding)."""
+MOST_OF: Final = 0.5
+"""Of a player's probability that has to be on its support."""
+LARGEST_SUPPORT: Final = 2_000
+CONDITION: Final = 1e-10
+"""Least singular value over the largest at which an equilibrium counts as isolated."""
+MOST_STEPS: Final = 20
+STILL: Final = 1e-13
+"""A change of probabilities below it is rounding."""
+SEEN: Final = 50.0
+"""Beta, in inverse units, to which a symmetric branch is followed at least, as branches cross it even where it is an equilibrium."""
+LARGEST_COUNTED: Final = 400
+"""Strategies up to which branches that cross a symmetric one are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An equilibrium near a path. regret: the largest over its player's unit, over all strategies."""
+
+    mixes: Mixes
+    regret: float
+    distance: float
+
+
+def candidate(game: TiltedGame, point: PathPoint, labels: Labels, units: Floats) -> Candidate | None:
+    """The equilibrium on the support that the path shows, None where there is none near, alone."""
+    if point.tangent[-1] <= 0:
+        return None
+    falling = point.at.beta * point.tangent[:-1] < -point.tangent[-1]
+    supports = [np.flatnonzero((own >= 0) & ~falling[own]) for own in labels]
+    if any(mix[own].sum() < MOST_OF for mix, own in zip(point.at.mixes, supports, strict=True)) or sum(map(len, supports)) > LARGEST_SUPPORT:
+        return None
+    mixes = _indifferent(game, point.at.mixes, supports, labels, units)
+    if mixes is None:
+        return None
+    distance = max(float(np.abs(a - b).max()) for a, b in zip(mixes, point.at.mixes, strict=True))
+    return Candidate(mixes, float((mix_gains(game, mixes) / units).max()), distance) if distance < NEAR else None
+
+
+def mix_gains(game: Game, mixes: Mixes) -> Floats:
+    """What each player could gain by its best strategy."""
+    return np.array([own.max() - mix @ own for own, mix in zip(game.payoffs_against(mixes), mixes, strict=True)])
+
+
+def confirmed(before: Candidate | None, now: Candidate | None) -> bool:
+    """Whether two neighbouring points of the path show the same equilibrium, the later one nearer."""
+    if before is None or now is None:
+        return False
+    apart = max(float(np.abs(a - b).max()) for a, b in zip(before.mixes, now.mixes, strict=True))
+    return apart < 1e-8 and (now.distance < APPROACH * before.distance or now.distance < 1e-9)
+
+
+def _indifferent(game: TiltedGame, start: Mixes, supports: list[Ids], labels: Labels, units: Floats) -> Mixes | None:
+    """Mixes on the supports, equal within classes, under which all of a player's strategies there are worth the same; by Newton's
+    method, None where it fails. Unknowns are the classes' probabilities and the players' values.
+    """
+    mixes = [_only(mix, own) for mix, own in zip(start, supports, strict=True)]
+    used, at = np.unique(np.concatenate([own[on] for own, on in zip(labels, supports, strict=True)]), return_inverse=True)
+    columns = np.split(at.ravel(), np.cumsum([len(own) for own in supports])[:-1])
+    for _ in range(MOST_STEPS):
+        matrix, right = _equations(pair_payoffs(game, tuple(mixes)), mixes, supports, columns, units)
+        step, _, _, singular = np.linalg.lstsq(matrix, right, rcond=None)
+        if singular[-1] < CONDITION * singular[0]:
+            return None
+        for mix, own, ids in zip(mixes, supports, columns, strict=True):
+            mix[own] += step[ids]
+        if np.abs(step[: len(used)]).max() < STILL:
+            break
+    if any(mix.min() < -STILL for mix in mixes):
+        return None
+    return tuple(np.maximum(mix, 0.0) / np.maximum(mix, 0.0).sum() for mix in mixes)
+
+
+def _equations(
+    found: PairPayoffs, mixes: list[Floats], supports: list[Ids], columns: list[Ids], units: Floats
+) -> tuple[Floats, Floats]:
+    """Linearised: worth less the player's value is 0 for each strategy in the supports; each player's changes sum to 0."""
+    players, classes = len(supports), max(int(ids.max()) for ids in columns) + 1
+    blocks, right = [], []
+    for p, own in enumerate(supports):
+        block, total = np.zeros((classes + players, len(own))), np.zeros((classes + players, 1))
+        block[classes + p] = -1.0
+        for q, other in enumerate(supports):
+            if q != p:
+                np.add.at(block, columns[q], (found.pairs[p, q][np.ix_(own, other)] / units[p]).T)
+        np.add.at(total, columns[p], 1.0)
+        blocks += [block.T, total.T]
+        right += [(mixes[p] @ found.worth[p] - found.worth[p][own]) / units[p], np.zeros(1)]
+    return np.vstack(blocks), np.concatenate(right)
+
+
+def _only(mix: Floats, support: Ids) -> Floats:
+    kept = np.zeros(len(mix))
+    kept[support] = mix[support]
+    return np.asarray(kept / kept.sum(), np.float64)
+
+
+@dataclass(slots=True)
+class Crossings:
+    """Betas, in inverse units, near which other branches leave a symmetric one: where real eigenvalues of the Jacobian of the whole
+    system change sign and those of the symmetric subspace do not.
+    """
+
+    whole: LogitSystem
+    symmetric: LogitSystem
+    labels: Ids
+    betas: list[float]
+    last: tuple[float, int] | None = None
+
+    def look(self, point: PathPoint) -> None:
+        """Takes note of the next point of the path."""
+        inside = _negative(self.symmetric.jacobian(point.at))
+        every = _negative(self.whole.jacobian(self.whole.at(point.at.y[self.labels], point.at.beta)))
+        if self.last is not None and every - inside != self.last[1]:
+            self.betas.append(self._between(self.last[0], point))
+        self.last = (point.at.beta, every - inside)
+
+    def _between(self, low: float, point: PathPoint) -> float:
+        """By bisection over beta, each time with the log probabilities that Newton's method finds on the branch from the later point."""
+        high, at, odd = point.at.beta, point.at, self.last[1] if self.last else 0
+        for _ in range(40):
+            beta = (low + high) / 2
+            there = _at_beta(self.symmetric, at, beta)
+            if there is None:
+                break
+            whole = self.whole.at(there.y[self.labels], beta)
+            same = _negative(self.whole.jacobian(whole)) - _negative(self.symmetric.jacobian(there)) == odd
+            low, high = (beta, high) if same else (low, beta)
+            at = there
+        return (low + high) / 2
+
+
+def _at_beta(system: LogitSystem, start: LogitPoint, beta: float) -> LogitPoint | None:
+    at = system.at(start.y, beta)
+    for _ in range(20):
+        if float(np.abs(at.residual).max()) < 1e-10 * max(1.0, beta):
+            return at
+        at = system.at(at.y - linalg.solve(system.jacobian(at), at.residual), beta)
+    return None
+
+
+def _negative(jacobian: Floats) -> int:
+    """How many real eigenvalues are negative."""
+    values = np.linalg.eigvals(jacobian)
+    return int(((values.real < 0) & (np.abs(values.imag) < 1e-9)).sum())

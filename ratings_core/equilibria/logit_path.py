@@ -1,0 +1,128 @@
+"""Tracing logit equilibria from the targets, at beta = 0, towards the limit: predictor and corrector steps along the path.
+
+Beta is an unknown like the others, so the path may turn back in it (a fold). A step is kept only where it stays on the branch: few Newton
+steps with shrinking residuals, a small correction, a direction like the one before, and the same sign of the bordered determinant,
+which changes only where branches cross.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy import linalg
+
+from ratings_core.equilibria.logit_system import LogitPoint, LogitSystem
+from ratings_core.solution import Floats
+
+ACCURACY: Final = 1e-7
+ROUNDING: Final = 1e-13
+"""Largest residual of a log probability that counts as on the path, plus what rounding of payoffs adds, times beta."""
+FIRST_STEP: Final = 0.1
+SHORTEST: Final = 1e-9
+MOST_CORRECTIONS: Final = 7
+LEAST_COSINE: Final = 0.8
+"""Between the directions of neighbouring points: a wider turn is taken in smaller steps."""
+LARGEST_MOVE: Final = 0.25
+"""Of a probability that the corrector may add to the predictor."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathPoint:
+    """A point of the path. tangent: of (y, beta), of length 1; bend: its change per length; sign: of the bordered determinant; turned:
+    folds passed so far; crossed: steps taken across a change of sign, where branches met; newton_steps: so far.
+    """
+
+    at: LogitPoint
+    tangent: Floats
+    bend: Floats
+    sign: float
+    turned: int
+    crossed: int
+    newton_steps: int
+
+
+class LostPathError(Exception):
+    """No step, however short, stays on the path."""
+
+
+def trace(system: LogitSystem) -> Iterator[PathPoint]:
+    """Points of the path, from beta 0 on, without end. Raises `LostPathError`."""
+    metric = _metric(system)
+    point, length = _first(system, metric), FIRST_STEP
+    while True:
+        yield point
+        point, length = _next(system, metric, point, length)
+
+
+def _metric(system: LogitSystem) -> Floats:
+    """Weights of squares: the mean over log probabilities, plus beta."""
+    return np.append(np.full(system.unknowns, 1 / system.unknowns), 1.0)
+
+
+def _first(system: LogitSystem, metric: Floats) -> PathPoint:
+    at = system.start()
+    towards_beta = np.append(np.zeros(system.unknowns), 1.0)
+    tangent, sign = _tangent(system, metric, at, towards_beta)
+    return PathPoint(at, tangent, np.zeros(len(tangent)), sign, 0, 0, 0)
+
+
+def _tangent(system: LogitSystem, metric: Floats, at: LogitPoint, before: Floats) -> tuple[Floats, float]:
+    """The path's direction, in the sense of the one before, and the determinant's sign bordered by that one."""
+    linear = system.linear(at, before * metric)
+    step = linear.solve(np.zeros(system.unknowns), 1.0)
+    return step / np.sqrt(metric @ step**2), linear.sign
+
+
+def _next(system: LogitSystem, metric: Floats, point: PathPoint, length: float) -> tuple[PathPoint, float]:
+    """The next point, and the length to try after it."""
+    newton_steps = point.newton_steps
+    while length > SHORTEST * max(1.0, point.at.beta):
+        corrected, used = _corrected(system, metric, point, length)
+        newton_steps += used
+        if corrected is not None:
+            tangent, sign = _tangent(system, metric, corrected, point.tangent)
+            cosine = float((metric * tangent) @ point.tangent)
+            crossing = sign != point.sign and length < 1e-4 * max(1.0, point.at.beta)
+            if np.isfinite(tangent).all() and cosine > LEAST_COSINE and (sign == point.sign or crossing):
+                turned = point.turned + int(tangent[-1] * point.tangent[-1] < 0)
+                bend = (tangent - point.tangent) / length
+                found = PathPoint(corrected, tangent, bend, sign, turned, point.crossed + int(crossing), newton_steps)
+                return found, length * _growth(used, cosine)
+        length /= 2
+    raise LostPathError(f"at beta {point.at.beta:.4g}")
+
+
+def _growth(used: int, cosine: float) -> float:
+    if cosine < 0.95:
+        return 0.8
+    return {0: 3.0, 1: 3.0, 2: 2.0, 3: 1.7, 4: 1.3, 5: 1.0}.get(used, 0.6)
+
+
+def _corrected(system: LogitSystem, metric: Floats, point: PathPoint, length: float) -> tuple[LogitPoint | None, int]:
+    """Newton's method from the predictor, in the plane across the path; None where it strays."""
+    z = np.append(point.at.y, point.at.beta) + length * point.tangent + length**2 / 2 * point.bend
+    if z[-1] < 0:
+        return None, 0
+    at, predicted = system.at(z[:-1], z[-1]), z
+    border, size = point.tangent * metric, np.inf
+    for step in range(MOST_CORRECTIONS):
+        new_size = float(np.abs(at.residual).max())
+        if new_size <= ACCURACY + ROUNDING * z[-1]:
+            return (at if _near(predicted, at) else None), step
+        if not new_size < (2 * size if step > 1 else 1e8):
+            return None, step
+        size = new_size
+        try:
+            z = z + system.linear(at, border).solve(at.residual, float(border @ (predicted - z)))
+        except linalg.LinAlgError:
+            return None, step
+        if not (np.isfinite(z).all() and z[-1] >= 0 and z[:-1].max() < 1.0):
+            return None, step
+        at = system.at(z[:-1], z[-1])
+    return None, MOST_CORRECTIONS
+
+
+def _near(predicted: Floats, at: LogitPoint) -> bool:
+    """Whether the corrector moved no probability far."""
+    return float(np.abs(np.exp(np.minimum(predicted[:-1], 0.0)) - np.exp(at.y)).max()) < LARGEST_MOVE

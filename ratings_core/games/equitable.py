@@ -1,0 +1,61 @@
+"""Strategies that no independent play which treats them alike can tell apart: symmetry as the coarsest equitable partition.
+
+Give strategies of one class equal probability in every such way: if members of a class are then always worth the same to their
+player (less what the player expects), the logit map keeps them equal, and so does every path that starts with equal probabilities.
+Worths are polynomials in the classes' probabilities, so equality at random points is equality (Schwartz 1980), and one draw refines a
+partition as looking at all payoffs would. Classes may span players: two players who can be interchanged are one.
+"""
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.games.normal_form import Game
+from ratings_core.solution import Floats
+
+Labels: TypeAlias = tuple[NDArray[np.int64], ...]
+
+CLOSE: Final = 1e-9
+"""Worths nearer than this, over the player's spread of payoffs, are the same."""
+QUIET: Final = 2
+"""So many draws in a row have to split nothing."""
+
+
+def equitable_classes(game: Game, start: Sequence[Floats], unit: float, seed: int = 0) -> Labels:
+    """Class of each player's strategies, numbered from 0 over all players; -1 where `start` is 0, which stays 0.
+
+    start: a distribution of each player: different probabilities are different classes; unit: of payoffs.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = np.cumsum(game.shape)[:-1]
+    flat = np.concatenate(list(start))
+    labels, quiet = _ordered(_near(flat, CLOSE)), 0
+    while quiet < QUIET:
+        weights = rng.uniform(0.5, 1.5, int(labels.max()) + 1)[labels] * (flat > 0)
+        mixes = [own / own.sum() for own in np.split(weights, sizes)]
+        worths = [own - mix @ own for own, mix in zip(game.payoffs_against(mixes), mixes, strict=True)]
+        finer = _ordered(labels, _near(np.concatenate(worths) / unit, CLOSE))
+        quiet = quiet + 1 if finer.max() == labels.max() else 0
+        labels = finer
+    labels = _first_seen(np.where(flat > 0, labels, -1))
+    return tuple(np.split(labels, sizes))
+
+
+def _near(values: Floats, close: float) -> NDArray[np.int64]:
+    """The group of each value: sorted, a gap above `close` starts a new one."""
+    order = np.argsort(values, kind="stable")
+    groups = np.empty(len(values), np.int64)
+    groups[order] = np.concatenate([[0], np.cumsum(np.diff(values[order]) > close)])
+    return groups
+
+
+def _ordered(*keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.unique(np.column_stack(keys), axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _first_seen(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same classes numbered in order of appearance; -1 stays."""
+    names: dict[int, int] = {-1: -1}
+    return np.array([names.setdefault(label, len(names) - 1) for label in labels.tolist()], np.int64)
