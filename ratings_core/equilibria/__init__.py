@@ -1,22 +1,34 @@
 """Ratings from equilibria of games: one file per method."""
 
+from ratings_core.equilibria.affinity import AffinityTarget, MostAffine, affinity_entropy, affinity_targets, most_affine
 from ratings_core.equilibria.alpharank import AlphaRank, alpharank, alpharank_symmetric
+from ratings_core.equilibria.cce import CCE, cce
 from ratings_core.equilibria.deviation import Deviation, deviation
+from ratings_core.equilibria.lle import LLE, lle
 from ratings_core.equilibria.nash_average import NashAverage, NashAverageAgents, nash_average, nash_average_agents
 from ratings_core.equilibria.payoff import FromEquilibrium, mass_ratings, payoff_ratings
 from ratings_core.equilibria.uniform import Uniform, uniform
 
 __all__ = [
+    "CCE",
+    "LLE",
+    "AffinityTarget",
     "AlphaRank",
     "Deviation",
     "FromEquilibrium",
+    "MostAffine",
     "NashAverage",
     "NashAverageAgents",
     "Uniform",
+    "affinity_entropy",
+    "affinity_targets",
     "alpharank",
     "alpharank_symmetric",
+    "cce",
     "deviation",
+    "lle",
     "mass_ratings",
+    "most_affine",
     "nash_average",
     "nash_average_agents",
     "payoff_ratings",

@@ -10,7 +10,7 @@ At eps = 0 a target of 0 somewhere may leave no equilibrium, as strategies that 
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -146,7 +146,9 @@ def _least(
         dual = Dual(inside, logs_of(targets), last if stage is None else np.full(len(unit), stage), unit, joints)
         point = least(dual, x, near, digits, max_iterations, stop)
         x, evaluations, steps = point.x, evaluations + point.evaluations, steps + point.newton_steps
-    return DualPoint(x, point.excess, point.gap, evaluations, steps)
+        if point.hopeless:
+            break
+    return replace(point, evaluations=evaluations, newton_steps=steps)
 
 
 def _described(

@@ -49,6 +49,12 @@ class Dual:
         """To be minimised."""
         return at.log_total + float(self.eps @ x)
 
+    def hopeless(self, value: float) -> bool:
+        """Whether a value proves that no distribution on the prior's support has gains of at most eps: relative entropies are at most
+        minus the log of the prior's least probability, and the dual's values at least minus that.
+        """
+        return value < sum(float(own[np.isfinite(own)].min()) for own in self.log_prior) - 1.0
+
     def gradient(self, at: Moments) -> Floats:
         """What gains leave of eps."""
         return np.asarray(self.eps - np.concatenate(at.gains) / self.unit, np.float64)
@@ -68,12 +74,13 @@ class Dual:
 @dataclass(frozen=True, slots=True)
 class DualPoint:
     """Multipliers x, of all players in a row; excess: largest gain beyond eps, at least 0, in units; gap: relative entropy above the
-    dual's value, nats; counts of steps.
+    dual's value, nats; hopeless: proven to have no minimum; counts of steps.
     """
 
     x: Floats
     excess: float
     gap: float
+    hopeless: bool
     evaluations: int
     newton_steps: int
 
@@ -84,7 +91,7 @@ def least(dual: Dual, x: Floats, accuracy: float, digits: float, max_iterations:
     x = counted.quasi_newton(x, accuracy, max_iterations)
     x, at, steps = _newton(counted, x, digits, max_iterations)
     excess, gap = shortfalls(dual, x, at)
-    return DualPoint(x, excess, gap, counted.evaluations, steps)
+    return DualPoint(x, excess, gap, counted.hopeless, counted.evaluations, steps)
 
 
 def shortfalls(dual: Dual, x: Floats, at: Moments) -> tuple[float, float]:
@@ -97,7 +104,10 @@ class _Counted:
     """The dual with its evaluations counted."""
 
     def __init__(self, dual: Dual, stop: Callable[[], bool]) -> None:
-        self.dual, self.stop, self.evaluations = dual, stop, 0
+        self.dual, self._overdue, self.evaluations, self.hopeless = dual, stop, 0, False
+
+    def stop(self) -> bool:
+        return self.hopeless or self._overdue()
 
     def moments(self, x: Floats) -> Moments:
         self.evaluations += 1
@@ -105,7 +115,9 @@ class _Counted:
 
     def value_and_gradient(self, x: Floats) -> tuple[float, Floats]:
         at = self.moments(x)
-        return self.dual.value(x, at), self.dual.gradient(at)
+        value = self.dual.value(x, at)
+        self.hopeless |= self.dual.hopeless(value)
+        return value, self.dual.gradient(at)
 
     def quasi_newton(self, x: Floats, accuracy: float, max_iterations: int) -> Floats:
         """L-BFGS-B's answer, whatever it says about it: what counts is looked at afterwards."""

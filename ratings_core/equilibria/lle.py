@@ -5,8 +5,8 @@ limiting logit equilibrium (McKelvey and Palfrey 1995), which is unique in all g
 folds included, where the paper anneals a loss (eq. 3). Even targets make it the classical one, which clones can turn to another
 equilibrium unless they are merged first; affinity targets count alike strategies as one.
 
-Where the game and the targets share a symmetry the path keeps it, although branches that break it cross: the answer is then the limit of the
-symmetric branch, and says so. A strategy with a target of 0 is never played, so the limit need not be an equilibrium.
+Where the game and the targets share a symmetry the path keeps it, although branches that break it cross: the answer is then the limit of
+the symmetric branch, and says so. A strategy with a target of 0 is never played, so the limit need not be an equilibrium.
 """
 
 import time

@@ -55,7 +55,8 @@ def candidate(game: TiltedGame, point: PathPoint, labels: Labels, units: Floats)
         return None
     falling = point.at.beta * point.tangent[:-1] < -point.tangent[-1]
     supports = [np.flatnonzero((own >= 0) & ~falling[own]) for own in labels]
-    if any(mix[own].sum() < MOST_OF for mix, own in zip(point.at.mixes, supports, strict=True)) or sum(map(len, supports)) > LARGEST_SUPPORT:
+    covered = min(float(mix[own].sum()) for mix, own in zip(point.at.mixes, supports, strict=True))
+    if covered < MOST_OF or sum(map(len, supports)) > LARGEST_SUPPORT:
         return None
     mixes = _indifferent(game, point.at.mixes, supports, labels, units)
     if mixes is None:
