@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: help install run test unit integration web chaos lint bench docs soak
+.PHONY: help install oracles run test unit integration web chaos lint bench docs soak
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -18,7 +18,10 @@ run: install     ## the whole system with its demo on http://127.0.0.1:8000 (Ctr
 
 test: unit integration web   ## all tests (also: make unit, make integration, make web)
 
-unit: install    ## tests without servers
+oracles: install ## .venv-oracles, which tests compare with
+	@scripts/oracles
+
+unit: oracles    ## tests without servers
 	$(PYTEST) tests/unit -n $(WORKERS)
 
 integration: install   ## tests on a real Kafka broker, a real Redis and a real Ray

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from ratings_core.errors import InputError
-from ratings_core.voting.condorcet import schwartz_set, smith_set
+from ratings_core.voting.condorcet import essential_set, schwartz_set, smith_set
 from ratings_core.voting.copeland import condorcet_winners
 from ratings_core.voting.schulze import schulze
 from tests.support.profiles import preflib, profiles, scaled, written
@@ -140,3 +141,12 @@ def test_a_tie_parts_schwartz_from_smith():
     assert schwartz_set(margins) == (0, 1)
     with pytest.raises(InputError, match="margins"):
         smith_set([[0, 1], [1, 0]])
+
+
+@given(profiles())
+def test_sets_lie_in_each_other_and_sparse_margins_have_the_same(profile):
+    M = profile.margins()
+    assert set(essential_set(M)) <= set(smith_set(M))
+    assert set(schwartz_set(M)) <= set(smith_set(M))
+    for one in (smith_set, schwartz_set, essential_set):
+        assert one(sparse.csr_array(M)) == one(M)
