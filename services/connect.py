@@ -36,6 +36,9 @@ def open_log(settings: Settings, *, create: bool = True) -> Log:
     )
 
 
-def open_store(settings: Settings) -> RedisStore:
-    """The installation's store: Redis where it is set, else the server that runs in the data folder. Raises `StoreError`."""
-    return RedisStore(settings.redis or embedded_url(settings.data / STORE_FOLDER))
+def open_store(settings: Settings, log: str = "") -> RedisStore:
+    """The installation's store: Redis where it is set, else the server that runs in the data folder. Raises `StoreError`.
+
+    log: identity of the outcomes' log, for those who write.
+    """
+    return RedisStore(settings.redis or embedded_url(settings.data / STORE_FOLDER), log)

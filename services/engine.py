@@ -73,10 +73,10 @@ class Engine:
     def run(self, stop: threading.Event) -> None:
         """Start shards, watch them and solve until `stop`, then end in order. Ends Ray too."""
         log_ = open_log(self._settings)
-        store = open_store(self._settings)
+        store = open_store(self._settings, log_.outcomes.identity)
         control = ControlLog(log_.control)
         checkpoints = CheckpointStore(self._settings.checkpoint_url)
-        runner = SolveRunner(self._settings, checkpoints, store, self._solve_workers())
+        runner = SolveRunner(self._settings, checkpoints, store, self._solve_workers(), log_.outcomes.identity)
         try:
             self._shards = [self._start_shard(i, log_.outcomes.partitions) for i in range(self._settings.shards)]
             log.info("engine started with %d shards over %d partitions", len(self._shards), log_.outcomes.partitions)

@@ -64,7 +64,7 @@ class ShardActor:
     def _work(self) -> None:
         settings, log_ = self._settings, open_log(self._settings)
         try:
-            self._worker = ShardWorker(settings, self._partitions, self._owner, log_, open_store(settings))
+            self._worker = ShardWorker(settings, self._partitions, self._owner, log_, open_store(settings, log_.outcomes.identity))
             if not self._stopped:
                 self._worker.run()
         finally:

@@ -46,7 +46,7 @@ class SolvedBoard(msgspec.Struct, frozen=True, kw_only=True):
 
     position: log offset up to which outcomes were counted; outcomes: how many; data: digest of the state they gave;
     parameters: what the method was given; solved_at: seconds since 1970; error: why the newest try failed, where the result is
-    the last good one.
+    the last good one; log: identity of the log that holds the outcomes.
     """
 
     pool: str
@@ -58,3 +58,4 @@ class SolvedBoard(msgspec.Struct, frozen=True, kw_only=True):
     solved_at: float
     result: SolveResult
     error: str | None = None
+    log: str = ""

@@ -31,11 +31,11 @@ class ResultFiles:
         for name in self._files.files(f"results/{job.pool}/{job.method}"):
             self._files.remove_file(name)
 
-    def newest(self) -> dict[Job, SolvedBoard]:
-        """The newest whole result of each pool and method."""
+    def newest(self, log: str) -> dict[Job, SolvedBoard]:
+        """The newest whole result of each pool and method that was computed from this log."""
         boards: dict[Job, SolvedBoard] = {}
         for name in self._files.files("results"):  # sorted, so the newest comes last
-            if (match := _FILE.match(name)) and (board := self._read(name)) is not None:
+            if (match := _FILE.match(name)) and (board := self._read(name)) is not None and board.log == log:
                 boards[Job(match["pool"], match["method"])] = board
         return boards
 

@@ -46,10 +46,11 @@ class _Flight:
 class SolveRunner:
     """Driven by the engine's loop; never blocks it for longer than a store call."""
 
-    def __init__(self, settings: Settings, checkpoints: CheckpointStore, store: RedisStore, workers: int) -> None:
+    def __init__(self, settings: Settings, checkpoints: CheckpointStore, store: RedisStore, workers: int, log_identity: str = "") -> None:
         self._settings, self._url, self._store, self._workers = settings, checkpoints.url, store, workers
+        self._log = log_identity
         self._files = ResultFiles(checkpoints)
-        self._latest = self._files.newest()
+        self._latest = self._files.newest(log_identity)
         self._ledger = Ledger({job: _tried(board) for job, board in self._latest.items()})
         self._pace = Pace(settings.solve_seconds, settings.solve_outcomes)
         self._flights: dict[Any, _Flight] = {}
@@ -115,7 +116,7 @@ class SolveRunner:
                 ray.cancel(reference, force=True)
 
     def _solved(self, flight: _Flight, result: SolveResult, now: float) -> None:
-        board = _board(flight, result, now)
+        board = self._board(flight, result, now)
         self._count(flight.job.method, result.status)
         self._seconds[flight.job.method] += result.seconds
         self._latest[flight.job] = board
@@ -134,9 +135,23 @@ class SolveRunner:
         log.warning("solve failed: %s", why, extra=_fields(flight))
         self._count(flight.job.method, "failed")
         good = self._latest.get(flight.job)
-        board = good if good is not None and good.result.agents else _board(flight, _nothing(flight.job.method), now)
+        board = good if good is not None and good.result.agents else self._board(flight, _nothing(flight.job.method), now)
         self._latest[flight.job] = msgspec.structs.replace(board, error=why)
         self._unpublished.add(flight.job)
+
+    def _board(self, flight: _Flight, result: SolveResult, now: float) -> SolvedBoard:
+        entry = flight.entry
+        return SolvedBoard(
+            pool=entry.pool,
+            generation=entry.generation,
+            position=entry.position,
+            outcomes=entry.outcomes,
+            data=entry.digest,
+            parameters=flight.parameters,
+            solved_at=now,
+            result=result,
+            log=self._log,
+        )
 
     def _count(self, method: str, status: str) -> None:
         self._ended[method, status] += 1
@@ -167,12 +182,24 @@ class SolveRunner:
             self._unpublished.discard(job)
 
     def _find_lost(self) -> None:
-        """Mark for publication what the store no longer has."""
+        """Mark for publication what the store has not, or not whole, or only an older one of."""
         try:
-            held = {pool: set(self._store.solved_methods(pool)) for pool in {job.pool for job in self._latest}}
+            held = {pool: self._store.solved_whole(pool) for pool in {job.pool for job in self._latest}}
         except StoreError:
             return
-        self._unpublished |= {job for job in self._latest if job.method not in held[job.pool]}
+        self._unpublished |= {job for job, board in self._latest.items() if _lacks(held[job.pool].get(job.method), board)}
+
+
+def _lacks(held: SolvedBoard | None, board: SolvedBoard) -> bool:
+    """Whether a store that shows `held` has to be given `board`: not where another writer's newer one stands."""
+    if held is None or held.log != board.log:
+        return True
+    newer = (held.generation, held.position) > (board.generation, board.position)
+    return not newer and _identified(held) != _identified(board)
+
+
+def _identified(board: SolvedBoard) -> tuple[object, ...]:
+    return board.generation, board.position, board.data, board.parameters, board.solved_at, board.error
 
 
 def _tried(board: SolvedBoard) -> Tried:
@@ -200,17 +227,3 @@ def _fields(flight: _Flight) -> dict[str, str | int]:
 def _nothing(method: str) -> SolveResult:
     nothing = CertificateRow(kind="none", value=None)
     return SolveResult(method=method, input="none", agents=[], certificate=nothing, status="failed", seconds=0.0)
-
-
-def _board(flight: _Flight, result: SolveResult, now: float) -> SolvedBoard:
-    entry = flight.entry
-    return SolvedBoard(
-        pool=entry.pool,
-        generation=entry.generation,
-        position=entry.position,
-        outcomes=entry.outcomes,
-        data=entry.digest,
-        parameters=flight.parameters,
-        solved_at=now,
-        result=result,
-    )

@@ -1,12 +1,12 @@
 """Key layout of the Redis store. A pool's keys share one cluster slot; agents are members and values, never part of a key.
 
 - equirank:pools  set of pool names
-- equirank:{pool}:fence  hash: epoch and token that hold the pool; committed epoch, generation, position
+- equirank:{pool}:fence  hash: epoch and token that hold the pool; committed epoch, generation, position; log, when claimed last
 - equirank:{pool}:head  string: PoolHead as JSON
 - equirank:{pool}:boards  set of "generation/method", every live board that has a key
 - equirank:{pool}:live:GENERATION:METHOD  sorted set: agent -> minus its rating (ascending: best first, ties by name)
 - equirank:{pool}:methods  set of solved methods
-- equirank:{pool}:solved:METHOD  hash: generation, position, version, total, board (JSON without agents' rows)
+- equirank:{pool}:solved:METHOD  hash: generation, position, version, total, log, board (JSON without agents' rows)
 - equirank:{pool}:rows:METHOD:VERSION  list: AgentRow as JSON, best first
 - equirank:{pool}:index:METHOD:VERSION  hash: agent -> its index in the list
 """

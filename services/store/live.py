@@ -14,10 +14,12 @@ from services.pools import check_pool_name
 from services.solve.result import AgentRow
 from services.store import keys, scripts
 from services.store.connection import Call, Command, Connection, expire, get
-from services.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, PoolHead, StoreLost
+from services.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, PoolHead, StoreError, StoreLost
 
 MEMBERS_A_CALL: Final = 200
 """Most board members that one script writes: readers wait no longer than that takes."""
+ABANDONED_SECONDS: Final = 60
+"""A pool that writers of another log claimed this long ago, and never again, is theirs no more."""
 STALE_SECONDS: Final = 60
 """How long a board that was switched away stays, for readers that are in the middle of it."""
 _CALLS_A_TRIP: Final = 16
@@ -33,8 +35,8 @@ class LiveBoards:
     Remembers what it committed, so that a store that lost it is found out.
     """
 
-    def __init__(self, connection: Connection) -> None:
-        self._redis = connection
+    def __init__(self, connection: Connection, log: str) -> None:
+        self._redis, self._log = connection, log
         self._committed: dict[str, Fence] = {}
         self._lock = threading.Lock()
 
@@ -52,9 +54,9 @@ class LiveBoards:
 
     def published(self, pool: str) -> Fence | None:
         """The fence that stands for `pool`; None when the store knows nothing of it (it is new, or was lost)."""
-        fields = ["epoch", "generation", "position"]
-        stands = self._redis.run(lambda client: client.hmget(keys.fence(check_pool_name(pool)), fields))
-        return None if None in stands else Fence(*map(int, stands))
+        fields = ["epoch", "generation", "position", "log"]
+        *stands, log = self._redis.run(lambda client: client.hmget(keys.fence(check_pool_name(pool)), fields))
+        return None if None in stands or log != self._log else Fence(*map(int, stands))
 
     def pools(self) -> list[PoolHead]:
         """All pools by name."""
@@ -90,14 +92,32 @@ class LiveBoards:
         with self._lock:
             last = self._committed.get(pool)
         known = last if last is not None and last.epoch == fence.epoch else ("", "", "")
-        return scripts.CLAIM, [keys.fence(pool)], [*fence, *known, token]
+        return scripts.CLAIM, [keys.fence(pool)], [*fence, *known, token, self._log, ABANDONED_SECONDS]
 
     def _took(self, pool: str, verdict: int) -> bool:
-        if verdict == scripts.LOST:
+        if verdict == scripts.FOREIGN:
+            raise StoreError(
+                f"pool {pool} of this Redis is written from another log: give each log a Redis of its own, "
+                f"or end the other and wait {ABANDONED_SECONDS} s",
+                retriable=True,
+            )
+        if verdict == scripts.ABANDONED:
+            self._remove(pool)
+        if verdict in {scripts.LOST, scripts.ABANDONED}:
             with self._lock:
                 self._committed.pop(pool, None)
             raise StoreLost(pool)
         return verdict == scripts.ACCEPTED
+
+    def _remove(self, pool: str) -> None:
+        """Remove what another log left of a pool, the fence last: what is cut off goes on."""
+        boards, methods = self._redis.pipeline([_members(keys.boards(pool)), _members(keys.methods(pool))])
+        versions = self._redis.pipeline([_version(pool, method) for method in methods])
+        names = [keys.live(pool, int(generation), method) for generation, method in (field.split("/", 1) for field in boards)]
+        for method, version in zip(methods, versions, strict=True):
+            names += [keys.solved(pool, method), keys.rows(pool, method, version or ""), keys.index(pool, method, version or "")]
+        names += [keys.head(pool), keys.boards(pool), keys.methods(pool), keys.fence(pool)]
+        self._redis.pipeline([_unlink(name) for name in names])
 
     def _commit(self, head: PoolHead, fence: Fence, token: str) -> bool:
         pool = head.pool
@@ -162,6 +182,18 @@ def _write(head: PoolHead, token: str, method: str, members: bytes) -> Call:
     board = keys.live(head.pool, head.generation, keys.check_method(method))
     names = [keys.fence(head.pool), board, keys.boards(head.pool)]
     return scripts.WRITE, names, [token, f"{head.generation}/{method}", members]
+
+
+def _members(name: str) -> Command:
+    return lambda pipe: pipe.smembers(name)
+
+
+def _version(pool: str, method: str) -> Command:
+    return lambda pipe: pipe.hget(keys.solved(pool, method), "version")
+
+
+def _unlink(name: str) -> Command:
+    return lambda pipe: pipe.unlink(name)
 
 
 def _retire(pool: str, stale: Sequence[str]) -> Iterator[Command]:

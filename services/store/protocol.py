@@ -3,7 +3,8 @@
 Laws, held by tests against every implementation:
 
 1. Fenced per pool by (epoch, generation, position): an older epoch is refused, the same epoch only goes forward
-   (an equal position is accepted again), a newer epoch is accepted. A refused write changes nothing.
+   (an equal position is accepted again), a newer epoch is accepted. A refused write changes nothing. They are compared within one
+   log: a pool that another log's writers hold raises, and is theirs no more once they are gone.
 2. Values are absolute: publishing the same again is harmless.
 3. Live boards promise per-agent values no older than the position shown. A new generation has boards of its own;
    readers see the old or the new one, never a mix.
@@ -118,7 +119,7 @@ class StoreWriter(Protocol):
         """Publish one solved board under its method; False when a newer one stands."""
 
     def published(self, pool: str) -> Fence | None:
-        """The fence that stands for `pool`; None when the store knows nothing of it (it is new, or was lost)."""
+        """The fence that stands for `pool` from this log; None when the store knows nothing of it (it is new, or was lost)."""
 
 
 class StoreReader(Protocol):

@@ -11,14 +11,16 @@ from services.store.solved import SolvedBoards
 
 
 class RedisStore:
-    """Writer and reader of one Redis. url: redis://, rediss:// or unix://. Shared by the threads of a process.
+    """Writer and reader of one Redis. url: redis://, rediss:// or unix://; log: identity of the log that a writer publishes from.
+
+    Shared by the threads of a process.
 
     Raises `StoreError` when Redis does not answer or refuses, `InputError` for names and numbers that break a rule.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, log: str = "") -> None:
         self._redis = Connection(url)
-        self._live = LiveBoards(self._redis)
+        self._live = LiveBoards(self._redis, log)
         self._solved = SolvedBoards(self._redis)
         self.publish_live = self._live.publish_live
         self.published = self._live.published
@@ -29,6 +31,7 @@ class RedisStore:
         self.publish_solved = self._solved.publish_solved
         self.drop_solved = self._solved.drop_solved
         self.solved_methods = self._solved.solved_methods
+        self.solved_whole = self._solved.solved_whole
         self.solved = self._solved.solved
         self.solved_around = self._solved.solved_around
 

@@ -60,6 +60,12 @@ class SolvedBoards:
         """The methods that have a solved board, by name."""
         return sorted(self._redis.run(lambda client: client.smembers(keys.methods(check_pool_name(pool)))))
 
+    def solved_whole(self, pool: str) -> dict[str, SolvedBoard]:
+        """By method, the boards of which every row is there; their results hold no rows here."""
+        found = {method: at for method in self.solved_methods(pool) if (at := self._pointer(pool, method)) is not None}
+        lengths = self._redis.pipeline([_length(keys.rows(pool, method, version)) for method, (version, _, _) in found.items()])
+        return {method: at[2] for (method, at), length in zip(found.items(), lengths, strict=True) if length == at[1]}
+
     def solved(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board whose result holds rows start to start + count only, and the number of all rows."""
         check_window(start, count)
@@ -110,7 +116,7 @@ class SolvedBoards:
                 return True
             names = [keys.solved(pool, method), keys.methods(pool), *fresh, keys.rows(pool, method, old), keys.index(pool, method, old)]
             verdict = self._redis.call(
-                scripts.FLIP, names, [board.generation, board.position, version, old, total, shown, method, STALE_SECONDS]
+                scripts.FLIP, names, [board.generation, board.position, version, old, total, shown, method, STALE_SECONDS, board.log]
             )
             if verdict == scripts.LOST:
                 raise StoreError(f"the store lost rows of {method} of pool {pool} during their upload, or took some twice", retriable=True)
@@ -137,6 +143,10 @@ def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) ->
     yield expire(rows, _UPLOAD_SECONDS)
     yield lambda pipe: pipe.hset(index, mapping=places)
     yield expire(index, _UPLOAD_SECONDS)
+
+
+def _length(name: str) -> Command:
+    return lambda pipe: pipe.llen(name)
 
 
 def _slice(name: str, start: int, count: int) -> Command:

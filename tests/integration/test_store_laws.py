@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 import redis
 
@@ -105,6 +106,41 @@ class TestFence:
         assert store.publish_live(head_of("one", position=5), 9, live(a=1.0))
         assert store.publish_live(head_of("two", position=1), 2, live(b=1.0))
         assert [head.pool for head in store.pools()] == ["one", "two"]
+
+
+class TestAnotherLog:
+    """Epochs and positions of another log mean nothing: neither do they fence, nor are they taken for this log's."""
+
+    def test_a_pool_that_another_log_writes_is_refused_with_words(self, redis_url: str, store: RedisStore, raw: redis.Redis) -> None:
+        assert store.publish_live(head_of(position=99), 50, live(a=1.0))
+        new = RedisStore(redis_url, "another log")
+        assert new.published("blitz") is None
+        before = snapshot(raw)
+        with pytest.raises(StoreError, match="written from another log") as raised:
+            new.publish_live(head_of(position=1), 2, live(b=2.0))
+        assert raised.value.retriable
+        assert snapshot(raw) == before
+        new.close()
+
+    def test_a_pool_that_another_log_left_is_taken_whole(self, redis_url: str, store: RedisStore, raw: redis.Redis) -> None:
+        assert store.publish_live(head_of(position=99, generation=3), 50, live(a=1.0))
+        assert store.publish_solved(solved_of(position=99, generation=3))
+        raw.hset(keys.fence("blitz"), "seen", 0)
+        new = RedisStore(redis_url, "another log")
+        with pytest.raises(StoreLost):
+            new.publish_live(head_of(position=1), 2, live(b=2.0))
+        assert [key for key in snapshot(raw) if "rows" not in key and "index" not in key] == [keys.POOLS]
+        assert new.publish_live(head_of(position=1), 2, live(b=2.0, c=1.0))
+        assert new.published("blitz") == Fence(2, 1, 1)
+        assert names(new) == [("b", 2.0, 1), ("c", 1.0, 2)]
+        assert new.solved_methods("blitz") == []
+        assert not raw.exists(keys.live("blitz", 3, "elo"))
+        new.close()
+
+    def test_a_solved_board_of_another_log_is_older_than_any(self, store: RedisStore) -> None:
+        assert store.publish_solved(solved_of(position=99, generation=3))
+        assert store.publish_solved(msgspec.structs.replace(solved_of(position=1), log="another log"))
+        assert [board.log for board in store.solved_whole("blitz").values()] == ["another log"]
 
 
 class TestLiveBoards:
@@ -328,6 +364,14 @@ class TestSolvedBoards:
         assert found is not None
         assert (found[0].generation, found[0].position) == ((generation, position) if taken else (1, 4))
         assert (sorted(raw.keys()) == before) is not taken
+
+    def test_a_board_without_all_of_its_rows_is_not_whole(self, store: RedisStore, raw: redis.Redis) -> None:
+        assert store.publish_solved(solved_of())
+        assert store.publish_solved(solved_of(method="borda"))
+        assert sorted(store.solved_whole("blitz")) == ["borda", "maximal_lottery"]
+        [rows] = [key for key in snapshot(raw) if ":rows:borda:" in key]
+        raw.delete(rows)
+        assert sorted(store.solved_whole("blitz")) == ["maximal_lottery"]
 
     def test_the_old_version_expires(self, store: RedisStore, raw: redis.Redis) -> None:
         store.publish_solved(solved_of(position=1))

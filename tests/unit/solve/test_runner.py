@@ -68,8 +68,8 @@ class Store:
         self.boards[board.result.method] = board
         return True
 
-    def solved_methods(self, _: str) -> list[str]:
-        return sorted(self.boards)
+    def solved_whole(self, _: str) -> dict[str, SolvedBoard]:
+        return dict(self.boards)
 
 
 @pytest.fixture
@@ -116,3 +116,45 @@ def test_a_try_that_takes_too_long_keeps_the_last_result_and_says_why(fake: Fake
     board = store.boards[first.method]
     assert (board.position, board.result.agents[0].agent) == (1, "a"), "the last good one stands"
     assert board.error == "it did not end within 120 s and was cancelled"
+
+
+def solved_once(fake: FakeRay, folder: Path, log: str) -> tuple[SolveRunner, Store, str]:
+    """A runner that has solved one method at position 1 and published it."""
+    store = Store()
+    runner = SolveRunner(Settings(data=folder), CheckpointStore(folder.as_uri()), store, workers=1, log_identity=log)
+    runner.step(0.0, [manifest_at(1)], ControlState())
+    [first] = fake.flights
+    first.ready, first.value = True, result_of(first.method)
+    runner.step(1.0, [], ControlState())
+    return runner, store, first.method
+
+
+@pytest.mark.parametrize("held", ["nothing", "an older one", "one of another log", "another result of the same position"])
+def test_whatever_the_store_holds_instead_is_found_and_published_again(fake: FakeRay, tmp_path: Path, held: str) -> None:
+    runner, store, method = solved_once(fake, tmp_path, "log a")
+    good = store.boards.pop(method)
+    changed = {
+        "an older one": {"position": 0, "solved_at": 0.0},
+        "one of another log": {"position": 99, "log": "log b"},
+        "another result of the same position": {"solved_at": 0.5},
+    }
+    if held in changed:
+        store.boards[method] = msgspec.structs.replace(good, **changed[held])
+    runner.step(10.0, [], ControlState())
+    assert store.boards[method] == good
+
+
+def test_a_newer_board_of_another_engine_is_left_alone(fake: FakeRay, tmp_path: Path) -> None:
+    runner, store, method = solved_once(fake, tmp_path, "log a")
+    newer = store.boards[method] = msgspec.structs.replace(store.boards[method], position=99)
+    runner.step(10.0, [], ControlState())
+    assert store.boards[method] == newer
+
+
+@pytest.mark.parametrize(("log", "shown"), [("log a", True), ("log b", False)])
+def test_results_of_another_log_are_not_shown(fake: FakeRay, tmp_path: Path, log: str, shown: bool) -> None:
+    _, _, method = solved_once(fake, tmp_path, "log a")
+    store = Store()
+    again = SolveRunner(Settings(data=tmp_path), CheckpointStore(tmp_path.as_uri()), store, workers=1, log_identity=log)
+    again.step(0.0, [], ControlState())
+    assert (method in store.boards) == shown
