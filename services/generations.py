@@ -101,6 +101,8 @@ def after_wish(control: ControlState, wanted: tuple[int, GenerationWanted], posi
             start = position
         case int():
             start = max(asked.start, made[1].start)  # what came before the pool was refused then, and stays refused
+    if start < made[control.served(asked.pool)].start:  # the shard has seen no retractions there
+        horizon = position
     return GenerationMade(
         pool=asked.pool,
         number=max(made) + 1,

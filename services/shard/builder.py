@@ -44,7 +44,8 @@ class Builder:
         self._partition, self._topic, self._control, self._quiet, self._cut = partition, topic, control, quiet, cut
         self._since: dict[str, float] = {}
         self._reader: Reader | None = None
-        self._slices: deque[Sequence[Record]] = deque()
+        self._slices: deque[tuple[int, Sequence[Record]]] = deque()
+        """Read and not folded yet, each with the offset from which on it is whole."""
         self._read_to = 0
         self._hurried: tuple[str, int] | None = None
         self.counters = {"generation_builds": 0, "generation_failures": 0}
@@ -52,7 +53,7 @@ class Builder:
     @property
     def busy(self) -> bool:
         """Whether a build has old records to read."""
-        return bool(self._slices) or self._next() is not None
+        return self._next() is not None
 
     def look(self, now: float, control: ControlState) -> None:
         """Make the generations that are due, and begin to build those that are not there yet. Raises `LogError`."""
@@ -69,13 +70,16 @@ class Builder:
 
         Raises `LogError` for a log that does not answer; a log that lost what a build needs fails that build.
         """
+        start = self._next()
+        if self._slices and (start is None or self._slices[0][0] > start):
+            self.close()  # what was read ahead is of no use to a build that begins before it
         if not self._slices:
             self._read(timeout)
         if not self._slices:
             return []
-        part = self._slices.popleft()
+        start, part = self._slices.popleft()
         standing = [build for build in self._partition.builds.values() if build.failed is None]
-        letters = self._partition.catch_up(part)
+        letters = self._partition.catch_up(part, start)
         for build in standing:
             if build.failed is not None:
                 self._told_failed(build)
@@ -158,9 +162,9 @@ class Builder:
         except LogError:
             self.close()
             raise
-        if records:
-            self._read_to = records[-1].offset + 1
-            self._slices.extend(self._cut(records))
+        for part in self._cut(records):
+            self._slices.append((self._read_to, part))
+            self._read_to = part[-1].offset + 1
 
     def _lost(self, start: int, error: OffsetLost) -> None:
         self.close()

@@ -68,12 +68,15 @@ class Partition:
         self.last = records[-1].offset, hashlib.sha256(records[-1].value).hexdigest()
         return batch.letters
 
-    def catch_up(self, records: Sequence[Record]) -> list[DeadLetter]:
-        """Give builds that are behind what they have not read of `records`, which were folded before; entries for what they refuse."""
+    def catch_up(self, records: Sequence[Record], start: int) -> list[DeadLetter]:
+        """Give builds that are behind what they have not read of `records`; entries for what they refuse.
+
+        records: all that the partition holds from `start` to the last of them; a build that stands before them waits for others.
+        """
         letters: list[DeadLetter] = []
         old = [record for record in records if record.offset < self.position]
-        reached = self.position if len(old) < len(records) else old[-1].offset + 1 if old else 0
-        for build in [build for build in self.builds.values() if build.behind(self.position) and build.position < reached]:
+        reached = self.position if len(old) < len(records) else old[-1].offset + 1 if old else start
+        for build in [build for build in self.builds.values() if build.behind(self.position) and start <= build.position < reached]:
             found = build.concerned(old)
             batch = _Batch(self.number, found, events.decode([record.value for record in found]))
             indices = batch.by_pool().get(build.generation.pool, ())

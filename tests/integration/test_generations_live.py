@@ -16,6 +16,7 @@ from services.log.protocol import Log, Record
 from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
 from services.settings import Settings
 from services.shard import builder
+from services.shard import worker as worker_module
 from services.shard.checkpoint import CheckpointStore, Manifest
 from services.shard.checkpointer import Checkpointer
 from services.shard.directory import FixedDirectory
@@ -106,6 +107,18 @@ def test_retracted_outcomes_leave_the_boards(quick: Settings, log: Log) -> None:
     assert [(entry.generation, entry.outcomes) for entry in checkpoint(quick).pools] == [(3, 596)]
 
 
+def test_records_that_are_read_in_many_slices_are_each_folded_once(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.setattr(worker_module, "_SLICE_BYTES", 3_000)
+    play(log, 0, 1000)
+    gone = [3, 77, 900]
+    with working(quick, log):
+        until(lambda: counted(quick, 1000), "published")
+        retract(log, gone)
+        until(lambda: counted(quick, 997, 2), "corrected")
+    assert board(quick) == folded_without(gone, 1000)
+    assert differences(quick, log) == []
+
+
 def test_retractions_gather_before_a_generation_is_made(settings: Settings, log: Log) -> None:  # noqa: F811
     play(log, 0, 100)
     patient = settings.model_copy(update={"retraction_seconds": 3.0})
@@ -155,6 +168,18 @@ def test_a_generation_that_cannot_run_leaves_the_pool_as_it_is_until_another_wis
         assert "glicko9" in (head_of(quick).building.failed or "")  # type: ignore[union-attr]
         wish(log, fold=FoldSettings())
         until(lambda: counted(quick, 150, 3), "the next wish is taken")
+
+
+def test_a_pool_that_an_older_release_folded_is_folded_anew_by_itself(quick: Settings, log: Log) -> None:  # noqa: F811
+    control = ControlLog(log.control)
+    made = control.create_pool(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0))
+    control.create_generation(GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=made.fold, fold_version=0))
+    control.close()
+    play(log, 0, 100)
+    with working(quick, log):
+        until(lambda: counted(quick, 100, 2), "folded by this release")
+    assert board(quick) == folded_without([], 100)
+    assert differences(quick, log) == []
 
 
 def test_boards_are_of_one_generation_at_any_moment(quick: Settings, log: Log) -> None:  # noqa: F811

@@ -116,7 +116,7 @@ def catch_up(partition: Partition, log: Sequence[Record], cut: int, most: int = 
         if not behind:
             return
         start = min(behind)
-        partition.catch_up([record for record in log if record.offset >= start][:cut])
+        partition.catch_up([record for record in log if record.offset >= start][:cut], start)
 
 
 VALUES = stream()
@@ -266,6 +266,23 @@ def test_a_crash_at_any_step_gives_the_same_digest(slices: int) -> None:
     again.switch(again.builds[POOL, 2])
     assert digest(again.pools[POOL].arrays()) == digest(built(VALUES, generation).arrays())
     assert again.pools[POOL].take_changes().size == len(again.pools[POOL].agents), "nobody was told of it"
+
+
+def test_a_build_takes_nothing_that_does_not_begin_where_it_stands() -> None:
+    """What was read ahead for one build is not whole for another that begins before it, such as one that has just found its retractions."""
+    log = records(VALUES)
+    partition = fold(VALUES)
+    build = Build(partition.pools[POOL].created, made(retraction_horizon=END))
+    partition.begin(build)
+    partition.catch_up(log[100:200], 100)
+    assert build.position == 0
+    for start in range(0, END, 100):
+        partition.catch_up(log[start : start + 100], start)
+    assert build.state is not None
+    partition.catch_up(log[100:200], 100)
+    assert (build.position, build.state.counts["outcomes"]) == (0, 0)
+    partition.catch_up(log[:200], 0)
+    assert build.position == 200
 
 
 def test_records_of_other_pools_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
