@@ -67,21 +67,19 @@ def _left_out(made: Gamified[Any], problem: Pairs | OnTasks) -> dict[str, object
     }
 
 
-def _nash_average(problem: ScoresInput, parameters: dict[str, Any]) -> Rated:
-    found = nash_average(problem.scores, **parameters)
+def _nash_average(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
+    made = _game(problem, {**parameters, "players": 2})
+    found = nash_average(made.game.payoffs[0], **{name: parameters[name] for name in ("merge", "tolerance", "max_iterations")})  # type: ignore[union-attr]
     extra: dict[str, object] = {
         "value": found.value,
-        "agent_dist": _support(problem.names, found.agent_dist),
-        "task_dist": _support(problem.tasks, found.task_dist),
+        "agent_dist": _support(problem.names, made.agent_side.shares(found.agent_dist)),
+        "task_dist": _support(problem.tasks, made.task_side.shares(found.task_dist)),
         "agent_entropy": found.agent_entropy,
         "task_entropy": found.task_entropy,
         "unique": found.agent_unique and found.task_unique,
-        "dropped_agents": [problem.names[i] for i in found.dropped_agents.tolist()],
-        "dropped_tasks": [problem.tasks[i] for i in found.dropped_tasks.tolist()],
-        "constant_tasks": [problem.tasks[i] for i in found.constant_tasks.tolist()],
-        "imputed": found.imputed,
+        **_left_out(made, problem),
     }
-    return Rated(solution=found, unit=found.spread, task_ratings=found.task_ratings, extra=extra)
+    return Rated(solution=_on_all(found, made), unit=found.spread, task_ratings=made.of_tasks(found.task_ratings), extra=extra)
 
 
 def _against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) -> Gamified[NormalForm]:
@@ -202,11 +200,11 @@ _PAIRS: Final = (
 GAMES: Final = (
     Method(
         name="nash_average",
-        takes=Takes.SCORES,
+        takes=Takes.TASK_PAIRS,
         run=_nash_average,
         cost=2,
         tie_tolerance=1e-7,
-        parameters=(_NORMALISE, _MISSING, *LOTTERY),
+        parameters=(_NORMALISE, _MISSING, _KAPPA, *LOTTERY),
     ),
     Method(
         name="nash_average_agents",

@@ -23,8 +23,6 @@ class Takes(StrEnum):
     """Who is ahead of whom and by how much; pairs, ballots and scores give them."""
     PROFILE = "profile"
     """Ballots, each an order of many agents; scores give them, each task as one."""
-    SCORES = "scores"
-    """Agents measured on tasks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,6 @@ LACKING: Final[Mapping[Takes, str]] = {
     Takes.PLACES: "needs games, ballots or scores; results of pairs alone do not say who came where",
     Takes.MARGINS: "needs margins between agents",
     Takes.PROFILE: "needs ballots or scores; games do not say how any voter ordered the others",
-    Takes.SCORES: "needs scores of agents on tasks; this input has results between agents only",
 }
 """What an input lacks that does not give what a method takes."""
 

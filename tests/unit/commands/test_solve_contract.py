@@ -123,7 +123,7 @@ def test_a_table_for_people(run: Any) -> None:
     [
         ("scores", ("--method", "no_such"), "must be one of"),
         ("margins", ("--method", "bradley_terry"), "wins, losses and ties"),
-        ("results", ("--method", "nash_average"), "scores of agents on tasks"),
+        ("results", ("--method", "nash_average"), "results on tasks"),
         ("scores", ("--method", "copeland", "--param", "x"), "name=value"),
         ("scores", ("--method", "copeland", "--param", "x=1"), "tie_tolerance"),
         ("scores", ("--method", "nash_average", "--players", "3"), "must be 2"),

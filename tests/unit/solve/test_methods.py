@@ -31,7 +31,6 @@ BALLOTS = ProfileInput(Profile.from_ballots([Ballot(weight, levels) for weight, 
 
 def problems(method: str) -> list[Problem]:
     taken: dict[Takes, list[Problem]] = {
-        Takes.SCORES: [SCORES],
         Takes.PROFILE: [SCORES, BALLOTS],
         Takes.PLACES: [SCORES, BALLOTS, GAMES],
         Takes.TASK_PAIRS: [SCORES, GAMES],
@@ -205,8 +204,8 @@ def test_intervals_hold_the_rating() -> None:
 @pytest.mark.parametrize(
     ("method", "problem", "words"),
     [
-        ("nash_average", PAIRS, "scores of agents on tasks"),
-        ("nash_average", BALLOTS, "scores of agents on tasks"),
+        ("nash_average", PAIRS, "results on tasks"),
+        ("nash_average", BALLOTS, "results on tasks"),
         ("stv", PAIRS, "ballots or scores"),
         ("borda", MARGINS, "games, ballots or scores"),
         ("plurality", PAIRS, "games, ballots or scores"),
@@ -258,7 +257,7 @@ def test_default_methods_apply_and_take_their_parameters(kind: Kind) -> None:
 def test_scores_serve_every_method_and_games_those_that_need_no_ballots() -> None:
     assert [name for name, method in METHODS.items() if methods.why_not(method, SCORES)] == []
     refused = {name for name, method in METHODS.items() if methods.why_not(method, GAMES)}
-    assert refused == {name for name, method in METHODS.items() if method.takes in (Takes.SCORES, Takes.PROFILE)}
+    assert refused == {name for name, method in METHODS.items() if method.takes is Takes.PROFILE}
     assert {"plurality", "approval", "borda"} & refused == set()
 
 
@@ -340,3 +339,13 @@ def test_deviation_ratings_say_which_tasks_they_are_made_of() -> None:
         assert sum(parts[row.agent].values()) == pytest.approx(row.rating, abs=1e-9)  # type: ignore[index]
     assert all(len(one) == 1 for one in solve("deviation", SCORES, {"explain": 1}).extra["contributions"].values())  # type: ignore[union-attr, attr-defined]
     assert "contributions" not in solve("deviation", SCORES).extra
+
+
+def test_the_nash_average_of_games_by_task_is_that_of_mean_results() -> None:
+    tasks = (PairCounts.from_dense([[0, 3, 1], [1, 0, 2], [3, 2, 0]]), PairCounts.from_dense([[0, 1, 4], [3, 0, 1], [0, 3, 0]]))
+    games = GamesInput(("a", "b", "c"), tasks[0], NO_PLACES, ("x", "y"), tasks)
+    means = np.array([[0.0, 0.25], [-0.25, 0.0], [0.25, -0.25]])
+    table = ScoresInput(("a", "b", "c"), ("x", "y"), means)
+    found, wanted = solve("nash_average", games), solve("nash_average", table)
+    assert [(row.agent, row.rating) for row in found.agents] == [(row.agent, pytest.approx(row.rating)) for row in wanted.agents]
+    assert found.extra["task_dist"] == pytest.approx(wanted.extra["task_dist"])
