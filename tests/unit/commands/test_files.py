@@ -109,7 +109,8 @@ def test_a_file_of_outcomes_takes_some_bytes_a_row_and_no_row(tmp_path: Path, mo
 def test_row_groups_of_parquet_are_read_in_pieces(tmp_path: Path) -> None:
     rows = 3_000
     table = pa.Table.from_pylist([json.loads(battle(i)) for i in range(rows)])
-    pq.write_table(table, tmp_path / "b.parquet", compression="none", use_dictionary=False, data_page_size=1 << 16, row_group_size=rows)
+    pages = {"data_page_size": 1 << 16, "write_batch_size": 32, "row_group_size": rows, "use_dictionary": False}
+    pq.write_table(table, tmp_path / "b.parquet", compression="none", **pages)
     size, held = (tmp_path / "b.parquet").stat().st_size, 0
     del table
     before = pa.total_allocated_bytes()
