@@ -13,6 +13,7 @@ import pytest
 import typer.main
 from packaging.requirements import Requirement
 
+from ratings_core.formats import FileKind
 from ratings_core.online import RATERS
 from services import events, metrics, reference, schema
 from services.api.replies import PoolWanted
@@ -222,3 +223,11 @@ def test_lock_and_project_agree() -> None:
     for requirement in map(Requirement, wanted):
         assert requirement.name in locked, requirement
         assert requirement.specifier.contains(locked[requirement.name]), requirement
+
+
+# files
+
+
+def test_every_kind_of_file_is_explained() -> None:
+    page = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(FileKind)
