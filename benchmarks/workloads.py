@@ -48,6 +48,18 @@ def free_for_alls(n: int = 31_049, m: int = 52_958, k: int = 7, seed: int = 2) -
     return np.take_along_axis(games, order, axis=1).astype(np.int32)
 
 
+def held_out(games: NDArray[np.int32], m: int, count: int, seed: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """(the rest, `count` games drawn of those whose players all appear in the rest), both in their order."""
+    left, chosen = np.bincount(games.ravel(), minlength=m), np.zeros(len(games), np.bool_)
+    for game in np.random.default_rng(seed).permutation(len(games)):
+        if (left[games[game]] > 1).all():
+            left[games[game]] -= 1
+            chosen[game] = True
+            if chosen.sum() == count:
+                break
+    return games[~chosen], games[chosen]
+
+
 def pairs_of(games: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """(winner, loser) of all k (k - 1) / 2 pairs of each game of `free_for_alls`, game after game."""
     better, worse = np.triu_indices(games.shape[1], 1)

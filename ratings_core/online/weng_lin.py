@@ -38,7 +38,7 @@ class BeliefState(OnlineState):
 
 @dataclass(frozen=True)
 class WengLin:
-    """An outcome is one Plackett-Luce ranking of its sides; a team's strength is its members' sum. Boards rank by mu - 3 sigma.
+    """An outcome is one Plackett-Luce ranking of its sides; a team's strength is its members' sum. Boards rank by mu - z sigma.
 
     With c**2 the sum over sides of sigma_i**2 + beta**2, p_iq the chance e**(mu_i/c) over the sum of e**(mu_s/c) of the sides s that
     did not end before q, and A_q the number of sides level with q: over the sides q that did not end behind i, side i gains
@@ -51,7 +51,8 @@ class WengLin:
     of players inside a team, another thing). exp is taken of differences to the best side, of 300 c at most.
 
     mu, sigma: belief about an agent before any outcome; beta: spread of a performance, above 0; kappa: least factor that a
-    variance shrinks by, 1e-12 to 1; tau: deviation that each outcome adds. Raises `InputError` on settings out of range.
+    variance shrinks by, 1e-12 to 1; tau: deviation that each outcome adds; z: deviations that a board takes off the mean, 0 to 10; 3 is
+    openskill's ordinal, which nearly nobody is below. Raises `InputError` on settings out of range.
     """
 
     name: ClassVar[str] = "weng_lin"
@@ -61,6 +62,7 @@ class WengLin:
     beta: float = 25.0 / 6.0
     kappa: float = 1e-4
     tau: float = 25.0 / 300.0
+    z: float = 3.0
 
     def __post_init__(self) -> None:
         self._set("mu", number("mu", self.mu, low=-_MAX_RATING, high=_MAX_RATING))
@@ -68,6 +70,7 @@ class WengLin:
         self._set("beta", number("beta", self.beta, low=_MIN_SIGMA, high=_MAX_RATING))
         self._set("kappa", number("kappa", self.kappa, low=1e-12, high=1.0))
         self._set("tau", number("tau", self.tau, low=0.0, high=_MAX_RATING))
+        self._set("z", number("z", self.z, low=0.0, high=10.0))
 
     def init(self, n: int) -> BeliefState:
         """A state of `n` agents at mu and sigma."""
@@ -92,10 +95,10 @@ class WengLin:
         return sigmoid((x - y) / np.sqrt(s * s + t * t + 2.0 * self.beta * self.beta))
 
     def read(self, state: BeliefState, agents: NDArray[np.int32]) -> Reading:
-        """The ordinal mu - 3 sigma, below which nearly no agent is, and sigma of `agents`, as `Rater.read` says."""
+        """The ordinal mu - z sigma and the deviation sigma of `agents`, as `Rater.read` says."""
         ids = checked_agents(state, agents)
         deviation = state.deviation[ids]
-        return Reading(state.rating[ids] - 3.0 * deviation, deviation, state.outcomes[ids])
+        return Reading(state.rating[ids] - self.z * deviation, deviation, state.outcomes[ids])
 
     def _grow(self, state: BeliefState, n: int) -> None:
         state.grow(n, {"rating": self.mu, "deviation": self.sigma, "outcomes": 0})

@@ -356,7 +356,7 @@ def test_memory_is_bounded_while_growing(rater, twin):
         (Melo, {"start": float("inf")}, "start"), (Melo, {"dimensions": 3}, "dimensions"), (Melo, {"dimensions": 0}, "dimensions"),
         (Melo, {"dimensions": 66}, "dimensions"), (Melo, {"spread": -1}, "spread"), (Melo, {"seed": "x"}, "seed"),
         (WengLin, {"mu": float("nan")}, "mu"), (WengLin, {"sigma": 0}, "sigma"), (WengLin, {"beta": 0}, "beta"),
-        (WengLin, {"kappa": 0}, "kappa"), (WengLin, {"kappa": 2}, "kappa"), (WengLin, {"tau": -1}, "tau"),
+        (WengLin, {"kappa": 0}, "kappa"), (WengLin, {"kappa": 2}, "kappa"), (WengLin, {"tau": -1}, "tau"), (WengLin, {"z": -1}, "z"),
         (Glicko2, {"start": 1e10}, "start"), (Glicko2, {"deviation": 0}, "deviation"), (Glicko2, {"volatility": 0}, "volatility"),
         (Glicko2, {"volatility": 3}, "volatility"), (Glicko2, {"tau": 0}, "tau"), (Glicko2, {"scale": 0}, "scale"),
         (Glicko2, {"period_seconds": 0}, "period_seconds"),

@@ -38,6 +38,13 @@ def test_it_is_openskills_plackett_luce(settings):
     np.testing.assert_allclose(shown, [theirs[a].ordinal() for a in range(AGENTS)], rtol=0, atol=1e-9)
 
 
+def test_boards_can_rank_by_the_mean():
+    state, agents = WengLin().init(3), np.arange(3, dtype=np.int32)
+    WengLin().fold(state, batch_of([game(0, 1), game(0, 1)]))
+    assert WengLin(z=0).read(state, agents).rating.tolist() == state.rating.tolist()
+    assert WengLin(z=1).read(state, agents).rating[2] == 25 - 25 / 3
+
+
 def test_a_win_and_a_tie_between_newcomers():
     """openskill's documented first numbers of this model."""
     rater = WengLin()
