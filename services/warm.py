@@ -6,6 +6,9 @@ first outcome of each kind waits some seconds for the compiler.
 
 from typing import Final
 
+import numpy as np
+
+from ratings_core.online import RATERS
 from services.events import Event, GameEvent, ScoreEvent, Side
 from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
 from services.shard.pool import PoolState
@@ -19,20 +22,26 @@ _SCORES: Final = ScoreEvent(v=1, id="scores", pool=_POOL, time=0.0, task="task",
 
 
 def warm() -> None:
-    """Fold one outcome of each kind, restore the state, and solve what a pool of its kind has solved by default."""
+    """Fold one outcome of each kind by every online method, restore the state, and solve what a pool of its kind has solved by default."""
     for kind, event in ((Kind.GAMES, _GAME), (Kind.SCORES, _SCORES)):
         _warm(kind, event)
 
 
 def _warm(kind: Kind, event: Event) -> None:
     created = PoolCreated(pool=_POOL, kind=kind, time=0.0)
-    generation = GenerationMade(pool=_POOL, number=1, start=0, time=0.0, fold=FoldSettings(per_task=True))
+    generation = GenerationMade(pool=_POOL, number=1, start=0, time=0.0, fold=_settings(kind))
     state = PoolState(created, generation)
     state.fold([event])
+    for method in state.online:
+        state.board(method, np.zeros(1, np.int32))
     arrays = state.arrays()
     PoolState.restore(created, generation, arrays, 1).fold([event])
     for method, parameters in methods.defaults(kind).items():
         methods.solve(method, problem(kind, arrays), parameters)
+
+
+def _settings(kind: Kind) -> FoldSettings:
+    return FoldSettings(per_task=True, online={name: {} for name in RATERS} if kind is Kind.GAMES else None)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import sys
 import numba
 import pytest
 
+from ratings_core.online import RATERS
 from services.warm import warm
 
 USED_BY_EVERY_POOL = ("ratings_core.roster", "ratings_core.tallies.pair_tally", "ratings_core.tallies.score_table", "services.shard.dedupe")
@@ -20,8 +21,8 @@ def compiled(module: str) -> list[str]:
     return [name for name, value in found if isinstance(value, numba.core.dispatcher.Dispatcher) and value.signatures]
 
 
-@pytest.mark.parametrize("rater", ["elo", "sco"])
-def test_the_folds_of_default_raters_are_compiled(rater: str) -> None:
+@pytest.mark.parametrize("rater", RATERS)
+def test_the_folds_of_all_raters_are_compiled(rater: str) -> None:
     assert "_fold" in compiled(f"ratings_core.online.{rater}")
 
 
