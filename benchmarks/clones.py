@@ -16,9 +16,9 @@ import numpy as np
 from benchmarks.common import arguments, machine
 from benchmarks.deviation import scores
 from ratings_core.batch.bradley_terry import bradley_terry
-from ratings_core.equilibria import deviation, nash_average, nash_average_agents, uniform
+from ratings_core.equilibria import cce, deviation, lle, nash_average, nash_average_agents, uniform
 from ratings_core.games import agent_vs_agent, agent_vs_agent_vs_task
-from ratings_core.solution import Floats
+from ratings_core.solution import Floats, Solution
 from ratings_core.tallies import PairCounts
 from ratings_core.tallies.task_ballots import ballot_pairs
 from ratings_core.voting.lotteries import maximal_lottery
@@ -37,13 +37,20 @@ def of_agents(table: Floats) -> Floats:
     return made.of_agents(nash_average_agents(made.game.payoffs[0]).ratings)
 
 
-def of_deviation(table: Floats) -> Floats:
-    made = agent_vs_agent_vs_task(table)
-    return made.of_agents(deviation(made.game).ratings)
+def in_game(method: Callable[..., Solution]) -> Callable[[Floats], Floats]:
+    """Of the game of two agents and a task."""
+
+    def rate(table: Floats) -> Floats:
+        made = agent_vs_agent_vs_task(table)
+        return made.of_agents(method(made.game).ratings)
+
+    return rate
 
 
 METHODS: dict[str, Callable[[Floats], Floats]] = {
-    "deviation, 3 players": of_deviation,
+    "deviation, 3 players": in_game(deviation),
+    "CCE": in_game(lambda game: cce(game, accept_approximate=True)),
+    "limiting logit equilibrium": in_game(lambda game: lle(game, accept_approximate=True)),
     "Nash average": lambda table: nash_average(table).ratings,
     "Nash average of agents": of_agents,
     "maximal lottery": lambda table: maximal_lottery(ballots(table).margins(len(table))).ratings,

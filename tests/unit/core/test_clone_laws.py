@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ratings_core.batch.bradley_terry import bradley_terry
-from ratings_core.equilibria import deviation, nash_average, nash_average_agents, uniform
+from ratings_core.equilibria import cce, deviation, lle, nash_average, nash_average_agents, uniform
 from ratings_core.games import Duels, agent_vs_agent, agent_vs_agent_vs_task, agent_vs_task, duel_for_the_hill, duel_on_task
 from ratings_core.solution import Floats
 from ratings_core.tallies import PairCounts
@@ -25,10 +25,10 @@ def ballots(scores: Floats) -> PairCounts:
     return ballot_pairs(agent.astype(np.int32), task.astype(np.int32), scores[agent, task])
 
 
-def of_deviation(gamify, **options):
+def of(method, gamify, **options):
     def rate(scores):
         made = gamify(scores, **options)
-        found = deviation(made.game)
+        found = method(made.game)
         return made.of_agents(found.by_player[1 if made.game.players[0] == "prompt" else 0])
 
     return rate
@@ -56,10 +56,14 @@ class Subject:
 
 
 SUBJECTS = {
-    "deviation, 2 players": Subject(of_deviation(agent_vs_task)),
-    "deviation, 3 players": Subject(of_deviation(agent_vs_agent_vs_task)),
-    "deviation, minmax": Subject(of_deviation(agent_vs_agent_vs_task, normalise="minmax")),
-    "deviation, duels": Subject(lambda scores: of_deviation(duel_on_task)(Duels.of_scores(scores))),
+    "deviation, 2 players": Subject(of(deviation, agent_vs_task)),
+    "deviation, 3 players": Subject(of(deviation, agent_vs_agent_vs_task)),
+    "deviation, minmax": Subject(of(deviation, agent_vs_agent_vs_task, normalise="minmax")),
+    "deviation, duels": Subject(lambda scores: of(deviation, duel_on_task)(Duels.of_scores(scores))),
+    "CCE": Subject(lambda scores: of(cce, duel_for_the_hill)(Duels.of_scores(scores))),
+    "CCE, differences": Subject(of(cce, agent_vs_agent_vs_task)),
+    "limiting logit equilibrium": Subject(lambda scores: of(lle, duel_for_the_hill)(Duels.of_scores(scores))),
+    "limiting logit equilibrium, differences": Subject(of(lle, agent_vs_agent_vs_task)),
     "Nash average": Subject(lambda scores: nash_average(scores).ratings),
     "Nash average, rank": Subject(lambda scores: nash_average(scores, normalise="rank").ratings),
     "Nash average of agents": Subject(of_agents, tasks=False),
@@ -132,8 +136,8 @@ def test_copies_of_a_task_are_votes(name):
 
 def test_the_hill_keeps_models_apart_only_where_they_differ():
     table = TABLES["numbers"]
-    rate = of_deviation(duel_for_the_hill)
+    rate = of(deviation, duel_for_the_hill)
     ids = with_copies(len(table), 2)
     before = rate(Duels.of_scores(table))
     assert rate(Duels.of_scores(table[ids]))[: len(table)] == pytest.approx(before, abs=1e-6)
-    assert of_deviation(duel_for_the_hill, merge=False)(Duels.of_scores(table[ids])) == pytest.approx(before[ids], abs=1e-6)
+    assert of(deviation, duel_for_the_hill, merge=False)(Duels.of_scores(table[ids])) == pytest.approx(before[ids], abs=1e-6)
