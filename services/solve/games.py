@@ -46,18 +46,25 @@ def _game(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
         return agent_vs_agent_vs_task(problem.scores, **table, **names) if three else agent_vs_task(problem.scores, **table, **names)  # type: ignore[return-value]
     if parameters["normalise"] != "none":
         raise InputError("normalise", parameters["normalise"], "must be none for games: wins and losses have one unit on all tasks")
-    if (cells := len(problem.tasks) * len(problem.names) ** 2) > _STORED_CELLS:
-        raise InputError("tasks x agents x agents", cells, f"must be at most {_STORED_CELLS}")
+    most_cells(problem)
     duels = Duels.of_counts(problem.by_task, len(problem.names))
-    policy = {"missing": parameters["missing"], "merge": parameters["merge"], "kappa": _kappa(parameters)}
+    policy = {"missing": parameters["missing"], "merge": parameters["merge"], "kappa": kappa_of(parameters)}
     return duel_on_task(duels, **policy, **names) if three else duelist_vs_task(duels, **policy, **names)  # type: ignore[return-value]
 
 
-def _kappa(parameters: dict[str, Any]) -> float | None:
+def most_cells(problem: OnTasks) -> None:
+    """Refuses what is too large to store. Raises `InputError`."""
+    if (cells := len(problem.tasks) * len(problem.names) ** 2) > _STORED_CELLS:
+        raise InputError("tasks x agents x agents", cells, f"must be at most {_STORED_CELLS}")
+
+
+def kappa_of(parameters: dict[str, Any]) -> float | None:
+    """Its value, None where the policy for what is missing has no use for it."""
     return parameters["kappa"] if parameters["missing"] == "prior" else None
 
 
-def _left_out(made: Gamified[Any], problem: Pairs | OnTasks) -> dict[str, object]:
+def left_out(made: Gamified[Any], problem: Pairs | OnTasks) -> dict[str, object]:
+    """What of the problem is not in the game, by name, and how much of the game was filled in."""
     tasks = problem.tasks if isinstance(problem, ScoresInput | GamesInput) else ()
     return {
         "dropped_agents": [problem.names[i] for i in made.dropped_agents.tolist()],
@@ -84,7 +91,7 @@ def _nash_average(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
 
 def _against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) -> Gamified[NormalForm]:
     options = {name: parameters[name] for name in ("pseudo_count", "missing", "merge")}
-    kappa = _kappa(parameters)
+    kappa = kappa_of(parameters)
     return agent_vs_agent(problem.counts, len(problem.names), payoff=payoff, kappa=kappa, agents=problem.names, **options)  # type: ignore[arg-type]
 
 
@@ -97,9 +104,9 @@ def _nash_average_agents(problem: Pairs, parameters: dict[str, Any]) -> Rated:
         "agent_dist": _support(problem.names, made.agent_side.shares(found.agent_dist)),
         "entropy": found.entropy,
         "unique": found.unique,
-        **_left_out(made, problem),
+        **left_out(made, problem),
     }
-    return Rated(solution=_on_all(found, made), unit=float(np.abs(payoffs).max()) or 1.0, extra=extra)
+    return Rated(solution=on_all(found, made), unit=float(np.abs(payoffs).max()) or 1.0, extra=extra)
 
 
 def _deviation(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
@@ -109,11 +116,11 @@ def _deviation(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
         "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
         "cce_gap": found.cce_gap,
         "equilibrium": _played(made.game, found.play),
-        **_left_out(made, problem),
+        **left_out(made, problem),
     }
     if parameters["explain"]:
         extra["contributions"] = _explained(made.game, found.play, parameters["explain"])
-    return Rated(solution=_on_all(found, made), unit=found.unit, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
+    return Rated(solution=on_all(found, made), unit=found.unit, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
 
 
 def _explained(game: Played, play: JointDistribution, most: int) -> dict[str, dict[str, float]]:
@@ -128,8 +135,8 @@ def _uniform(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     made = _game(problem, parameters)
     found = uniform(made.game)
     spread = max(float(np.ptp(own)) for own in found.by_player) or 1.0
-    extra = _left_out(made, problem)
-    return Rated(solution=_on_all(found, made), unit=spread, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
+    extra = left_out(made, problem)
+    return Rated(solution=on_all(found, made), unit=spread, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
 
 
 def _payoff(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
@@ -140,10 +147,10 @@ def _payoff(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     extra: dict[str, object] = {
         "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
         "equilibrium": _played(made.game, strict.play),
-        **_left_out(made, problem),
+        **left_out(made, problem),
     }
     unit = 1.0 if parameters["rating"] == "mass" else found.unit
-    return Rated(solution=_on_all(found, made), unit=unit, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
+    return Rated(solution=on_all(found, made), unit=unit, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
 
 
 def _read(game: Played, parameters: dict[str, Any], play: Any) -> FromEquilibrium:
@@ -159,7 +166,7 @@ def _alpharank(problem: Pairs, parameters: dict[str, Any]) -> Rated:
     options = {name: parameters[name] for name in ("population", "noise", "tolerance")}
     found = alpharank_symmetric(made.game.payoffs[0], alpha=alpha, **options)
     shares = replace(found, ratings=np.where(made.agents, made.agent_side.shares(found.ratings), np.nan))
-    return Rated(solution=shares, extra=_left_out(made, problem))
+    return Rated(solution=shares, extra=left_out(made, problem))
 
 
 def _support(names: Sequence[str], mix: Floats) -> dict[str, float]:
@@ -175,7 +182,8 @@ def _played(game: Played, play: JointDistribution) -> list[dict[str, object]]:
     ]
 
 
-def _on_all(found: Solution, made: Gamified[Any]) -> Solution:
+def on_all(found: Solution, made: Gamified[Any]) -> Solution:
+    """The solution with a rating for every agent of the problem, NaN where left out."""
     return replace(found, ratings=made.of_agents(found.ratings))
 
 

@@ -14,6 +14,7 @@ from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 from ratings_core.voting.copeland import copeland
 from services.pools import Kind
+from services.solve.equilibrium import EQUILIBRIUM
 from services.solve.fits import FITS
 from services.solve.games import GAMES
 from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput, sparse_margins
@@ -231,6 +232,7 @@ _REGISTERED: Final = (
     ),
     *LOTTERIES,
     *GAMES,
+    *EQUILIBRIUM,
     *VOTING,
     *FITS,
 )
