@@ -84,9 +84,9 @@ def _nash_average(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
         "agent_entropy": found.agent_entropy,
         "task_entropy": found.task_entropy,
         "unique": found.agent_unique and found.task_unique,
-        **_left_out(made, problem),
+        **left_out(made, problem),
     }
-    return Rated(solution=_on_all(found, made), unit=found.spread, task_ratings=made.of_tasks(found.task_ratings), extra=extra)
+    return Rated(solution=on_all(found, made), unit=found.spread, task_ratings=made.of_tasks(found.task_ratings), extra=extra)
 
 
 def _against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) -> Gamified[NormalForm]:
