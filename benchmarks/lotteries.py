@@ -1,20 +1,22 @@
-"""Maximal lotteries, iterated lotteries and Nash averages of dense games, beside HiGHS's interior point on the same game.
+"""Maximal lotteries, iterated lotteries and Nash averages, beside HiGHS's interior point on the same game where it is dense.
 
-`python -m benchmarks.lotteries [--quick]`. Goals: one lottery of 1,000 agents <= 2 s, of 2,000 agents <= 15 s on one core.
+`python -m benchmarks.lotteries [--quick]`. Goals: one lottery of 1,000 agents <= 2 s, of 2,000 agents <= 15 s on one core; some
+lottery of sparse margins of 52,958 agents <= 15 s, all its levels <= 10 min (nothing else known of can run it).
 HiGHS (crossover only where it needs one to end as optimal) gives some optimal lottery; ours has the largest entropy of all and
 a certificate. Seconds are CPU seconds, one thread.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
 
 import highspy
 import numpy as np
+from scipy import sparse
 
 from benchmarks.common import Row, arguments, header, seconds, show
-from benchmarks.workloads import noisy_order_margins, random_margins
+from benchmarks.workloads import free_for_alls, noisy_order_margins, pairs_of, random_margins
 from ratings_core.equilibria import nash_average
 from ratings_core.solution import Floats
 from ratings_core.voting import iterated_maximal_lotteries, maximal_lottery
@@ -71,6 +73,33 @@ def levels_row(name: str, margins: Floats) -> Row:
     return Row(name, size, seconds(lambda: iterated_maximal_lotteries(margins), 1), "none known", None)
 
 
+def sparse_margins(agents: int) -> sparse.csr_array:
+    """Of games of seven: at 52,958 agents 31,049 games, as in the Diplomacy data."""
+    winner, loser = pairs_of(free_for_alls(round(agents * 31_049 / 52_958), agents))
+    wins = sparse.csr_array((np.ones(len(winner)), (winner, loser)), shape=(agents, agents))
+    return sparse.csr_array(wins - wins.T)
+
+
+def sparse_rows(agents: int) -> Iterator[Row]:
+    margins = sparse_margins(agents)
+    one = iterated = None
+
+    def first() -> None:
+        nonlocal one
+        one = maximal_lottery(margins, mode="any")
+
+    def levels() -> None:
+        nonlocal iterated
+        iterated = iterated_maximal_lotteries(margins, mode="any", accept_approximate=True)
+
+    took = seconds(first, 1)
+    size = f"m={agents}, support {len(one.support)}, cert {one.certificate.value:.0e}"
+    yield Row("some lottery, sparse games of seven", size, took, "none known", None)
+    took = seconds(levels, 1)
+    size = f"m={agents}, {len(iterated.levels)} levels, cert {iterated.certificate.value:.0e}"
+    yield Row("its levels", size, took, "none known", None)
+
+
 def nash_row(agents: int, tasks: int) -> Row:
     scores = np.random.default_rng(5).normal(size=(agents, tasks))
     ours = seconds(lambda: nash_average(scores), 3)
@@ -86,6 +115,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         show(lottery_row("maximal lottery, margins -1, 0, 1", random_margins(m, 2, largest=1), min(options.repeats, 3)))
         show(levels_row("iterated lotteries, odd margins", random_margins(m, 1, odd=True)))
         show(levels_row("iterated lotteries, noisy order", noisy_order_margins(m, 3)))
+    for row in sparse_rows(5_000 if options.quick else 52_958):
+        show(row)
     for agents, tasks in ((20, 53),) if options.quick else ((20, 53), (200, 1000), (100, 10_000)):
         show(nash_row(agents, tasks))
 

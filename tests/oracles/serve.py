@@ -1,15 +1,17 @@
 """Runs inside .venv-oracles: answers one JSON line a question with what pref_voting says, or with the error it raised.
 
 Question: {"ask": name, "margins": [[...]]} or {"ask": name, "orders": [[...]], "weights": [...]} (strict complete votes), or
-{"ask": name, "ranks": [{"0": 1, ...}], "weights": [...], "m": m} (ties and missing alternatives).
+{"ask": name, "ranks": [{"0": 1, ...}], "weights": [...], "m": m} (ties and missing alternatives). The reply also has the CPU
+seconds that the last of `times` (1 by default) runs took; the first may compile.
 """
 
 import json
 import sys
+import time
 
 from pref_voting.c1_methods import copeland, schwartz_set, smith_set
 from pref_voting.iterative_methods import instant_runoff_put
-from pref_voting.margin_based_methods import beat_path, essential, ranked_pairs
+from pref_voting.margin_based_methods import beat_path, essential, ranked_pairs, ranked_pairs_zt
 from pref_voting.other_methods import kemeny_young_rankings
 from pref_voting.probabilistic_methods import maximal_lottery
 from pref_voting.profiles import Profile
@@ -71,6 +73,9 @@ ANSWERS = {
     "borda": lambda q: votes(q).borda_scores(),
     "plurality": lambda q: votes(q).plurality_scores(),
     "kemeny": lambda q: kemeny_young_rankings(votes(q)),
+    "copeland_of_orders": lambda q: votes(q).copeland_scores(scores=(1, 0.5, 0)),
+    "beat_path_of_orders": lambda q: beat_path(votes(q)),
+    "ranked_pairs_of_orders": lambda q: ranked_pairs_zt(votes(q)),
     "instant_runoff": lambda q: instant_runoff_put(votes(q)),
 }
 
@@ -78,7 +83,11 @@ ANSWERS = {
 def answer(question):
     """What pref_voting says."""
     try:
-        return {"answer": plain(ANSWERS[question["ask"]](question))}
+        for _ in range(question.get("times", 1)):
+            begun = time.process_time()
+            found = ANSWERS[question["ask"]](question)
+            seconds = time.process_time() - begun
+        return {"answer": plain(found), "seconds": seconds}
     except Exception as error:  # noqa: BLE001 - the asker decides
         return {"error": repr(error)}
 

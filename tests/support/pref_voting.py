@@ -25,6 +25,13 @@ class PrefVoting:
 
     def ask(self, name: str, **question: Any) -> Any:
         """The answer; an `OracleError` where pref_voting raised."""
+        return self._reply(name, question)["answer"]
+
+    def seconds(self, name: str, **question: Any) -> float:
+        """CPU seconds of the answer, compiled before."""
+        return float(self._reply(name, {**question, "times": 2})["seconds"])
+
+    def _reply(self, name: str, question: dict[str, Any]) -> dict[str, Any]:
         assert self._child.stdin
         assert self._child.stdout
         self._child.stdin.write(json.dumps({"ask": name, **question}) + "\n")
@@ -32,7 +39,7 @@ class PrefVoting:
         reply = json.loads(self._child.stdout.readline())
         if "error" in reply:
             raise OracleError(f"pref_voting, asked for {name}: {reply['error']}")
-        return reply["answer"]
+        return dict(reply)
 
     def close(self) -> None:
         """Ends the child."""
@@ -47,9 +54,14 @@ class OracleError(RuntimeError):
     """The oracle failed, not the subject."""
 
 
+def installed() -> bool:
+    """Whether its environment is there, whole."""
+    return PYTHON.exists() and (PYTHON.parents[1] / "equirank.stamp").exists()
+
+
 @cache
 def pref_voting() -> PrefVoting:
     """The child, started when first asked for; skips the test where its environment is not there."""
-    if not PYTHON.exists() or not (PYTHON.parents[1] / "equirank.stamp").exists():
+    if not installed():
         pytest.skip("pref_voting is not installed: scripts/oracles makes .venv-oracles for it")
     return PrefVoting()
