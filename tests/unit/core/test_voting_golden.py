@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ratings_core.ranking import Ranking, kendall_tau
 from ratings_core.voting.condorcet import schwartz_set, smith_set
 from ratings_core.voting.copeland import copeland
 from ratings_core.voting.kemeny import kemeny
@@ -43,6 +44,29 @@ def published(method):
 def test_the_votes_give_the_published_matrices():
     assert PENTATHLON.preferences().tolist() == CASE["N"]
     assert PENTATHLON.margins().tolist() == CASE["M"]
+
+
+def test_win_rates_are_shares_of_votes():
+    rates = PENTATHLON.preferences() / PENTATHLON.voters
+    assert [[None if a == b else pytest.approx(rates[a, b]) for b in range(3)] for a in range(3)] == CASE["win_rates"]
+
+
+def test_the_optimal_ranking_has_the_least_sum_of_kendall_distances():
+    best = CASE["optimal_ranking_sum_kendall_tau"]
+    order = [NAMES.index(name) for name in best["ranking"]]
+    distances = [
+        vote.weight * kendall_tau(Ranking.from_levels([[a] for a in order]), Ranking.from_levels(vote.levels))
+        for vote in PENTATHLON.ballots
+    ]
+    assert sum(distances) == best["sum"]
+    assert kemeny(CASE["N"]).order.tolist() == order
+
+
+def test_margins_of_the_rounds_of_iterated_lotteries():
+    left = list(range(3))
+    for level, margins in zip(iterated_maximal_lotteries(CASE["M"]).levels, CASE["iml_margin_rounds"], strict=True):
+        assert np.array(CASE["M"])[np.ix_(left, left)].tolist() == margins
+        left = [agent for agent in left if agent not in level.agents]
 
 
 def test_scoring_rules():
