@@ -105,7 +105,7 @@ class OutcomeFile:
 
     def __init__(self, source: Source, pool: str, *, now: float, options: FileOptions | None = None) -> None:
         self._source, self._now, self._options = source, now, options or FileOptions()
-        self.pool, self.kind = pool, source.kind(self._options.kind)
+        self.pool, self.kind = pool, source.kind(self._options.kind, self._options.delimiter)
         if self.kind in (FileKind.MARGINS, FileKind.PROFILE):
             raise InputError("file", str(source.path), f"must hold outcomes; {self.kind} are solved offline (equirank solve)")
 
@@ -172,7 +172,7 @@ def _made(source: Source, kind: FileKind, options: FileOptions, build: _Builder)
         case FileKind.RESULTS:
             return _results(source, options, build)
         case FileKind.BATTLES:
-            return _battles(source, build)
+            return _battles(source, options, build)
         case FileKind.PGN:
             return _games(source, options, build)
         case FileKind.CONTESTS:
@@ -189,8 +189,8 @@ def _results(source: Source, options: FileOptions, build: _Builder) -> Iterator[
             yield game.line, build.game(f"[{', '.join(map(_quoted, game.cells))}]", (game.first, game.second), game.places, game.time)
 
 
-def _battles(source: Source, build: _Builder) -> Iterator[Row | Skipped]:
-    for one in iter_battles(source.reader()):
+def _battles(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:
+    for one in iter_battles(source.reader(), options.delimiter):
         yield one if isinstance(one, Skipped) else (one.row, build.game(one.content, (one.model_a, one.model_b), one.places, one.time))
 
 

@@ -12,6 +12,7 @@ from typing import Final, Self
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind, guess, unpacked
+from ratings_core.formats.kinds import TABLES
 from ratings_core.formats.stream import HEAD_BYTES, MAX_LINE_BYTES
 
 _MAX_WHOLE_BYTES: Final = 1 << 31
@@ -49,9 +50,15 @@ class Source:
         except UnicodeDecodeError as error:
             raise InputError("file", str(self.path), f"must be UTF-8 text (byte {error.start} is not)") from error
 
-    def kind(self, kind: FileKind | None = None) -> FileKind:
-        """`kind`, or the file's kind by its name and beginning. Raises `InputError` where it cannot be told."""
-        return kind or guess(self.path.name, self._head().decode(errors="replace"))
+    def kind(self, kind: FileKind | None = None, delimiter: str = ",") -> FileKind:
+        """`kind`, or the file's kind by its name and beginning. delimiter: of a table.
+
+        Raises `InputError` where the kind cannot be told, or is of no table and another delimiter than a comma is given.
+        """
+        found = kind or guess(self.path.name, self._head().decode(errors="replace"), delimiter)
+        if delimiter != "," and found not in TABLES:
+            raise InputError("delimiter", delimiter, f"must be left out for {found}, which is no table")
+        return found
 
     def content_hash(self) -> str:
         """SHA-256 of the file's bytes as they lie."""

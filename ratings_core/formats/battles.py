@@ -43,26 +43,26 @@ class Battle:
     content: str
 
 
-def iter_battles(stream: io.BufferedReader) -> Iterator[Battle | Skipped]:
-    """The battles of a file in its order, one held at a time. stream: as `unpacked` returns it.
+def iter_battles(stream: io.BufferedReader, delimiter: str = ",") -> Iterator[Battle | Skipped]:
+    """The battles of a file in its order, one held at a time. stream: as `unpacked` returns it; delimiter: of a CSV.
 
     winner: model_a, model_b, tie, tie (bothbad) or both_bad; anything else is refused, never a draw. Of a raw log, what is no
     verdict or names no two models is left out and said. Raises `FormatError` naming row and field.
     """
-    return (_battle(row, item) for row, item in _items(stream))
+    return (_battle(row, item) for row, item in _items(stream, delimiter))
 
 
-def _items(stream: io.BufferedReader) -> Iterator[tuple[int, Any]]:
+def _items(stream: io.BufferedReader, delimiter: str) -> Iterator[tuple[int, Any]]:
     first = head(stream)
     if first.startswith(MAGIC):
         return parquet_rows(stream, COLUMNS)
     if first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{"):
         return json_rows(stream)
-    return _table(stream)
+    return _table(stream, delimiter)
 
 
-def _table(stream: io.BufferedReader) -> Iterator[tuple[int, Any]]:
-    rows = read_rows(csv_lines(stream))
+def _table(stream: io.BufferedReader, delimiter: str) -> Iterator[tuple[int, Any]]:
+    rows = read_rows(csv_lines(stream), delimiter)
     for column in COLUMNS:
         rows.column(column)
     for line, row in rows:

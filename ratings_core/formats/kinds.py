@@ -22,6 +22,8 @@ class FileKind(StrEnum):
     OUTCOMES = "outcomes"
 
 
+TABLES: Final = frozenset({FileKind.SCORES, FileKind.MARGINS, FileKind.RESULTS, FileKind.BATTLES})
+"""Kinds whose files may be CSV."""
 _PREFLIB: Final = (".soc", ".soi", ".toc", ".toi")
 _PARQUET: Final = (".parquet", ".pq")
 _PACKED: Final = (".gz", ".zst")
@@ -31,9 +33,9 @@ _TAG: Final = re.compile(r'\s*\[[A-Za-z0-9_]+\s+"')
 _VOTE: Final = re.compile("|".join(f'"{vote}"' for vote in VOTES))
 
 
-def guess(filename: str, head: str) -> FileKind:
+def guess(filename: str, head: str, delimiter: str = ",") -> FileKind:
     """The kind of the file. filename: `.gz` or `.zst` at its end is passed over; head: the first lines of the unpacked file, 64 KiB
-    are enough. Raises `InputError` where it cannot be told, with what to do.
+    are enough; delimiter: of a table. Raises `InputError` where it cannot be told, with what to do.
     """
     suffix = _suffix(filename)
     if suffix in _NOT_READ:
@@ -48,7 +50,7 @@ def guess(filename: str, head: str) -> FileKind:
         return FileKind.PGN
     if suffix in _JSON or head.lstrip()[:1] in ("{", "["):
         return _json_kind(filename, head)
-    return _csv_kind(filename, head)
+    return _csv_kind(filename, head, delimiter)
 
 
 def _suffix(filename: str) -> str:
@@ -74,21 +76,21 @@ def _json_kind(filename: str, head: str) -> FileKind:
     raise InputError("file", filename, rule)
 
 
-def _csv_kind(filename: str, head: str) -> FileKind:
+def _csv_kind(filename: str, head: str, delimiter: str) -> FileKind:
     lines = [line for line in head.splitlines() if line.strip()]
-    header = _first_row(lines[:1], filename)
+    header = _first_row(lines[:1], filename, delimiter)
     if {"home_team", "away_team", "home_score", "away_score"} <= set(header):
         return FileKind.RESULTS
     if set(COLUMNS) <= set(header):
         return FileKind.BATTLES
     if len(header) < 2 or len(lines) < 2:
         raise InputError("file", filename, "must be a table with a header and rows of a known kind; else name its kind")
-    names = {(_first_row([line], filename) or [""])[0] for line in lines[1:]}
+    names = {(_first_row([line], filename, delimiter) or [""])[0] for line in lines[1:]}
     return FileKind.MARGINS if names <= set(header[1:]) else FileKind.SCORES
 
 
-def _first_row(lines: list[str], filename: str) -> list[str]:
+def _first_row(lines: list[str], filename: str, delimiter: str) -> list[str]:
     try:
-        return next(csv.reader(lines), [])
+        return next(csv.reader(lines, delimiter=delimiter), [])
     except csv.Error as error:
         raise InputError("file", filename, f"must be a table of a known kind ({error}); else name its kind") from error

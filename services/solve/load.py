@@ -51,7 +51,7 @@ def load(
     """
     options = options or FileOptions()
     with Source(path) as source:
-        kind = source.kind(options.kind)
+        kind = source.kind(options.kind, options.delimiter)
         match kind:
             case FileKind.SCORES:
                 table = read_scores(source.text(), options.delimiter)

@@ -195,3 +195,26 @@ def test_refused_rows_are_all_counted_and_some_kept(tmp_path: Path) -> None:
     path.write_text("7\n" * 1_000)
     found = outcomes_of(path, "p", options=FileOptions(FileKind.OUTCOMES)).account
     assert (found.rows, found.refused.total(), len(found.first)) == (1_000, 1_000, 100)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("model_a;model_b;winner\na;b;tie\n", FileKind.BATTLES),
+        ("home_team;away_team;home_score;away_score\na;b;1;0\n", FileKind.RESULTS),
+        ("task;a;b\nt;1;0,5\n".replace(",", "."), FileKind.SCORES),
+    ],
+)
+def test_another_delimiter_is_used_for_the_guess_too(text: str, kind: FileKind, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with Source(path) as source:
+        assert source.kind(delimiter=";") == kind
+    assert len(outcomes_of(path, "p", options=FileOptions(delimiter=";")).events) == 1
+
+
+def test_a_delimiter_for_what_is_no_table_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "g.pgn"
+    path.write_text("")
+    with pytest.raises(InputError, match="must be left out for pgn"):
+        outcomes_of(path, "p", options=FileOptions(delimiter=";"))
