@@ -13,6 +13,7 @@ from scipy import optimize
 from scipy.special import expit
 
 from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.kernel import kernel
 from ratings_core.solution import Floats
 
 Ids = NDArray[np.int64]
@@ -21,6 +22,8 @@ _MEMORY: Final = 10
 """Corrections that L-BFGS keeps."""
 _STALLED: Final = 1e-15
 """Relative progress below which a step of L-BFGS is rounding."""
+_INSIDE: Final = 1 - 4 * float(np.finfo(float).eps)
+"""Share of the way to a bound at which, but for rounding, it is reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,31 +113,56 @@ class Descent:
     value: float
 
 
-def descend(loss: SigmoidLoss, box: Box, tau: float, start: Floats, max_steps: int, progress: float = _STALLED) -> Descent:
-    """L-BFGS-B from `start` at one temperature, until a step gains less than `progress` of the loss.
+def descend(
+    loss: SigmoidLoss, box: Box, tau: float, start: Floats, max_steps: int, *, progress: float = _STALLED, accuracy: float = 0.0
+) -> Descent:
+    """L-BFGS-B from `start` at one temperature, until a step gains less than `progress` of the loss, or no agent that the box does not hold
+    is under a force above `accuracy` of its margins.
 
     Agents are scaled by the square root of their margins, so that one of many votes does not set the step of one of few.
     """
     scale = 1.0 / np.sqrt(np.maximum(loss.weight + 4 * loss.prior, np.finfo(float).tiny))
     scale[loss.weight + loss.prior == 0] = 1.0
-    half = box.width / (2 * tau)
+    half, limit = box.width / (2 * tau), accuracy * np.maximum(loss.weight, np.finfo(float).tiny)
+    latest = np.empty(0)
 
     def value_and_slope(scaled: Floats) -> tuple[float, Floats]:
+        nonlocal latest
         x = scale * scaled
-        wrong = expit(x[loss.loser] - x[loss.winner])
-        push = loss.margin * wrong * (1 - wrong)
-        slope = np.bincount(loss.loser, push, loss.m) - np.bincount(loss.winner, push, loss.m) + loss.prior * x
-        return float(loss.margin @ wrong) + loss.prior / 2 * float(x @ x), slope * scale
+        latest = loss.prior * x
+        value = _add_pairs(loss.winner, loss.loser, loss.margin, x, latest)
+        return value + loss.prior / 2 * float(x @ x), latest * scale
+
+    def arrived(intermediate_result: Any) -> None:
+        held = Box(-half * _INSIDE, half * _INSIDE).free(scale * intermediate_result.x, latest)
+        if bool((np.abs(held) <= limit).all()):
+            raise StopIteration
 
     bounds = optimize.Bounds(-half / scale, half / scale)
     options = {"maxiter": max_steps, "maxfun": 3 * max_steps + 20, "maxcor": _MEMORY, "ftol": progress, "gtol": 0.0}
     begin = np.clip((start - box.middle) / tau, -half, half) / scale
-    found: Any = optimize.minimize(value_and_slope, begin, (), "L-BFGS-B", jac=True, bounds=bounds, options=options)  # type: ignore[call-overload]
+    found: Any = optimize.minimize(value_and_slope, begin, (), "L-BFGS-B", jac=True, bounds=bounds, callback=arrived, options=options)  # type: ignore[call-overload]
     return Descent(_in_box(found.x * scale, half, box, tau), int(found.nit), float(found.fun))
+
+
+@kernel
+def _add_pairs(winner: Ids, loser: Ids, margin: Floats, x: Floats, slope: Floats) -> float:
+    """Sum of margins times sigmoids at x, in temperatures; its gradient is added to `slope`."""
+    total, lost = 0.0, 0.0  # Kahan's sum: line searches compare values to their last digits
+    for p in range(len(winner)):
+        wrong = 1.0 / (1.0 + np.exp(x[winner[p]] - x[loser[p]]))
+        push = margin[p] * wrong * (1.0 - wrong)
+        term = margin[p] * wrong - lost
+        grown = total + term
+        lost = (grown - total) - term
+        total = grown
+        slope[loser[p]] += push
+        slope[winner[p]] -= push
+    return total
 
 
 def _in_box(x: Floats, half: float, box: Box, tau: float) -> Floats:
     """Ratings, those at a bound but for rounding exactly there."""
-    near = half * (1 - 4 * np.finfo(float).eps)
+    near = half * _INSIDE
     theta = np.clip(box.middle + tau * x, box.low, box.high)
     return np.select([x >= near, x <= -near], [box.high, box.low], theta)

@@ -19,7 +19,7 @@ from ratings_core.voting.kemeny_subsets import MOST_AGENTS, best_orders
 ORDERED_UP_TO: Final = 500
 """Agents up to which a good order of all is a second start, and bounds the loss from below: both need dense margins."""
 _STAGE_STEPS: Final = 30
-_STAGE_PROGRESS: Final = 1e-9
+_STAGE_PROGRESS: Final = 1e-6
 _TIED: Final = 1e-6
 """Ratings this close, in temperatures, are tied: descents end with about that accuracy."""
 
@@ -81,12 +81,12 @@ def soft_condorcet(
     loss = SigmoidLoss.of(pair_counts(wins, ties), checks.number("prior", prior, low=0.0))
     steps = checks.count("max_iterations", max_iterations, low=1)
     winner = strong_winner(loss)
-    found, starts = _annealed(loss, box, tau, steps), 1
+    found, starts = _annealed(loss, box, tau, steps, tolerance / 4), 1
     bound = 0.0
     if loss.m <= ORDERED_UP_TO and len(loss.margin):
         margins = loss.dense()
         order, bound = _good_order(margins, found.theta)
-        found = _lower(found, descend(loss, box, tau, _spread(order, box), steps), float(loss.margin.sum()))
+        found = _lower(found, descend(loss, box, tau, _spread(order, box), steps, accuracy=tolerance / 4), float(loss.margin.sum()))
         starts = 2
     theta = found.theta.copy()
     if winner is not None and not loss.prior:
@@ -162,12 +162,12 @@ def _by_margin(loss: SigmoidLoss, ids: Any, winner: int | None) -> list[list[int
     return [ids[list(level)].tolist() for level in Ranking.from_scores(total[ids]).levels]
 
 
-def _annealed(loss: SigmoidLoss, box: Box, tau: float, max_steps: int) -> Descent:
+def _annealed(loss: SigmoidLoss, box: Box, tau: float, max_steps: int, accuracy: float) -> Descent:
     theta, steps, temperature = np.full(loss.m, box.middle), 0, box.width
     while temperature > tau:
-        stage = descend(loss, box, temperature, theta, min(_STAGE_STEPS, max_steps), _STAGE_PROGRESS)
+        stage = descend(loss, box, temperature, theta, min(_STAGE_STEPS, max_steps), progress=_STAGE_PROGRESS)
         theta, steps, temperature = stage.theta, steps + stage.steps, temperature / 2
-    last = descend(loss, box, tau, theta, max_steps)
+    last = descend(loss, box, tau, theta, max_steps, accuracy=accuracy)
     return Descent(last.theta, steps + last.steps, last.value)
 
 

@@ -178,25 +178,19 @@ def _steps(
     votes: NDArray[np.int64], share: Floats, bounds: tuple[float, float, float],
 ) -> None:  # fmt: skip
     """One step a row of `votes` (steps, batch). share: (batch,), of each column's push; bounds: 1/tau, low, high."""
-    push, touched = np.zeros(len(theta)), np.empty(len(theta), np.int32)
+    push = np.zeros(len(theta))
     place, odds, own = np.empty(len(theta)), np.empty(len(theta)), np.empty(len(theta))
-    marked = np.zeros(len(theta), np.bool_)
     for step in range(len(votes)):
-        count = 0
         for column in range(votes.shape[1]):
             begin, end = start[votes[step, column]], start[votes[step, column] + 1]
             _pushes(theta, agent, level, begin, end, bounds[0], place, odds, own)
             for i in range(begin, end):
-                a = agent[i]
-                if not marked[a]:
-                    marked[a] = True
-                    touched[count] = a
-                    count += 1
-                push[a] += share[column] * own[i - begin]
-        for i in range(count):
-            a = touched[i]
-            theta[a] = min(max(theta[a] + push[a], bounds[1]), bounds[2])
-            push[a], marked[a] = 0.0, False
+                push[agent[i]] += share[column] * own[i - begin]
+        for column in range(votes.shape[1]):
+            for i in range(start[votes[step, column]], start[votes[step, column] + 1]):
+                a = agent[i]  # the second time that it is met its push is 0
+                theta[a] = min(max(theta[a] + push[a], bounds[1]), bounds[2])
+                push[a] = 0.0
 
 
 @kernel
