@@ -1,16 +1,21 @@
-"""`equirank demo`: feeds the two demo pools (run by `equirank up --demo`)."""
+"""`equirank demo`: feeds the demo's pools (run by `equirank up --demo`)."""
 
 import signal
 import threading
+from typing import Annotated
 
-from services.connect import open_log
+import typer
+
+from services.connect import open_log, open_store
+from services.demo.attack import attack
 from services.demo.feed import feed
+from services.demo.scenario import Scenario
 from services.logs import configure
 from services.settings import Settings
 
 
-def demo() -> None:
-    """Load the Atari table, then play simulated games until there are enough or told to stop."""
+def demo(scenario: Annotated[Scenario, typer.Argument()] = Scenario.ARENA) -> None:
+    """Feed the pools of a scenario until there is nothing more to send, or told to stop."""
     settings = Settings()
     configure(settings.log_level)
     stop = threading.Event()
@@ -18,7 +23,10 @@ def demo() -> None:
         signal.signal(number, lambda *_: stop.set())
     log = open_log(settings)
     try:
-        feed(settings, log, stop)
+        if scenario is Scenario.ARENA:
+            feed(settings, log, stop)
+        else:
+            attack(settings, log, open_store(settings), stop)
         stop.wait()
     finally:
         log.close()

@@ -1,15 +1,78 @@
-"""Boards as tables for the terminal, however narrow it is."""
+"""What `equirank up --demo` prints as it comes: the demo's boards, or what the clone attack did to them."""
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from rich.table import Table
 from rich.text import Text
 
+from services.connect import open_store
+from services.demo import attack, clones, simulated
+from services.demo.clones import Report
+from services.demo.feed import ATARI_POOL
+from services.demo.scenario import Scenario
 from services.pools import Kind
+from services.settings import Settings
 from services.solve.methods import defaults
-from services.store.protocol import PoolHead, StoreReader
+from services.store.protocol import PoolHead, StoreError, StoreReader
 
-_BEST = 6
+Show = Callable[[float], Sequence[Table | Text]]
+"""What became ready by now (seconds, monotonic), each once."""
+
+_BEST: Final = 6
+_BOARDS_SECONDS: Final = 60.0
+_MOVED: Final = 1e-6
+
+
+def shows(scenario: Scenario, settings: Settings) -> Show:
+    """What to print of a scenario."""
+    return _Boards(settings) if scenario is Scenario.ARENA else _Attack(settings)
+
+
+class _Boards:
+    """The boards of the two pools, once all are there; given up after a minute."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._until = settings, time.monotonic() + _BOARDS_SECONDS
+
+    def __call__(self, now: float) -> Sequence[Table | Text]:
+        if now > self._until:
+            return []
+        store = open_store(self._settings)
+        try:
+            tables = boards(store, (ATARI_POOL, simulated.POOL))
+        except StoreError:
+            return []
+        finally:
+            store.close()
+        if tables:
+            self._until = now
+        return tables or []
+
+
+class _Attack:
+    """One table for each wave of the attack."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._shown = settings, 0
+
+    def __call__(self, _: float) -> Sequence[Table | Text]:
+        noted = attack.read(self._settings)
+        fresh = noted.reports[self._shown :] if noted else []
+        self._shown += len(fresh)
+        return [_report(report, first=report.wave == noted.reports[0].wave) for report in fresh] if noted else []
+
+
+def _report(report: Report, *, first: bool) -> Table | Text:
+    if first:
+        return Text(f"{clones.POOL}: {report.wave} is on all boards; the attack begins")
+    title = Text(f"{clones.POOL}: after {report.wave}, the agents that nobody copied")
+    table = Table("method", "moved by", "changed places", title=title, title_justify="left")
+    for row in report.moved:
+        share = f"{row.share:.1%} of the spread of ratings" if row.share > _MOVED else "nothing"
+        table.add_row(row.method, share, str(row.ranks))
+    return table
 
 
 def boards(store: StoreReader, pools: Sequence[str]) -> list[Table] | None:

@@ -16,26 +16,26 @@ from urllib.error import URLError
 import typer
 from rich.console import Console
 
-from services.commands.show import boards
-from services.connect import STORE_FOLDER, open_store
-from services.demo import simulated
-from services.demo.feed import ATARI_POOL
+from services.commands.show import shows
+from services.connect import STORE_FOLDER
+from services.demo.scenario import Scenario
 from services.logs import configure
 from services.runtime import Addresses, DataFolder
 from services.settings import Settings
 from services.store.embedded import EmbeddedRedis
-from services.store.protocol import StoreError
 from services.supervisor import Program, Supervisor
 
 _READY_SECONDS: Final = 90.0
 _TICK_SECONDS: Final = 0.2
-_BOARDS_SECONDS: Final = 60.0
 
 
 def up(
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
     port: Annotated[int | None, typer.Option(help="Port of API and dashboard, 0 picks a free one (EQUIRANK_PORT).")] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Load the bundled Atari evaluation and play a simulated pool.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Feed a demo: the Atari evaluation and a simulated pool, or SCENARIO.")] = False,
+    scenario: Annotated[
+        Scenario, typer.Argument(help="With --demo: arena, or clones, an attack by copies of an agent and of a task.")
+    ] = Scenario.ARENA,
 ) -> None:
     """Start log, store, engine, API and dashboard on this machine, and keep them running until Ctrl-C."""
     given = {name: value for name, value in (("data", data), ("port", port)) if value is not None}
@@ -43,14 +43,15 @@ def up(
     configure(settings.log_level)
     folder = DataFolder(settings.data)
     folder.lock()
-    Installation(_with_ports(settings), folder, demo=demo).run()
+    Installation(_with_ports(settings), folder, scenario if demo else None).run()
 
 
 class Installation:
     """The processes of one data folder. The first signal stops them in order, a second one at once."""
 
-    def __init__(self, settings: Settings, folder: DataFolder, *, demo: bool) -> None:
+    def __init__(self, settings: Settings, folder: DataFolder, demo: Scenario | None) -> None:
         self._settings, self._folder, self._demo = settings, folder, demo
+        self._show = None if demo is None else shows(demo, settings)
         self._console = Console()
         self._stop = threading.Event()
         self._supervisor = Supervisor(settings.data / "logs")
@@ -97,32 +98,19 @@ class Installation:
             Program("engine", [*this, "engine"], environment, stop_seconds=30.0),
             Program("api", [*this, "api"], environment, stop_seconds=5.0),
         ]
-        return [*programs, Program("demo", [*this, "demo"], environment, stop_seconds=5.0)] if self._demo else programs
+        if self._demo is None:
+            return programs
+        return [*programs, Program("demo", [*this, "demo", self._demo.value], environment, stop_seconds=5.0)]
 
     def _watch(self) -> None:
-        show_until = time.monotonic() + _BOARDS_SECONDS if self._demo else 0.0
         while not self._stop.wait(_TICK_SECONDS):
             self._supervisor.watch(time.monotonic())
             if self._redis is not None and not self._redis.is_alive():
                 self._console.print("the store ended, starting it again")
                 self._start_store()
-            if time.monotonic() < show_until and self._shown():
-                show_until = 0.0
-
-    def _shown(self) -> bool:
-        """Print the boards once all of the demo's are there."""
-        store = open_store(self._settings)
-        try:
-            tables = boards(store, (ATARI_POOL, simulated.POOL))
-        except StoreError:
-            return False
-        finally:
-            store.close()
-        if tables is None:
-            return False
-        for table in tables:
-            self._console.print(table)
-        return True
+            if self._show is not None:
+                for shown in self._show(time.monotonic()):
+                    self._console.print(shown)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signal module's signature
         if self._stop.is_set():

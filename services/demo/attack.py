@@ -1,0 +1,100 @@
+"""Sends the waves of the clone attack, one when the last one is on all boards, and notes what each did to them."""
+
+import logging
+import threading
+import time
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from services import events
+from services.control import ControlLog
+from services.demo import clones
+from services.demo.clones import Report, Wave
+from services.log.partition import partition_of
+from services.log.protocol import Log
+from services.pools import FoldSettings, Kind, PoolCreated
+from services.settings import Settings
+from services.solve.choice import plan_of
+from services.solve.result import SolvedBoard
+from services.store.protocol import StoreError, StoreReader
+
+log = logging.getLogger("equirank.demo")
+
+_LOOK_SECONDS: Final = 0.5
+_ROWS: Final = 1000
+
+
+class Attack(msgspec.Struct):
+    """How far it came. log: identity of the log it went to; before: boards when the table alone was there; reports: a wave each."""
+
+    log: str
+    before: dict[str, list[tuple[str, float]]] = {}
+    reports: list[Report] = []
+
+
+def attack(settings: Settings, log_: Log, store: StoreReader, stop: threading.Event) -> None:
+    """Send the waves that were not reported yet, and note the reports; returns when done or `stop` is set."""
+    _prepare(settings, log_)
+    noted = read(settings)
+    if noted is None or noted.log != log_.outcomes.identity:
+        noted = Attack(log=log_.outcomes.identity)
+    for wave in clones.waves((files("services.demo") / "atari.csv").read_text(encoding="utf-8"), time.time())[len(noted.reports) :]:
+        _send(log_, wave)
+        boards = _solved(store, wave, stop)
+        if boards is None:
+            return
+        now = {method: list(clones.standing(board)) for method, board in boards.items()}
+        noted.before = noted.before or now
+        noted.reports.append(Report(wave.name, [clones.moved(method, noted.before[method], now[method]) for method in clones.METHODS]))
+        _write(_file(settings), noted)
+
+
+def read(settings: Settings) -> Attack | None:
+    """How far the attack came; None before its first report."""
+    try:
+        return msgspec.json.decode(_file(settings).read_bytes(), type=Attack)
+    except FileNotFoundError:
+        return None
+
+
+def _file(settings: Settings) -> Path:
+    return settings.data / f"{clones.POOL}.json"
+
+
+def _prepare(settings: Settings, log_: Log) -> None:
+    fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
+    control = ControlLog(log_.control)
+    try:
+        control.create_pool(PoolCreated(pool=clones.POOL, kind=Kind.SCORES, time=time.time(), fold=fold, label=clones.LABEL))
+        control.append(plan_of(control.refresh(), clones.POOL, clones.METHODS, time.time()))
+    finally:
+        control.close()
+
+
+def _send(log_: Log, wave: Wave) -> None:
+    """Ids make a repeat harmless: a demo started again sends everything again."""
+    partition = partition_of(clones.POOL, log_.outcomes.partitions)
+    log_.outcomes.append(partition, [(clones.POOL.encode(), record) for record in events.encode_records(wave.events)])
+
+
+def _solved(store: StoreReader, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:
+    """The boards of all methods once they count the wave; None where `stop` was set first."""
+    while not stop.wait(_LOOK_SECONDS):
+        try:
+            found = {method: store.solved(clones.POOL, method, 0, _ROWS) for method in clones.METHODS}
+        except StoreError as error:
+            log.warning("the attack waits for the store: %s", error)
+            continue
+        boards = {method: page[0] for method, page in found.items() if page is not None}
+        if len(boards) == len(clones.METHODS) and all(board.outcomes >= wave.outcomes for board in boards.values()):
+            return boards
+    return None
+
+
+def _write(path: Path, noted: Attack) -> None:
+    beside = path.with_suffix(".new")
+    beside.write_bytes(msgspec.json.encode(noted))
+    beside.replace(path)

@@ -1,0 +1,95 @@
+"""A clone attack on the Atari table: first the table, then 20 exact copies of one agent, then 200 exact copies of one task.
+
+Everything is a function of the table, so a restarted demo sends the same outcomes under the same ids.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from ratings_core.formats import read_scores
+from services.events import ScoreEvent
+from services.solve.result import SolvedBoard
+
+POOL: Final = "demo-clones"
+LABEL: Final = "simulated copies"
+AGENT: Final = "human"
+TASK: Final = "pitfall"
+AGENT_COPIES: Final = 20
+TASK_COPIES: Final = 200
+
+METHODS: Final[Mapping[str, dict[str, float | str | bool]]] = {
+    "bradley_terry": {},
+    "uniform": {"players": 3, "merge": False},
+    "maximal_lottery": {},
+    "iterated_maximal_lotteries": {},
+    "nash_average": {},
+    "deviation": {"players": 2},
+}
+"""Methods that the demo compares, with their parameters."""
+
+
+class Wave(NamedTuple):
+    """What is sent together. name: for people; outcomes: of the pool once it is counted."""
+
+    name: str
+    events: Sequence[ScoreEvent]
+    outcomes: int
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """How far a method's ratings of the agents that nobody copied moved since the table alone was there.
+
+    share: the largest move, over the spread of the ratings before; ranks: how many of these agents changed places among themselves.
+    """
+
+    method: str
+    share: float
+    ranks: int
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What one wave did to the boards."""
+
+    wave: str
+    moved: list[Moved]
+
+
+Standing: TypeAlias = Sequence[tuple[str, float]]
+"""The rated agents of a board and their ratings, best first."""
+
+
+def waves(table: str, time: float) -> list[Wave]:
+    """The table and both attacks. table: text of a score table (CSV)."""
+    read = read_scores(table)
+    scores = {task: dict(zip(read.agents, column, strict=True)) for task, column in zip(read.tasks, read.scores.T.tolist(), strict=True)}
+    copies = [f"{AGENT} (copy {i + 1})" for i in range(AGENT_COPIES)]
+    whole = scores[TASK] | dict.fromkeys(copies, scores[TASK][AGENT])
+    first = [_event("table", task, measured, time) for task, measured in scores.items()]
+    agents = [_event("agents", task, dict.fromkeys(copies, measured[AGENT]), time) for task, measured in scores.items()]
+    tasks = [_event("tasks", f"{TASK} (copy {i + 1})", whole, time) for i in range(TASK_COPIES)]
+    return [
+        Wave("the table", first, len(first)),
+        Wave(f"{AGENT_COPIES} copies of the agent {AGENT}", agents, len(first) + len(agents)),
+        Wave(f"{TASK_COPIES} copies of the task {TASK}", tasks, len(first) + len(agents) + len(tasks)),
+    ]
+
+
+def standing(board: SolvedBoard) -> Standing:
+    """The rated agents of a board."""
+    return [(row.agent, row.rating) for row in board.result.agents if row.rating is not None]
+
+
+def moved(method: str, before: Standing, after: Standing) -> Moved:
+    """What became of the agents that both boards have and that were not copied."""
+    old, new = dict(before), dict(after)
+    agents = old.keys() & new.keys() - {AGENT}
+    spread = max(old.values()) - min(old.values())
+    share = max(abs(new[agent] - old[agent]) for agent in agents) / (spread or 1.0)
+    orders = [[agent for agent, _ in board if agent in agents] for board in (before, after)]
+    return Moved(method, share, sum(one != other for one, other in zip(*orders, strict=True)))
+
+
+def _event(wave: str, task: str, scores: Mapping[str, float], time: float) -> ScoreEvent:
+    return ScoreEvent(v=1, id=f"{POOL}/{wave}/{task}", pool=POOL, time=time, task=task, scores=dict(scores))

@@ -1,0 +1,10 @@
+"""What `equirank up --demo` can show."""
+
+from enum import StrEnum
+
+
+class Scenario(StrEnum):
+    """arena: the Atari table and a simulated pool of games; clones: an attack on the Atari table by copies."""
+
+    ARENA = "arena"
+    CLONES = "clones"
