@@ -18,6 +18,7 @@ from services.shard.pool import PoolState, Refused
 _ESCAPE: Final = b"\\u00"
 _ESCAPED: Final = re.compile(rb"\\u00[2-7]")
 """JSON may spell the characters of names so, too."""
+_RETRACTS: Final = b"retracts"
 
 
 class Build:
@@ -63,8 +64,8 @@ class Build:
 
     def concerned(self, records: Sequence[Record]) -> list[Record]:
         """Those of `records` that may hold what it looks for: outcomes of its pool, or retractions first."""
-        sought = [self._name] if self.state is not None else [self._name, b"retracts"]
-        return [record for record in records if record.offset >= self.position and _may_hold(record.value, sought)]
+        fresh = records if records and records[0].offset >= self.position else [one for one in records if one.offset >= self.position]
+        return _that_may_hold(fresh, self._name, b"" if self.state is not None else _RETRACTS)
 
     def scan(self, wanted: Sequence[Event]) -> None:
         """Take in what the pool's records below the horizon hold, in any order."""
@@ -99,11 +100,15 @@ class Build:
 
 def retracted_below(horizon: int, name: str, records: Sequence[Record]) -> list[RetractEvent]:
     """Retractions of a pool among `records` below `horizon`."""
-    sought = [name.encode(), b"retracts"]
-    values = [record.value for record in records if record.offset < horizon and _may_hold(record.value, sought)]
+    below = [record for record in records if record.offset < horizon]
+    values = [record.value for record in _that_may_hold(below, name.encode(), _RETRACTS)]
     return [event for event in events.decode(values).events if type(event) is RetractEvent and event.pool == name]
 
 
-def _may_hold(value: bytes, sought: Sequence[bytes]) -> bool:
-    """Whether the JSON in `value` may hold all of these words, as they are or escaped."""
-    return all(word in value for word in sought) or (_ESCAPE in value and _ESCAPED.search(value) is not None)
+def _that_may_hold(records: Sequence[Record], name: bytes, field: bytes) -> list[Record]:
+    """Records whose JSON may hold both words, as they are or escaped. Written out flat, as every record of the partition comes by."""
+    return [
+        record
+        for record in records
+        if (name in (value := record.value) and field in value) or (_ESCAPE in value and _ESCAPED.search(value) is not None)
+    ]
