@@ -60,7 +60,7 @@ def test_the_noise_of_an_outcome_depends_on_its_id_and_the_seed_alone():
 
 
 def test_the_mean_step_is_the_pairwise_logistic_gradient():
-    rater, n = FenchelYoung(sigma=2, alpha=1, low=-1e9, high=1e9, start=0), 20_000
+    rater, n = FenchelYoung(sigma=2, alpha=1, low=-1e9, high=1e9, start=0), 8_000
     theta, steps = np.array([1.0, -0.5, 0.3]), np.zeros(3)
     for key in range(1, n + 1):
         state = rater.init(3)
@@ -70,7 +70,7 @@ def test_the_mean_step_is_the_pairwise_logistic_gradient():
     score = np.array([[0, 0, 0.5], [1, 0, 1], [0.5, 0, 0]])
     expected = 1 / (1 + np.exp(-np.subtract.outer(theta, theta) / 2))
     np.fill_diagonal(expected, 0)
-    np.testing.assert_allclose(steps / n, (score - expected).sum(axis=1), atol=0.02)
+    np.testing.assert_allclose(steps / n, (score - expected).sum(axis=1), atol=0.03)
 
 
 def test_it_settles_where_the_published_profile_says():
