@@ -16,7 +16,8 @@ import numpy as np
 from benchmarks.common import arguments, machine
 from benchmarks.deviation import scores
 from ratings_core.batch.bradley_terry import bradley_terry
-from ratings_core.equilibria import cce, deviation, lle, nash_average, nash_average_agents, uniform
+from ratings_core.equilibria import AffinityTarget, cce, deviation, lle, nash_average, nash_average_agents, uniform
+from ratings_core.errors import SolverError
 from ratings_core.games import agent_vs_agent, agent_vs_agent_vs_task
 from ratings_core.solution import Floats, Solution
 from ratings_core.tallies import PairCounts
@@ -24,6 +25,8 @@ from ratings_core.tallies.task_ballots import ballot_pairs
 from ratings_core.voting.lotteries import maximal_lottery
 
 COPIES = 10
+SOFT = AffinityTarget(sigma=0.03)
+"""Of scores from 0 to 1: strategies this near count as one, those that merely resemble each other do not."""
 NOISES = (1e-6, 1e-4, 1e-3, 1e-2, 3e-2, 1e-1)
 
 
@@ -49,8 +52,10 @@ def in_game(method: Callable[..., Solution]) -> Callable[[Floats], Floats]:
 
 METHODS: dict[str, Callable[[Floats], Floats]] = {
     "deviation, 3 players": in_game(deviation),
-    "CCE": in_game(lambda game: cce(game, accept_approximate=True)),
-    "limiting logit equilibrium": in_game(lambda game: lle(game, accept_approximate=True)),
+    "CCE, exact kernel": in_game(cce),
+    "CCE, kernel of width 0.03": in_game(lambda game: cce(game, target=SOFT)),
+    "LLE, exact kernel": in_game(lle),
+    "LLE, kernel of width 0.03": in_game(lambda game: lle(game, target=SOFT)),
     "Nash average": lambda table: nash_average(table).ratings,
     "Nash average of agents": of_agents,
     "maximal lottery": lambda table: maximal_lottery(ballots(table).margins(len(table))).ratings,
@@ -76,10 +81,14 @@ def moved(name: str, table: Floats, *, agent: int | None, task: int | None, nois
     return float(np.abs(own - before).max() / (np.ptp(before) or 1.0))
 
 
-def worst(name: str, table: Floats, what: str, noise: float, most: int) -> float:
+def worst(name: str, table: Floats, what: str, noise: float, most: int) -> str:
+    """The figure; `fails` where a solve did not reach its tolerance."""
     chosen = range(0, table.shape[0 if what == "agent" else 1], max(1, table.shape[0] // most))
     place = {"agent": {"task": None}, "task": {"agent": None}}[what]
-    return max(moved(name, table, **{what: i}, **place, noise=noise, seed=i) for i in chosen)  # type: ignore[arg-type]
+    try:
+        return f"{max(moved(name, table, **{what: i}, **place, noise=noise, seed=i) for i in chosen):.1e}"  # type: ignore[arg-type]
+    except SolverError:
+        return "fails"
 
 
 def show(table: Floats, noises: Sequence[float], most: int) -> None:
@@ -88,7 +97,7 @@ def show(table: Floats, noises: Sequence[float], most: int) -> None:
     print("-" * (36 + 10 * (len(noises) + 1)))
     for what in ("agent", "task"):
         for name in METHODS:
-            figures = "".join(f"{worst(name, table, what, noise, most):10.1e}" for noise in (0.0, *noises))
+            figures = "".join(f"{worst(name, table, what, noise, most):>10}" for noise in (0.0, *noises))
             print(f"{name:28}{what:>8}{figures}", flush=True)
 
 
