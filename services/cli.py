@@ -1,4 +1,5 @@
-"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `methods`, `pools`, `verify`.
+"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `methods`, `pools`, `dead-letters`, `verify`,
+`backup`, `restore`.
 
 Only the command that is asked for is imported, so that `equirank top` does not wait for Ray and numba.
 """
@@ -9,7 +10,7 @@ from typing import Final
 
 import typer
 
-COMMANDS: Final = ("up", "engine", "api", "replay", "solve", "top", "methods", "pools", "verify")
+COMMANDS: Final = ("up", "engine", "api", "replay", "solve", "top", "methods", "pools", "dead-letters", "verify", "backup", "restore")
 _HIDDEN: Final = ("demo",)
 
 
@@ -37,7 +38,8 @@ def application(only: str | None = None) -> typer.Typer:
     )
     app.callback()(_nothing)
     for name in (only,) if only in (*COMMANDS, *_HIDDEN) else (*COMMANDS, *_HIDDEN):
-        command = getattr(import_module(f"services.commands.{name}"), str(name))
+        word = str(name).replace("-", "_")
+        command = getattr(import_module(f"services.commands.{word}"), word)
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:

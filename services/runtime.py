@@ -49,6 +49,12 @@ class DataFolder:
         file.flush()
         self._lock = file
 
+    def unlock(self) -> None:
+        """Let the folder go before this process ends."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
     def write_addresses(self, addresses: Addresses) -> None:
         """Tell other commands where this installation answers."""
         temporary = self.path / "up.json.new"

@@ -1,0 +1,141 @@
+"""Backups of an embedded data folder, taken while it runs, and folders made from them.
+
+A backup holds checkpoints that the log reaches beyond: they are copied first, the log last, in one snapshot of SQLite's. What
+cannot be read whole any more is left out: everything but the log can be made again from it.
+"""
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from ratings_core.errors import InputError
+from services.connect import LOG_FILE
+from services.log.sqlite_file import APPLICATION_ID, sqlite_errors
+from services.runtime import DataFolder
+from services.shard.checkpoint import CheckpointStore
+from services.shard.objects import BadObject
+
+_STATE: Final = "state"
+_REPLAY: Final = "replay"
+_PART: Final = ".part"
+
+
+class BackedUp(NamedTuple):
+    """What a backup holds. outcomes: records of the outcome log; checkpoints: partitions that have one; size: bytes of all."""
+
+    outcomes: int
+    checkpoints: int
+    size: int
+
+
+def back_up(data: Path, target: Path, partitions: int) -> BackedUp:
+    """Copy the data folder to `target`, a new folder that is there only once it is whole. Raises `InputError`, `LogError`, `OSError`."""
+    if not (data / LOG_FILE).exists():
+        raise InputError("data", str(data), f"must be a data folder of `equirank up` ({LOG_FILE} is missing)")
+    if target.exists():
+        raise InputError("target", str(target), "must not exist yet")
+    part = target.with_name(target.name + _PART)
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True, mode=0o700)
+        checkpoints = _copy_state(data, part, partitions)
+        _copy_journals(data / _REPLAY, part / _REPLAY)
+        _copy_log(data / LOG_FILE, part / LOG_FILE)
+        outcomes = _outcomes(part / LOG_FILE)
+        part.rename(target)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    return BackedUp(outcomes, checkpoints, _size(target))
+
+
+def restore(source: Path, data: Path) -> BackedUp:
+    """Make a data folder from a backup. Raises `InputError` where there is none or `data` has a log already, `InUse`, `LogError`."""
+    if not (source / LOG_FILE).exists():
+        raise InputError("source", str(source), f"must be a folder that `equirank backup` made ({LOG_FILE} is missing)")
+    if (data / LOG_FILE).exists():
+        raise InputError("data", str(data), "must not hold a log already: restore into a new folder")
+    outcomes = _outcomes(source / LOG_FILE)
+    folder = DataFolder(data)
+    folder.lock()
+    try:
+        for name in (_STATE, _REPLAY):
+            if (source / name).exists():
+                shutil.copytree(source / name, data / name, dirs_exist_ok=True)
+        part = data / (LOG_FILE + _PART)  # the log appears last, and whole: a restore that was cut off can be done again
+        part.unlink(missing_ok=True)
+        _copy_log(source / LOG_FILE, part)
+        part.rename(data / LOG_FILE)
+    finally:
+        folder.unlock()
+    manifests = {path.parent for path in (data / _STATE / "checkpoints").glob("p*/*.json")}
+    return BackedUp(outcomes, len(manifests), _size(data))
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _copy_state(data: Path, part: Path, partitions: int) -> int:
+    """The newest whole checkpoint of each partition, and the results of solves; how many partitions have one."""
+    source, copies = CheckpointStore((data / _STATE).as_uri()), CheckpointStore((part / _STATE).absolute().as_uri())
+    copied = 0
+    for number in range(partitions):
+        found = source.recover(number, [])
+        if found is None:
+            continue
+        manifest, _ = found
+        try:
+            for name in {entry.object for entry in manifest.pools}:
+                copies.write_file(name, source.read_file(name))
+        except BadObject:
+            continue  # a newer checkpoint took its place just now: the log is enough
+        copies.write_manifest(manifest)
+        copied += 1
+    for name in source.files("results"):
+        try:
+            copies.write_file(name, source.read_file(name))
+        except BadObject:
+            continue  # a newer result took its place
+    return copied
+
+
+def _copy_journals(source: Path, target: Path) -> None:
+    """What `equirank replay` noted, before the log: it never says more than the log holds."""
+    if source.exists():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.tmp"))
+
+
+def _copy_log(source: Path, target: Path) -> None:
+    """One snapshot, while others write."""
+    with sqlite_errors(source):
+        reading = sqlite3.connect(f"file:{quote(str(source.absolute()))}?mode=ro", uri=True)
+        try:
+            writing = sqlite3.connect(target)
+            try:
+                reading.backup(writing)
+                writing.execute("PRAGMA journal_mode = DELETE")  # one file; whoever opens it makes it WAL again
+            finally:
+                writing.close()
+        finally:
+            reading.close()
+    with target.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _outcomes(path: Path) -> int:
+    """Records in the outcome log of a whole copy. Raises `InputError` for a damaged one, or none of ours."""
+    with sqlite_errors(path):
+        connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
+        try:
+            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                raise InputError("source", str(path), "must be a log of Equirank's")
+            if (said := connection.execute("PRAGMA quick_check").fetchone()[0]) != "ok":
+                raise InputError("source", str(path), f"is damaged: {said}")
+            query = "SELECT coalesce(sum(\"end\" - \"begin\"), 0) FROM heads WHERE topic = 'outcomes'"
+            return int(connection.execute(query).fetchone()[0])
+        finally:
+            connection.close()

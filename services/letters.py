@@ -1,0 +1,97 @@
+"""Dead letters as people ask for them: read once each, and sent to the log again where that can help.
+
+A letter is an index entry: what was refused stands whole in the outcome log, at the letter's place. Sent again it has the ids that
+it had, so doing it twice counts nothing twice.
+"""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import msgspec
+
+from services import events
+from services.events import Reason
+from services.log.partition import partition_of
+from services.log.protocol import Log, LogError, OffsetLost, Topic
+from services.pools import ControlState
+from services.shard.dead_letters import DeadLetter
+
+_READ_SECONDS: Final = 10.0
+_RECORDS: Final = 1000
+
+
+class Outcome(StrEnum):
+    """What became of a letter that was to be sent again."""
+
+    SENT = "sent"
+    STILL_REFUSED = "still refused"
+    UNKNOWN_POOL = "its pool is not there: create it first"
+    GONE = "the log holds its record no more"
+
+
+class Sent(NamedTuple):
+    """A letter and what became of it; rule: what it still breaks."""
+
+    letter: DeadLetter
+    outcome: Outcome
+    rule: str = ""
+
+
+def read(topic: Topic) -> Iterator[DeadLetter]:
+    """Every dead letter once, oldest first, however often it was delivered. Raises `LogError`."""
+    seen: set[str] = set()
+    for value in _values(topic, 0, topic.begin(0), topic.end(0)):
+        letter = msgspec.json.decode(value, type=DeadLetter)
+        if letter.key not in seen:
+            seen.add(letter.key)
+            yield letter
+
+
+def original(log: Log, letter: DeadLetter) -> bytes:
+    """What was refused, whole: the item, or the record. Raises `OffsetLost` where the log holds it no more."""
+    topic, partition = log.outcomes, letter.partition
+    found = list(_values(topic, partition, letter.offset, letter.offset + 1))
+    if not found:
+        raise OffsetLost(topic.name, partition, letter.offset, topic.begin(partition), topic.end(partition))
+    return found[0] if letter.item < 0 else events.item_texts(found[0])[letter.item]
+
+
+def send_again(log: Log, control: ControlState, letters: Iterable[DeadLetter]) -> Iterator[Sent]:
+    """Append to its pool's partition what each letter refused, where it would be taken now. Raises `LogError`."""
+    for letter in letters:
+        try:
+            value = original(log, letter)
+        except OffsetLost:
+            yield Sent(letter, Outcome.GONE)
+            continue
+        found = events.decode([value])
+        if found.refusals:
+            yield Sent(letter, Outcome.STILL_REFUSED, f"{found.refusals[0].path} {found.refusals[0].rule}")
+        elif (pool := found.events[0].pool) not in control.pools:
+            yield Sent(letter, Outcome.UNKNOWN_POOL)
+        else:
+            log.outcomes.append(partition_of(pool, log.outcomes.partitions), [(pool.encode(), value)])
+            yield Sent(letter, Outcome.SENT)
+
+
+def chosen(letters: Iterable[DeadLetter], reason: Reason | None, pool: str | None) -> Iterator[DeadLetter]:
+    """Those with that reason, and of that pool."""
+    return (one for one in letters if reason in {None, one.reason} and pool in {None, one.pool})
+
+
+def _values(topic: Topic, partition: int, begin: int, end: int) -> Iterator[bytes]:
+    """Values from `begin` to `end`, read to where the log stood when it was asked."""
+    if begin >= end:
+        return
+    reader = topic.reader({partition: begin})
+    try:
+        position = begin
+        while position < end:
+            records = reader.poll(_READ_SECONDS, min(_RECORDS, end - position)).get(partition, [])
+            if not records:
+                raise LogError(f"{topic.name}[{partition}] gave no record from offset {position}", retriable=True)
+            yield from (record.value for record in records if record.offset < end)
+            position = records[-1].offset + 1
+    finally:
+        reader.close()

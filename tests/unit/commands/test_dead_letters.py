@@ -1,0 +1,101 @@
+"""`equirank dead-letters`: each letter once, what was refused to its end, and sent again where that can help."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from typer.testing import CliRunner, Result
+
+from services.cli import application
+from services.control import ControlLog
+from services.log.partition import partition_of
+from services.log.sqlite import open_sqlite_log
+from services.pools import FoldSettings, Kind, PoolCreated
+from services.shard import dead_letters
+from services.shard.directory import LiveDirectory
+from services.shard.partition import Partition
+
+PARTITIONS = 8
+POOL = "blitz"
+HOME = partition_of(POOL, PARTITIONS)
+AWAY = (HOME + 1) % PARTITIONS
+
+Run = Callable[..., Result]
+
+
+def game(identity: str, **fields: object) -> dict[str, object]:
+    sides = [{"agents": ["ada"], "place": 1}, {"agents": ["bob"], "place": 2}]
+    return {"v": 1, "id": identity, "pool": POOL, "time": 0.0, "sides": sides, **fields}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command on a log with three bad ones of four kinds of record; every letter was delivered twice."""
+    monkeypatch.setenv("EQUIRANK_DATA", str(tmp_path))
+    log = open_sqlite_log(tmp_path / "log.sqlite", PARTITIONS)
+    values = {
+        HOME: [msgspec.json.encode([game("good"), game("bad", weight=-1, meta="y" * 3000), game("early")]), b"no json" * 1000],
+        AWAY: [msgspec.json.encode(game("misplaced"))],
+    }
+    control = ControlLog(log.control)
+    directory = LiveDirectory(control, FoldSettings(), 10, lambda: 0.0, create=False)
+    for number, records in values.items():
+        log.outcomes.append(number, [(None, value) for value in records])
+        reader = log.outcomes.reader({number: 0})
+        letters = Partition(number, PARTITIONS).fold(reader.poll(5.0, 100)[number], directory)
+        reader.close()
+        for _ in range(2):
+            dead_letters.write(log.dead_letters, letters)
+    control.close()
+    log.close()
+    return lambda *words: CliRunner().invoke(application("dead-letters"), ["dead-letters", *words])
+
+
+def create(folder: Path) -> None:
+    log = open_sqlite_log(folder / "log.sqlite", PARTITIONS)
+    control = ControlLog(log.control)
+    control.create_pool(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0))
+    control.close()
+    log.close()
+
+
+def at_home(folder: Path) -> list[bytes]:
+    log = open_sqlite_log(folder / "log.sqlite", PARTITIONS)
+    reader = log.outcomes.reader({HOME: 2})
+    found = reader.poll(0.1, 100).get(HOME, []) if log.outcomes.end(HOME) > 2 else []
+    reader.close()
+    log.close()
+    return [record.value for record in found]
+
+
+def test_each_letter_is_listed_once_with_its_reason(run: Run) -> None:
+    found = run("list")
+    assert found.exit_code == 0, found.output
+    assert "5 dead letters, bad_field 1, unknown_pool 2, unparsable 1, wrong_partition 1" in found.output
+    assert "1 dead letters, bad_field 1" in run("list", "--reason", "bad_field").output
+    assert "0 dead letters" in run("list", "--pool", "other").output
+
+
+def test_a_letter_shows_the_rule_and_what_broke_it_to_its_end(run: Run) -> None:
+    key = f"0/{HOME}/0/1"
+    shown = run("show", key)
+    assert "bad_field: $[1].weight" in shown.output
+    assert f"partition {HOME}, offset 0, item 1" in shown.output
+    whole = run("show", f"0/{HOME}/1/-1", "--whole")
+    assert "no json" * 1000 in whole.output
+    assert "key of a dead letter" in str(run("show", "0/0/0/0").exception)
+
+
+def test_what_would_be_taken_now_is_sent_again_and_the_rest_told(run: Run, tmp_path: Path) -> None:
+    before = run("replay")
+    assert (before.exit_code, at_home(tmp_path)[1:]) == (1, [])
+    assert "create it first" in before.output
+    create(tmp_path)
+    done = run("replay")
+    assert done.exit_code == 1
+    assert "3 of 5 dead letters sent again" in done.output
+    assert "weight must" in done.output or "weight" in done.output
+    ids = [msgspec.json.decode(value)["id"] for value in at_home(tmp_path)]
+    assert sorted(ids) == ["early", "good", "misplaced"]
+    assert run("replay", "--reason", "unknown_pool").exit_code == 0
