@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FileKind, guess, unpacked
+from ratings_core.formats import FileKind, FormatError, guess, unpacked
 from ratings_core.formats.kinds import TABLES
 from ratings_core.formats.stream import HEAD_BYTES, MAX_LINE_BYTES
 
@@ -20,7 +20,10 @@ _MAX_WHOLE_BYTES: Final = 1 << 31
 
 
 class Source:
-    """One file, kept open. What is no regular file (a pipe) is copied to a temporary one first. One reader at a time."""
+    """One file, kept open. What is no regular file (a pipe) is copied to a temporary one first. One reader at a time.
+
+    Errors of readers that leave its block name the file.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -34,6 +37,8 @@ class Source:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._file.close()
+        if isinstance(error, FormatError) and error.file is None:
+            raise error.within(self.path.name) from error
 
     def reader(self) -> BufferedReader:
         """The unpacked bytes from the beginning; ends the reader before."""

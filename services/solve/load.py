@@ -89,7 +89,7 @@ def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | 
         counted.add([event for _, event in batch])
     if account.refused:
         first = account.first[0]
-        raise InputError(f"line {first.line}: {first.path}", f"{account.refused.total()} refused in all", first.rule)
+        raise InputError(f"{source.path.name}: line {first.line}: {first.path}", f"{account.refused.total()} refused in all", first.rule)
     return Loaded(kind, counted.problem(), dict(account.skipped))
 
 

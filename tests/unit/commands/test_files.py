@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import pickle
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,10 +16,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FileKind, ResultColumns, iter_battles, iter_contests, iter_games, iter_results, iter_scores, unpacked
+from ratings_core.formats import (
+    FileKind,
+    FormatError,
+    ResultColumns,
+    iter_battles,
+    iter_contests,
+    iter_games,
+    iter_results,
+    iter_scores,
+    unpacked,
+)
 from services.commands.options import file_options
 from services.files import Account, FileOptions, OutcomeFile
 from services.occurrences import Occurrences
+from services.solve.load import load
 from services.sources import Source
 from tests.support.files import outcomes_of
 
@@ -135,6 +147,23 @@ def test_a_count_takes_bytes_for_different_rows_only() -> None:
     assert [counted.number(str(i % 5_000)) for i in range(15_000)][::5_000] == [1, 2, 3]
     assert counted.nbytes < 5_000 * 60
     assert counted.number("\ud800") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("home_team,away_team,home_score,away_score\na,b,1\n", r"league.csv: row 2 must have 4 cells"),
+        ('{"v":1,"pool":"p","sides":[]}\n{"v":1,"pool":"p","time":0,"retracts":"x"}\n', r"league.csv: line 1: \$.sides"),
+        ("\x1f\x8b", "file must be readable to its end"),
+    ],
+)
+def test_errors_name_the_file(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "league.csv"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=words) as caught:
+        load(path)
+    if isinstance(caught.value, FormatError):
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301 - our own
 
 
 # tables of results with columns of their own
