@@ -1,6 +1,6 @@
 """Peers that cannot live beside ours: run by an interpreter of their own, as ortools and highspy clash in one process.
 
-`EQUIRANK_PEERS` names a Python that has them: `python -m venv peers`, then `peers/bin/pip install ortools cvxpy`, then
+`EQUIRANK_PEERS` names a Python that has them: `python -m venv peers`, then `peers/bin/pip install ortools cvxpy polarix`, then
 `peers/bin/pip uninstall highspy`, which cvxpy brings along. Without it such rows are printed without a reference, and say so. A
 peer's program reads one JSON object and prints one.
 """

@@ -91,3 +91,14 @@ def zipf_games(n: int = 1_000_000, m: int = 100_000, exponent: float = 0.9, seed
     skill = rng.normal(size=m)
     won = rng.random(n) < 1 / (1 + np.exp(skill[second] - skill[first]))
     return np.where(won, first, second), np.where(won, second, first)
+
+
+def preferences(prompts: int, models: int, seed: int = 0) -> NDArray[np.float64]:
+    """A judge's preferences u (prompts, models, models) in halves from -1 to 1, antisymmetric in the models (Liu et al. 2025, sec. 3.1):
+    of models with six skills, on prompts that ask for few of them.
+    """
+    rng = np.random.default_rng(seed)
+    skill = rng.normal(size=(models, 6))
+    quality = rng.dirichlet(np.full(6, 0.3), size=prompts) @ skill.T
+    ahead = quality[:, :, None] - quality[:, None, :] + 0.3 * rng.normal(size=(prompts, models, models))
+    return np.asarray(np.clip(np.round(ahead - ahead.transpose(0, 2, 1)) / 2, -1, 1), np.float64)
