@@ -81,6 +81,12 @@ class KeyedRows:
                 return
             self.reserve(1)
 
+    def frozen(self) -> "KeyedRows":
+        """A copy of the rows as they are, to be read only: it has no table, and costs no more than its bytes."""
+        still = KeyedRows(self.n_integers, self.n_floats)
+        still.rows, still.size, still.slots = self.rows[: self.size].copy(), self.size, np.empty(0, np.int32)
+        return still
+
     def sorted_columns(self) -> NDArray[np.int64]:
         """Columns (1 + columns, n), keys rising: a copy that does not depend on capacity or order of arrival."""
         columns = np.empty((self.rows.shape[1], self.size), np.int64)
@@ -163,14 +169,14 @@ def _merge(
     return count, size
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _gather(rows: NDArray[np.int64], order: NDArray[np.int32], columns: NDArray[np.int64], at: int) -> None:
     for i in range(len(order)):
         for c in range(rows.shape[1]):
             columns[c, at + i] = rows[order[i], c]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _rising(rows: NDArray[np.int64], size: int) -> NDArray[np.int32]:
     """Order of the first `size` rows by key: radix sort, lowest digit first, past digits that all keys share."""
     keys, order = np.empty(size, np.uint64), np.empty(size, np.int32)
@@ -188,7 +194,7 @@ def _rising(rows: NDArray[np.int64], size: int) -> NDArray[np.int32]:
     return order
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _by_digit(
     keys: NDArray[np.uint64], order: NDArray[np.int32], shift: np.uint64, to_keys: NDArray[np.uint64], to_order: NDArray[np.int32]
 ) -> None:

@@ -129,6 +129,12 @@ class Slabs:
             **{name: columns[c].view(dtype) for c, (name, dtype) in enumerate(self._columns().items())},
         }
 
+    def frozen(self) -> "Slabs":
+        """A copy to be read only, made in no more time than its bytes take; sorting them is left to `arrays`, in whatever thread."""
+        still = Slabs(self.integers, self.floats)
+        still.maps = {slab: keyed.frozen() for slab, keyed in self.maps.items()}
+        return still
+
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Fill this, which is empty, with what `arrays()` gave. Raises `InputError` where that cannot be."""
         columns = self._columns()

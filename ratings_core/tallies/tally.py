@@ -1,5 +1,6 @@
 """What every tally can do, whatever it counts."""
 
+from copy import copy
 from typing import Any, Self
 
 from numpy.typing import NDArray
@@ -30,6 +31,12 @@ class Tally:
     def merge(self, other: Self) -> None:
         """Add all that `other` counted; its ids must mean the same agents and tasks. Raises `InputError` near overflow."""
         self.slabs.merge(other.slabs)
+
+    def frozen(self) -> Self:
+        """A copy to be read only, made as `Slabs.frozen` says."""
+        still = copy(self)
+        still.slabs = self.slabs.frozen()
+        return still
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Canonical copy, as described in `Slabs.arrays`, the same however it was counted."""

@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import fsspec
@@ -205,12 +206,21 @@ class CheckpointStore:
     def _write(self, name: str, parts: list[bytes | memoryview]) -> None:
         path = f"{self._root}/{name}"
         self._fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-        with self._fs.open(path, "wb") as file:
-            for part in parts:
-                file.write(part)
-            if isinstance(self._fs, LocalFileSystem):
-                file.flush()
-                os.fsync(file.fileno())
+        try:
+            with self._fs.open(path, "wb") as file:
+                for part in parts:
+                    file.write(part)
+                if isinstance(self._fs, LocalFileSystem):
+                    file.flush()
+                    os.fsync(file.fileno())
+        except OSError:
+            self._give_up(path)
+            raise
+
+    def _give_up(self, path: str) -> None:
+        """Remove what a failed write left: on a full disk it would keep the next one from its room."""
+        with suppress(OSError):
+            self._fs.rm_file(path)
 
     def _read(self, name: str) -> bytes:
         try:

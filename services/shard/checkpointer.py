@@ -1,4 +1,4 @@
-"""Writes checkpoints beside the fold: arrays are copied by the folding thread and written by another."""
+"""Writes checkpoints beside the fold: content is copied by the folding thread; another sorts, hashes and writes it."""
 
 import logging
 import time
@@ -24,11 +24,11 @@ _LOAD: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class _Frozen:
-    """One pool as it was when the checkpoint began: its entry, and the arrays where they are not written yet."""
+    """One pool as it was when the checkpoint began: its entry, and what gives the arrays where they are not written yet."""
 
     entry: PoolEntry
     version: int
-    arrays: Arrays | None
+    arrays: Callable[[], Arrays] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Checkpointer:
             digest="",
             stopped=state.stopped,
         )
-        return _Frozen(fresh, state.version, kept.arrays())
+        return _Frozen(fresh, state.version, kept.freeze())
 
     def _write(
         self, manifest: Manifest, frozen: list[_Frozen], builds: list[_Frozen], whole: frozenset[tuple[str, int]], edition: int
@@ -148,8 +148,9 @@ class Checkpointer:
     def _write_pool(self, item: _Frozen) -> _Frozen:
         if item.arrays is None:
             return item
-        sha256, size = self._store.write_object(item.entry.object, item.arrays, {"pool": item.entry.pool})
-        entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(item.arrays))
+        arrays = item.arrays()
+        sha256, size = self._store.write_object(item.entry.object, arrays, {"pool": item.entry.pool})
+        entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays))
         return _Frozen(entry, item.version, None)
 
     def _settle(self, job: Future[_Written], now: float) -> None:

@@ -3,7 +3,7 @@
 Nothing here knows of logs, clocks or stores. `arrays` is the canonical content: what checkpoints hold and digests cover.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from ratings_core.online import Prequential, Rater
 from ratings_core.outcomes import NO_TASK, OutcomeBatch, ScoreBatch
 from ratings_core.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
+from ratings_core.tallies.tally import Tally
 from services.events import Event, GameEvent, Reason, RetractEvent, ScoreEvent
 from services.generations import check
 from services.pools import GenerationMade, Kind, PoolCreated
@@ -246,22 +247,30 @@ class PoolState:
 
     def arrays(self) -> Arrays:
         """The canonical content as copies: equal for equal folds, whatever the batches, capacities and hash tables were."""
+        return self.freeze()()
+
+    def freeze(self) -> Callable[[], Arrays]:
+        """What gives `arrays` as of now, in whatever thread: folding goes on meanwhile. What has to be sorted is only copied here."""
         parts: dict[str, Mapping[str, NDArray[Any]]] = {
             "agents": self.agents.arrays(),
             "tasks": self.tasks.arrays(),
             "dedupe": self.dedupe.arrays(),
-            "pairs": self.pairs.arrays(),
-            "places": self.places.arrays(),
-            "scores": self.scores.arrays(),
         }
         parts |= {f"online.{name}": online.arrays() for name, online in self.online.items()}
         parts |= {f"prequential.{name}": sums.arrays() for name, sums in self.prequential.items()}
         if self.edits is not None:
             parts["edits"] = self.edits.arrays()
-        arrays = {f"{part}.{name}": np.array(array) for part, named in parts.items() for name, array in named.items()}
-        arrays["activity"] = self.activity[: len(self.agents)].copy()
-        arrays["counts"] = np.array([self.counts[name] for name in COUNTERS], np.int64)
-        arrays["pool_time"] = np.array([] if self.pool_time is None else [self.pool_time], np.float64)
+        loose = {
+            "activity": self.activity[: len(self.agents)].copy(),
+            "counts": np.array([self.counts[name] for name in COUNTERS], np.int64),
+            "pool_time": np.array([] if self.pool_time is None else [self.pool_time], np.float64),
+        }
+        tallies: dict[str, Tally] = {"pairs": self.pairs.frozen(), "places": self.places.frozen(), "scores": self.scores.frozen()}
+
+        def arrays() -> Arrays:
+            counted = {name: tally.arrays() for name, tally in tallies.items()}
+            return {f"{part}.{name}": array for part, named in (parts | counted).items() for name, array in named.items()} | loose
+
         return arrays
 
     @classmethod

@@ -1,0 +1,172 @@
+"""A disk that is full, and then is not: nothing half-written stays, the last checkpoint stands, and writing goes on by itself."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import fsspec
+import msgspec
+import pytest
+
+from services import events
+from services.control import ControlLog
+from services.demo import simulated
+from services.log.protocol import LogError
+from services.log.sqlite import SqliteLog, open_sqlite_log
+from services.pools import FoldSettings
+from services.shard.checkpoint import CheckpointStore
+from services.shard.checkpointer import Checkpointer
+from services.shard.directory import LiveDirectory
+from services.shard.partition import Partition
+
+SIZE = 4 << 20
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 4 MiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", folder], capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        pytest.skip(f"no disk of its own can be mounted here: {made.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def fill(folder: Path) -> Path:
+    """Take all room that is left."""
+    ballast = folder / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        size = 65536
+        while size:
+            try:
+                file.write(bytes(size))
+            except OSError:
+                size //= 2
+    return ballast
+
+
+def play(log: SqliteLog, start: int, stop: int) -> None:
+    games = [simulated.game(i, float(i)) for i in range(start, stop)]
+    log.outcomes.append(0, [(b"", record) for record in events.encode_records(games, 10)])
+
+
+def fill_log(log: SqliteLog) -> None:
+    """Append until the log refuses: its write-ahead log may have had room of its own."""
+    while True:
+        before = log.outcomes.end(0)
+        try:
+            log.outcomes.append(0, [(None, os.urandom(100_000))])
+        except LogError:
+            assert log.outcomes.end(0) == before, "nothing of what was refused stands"
+            raise
+
+
+def test_a_log_on_a_full_disk_refuses_and_goes_on_once_there_is_room(disk: Path) -> None:
+    log = open_sqlite_log(disk / "log.sqlite", 1)
+    play(log, 0, 100)
+    ballast = fill(disk)
+    with pytest.raises(LogError, match="full") as raised:
+        fill_log(log)
+    assert raised.value.retriable
+    before = log.outcomes.end(0)
+    ballast.unlink()
+    play(log, 100, 200)
+    assert log.outcomes.end(0) == before + 10
+    reader = log.outcomes.reader({0: 0})
+    offsets = []
+    while len(offsets) < before + 10:
+        offsets += [record.offset for record in reader.poll(5.0, 10_000)[0]]
+    assert offsets == list(range(before + 10))
+    reader.close()
+    log.close()
+
+
+class Folded:
+    """A partition that is folded from a log in memory's place, and its checkpoints at `url`."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.log = open_sqlite_log(folder / "log.sqlite", 1)
+        self.control = ControlLog(self.log.control)
+        self.directory = LiveDirectory(self.control, FoldSettings(), 10, lambda: 0.0, create=True)
+        self.partition, self.store = Partition(0, 1), CheckpointStore(url)
+        self.checkpointer = Checkpointer(self.store, self.log.outcomes.identity, 1, 2, None)
+        self.now = 0.0
+
+    def grow(self, start: int, stop: int) -> None:
+        play(self.log, start, stop)
+        reader = self.log.outcomes.reader({0: self.partition.position})
+        assert self.partition.fold(reader.poll(5.0, 10_000)[0], self.directory) == []
+        reader.close()
+
+    def checkpoint(self) -> None:
+        """One try, to its end."""
+        self.now += 1e6
+        self.checkpointer.step(self.now, 1.0, self.partition)
+        if self.checkpointer._job is not None:
+            self.checkpointer._job.exception(60.0)
+        self.checkpointer.step(self.now, 1e9, self.partition)
+
+    def close(self) -> None:
+        self.checkpointer._executor.shutdown()
+        self.control.close()
+        self.log.close()
+
+
+def test_a_checkpoint_on_a_full_disk_leaves_the_one_before_and_nothing_of_its_own(disk: Path, tmp_path: Path) -> None:
+    one = Folded(tmp_path, (disk / "state").as_uri())
+    one.grow(0, 500)
+    one.checkpoint()
+    files = sorted(path for path in disk.rglob("*") if path.is_file())
+    standing = one.store.newest(0)
+    assert standing is not None
+    ballast = fill(disk)
+    one.grow(500, 1000)
+    for tries in (1, 2):
+        one.checkpoint()
+        assert one.checkpointer.counters == {"checkpoints": 1, "checkpoint_failures": tries}
+        assert sorted(path for path in disk.rglob("*") if path.is_file() and path != ballast) == files
+        assert one.store.recover(0, []) is not None
+    ballast.unlink()
+    one.checkpoint()
+    assert one.checkpointer.counters["checkpoints"] == 2
+    newest = one.store.newest(0)
+    assert newest is not None
+    assert newest.position == one.partition.position > standing.position
+    one.close()
+
+
+def test_a_store_of_objects_that_refuses_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Folded(tmp_path, f"memory://full-{tmp_path.name}")
+    one.grow(0, 100)
+    files = type(fsspec.filesystem("memory"))
+    opened = files._open
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "_open", full)
+    one.checkpoint()
+    assert one.checkpointer.counters == {"checkpoints": 0, "checkpoint_failures": 1}
+    monkeypatch.setattr(files, "_open", opened)
+    one.checkpoint()
+    assert one.checkpointer.counters == {"checkpoints": 1, "checkpoint_failures": 1}
+    assert one.store.recover(0, []) is not None
+    one.close()
+
+
+def test_what_is_frozen_stays_as_it_was_while_folding_goes_on(tmp_path: Path) -> None:
+    one = Folded(tmp_path, f"memory://frozen-{tmp_path.name}")
+    one.grow(0, 300)
+    [state] = one.partition.pools.values()
+    before, frozen = state.arrays(), state.freeze()
+    one.grow(300, 600)
+    after = frozen()
+    assert after.keys() == before.keys()
+    assert all(after[name].tobytes() == before[name].tobytes() for name in before)
+    assert msgspec.json.encode(sorted(state.arrays())) == msgspec.json.encode(sorted(before))
+    one.close()
