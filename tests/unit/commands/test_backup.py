@@ -8,17 +8,19 @@ from pathlib import Path
 import pytest
 
 from ratings_core.errors import InputError
-from services import backup, events
+from services import backup, events, generations
 from services.control import ControlLog
 from services.demo import simulated
 from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.log.sqlite import open_sqlite_log
 from services.pools import FoldSettings
+from services.shard.build import Build
 from services.shard.checkpoint import CheckpointStore
 from services.shard.checkpointer import Checkpointer
 from services.shard.directory import LiveDirectory
 from services.shard.partition import Partition
+from services.shard.recovery import recover
 from services.verify import verify_partition
 
 PARTITIONS = 3
@@ -67,6 +69,22 @@ def test_a_folder_comes_back_and_verifies(data: Path, log: Log, tmp_path: Path) 
     assert copy.outcomes.identity == log.outcomes.identity
     play(copy, 200, 210)
     copy.close()
+
+
+def test_a_generation_under_construction_is_in_the_backup(data: Path, log: Log, tmp_path: Path) -> None:
+    control, checkpoints = ControlLog(log.control), CheckpointStore((data / "state").as_uri())
+    control.want(generations.wish(control.standing(simulated.POOL), time=0.0, bans=["rock"]))
+    wish = control.refresh().wish(simulated.POOL)
+    assert wish is not None
+    made = control.create_generation(generations.after_wish(control.refresh(), wish, 20, 0, 0.0))
+    partition, manifest = recover(HOME, log.outcomes, control.refresh(), checkpoints, [])
+    partition.begin(Build(control.refresh().pools[simulated.POOL], made))
+    control.close()
+    Checkpointer(checkpoints, log.outcomes.identity, 1, 3, manifest).drain(1.0, partition)
+    assert backup.back_up(data, tmp_path / "copy", PARTITIONS).checkpoints == 1
+    found = CheckpointStore((tmp_path / "copy" / "state").as_uri()).recover(HOME, [])
+    assert found is not None
+    assert [entry.generation for entry in found[0].entries] == [1, 2]
 
 
 def test_a_backup_of_a_log_that_is_written_holds_all_that_was_acknowledged_before(data: Path, log: Log, tmp_path: Path) -> None:
