@@ -25,6 +25,8 @@ _COUNTERS: Final = {
     "fenced_writes": "equirank_fenced_writes_total",
     "checkpoints": "equirank_checkpoints_total",
     "checkpoint_failures": "equirank_checkpoint_failures_total",
+    "checkpoint_seconds": "equirank_checkpoint_seconds_total",
+    "checkpoint_pause_seconds": "equirank_checkpoint_pause_seconds_total",
     "checkpoints_skipped": "equirank_checkpoints_skipped_total",
     "generation_builds": "equirank_generation_builds_total",
     "generation_failures": "equirank_generation_failures_total",

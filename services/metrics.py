@@ -67,6 +67,8 @@ ENGINE: Final = (
     Metric("counter", "equirank_fenced_writes_total", "Publications refused because another shard took over."),
     Metric("counter", "equirank_checkpoints_total", "Checkpoints written, a partition each."),
     Metric("counter", "equirank_checkpoint_failures_total", "Checkpoints that could not be written."),
+    Metric("counter", "equirank_checkpoint_seconds_total", "Seconds spent writing checkpoints, beside the fold."),
+    Metric("counter", "equirank_checkpoint_pause_seconds_total", "Seconds that folding paused to copy what a checkpoint holds."),
     Metric("counter", "equirank_checkpoints_skipped_total", "Checkpoints that recovery passed over as not whole."),
     Metric("counter", "equirank_dead_letters_total", "Outcomes and records that could not be folded.", ("reason",)),
     Metric("counter", "equirank_solves_total", "Solves that ended.", ("method", "status")),

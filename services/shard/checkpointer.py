@@ -56,7 +56,7 @@ class Checkpointer:
         self._whole: frozenset[tuple[str, int]] = frozenset()
         self.position = standing.position if standing else None
         self.written_at = standing.written_at if standing else None
-        self.counters = {"checkpoints": 0, "checkpoint_failures": 0}
+        self.counters = {"checkpoints": 0, "checkpoint_failures": 0, "checkpoint_seconds": 0.0, "checkpoint_pause_seconds": 0.0}
 
     def step(self, now: float, interval: float, partition: Partition) -> None:
         """Take in the last checkpoint's end, and begin the next when it is due and the partition moved."""
@@ -90,6 +90,7 @@ class Checkpointer:
         return (partition.position, partition.edition) != (self.position, self._edition)
 
     def _freeze(self, now: float, partition: Partition) -> Callable[[], _Written]:
+        began = time.perf_counter()
         frozen = [self._frozen(state, state.folded_to(partition.position), partition.number) for state in partition.pools.values()]
         builds = [
             self._frozen(build.state, min(build.position, partition.position), partition.number)
@@ -112,6 +113,7 @@ class Checkpointer:
             sequence=self._sequence + 1 if partition.position == self.position else 0,
         )
         edition = partition.edition
+        self.counters["checkpoint_pause_seconds"] += time.perf_counter() - began
         return lambda: self._write(manifest, frozen, builds, whole, edition)
 
     def _frozen(self, state: PoolState, position: int, partition: int) -> _Frozen:
@@ -139,10 +141,12 @@ class Checkpointer:
     def _write(
         self, manifest: Manifest, frozen: list[_Frozen], builds: list[_Frozen], whole: frozenset[tuple[str, int]], edition: int
     ) -> _Written:
+        began = time.perf_counter()
         pools, beside = [self._write_pool(item) for item in frozen], [self._write_pool(item) for item in builds]
         manifest = msgspec.structs.replace(manifest, pools=[item.entry for item in pools], builds=[item.entry for item in beside])
         self._store.write_manifest(manifest)
         self._store.prune(manifest.partition, self._keep, self._epoch)
+        self.counters["checkpoint_seconds"] += time.perf_counter() - began
         return _Written(manifest, [*pools, *beside], whole, edition)
 
     def _write_pool(self, item: _Frozen) -> _Frozen:
