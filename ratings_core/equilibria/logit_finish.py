@@ -31,7 +31,7 @@ MOST_OF: Final = 0.5
 LARGEST_SUPPORT: Final = 2_000
 CONDITION: Final = 1e-10
 """Least singular value over the largest at which an equilibrium counts as isolated."""
-MOST_STEPS: Final = 20
+MOST_STEPS: Final = 10
 STILL: Final = 1e-13
 """A change of probabilities below it is rounding."""
 SEEN: Final = 50.0
@@ -88,7 +88,7 @@ def _indifferent(game: TiltedGame, start: Mixes, supports: list[Ids], labels: La
     for _ in range(MOST_STEPS):
         matrix, right = _equations(pair_payoffs(game, tuple(mixes)), mixes, supports, columns, units)
         step, _, _, singular = np.linalg.lstsq(matrix, right, rcond=None)
-        if singular[-1] < CONDITION * singular[0]:
+        if singular[-1] < CONDITION * singular[0] or np.abs(step[: len(used)]).max() > 1.0:
             return None
         for mix, own, ids in zip(mixes, supports, columns, strict=True):
             mix[own] += step[ids]

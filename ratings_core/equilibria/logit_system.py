@@ -122,8 +122,8 @@ class LogitSystem:
         inner[:size, size] = -(back @ slope[out]) - slope[kept]
         inner[size, :size] = border[kept] + border[out] @ into
         inner[size, size] = border[-1] + border[out] @ slope[out]
-        factors = linalg.lu_factor(inner, check_finite=False)
-        return _Linear(out, kept, into, slope[out], back, factors, border[out])
+        lu, pivots, _ = linalg.lapack.dgetrf(inner)  # of a singular matrix too, without a warning: its solutions are not finite
+        return _Linear(out, kept, into, slope[out], back, (lu, pivots), border[out])
 
     def jacobian(self, point: LogitPoint) -> Floats:
         """Of the residual by the log probabilities alone, dense."""
