@@ -36,6 +36,7 @@ _ID_BYTES: Final = 16
 _BATCH: Final = 5_000
 _SHOWN: Final = 100
 """Refused rows that are kept with what was wrong; all are counted."""
+_OF_ANOTHER: Final = "of another pool"
 _FOREVER: Final = float("inf")
 _quoted: Final = json.encoder.encode_basestring_ascii
 
@@ -98,13 +99,14 @@ class Account:
 
 
 class OutcomeFile:
-    """The outcomes in a file, for one pool. now: the time of those that have none.
+    """The outcomes in a file, for one pool. now: the time of those that have none; one_pool: whether outcomes of other pools are refused;
+    else they are left out.
 
     Raises `InputError` where the file's kind cannot be told or holds no outcomes.
     """
 
-    def __init__(self, source: Source, pool: str, *, now: float, options: FileOptions | None = None) -> None:
-        self._source, self._now, self._options = source, now, options or FileOptions()
+    def __init__(self, source: Source, pool: str, *, now: float, options: FileOptions | None = None, one_pool: bool = True) -> None:
+        self._source, self._now, self._options, self._one_pool = source, now, options or FileOptions(), one_pool
         self.pool, self.kind = pool, source.kind(self._options.kind, self._options.delimiter)
         if self.kind in (FileKind.MARGINS, FileKind.PROFILE):
             raise InputError("file", str(source.path), f"must hold outcomes; {self.kind} are solved offline (equirank solve)")
@@ -130,7 +132,7 @@ class OutcomeFile:
     def _rows(self, account: Account) -> Iterator[Row]:
         build = _Builder(self.kind, self.pool, self._now, self._options.time)
         if self.kind is FileKind.OUTCOMES:
-            yield from _outcomes(self._source, build, account)
+            yield from _outcomes(self._source, build, account, one_pool=self._one_pool)
             return
         for row in _made(self._source, self.kind, self._options, build):
             account.rows += 1
@@ -213,7 +215,7 @@ def _scores(source: Source, options: FileOptions, build: _Builder) -> Iterator[R
             yield Skipped(row.line, NO_RESULT)
 
 
-def _outcomes(source: Source, build: _Builder, account: Account) -> Iterator[Row]:
+def _outcomes(source: Source, build: _Builder, account: Account, *, one_pool: bool) -> Iterator[Row]:
     """Lines of JSON, each an outcome or an array; what lacks an id or a time is given one."""
     for line, content in _json_lines(source):
         found = events.decode_request(content.encode(), now=build.time(None), new_id=_ids_of(content, build), future_seconds=_FOREVER)
@@ -222,6 +224,8 @@ def _outcomes(source: Source, build: _Builder, account: Account) -> Iterator[Row
         for event in found.events:
             if event.pool == build.pool:
                 yield line, event
+            elif not one_pool:
+                account.skip(_OF_ANOTHER)
             else:
                 account.refuse([Refused(line, Reason.MIXED_POOLS, "$.pool", f"must be the pool asked for ({build.pool})")])
 

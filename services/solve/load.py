@@ -83,7 +83,7 @@ def _held(source: Source, account: Account) -> Iterator[Contest]:
 def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | None, per_task: bool) -> Loaded:
     account = Account()
     named = _named(source, pool) if kind is FileKind.OUTCOMES else _Named(_OFFLINE, [])
-    file = OutcomeFile(source, named.pool, now=0.0, options=replace(options, kind=kind))
+    file = OutcomeFile(source, named.pool, now=0.0, options=replace(options, kind=kind), one_pool=False)
     counted = Counted(named.retractions, per_task)
     for batch in file.batches(account):
         counted.add([event for _, event in batch])

@@ -155,3 +155,15 @@ def test_a_file_that_is_not_there(run: Any, tmp_path: Path, monkeypatch: pytest.
         cli.main()
     assert ended.value.code == 2
     assert "none.csv" in capsys.readouterr().err
+
+
+def test_of_a_file_with_several_pools_the_one_named_is_solved_and_the_rest_told(run: Any) -> None:
+    other = '{"v":1,"id":"9","pool":"q","time":0,"sides":[{"agents":["eve"],"place":1},{"agents":["bob"],"place":2}]}\n'
+    text = FILES["outcomes"][1] + other
+    code, out, err = run("outcomes", "--method", "copeland", "--pool", "p", "--format", "json", text=text)
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert sorted(row["agent"] for row in found["agents"]) == ["amy", "bob", "zed"]
+    assert found["extra"]["rows_left_out"] == {"of another pool": 1}
+    code, _, err = run("outcomes", "--method", "copeland", text=text)
+    assert (code, "p, q" in err) == (2, True)
