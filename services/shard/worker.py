@@ -157,10 +157,10 @@ class ShardWorker:
 
     def _recovered(self, number: int, epoch: int) -> _Owned:
         topic, skipped = self._log.outcomes, list[SkippedCheckpoint]()
-        stopped = None
+        stopped, control = None, self._control.refresh()
         try:
-            partition, manifest = recover(number, topic, self._control.refresh(), self._checkpoints, skipped)
-        except WrongLog as error:
+            partition, manifest = recover(number, topic, control, self._checkpoints, skipped)
+        except (WrongLog, OffsetLost) as error:
             log.error("partition stopped: %s", error, extra={"partition": number})  # noqa: TRY400 - the message is the whole story
             partition, manifest, stopped = Partition(number, topic.partitions), None, str(error)
         self._counters["checkpoints_skipped"] += len(skipped)

@@ -5,13 +5,17 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from services.control import ControlLog
+from services.demo import simulated
 from services.log.protocol import Log
 from services.log.sqlite import open_sqlite_log
 from services.log.sqlite_file import table_of
+from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated, Serve
 from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore
 from services.shard.publisher import Fenced
@@ -38,6 +42,14 @@ def log(settings: Settings) -> Iterator[Log]:
     log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
     yield log
     log.close()
+
+
+def retain_from(settings: Settings, offset: int) -> None:
+    """As retention does: what stands before is no longer in the log."""
+    with sqlite3.connect(settings.data / "log.sqlite") as file:
+        file.execute(f'DELETE FROM {table_of("outcomes", HOME)} WHERE "offset" < ?', (offset,))  # noqa: S608
+        file.execute('UPDATE heads SET "begin" = ? WHERE topic = \'outcomes\' AND "partition" = ?', (offset, HOME))
+    file.close()
 
 
 def test_outcomes_reach_store_and_checkpoint_and_verify_agrees(settings: Settings, log: Log) -> None:
@@ -95,10 +107,7 @@ def test_verify_of_a_log_without_its_beginning_starts_at_a_checkpoint(settings: 
         play(log, start, start + 300)
         with working(settings, log):
             until(lambda start=start: published(settings) == start + 300, "all published")
-    with sqlite3.connect(settings.data / "log.sqlite") as file:
-        file.execute(f'DELETE FROM {table_of("outcomes", HOME)} WHERE "offset" < 20')  # noqa: S608
-        file.execute('UPDATE heads SET "begin" = 20 WHERE topic = \'outcomes\' AND "partition" = ?', (HOME,))
-    file.close()
+    retain_from(settings, 20)
     assert settings.redis is not None
     store = RedisStore(settings.redis)
     found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store))
@@ -158,6 +167,23 @@ def test_a_checkpoint_of_another_log_stops_the_partition(settings: Settings, log
         told = {one.partition: one.stopped for one in worker.health().partitions}
         assert "log" in (told[HOME] or "")
     other.close()
+
+
+def test_a_pool_whose_retractions_the_log_lost_stops_its_partition_and_no_other(settings: Settings, log: Log) -> None:
+    play(log, 0, 100)
+    control = ControlLog(log.control)
+    control.create_pool(PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=0.0))
+    for number, horizon in ((1, 0), (2, 5)):
+        fields: dict[str, Any] = {"start": 0, "time": 0.0, "fold": FoldSettings(), "retraction_horizon": horizon}
+        control.create_generation(GenerationMade(pool=simulated.POOL, number=number, **fields))
+    control.append(Serve(pool=simulated.POOL, number=2, time=0.0))
+    control.close()
+    retain_from(settings, 3)
+    with working(settings, log) as worker:
+        until(lambda: len(worker.health().partitions) == PARTITIONS, "every partition is taken over")
+        told = {one.partition: one.stopped for one in worker.health().partitions}
+        assert "the log holds 3 to" in (told.pop(HOME) or "")
+        assert set(told.values()) == {None}
 
 
 def test_a_broken_generation_record_is_refused_with_words(settings: Settings, log: Log) -> None:
