@@ -80,7 +80,7 @@ class Ledger:
 
 
 def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost: Mapping[str, int]) -> list[Job]:
-    """Jobs to start now, in order. cost: method -> cost class, lower is cheaper.
+    """Jobs to start now, in order. cost: method -> cost class, lower is cheaper; a method without one fails at once, so it goes first.
 
     A job is due when the pool has outcomes, none of its tries runs, its data or parameters changed since the last try, and `pace`
     allows another. One that was lost with its process is due on the same data, too, after a time that doubles with every loss.
@@ -93,7 +93,8 @@ def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost:
         for method, parameters in view.methods.items()
         if _ready(ledger.tried.get(Job(view.pool, method)), view, parameters, now, pace)
     ]
-    claims = {job: (ledger.waiting.get(job, now) + cost[job.method] * pace.seconds, cost[job.method], job) for job in ready}
+    classes = {job: cost.get(job.method, 0) for job in ready}
+    claims = {job: (ledger.waiting.get(job, now) + classes[job] * pace.seconds, classes[job], job) for job in ready}
     return _taking_turns(claims, Counter(job.pool for job, tried in ledger.tried.items() if tried.running), pace.seconds)
 
 

@@ -62,8 +62,8 @@ class SolveRunner:
 
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
         """Take in what ended, start what is due, publish what the store lacks."""
-        self._collect(now)
         entries = {entry.pool: entry for manifest in manifests for entry in manifest.pools if _solvable(entry, control)}
+        self._collect(now, entries)
         views = {pool: _view(entry, control) for pool, entry in entries.items()}
         cost = {name: method.cost for name, method in methods.METHODS.items()}
         jobs = due(now, views.values(), self._ledger, self._pace, cost)
@@ -97,7 +97,7 @@ class SolveRunner:
         reference = self._task.remote(self._url, msgspec.json.encode(entry), job.method, parameters, self._settings.solve_memory_bytes)
         self._flights[reference] = _Flight(job, entry, parameters, now + self._settings.solve_deadline_seconds)
 
-    def _collect(self, now: float) -> None:
+    def _collect(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
         if not self._flights:
             return
         ready, _ = ray.wait(list(self._flights), num_returns=len(self._flights), timeout=0)
@@ -106,8 +106,12 @@ class SolveRunner:
             try:
                 result = msgspec.json.decode(ray.get(reference), type=SolveResult)
             except Exception as error:  # noqa: BLE001 - whatever a task died of, the others go on and readers are told
-                self._ledger.finish(flight.job, lost=_lost(error) and now <= flight.deadline)
-                self._failed(flight, error, now)
+                unread = isinstance(_cause(error), BadObject)
+                self._ledger.finish(flight.job, lost=unread or (_lost(error) and now <= flight.deadline))
+                standing = entries.get(flight.job.pool)
+                if unread and (standing is None or standing.object != flight.entry.object):
+                    continue  # a newer checkpoint took the place of this one while the task waited
+                self._failed(flight, _cause(error), now)
             else:
                 self._ledger.finish(flight.job)
                 self._solved(flight, result, now)
@@ -126,10 +130,7 @@ class SolveRunner:
             log.warning("result was not written: %s", error, extra=_fields(flight))
         self._unpublished.add(flight.job)
 
-    def _failed(self, flight: _Flight, error: Exception, now: float) -> None:
-        cause = getattr(error, "cause", None) or error
-        if isinstance(cause, BadObject):  # a newer checkpoint replaced it while the task waited: the job is due again on that one
-            return
+    def _failed(self, flight: _Flight, cause: Exception, now: float) -> None:
         overdue = f"it did not end within {self._settings.solve_deadline_seconds:g} s and was cancelled"
         why = overdue if now > flight.deadline else f"{type(cause).__name__}: {cause}".splitlines()[0]
         log.warning("solve failed: %s", why, extra=_fields(flight))
@@ -204,6 +205,11 @@ def _identified(board: SolvedBoard) -> tuple[object, ...]:
 
 def _tried(board: SolvedBoard) -> Tried:
     return Tried(board.data, board.outcomes, board.parameters, float("-inf"), running=False)
+
+
+def _cause(error: Exception) -> Exception:
+    """What a task raised, without what Ray wrapped it in."""
+    return getattr(error, "cause", None) or error
 
 
 def _lost(error: Exception) -> bool:

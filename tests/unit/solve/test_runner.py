@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from services.pools import ControlState
+from services.pools import ControlState, SolvePlan
 from services.settings import Settings
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.shard.objects import BadObject
 from services.solve import runner as module
 from services.solve.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
 from services.solve.runner import SolveRunner
@@ -158,3 +159,39 @@ def test_results_of_another_log_are_not_shown(fake: FakeRay, tmp_path: Path, log
     again = SolveRunner(Settings(data=tmp_path), CheckpointStore(tmp_path.as_uri()), store, workers=1, log_identity=log)
     again.step(0.0, [], ControlState())
     assert (method in store.boards) == shown
+
+
+def test_a_checkpoint_object_that_cannot_be_read_is_told_and_tried_again(fake: FakeRay, tmp_path: Path) -> None:
+    store, control = Store(), ControlState()
+    runner = SolveRunner(Settings(data=tmp_path, solve_seconds=10.0), CheckpointStore(tmp_path.as_uri()), store, workers=1)
+    runner.step(0.0, [manifest_at(1)], control)
+    first = fake.flights[0]
+    first.ready, first.value = True, BadObject("o: checksum differs")
+    runner.step(1.0, [manifest_at(1)], control)
+    assert store.boards[first.method].error == "BadObject: o: checksum differs"
+    for second in range(2, 100):
+        fake.flights[-1].ready, fake.flights[-1].value = True, result_of(fake.flights[-1].method)
+        runner.step(float(second), [manifest_at(1)], control)
+    assert [flight.method for flight in fake.flights].count(first.method) == 2
+    assert store.boards[first.method].error is None
+
+
+def test_an_object_that_a_newer_checkpoint_replaced_is_no_failure(fake: FakeRay, tmp_path: Path) -> None:
+    store, control = Store(), ControlState()
+    runner = SolveRunner(Settings(data=tmp_path), CheckpointStore(tmp_path.as_uri()), store, workers=1)
+    runner.step(0.0, [manifest_at(1)], control)
+    first = fake.flights[0]
+    first.ready, first.value = True, BadObject("o: not found")
+    newer = manifest_at(2)
+    newer = msgspec.structs.replace(newer, pools=[msgspec.structs.replace(newer.pools[0], object="newer")])
+    runner.step(1.0, [newer], control)
+    assert first.method not in store.boards
+    assert runner.health(1.0).ended == {}
+
+
+def test_a_plan_that_names_a_method_of_another_version_fails_alone(fake: FakeRay, tmp_path: Path) -> None:
+    store, control = Store(), ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"of_tomorrow": {}, "copeland": {}}, time=0.0))
+    runner = SolveRunner(Settings(data=tmp_path), CheckpointStore(tmp_path.as_uri()), store, workers=2)
+    runner.step(0.0, [manifest_at(1)], control)
+    assert sorted(flight.method for flight in fake.flights) == ["copeland", "of_tomorrow"]
