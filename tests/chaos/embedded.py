@@ -57,7 +57,7 @@ class Embedded:
         return {number: self._log.outcomes.end(number) for number in range(_PARTITIONS)}
 
     def heads(self) -> Mapping[str, PoolHead]:
-        return {head.pool: head for head in self._store(RedisStore.pools)}
+        return {head.pool: head for head in self._store(lambda store: store.pools())}
 
     def board(self, pool: str, method: str) -> dict[str, float]:
         return self._store(lambda store: whole_board(store, pool, method))
