@@ -4,6 +4,7 @@ A letter is an index entry: what was refused stands whole in the outcome log, at
 it had, so doing it twice counts nothing twice.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -27,6 +28,7 @@ class Outcome(StrEnum):
     SENT = "sent"
     STILL_REFUSED = "still refused"
     UNKNOWN_POOL = "its pool is not there: create it first"
+    REPEATED = "the same was sent already"
     GONE = "the log holds its record no more"
 
 
@@ -58,7 +60,11 @@ def original(log: Log, letter: DeadLetter) -> bytes:
 
 
 def send_again(log: Log, control: ControlState, letters: Iterable[DeadLetter]) -> Iterator[Sent]:
-    """Append to its pool's partition what each letter refused, where it would be taken now. Raises `LogError`."""
+    """Append to its pool's partition what each letter refused, where it would be taken now, and each text once. Raises `LogError`.
+
+    What is refused again becomes a letter again: sent once for every letter, it would double with each time.
+    """
+    sent: set[bytes] = set()
     for letter in letters:
         try:
             value = original(log, letter)
@@ -70,7 +76,12 @@ def send_again(log: Log, control: ControlState, letters: Iterable[DeadLetter]) -
             yield Sent(letter, Outcome.STILL_REFUSED, f"{found.refusals[0].path} {found.refusals[0].rule}")
         elif (pool := found.events[0].pool) not in control.pools:
             yield Sent(letter, Outcome.UNKNOWN_POOL)
+        elif any(event.kind not in {None, control.pools[pool].kind} for event in found.events):
+            yield Sent(letter, Outcome.STILL_REFUSED, f"pool {pool} holds {control.pools[pool].kind} outcomes only")
+        elif (text := hashlib.sha256(value).digest()) in sent:
+            yield Sent(letter, Outcome.REPEATED)
         else:
+            sent.add(text)
             log.outcomes.append(partition_of(pool, log.outcomes.partitions), [(pool.encode(), value)])
             yield Sent(letter, Outcome.SENT)
 

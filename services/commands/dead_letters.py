@@ -28,6 +28,7 @@ _Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")
 _WithReason = Annotated[Reason | None, typer.Option(help="Those with this reason only.")]
 _OfPool = Annotated[str | None, typer.Option(help="Those of this pool only.")]
 _SHOWN: Final = 60
+_SENT: Final = (Outcome.SENT, Outcome.REPEATED)
 
 
 @dead_letters.command("list")
@@ -78,9 +79,9 @@ def replay(reason: _WithReason = None, pool: _OfPool = None, data: _Data = None)
         done = list(letters.send_again(log, state, _chosen(log, reason, pool)))
     console = Console(soft_wrap=True)
     for one in done:
-        if one.outcome is not Outcome.SENT:
+        if one.outcome not in _SENT:
             console.print(Text(f"{one.letter.key} {one.letter.reason}: {one.outcome} {one.rule}".rstrip()))
-    sent = sum(one.outcome is Outcome.SENT for one in done)
+    sent = sum(one.outcome in _SENT for one in done)
     console.print(f"{sent} of {len(done)} dead letters sent again", highlight=False)
     sys.exit(int(sent < len(done)))
 

@@ -7,8 +7,10 @@ import msgspec
 import pytest
 from typer.testing import CliRunner, Result
 
+from services import letters
 from services.cli import application
 from services.control import ControlLog
+from services.letters import Outcome
 from services.log.partition import partition_of
 from services.log.sqlite import open_sqlite_log
 from services.pools import FoldSettings, Kind, PoolCreated
@@ -99,3 +101,26 @@ def test_what_would_be_taken_now_is_sent_again_and_the_rest_told(run: Run, tmp_p
     ids = [msgspec.json.decode(value)["id"] for value in at_home(tmp_path)]
     assert sorted(ids) == ["early", "good", "misplaced"]
     assert run("replay", "--reason", "unknown_pool").exit_code == 0
+
+
+def test_what_is_refused_each_time_is_sent_once_each_time(tmp_path: Path) -> None:
+    log = open_sqlite_log(tmp_path / "log.sqlite", PARTITIONS)
+    control = ControlLog(log.control)
+    control.create_pool(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings(max_agents=2)))
+    directory = LiveDirectory(control, FoldSettings(), 10, lambda: 0.0, create=False)
+    third = [{"agents": ["ada"], "place": 1}, {"agents": ["eve"], "place": 2}]
+    foreign = {"v": 1, "id": "scores", "pool": POOL, "time": 0.0, "task": "t", "scores": {"ada": 1.0}}
+    values = [game("first"), game("second", sides=third), foreign]
+    log.outcomes.append(HOME, [(None, msgspec.json.encode(value)) for value in values])
+    partition = Partition(HOME, PARTITIONS)
+    ends = []
+    for _ in range(4):
+        reader = log.outcomes.reader({HOME: partition.position})
+        dead_letters.write(log.dead_letters, partition.fold(reader.poll(5.0, 100)[HOME], directory))
+        reader.close()
+        done = list(letters.send_again(log, control.refresh(), list(letters.read(log.dead_letters))))
+        assert {one.outcome for one in done if one.letter.reason == "wrong_kind"} == {Outcome.STILL_REFUSED}
+        ends.append(log.outcomes.end(HOME))
+    assert ends == [4, 5, 6, 7]
+    control.close()
+    log.close()
