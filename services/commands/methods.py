@@ -1,8 +1,9 @@
 """`equirank methods`: which methods a pool is solved by, and to choose others."""
 
+import re
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 import typer
@@ -19,6 +20,9 @@ from services.settings import Settings
 from services.solve.choice import MethodChoice, choices, chosen_for, plan_of
 from services.solve.methods import defaults
 from services.solve.parameters import Value
+
+_PART: Final = re.compile(r'(?:\[(?:"(?:[^"\\]|\\.)*"|[^]"])*\]|[^,])+')
+"""What stands between commas; those in a JSON list part nothing."""
 
 
 def methods(
@@ -69,9 +73,10 @@ def _parsed(text: str) -> tuple[str, dict[str, Value]]:
     """NAME or NAME:parameter=value,... Raises `InputError` for another form, and for a parameter that comes twice."""
     name, _, given = text.partition(":")
     values: dict[str, Value] = {}
-    for part in given.split(",") if given else []:
+    parts = _PART.findall(given)
+    for part in parts:
         parameter, equals, value = part.partition("=")
-        if not equals or not parameter or parameter in values:
+        if not equals or not parameter or parameter in values or ",".join(parts) != given:
             raise InputError("--add", text, "must be NAME or NAME:parameter=value,parameter=value with each parameter once")
         values[parameter] = value
     return name, values

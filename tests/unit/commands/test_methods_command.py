@@ -48,6 +48,12 @@ def test_methods_are_added_dropped_and_set_back(data: Path) -> None:
     assert chosen(data, "--default") == start
 
 
+def test_a_list_of_names_is_one_parameter(data: Path) -> None:
+    names = '["ann, of x=1", "b]b", "c\\"d"]'
+    found = chosen(data, "--add", f"approval:k=3,only_agents={names},most_agents=5")
+    assert found["approval"] == {"k": 3, "only_agents": names, "most_agents": 5}
+
+
 def test_the_table_says_what_does_not_apply(data: Path) -> None:
     printed = " ".join(run(data).stdout.split())
     assert "stv" in printed
@@ -60,6 +66,7 @@ def test_the_table_says_what_does_not_apply(data: Path) -> None:
         (["--add", "stv"], "ballots"),
         (["--add", "approval:k"], "NAME:parameter=value"),
         (["--add", "approval:k=1,k=2"], "each parameter once"),
+        (["--add", "approval:k=1,"], "NAME:parameter=value"),
         (["--drop", "borda"], "one of those chosen"),
         (["--pool", "nowhere"], "there are: blitz"),
     ],
