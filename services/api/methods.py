@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.api.context import Context, context, reads
+from services.api.context import Context, context
 from services.api.outcomes import read_json
 from services.api.problems import ApiError, no_pool
 from services.api.replies import MethodChoices, MethodsWanted, body_of, described, reply
@@ -20,7 +20,6 @@ _MAX_BODY: Final = 64 * 1024
 
 
 @router.get("/v1/pools/{pool}/methods", response_model=None, responses=described(MethodChoices, (404, 422, 503)))
-@reads
 def get_methods(request: Request, pool: str) -> Response:
     """Every method there is: whether the pool is solved by it, with which parameters, and why not where it does not apply."""
     return _choices(context(request), pool)

@@ -1,5 +1,12 @@
 """GET and PUT /v1/pools/{pool}/methods."""
 
+import threading
+
+import httpx
+import pytest
+
+from services.control import ControlLog
+from services.pools import ControlState
 from tests.support.api import Running
 
 ADMIN = {"Authorization": "Bearer a-key"}
@@ -41,3 +48,27 @@ def test_choosing_needs_an_admin_key(keyed: Running) -> None:
     assert keyed.client.put("/v1/pools/blitz/methods", json=body).status_code == 401
     assert keyed.client.put("/v1/pools/blitz/methods", json=body, headers={"Authorization": "Bearer w-key"}).status_code == 403
     assert keyed.client.put("/v1/pools/blitz/methods", json=body, headers=ADMIN).status_code == 200
+
+
+def test_a_log_that_hangs_holds_no_board_up(api: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.client.put("/v1/pools/blitz", json={"kind": "games"})
+    go_on, asked, refresh = threading.Event(), threading.Semaphore(0), ControlLog.refresh
+
+    def hanging(self: ControlLog) -> ControlState:
+        asked.release()
+        go_on.wait(60.0)
+        return refresh(self)
+
+    monkeypatch.setattr(ControlLog, "refresh", hanging)
+    url, options = f"{api.url}/v1/pools/blitz/methods", {"headers": dict(api.client.headers), "trust_env": False, "timeout": 90.0}
+    asking = [threading.Thread(target=httpx.get, args=(url,), kwargs=options) for _ in range(4)]
+    try:
+        for thread in asking:
+            thread.start()
+        for _ in asking:
+            assert asked.acquire(timeout=10.0)
+        assert api.client.get("/v1/pools/blitz", timeout=5.0).status_code == 200
+    finally:
+        go_on.set()
+        for thread in asking:
+            thread.join()
