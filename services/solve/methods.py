@@ -63,6 +63,8 @@ def solve(
         raise InputError("tie_tolerance", tie_tolerance, f"must be left out: {method} ranks by itself, not by differences of ratings")
     given = accepted((*chosen.parameters, *ROSTER), parameters or {})
     taken, left_out = roster(problem.by_name(), chosen, given)
+    if (reason := why_not(chosen, taken)) is not None:
+        raise NotApplicable("method", method, reason)
     values = {parameter.name: given[parameter.name] for parameter in chosen.parameters}
     rated = chosen.run(taken, values)
     tolerance = _own_tolerance(chosen, rated) if tie_tolerance is None else tie_tolerance

@@ -49,7 +49,7 @@ def _named(problem: Problem, text: str) -> Ids | None:
         names = json.loads(text)
     except ValueError:
         names = None
-    if not isinstance(names, list) or not names or len({*map(str, names)}) != len(names):
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names) or len({*names}) != len(names):
         raise InputError("only_agents", text, 'must be a JSON list of names, each once, such as ["ann", "bob"]')
     ids = {name: i for i, name in enumerate(problem.names)}
     if unknown := [name for name in names if name not in ids]:

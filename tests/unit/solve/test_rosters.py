@@ -83,7 +83,7 @@ def test_named_ones_beyond_the_limit_go_by_activity() -> None:
     assert said == {"agents": 2, "left_out": 2, "by": "most active of those named"}
 
 
-@pytest.mark.parametrize("text", ["zed", "[]", '{"zed": 1}', '["zed", "zed"]', '["nobody"]', "[1]"])
+@pytest.mark.parametrize("text", ["zed", "[]", '{"zed": 1}', '["zed", "zed"]', '["nobody"]', "[1]", '[["zed"]]', '[{"zed": 1}]'])
 def test_lists_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(InputError, match="only_agents"):
         take(PAIRS, only_agents=text)
@@ -108,3 +108,10 @@ def test_more_agents_than_a_method_takes_are_cut_to_the_most_active() -> None:
     found = solve("kemeny", PairsInput(names, PairCounts.from_dense(wins)))
     assert found.extra["roster"] == {"agents": 1000, "left_out": 100, "by": "most active"}
     assert len(found.agents) == 1000
+
+
+@pytest.mark.parametrize("parameters", [{"most_agents": 1}, {"only_agents": '["a"]'}])
+def test_too_few_agents_are_too_few_however_the_others_were_left_out(parameters: dict[str, float | int | str | bool]) -> None:
+    problem = ScoresInput(("a", "b"), ("t",), np.array([[1.0], [2.0]]))
+    with pytest.raises(InputError, match="at least 2 agents, there are 1"):
+        solve("copeland", problem, parameters)
