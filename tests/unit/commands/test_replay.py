@@ -315,7 +315,7 @@ def test_a_journal_of_an_older_release_is_honoured(settings: Settings, log: Log,
     [
         ("g.pgn.zst", zstandard.compress(b"".join(b'[White "a"]\n[Black "b"]\n[Result "%s"]\n\n%s\n\n' % (r, r) for r in (b"1-0", b"*")))),
         ("c.json", b'[{"standings":[["a",0,0],["b",1,1]]},{"standings":[]}]'),
-        ("log.jsonl.gz", gzip.compress(b'{"tstamp":1,"type":"chat"}\n{"tstamp":1,"type":"leftvote","models":["a","b"]}\n')),
+        ("log.jsonl.gz", gzip.compress(b'{"tstamp":1,"type":"chat"}\n{"tstamp":1,"type":"leftvote","models":["a","b"]}\n', mtime=0)),
     ],
 )
 def test_other_kinds_are_sent_and_what_is_left_out_is_said(name: str, data: bytes, settings: Settings, log: Log, tmp_path: Path) -> None:
