@@ -21,6 +21,9 @@ from services.shard.objects import BadObject
 _STATE: Final = "state"
 _REPLAY: Final = "replay"
 _PART: Final = ".part"
+_LOG_FILES: Final = tuple(LOG_FILE + end for end in ("", "-wal", "-shm", "-journal"))
+_LEFT: Final = (*_LOG_FILES, _STATE, _REPLAY)
+"""What must not be there before: SQLite would replay another log's journal, and newer checkpoints would take the place of restored ones."""
 
 
 class BackedUp(NamedTuple):
@@ -53,20 +56,22 @@ def back_up(data: Path, target: Path, partitions: int) -> BackedUp:
 
 
 def restore(source: Path, data: Path) -> BackedUp:
-    """Make a data folder from a backup. Raises `InputError` where there is none or `data` has a log already, `InUse`, `LogError`."""
+    """Make a data folder from a backup. Raises `InputError` where there is none or `data` was used, `InUse`, `LogError`."""
     if not (source / LOG_FILE).exists():
         raise InputError("source", str(source), f"must be a folder that `equirank backup` made ({LOG_FILE} is missing)")
-    if (data / LOG_FILE).exists():
-        raise InputError("data", str(data), "must not hold a log already: restore into a new folder")
+    part = data / (LOG_FILE + _PART)  # made first and renamed last: a restore that was cut off can be done again
+    if left := [name for name in _LEFT if (data / name).exists() and (name in _LOG_FILES or not part.exists())]:
+        raise InputError("data", str(data), f"must hold nothing of another installation ({', '.join(left)}): restore into a new folder")
     outcomes = _outcomes(source / LOG_FILE)
     folder = DataFolder(data)
     folder.lock()
     try:
+        part.touch()
         for name in (_STATE, _REPLAY):
+            shutil.rmtree(data / name, ignore_errors=True)
             if (source / name).exists():
-                shutil.copytree(source / name, data / name, dirs_exist_ok=True)
-        part = data / (LOG_FILE + _PART)  # the log appears last, and whole: a restore that was cut off can be done again
-        part.unlink(missing_ok=True)
+                shutil.copytree(source / name, data / name)
+        part.write_bytes(b"")
         _copy_log(source / LOG_FILE, part)
         part.rename(data / LOG_FILE)
     finally:

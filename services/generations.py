@@ -90,6 +90,11 @@ def first(wanted: tuple[int, GenerationWanted], offset: int, time: float) -> Gen
     )
 
 
+def is_reached(wanted: GenerationWanted, position: int) -> bool:
+    """Whether a generation may begin where the wish asks: at a position ahead of the shard nothing would count until then."""
+    return not isinstance(wanted.start, int) or wanted.start <= position
+
+
 def after_wish(control: ControlState, wanted: tuple[int, GenerationWanted], position: int, horizon: int, time: float) -> GenerationMade:
     """The generation that fulfils a wish. position: of the shard; horizon: below which it knows retractions."""
     at, asked = wanted

@@ -100,7 +100,8 @@ Start: TypeAlias = Literal["same", "now"] | Annotated[int, msgspec.Meta(ge=0)]
 class GenerationWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="wanted"):
     """How a pool is to be folded from now on, whole; the shard that owns the pool makes a generation of it, as it alone knows positions.
 
-    The newest wish of a pool counts. start: where the generation begins: as the present one does, at the shard's position, or an offset.
+    The newest wish of a pool counts. start: where the generation begins: as the present one does, at the shard's position, or an offset;
+    one that the shard has not reached is waited for.
     """
 
     pool: str

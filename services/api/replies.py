@@ -61,7 +61,8 @@ class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """How a pool is to be folded from now on; what is left out stays as it is, so an empty object folds the pool anew.
 
     fold: all of its settings; initial: method -> agent -> rating to begin with; aliases: name in outcomes -> the agent it counts for; bans:
-    agents whose games do not count; start: `same` as now, `now` (a season), or a position.
+    agents whose games do not count; start: `same` as now, `now` (a season), or a position; one
+    that is still to come is waited for.
     """
 
     fold: FoldSettings | None = None

@@ -20,7 +20,7 @@ from services import generations
 from services.commands.edits import read_aliases, read_bans, read_initial
 from services.connect import open_log, open_store
 from services.control import ControlLog
-from services.pools import FoldSettings, Kind, Start
+from services.pools import FoldSettings, GenerationWanted, Kind, Start
 from services.settings import Settings
 from services.store.protocol import PoolHead, StoreError, StoreReader
 
@@ -46,14 +46,14 @@ def list_(data: _Data = None) -> None:
     settings = _settings(data)
     with _control(settings) as control:
         state = control.refresh()
-        names, waiting = sorted(state.pools), {pool for pool in state.pools if state.wish(pool) is not None}
+        names, waiting = sorted(state.pools), {pool: wish[1] for pool in state.pools if (wish := state.wish(pool)) is not None}
         kinds = {pool: str(created.kind) for pool, created in state.pools.items()}
     heads = _heads(settings)
     table = Table("pool", "kind", "generation", "outcomes", "left out", "state")
     for pool in names:
         head = heads.get(pool)
         numbers = ("-", "-", "-") if head is None else (str(head.generation), str(head.outcomes), str(head.left_out))
-        table.add_row(pool, kinds[pool], *numbers, Text(_state(head, wished=pool in waiting)))
+        table.add_row(pool, kinds[pool], *numbers, Text(_state(head, waiting.get(pool))))
     Console(soft_wrap=True).print(table)
 
 
@@ -72,7 +72,7 @@ def settings_(
     bans: Annotated[Path | None, typer.Option(help="CSV agent: whose games do not count.")] = None,
     initial: Annotated[Path | None, typer.Option(help="CSV agent,elo,...: ratings to begin with.")] = None,
     clear: Annotated[list[Edit] | None, typer.Option(help="Give up aliases, bans or initial ratings; may be repeated.")] = None,
-    start: Annotated[str | None, typer.Option(help="Where it begins: same (as now), now (a season), or a position.")] = None,
+    start: Annotated[str | None, typer.Option(help="Where it begins: same (as now), now (a season), or a position, waited for.")] = None,
     wait: _Wait = True,
     data: _Data = None,
 ) -> None:
@@ -198,6 +198,11 @@ def _ask(settings: Settings, control: ControlLog, pool: str, wish: int, *, wait:
     if control.refresh().newest(pool) is None:
         console.print(f"{pool} has no outcomes yet: it is folded so from its first one on", highlight=False)
         return
+    waiting, head = control.refresh().wish(pool), store.head(pool)
+    if waiting is not None and head is not None and not generations.is_reached(waiting[1], head.position):
+        begins = waiting[1].start
+        console.print(f"{pool} is at position {head.position}: it is folded so from {begins} on, once it is there", highlight=False)
+        return
     if not wait:
         console.print(f"{pool} is being folded anew; `equirank pools list` tells how far it is", highlight=False)
         return
@@ -246,9 +251,9 @@ def _heads(settings: Settings) -> dict[str, PoolHead]:
         return {}
 
 
-def _state(head: PoolHead | None, *, wished: bool) -> str:
+def _state(head: PoolHead | None, wished: GenerationWanted | None) -> str:
     if head is None:
-        return "nothing to show yet" if not wished else "new settings wait for its first outcome"
+        return "nothing to show yet" if wished is None else "new settings wait for its first outcome"
     if head.building is not None and head.building.failed is not None:
         return f"generation {head.building.generation} failed: {head.building.failed}"
     if head.building is not None:
@@ -257,4 +262,6 @@ def _state(head: PoolHead | None, *, wished: bool) -> str:
         return f"stopped at {head.position}: {head.stopped}"
     if head.pending:
         return f"{head.pending} retractions wait"
-    return "new settings wait for the engine" if wished else "live"
+    if wished is not None and not generations.is_reached(wished, head.position):
+        return f"new settings wait for position {wished.start}, it is at {head.position}"
+    return "live" if wished is None else "new settings wait for the engine"

@@ -114,7 +114,7 @@ class Builder:
         if newest is None:
             return None
         position = self._partition.position
-        if (wish := control.wish(pool)) is not None:
+        if (wish := control.wish(pool)) is not None and generations.is_reached(wish[1], position):
             return generations.after_wish(control, wish, position, self._horizon(state), now)
         if newest.fold_version < FOLD_VERSION:
             return generations.again(control, newest, position, now)

@@ -134,6 +134,23 @@ def test_retractions_gather_before_a_generation_is_made(settings: Settings, log:
     control.close()
 
 
+def test_a_wish_for_a_position_to_come_waits_and_nothing_stops_counting(quick: Settings, log: Log) -> None:  # noqa: F811
+    play(log, 0, 100)
+    with working(quick, log):
+        until(lambda: counted(quick, 100), "published")
+        begins = log.outcomes.end(HOME) + 3
+        wish(log, start=begins)
+        retract(log, [7])
+        until(lambda: counted(quick, 99, 2), "a retraction does not wait for it")
+        play(log, 100, 101)
+        until(lambda: counted(quick, 100, 2), "the season before goes on")
+        play(log, 101, 102)
+        until(lambda: counted(quick, 0, 3), "the season begins there")
+        play(log, 102, 110)
+        until(lambda: counted(quick, 8, 3), "what comes next counts in it")
+    assert differences(quick, log) == []
+
+
 def test_a_wish_changes_k_aliases_bans_and_where_ratings_begin(quick: Settings, log: Log) -> None:  # noqa: F811
     play(log, 0, 400)
     fold = FoldSettings(online={"elo": {"k": 10.0}})

@@ -112,7 +112,7 @@ def test_nothing_is_written_over(data: Path, log: Log, tmp_path: Path) -> None:
     backup.back_up(data, tmp_path / "copy", PARTITIONS)
     with pytest.raises(InputError, match="must not exist"):
         backup.back_up(data, tmp_path / "copy", PARTITIONS)
-    with pytest.raises(InputError, match="must not hold a log"):
+    with pytest.raises(InputError, match="must hold nothing of another installation"):
         backup.restore(tmp_path / "copy", data)
     with pytest.raises(InputError, match="data folder of"):
         backup.back_up(tmp_path / "nothing", tmp_path / "other", PARTITIONS)
@@ -138,3 +138,29 @@ def test_a_damaged_backup_is_refused_and_makes_no_log(data: Path, log: Log, tmp_
     with pytest.raises(InputError, match="log of Equirank"):
         backup.restore(tmp_path / "copy", tmp_path / "again")
     assert not (tmp_path / "again" / "log.sqlite").exists()
+
+
+@pytest.mark.parametrize("left", ["log.sqlite-wal", "state/x", "replay/x"])
+def test_what_is_left_of_another_installation_is_never_mixed_in(data: Path, log: Log, tmp_path: Path, left: str) -> None:
+    backup.back_up(data, tmp_path / "copy", PARTITIONS)
+    used = tmp_path / "used"
+    (used / left).parent.mkdir(parents=True)
+    (used / left).write_text("x")
+    with pytest.raises(InputError, match=f"must hold nothing .*{Path(left).parts[0]}"):
+        backup.restore(tmp_path / "copy", used)
+    assert not (used / "log.sqlite").exists()
+
+
+def test_a_restore_that_was_cut_off_is_done_again(data: Path, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    backup.back_up(data, tmp_path / "copy", PARTITIONS)
+
+    def cut(_source: Path, _target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(backup, "_copy_log", cut)
+        with pytest.raises(OSError, match="No space"):
+            backup.restore(tmp_path / "copy", tmp_path / "again")
+    (tmp_path / "again" / "state" / "stray").write_text("of the one cut off")
+    assert backup.restore(tmp_path / "copy", tmp_path / "again").outcomes == 20
+    assert not (tmp_path / "again" / "state" / "stray").exists()
