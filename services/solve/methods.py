@@ -10,6 +10,7 @@ import numpy as np
 
 from ratings_core.batch.bradley_terry import bradley_terry
 from ratings_core.errors import InputError
+from ratings_core.online import RATERS
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 from ratings_core.voting.copeland import copeland
@@ -83,6 +84,9 @@ def solve(
 
 def find(method: str) -> Method:
     """The method of that name. Raises `InputError` naming those there are."""
+    if method in RATERS:
+        rule = f"must be a solved method; this one is live: `equirank pools settings POOL --method {method}` keeps it"
+        raise InputError("method", method, rule)
     if method not in METHODS:
         raise InputError("method", method, f"must be one of {', '.join(METHODS)}")
     return METHODS[method]

@@ -38,6 +38,10 @@ function shower(ratings) {
   };
 }
 
+function proven(value) {
+  return value === 0 ? "0" : value.toExponential(1);
+}
+
 function ago(seconds) {
   if (seconds < 2) return "now";
   if (seconds < 120) return `${Math.round(seconds)} s ago`;
@@ -96,7 +100,7 @@ function proof(board, since) {
     return line;
   }
   if (board.certificate && board.certificate.value !== null) {
-    line.append(`${board.certificate.kind.replaceAll("_", " ")} `, make("b", {}, board.certificate.value.toExponential(1)), ` · ${board.status}`);
+    line.append(`${board.certificate.kind.replaceAll("_", " ")} `, make("b", {}, proven(board.certificate.value)), ` · ${board.status}`);
   } else {
     line.append(board.status);
   }

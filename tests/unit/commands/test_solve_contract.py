@@ -122,6 +122,7 @@ def test_a_table_for_people(run: Any) -> None:
     ("kind", "arguments", "words"),
     [
         ("scores", ("--method", "no_such"), "must be one of"),
+        ("scores", ("--method", "elo"), "this one is live"),
         ("margins", ("--method", "bradley_terry"), "wins, losses and ties"),
         ("results", ("--method", "nash_average"), "results on tasks"),
         ("scores", ("--method", "copeland", "--param", "x"), "name=value"),
