@@ -41,9 +41,10 @@ def back_up(data: Path, target: Path, partitions: int) -> BackedUp:
     if target.exists():
         raise InputError("target", str(target), "must not exist yet")
     part = target.with_name(target.name + _PART)
-    shutil.rmtree(part, ignore_errors=True)
+    if part.exists():
+        raise InputError("target", str(part), "must not exist: a backup that was cut off left it (remove it), or one is under way")
+    part.mkdir(parents=True, mode=0o700)
     try:
-        part.mkdir(parents=True, mode=0o700)
         checkpoints = _copy_state(data, part, partitions)
         _copy_journals(data / _REPLAY, part / _REPLAY)
         _copy_log(data / LOG_FILE, part / LOG_FILE)

@@ -74,8 +74,8 @@ def replay(
 ) -> None:
     """Put files of outcomes into the log of the installation; what was sent before is not sent again.
 
-    A file is read twice, a row at a time: once to check and count it, once to send it. So it may be larger than memory, and one with
-    a broken row sends nothing.
+    A file is read twice, a row at a time: once to check and count it, once to send it. So it may be larger than memory, and a row that
+    refuses the file sends nothing of it. Outcomes of the wire schema are refused one by one: the others are sent.
     """
     settings = Settings(data=data) if data else Settings()
     options = file_options(kind, unplayed, column, delimiter, None if at is None else seconds(at, 1, "--time"))

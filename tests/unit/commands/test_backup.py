@@ -120,6 +120,13 @@ def test_nothing_is_written_over(data: Path, log: Log, tmp_path: Path) -> None:
         backup.restore(tmp_path / "nothing", tmp_path / "other")
 
 
+def test_what_a_backup_that_was_cut_off_left_is_not_touched(data: Path, log: Log, tmp_path: Path) -> None:
+    (tmp_path / "copy.part").mkdir()
+    with pytest.raises(InputError, match="cut off"):
+        backup.back_up(data, tmp_path / "copy", PARTITIONS)
+    assert (tmp_path / "copy.part").exists()
+
+
 def test_a_backup_that_fails_leaves_nothing(data: Path, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_source: Path, _target: Path) -> None:
         raise OSError(28, "No space left on device")
