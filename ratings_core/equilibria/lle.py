@@ -109,7 +109,7 @@ def _followed(
     game: TiltedGame, targets: Mixes, units: Floats, tolerance: float, max_steps: int, stop: Callable[[], bool]
 ) -> _End:
     unit = float(units.max())
-    labels = equitable_classes(game, targets, unit)
+    labels = equitable_classes(game, targets, units)
     system = LogitSystem(game, targets, labels, unit)
     crossings = _crossings(game, targets, labels, system, unit)
     best: tuple[PathPoint, Candidate | None] | None = None
@@ -150,7 +150,7 @@ def _crossings(game: TiltedGame, targets: Mixes, labels: Labels, system: LogitSy
 
 def _described(game: TiltedGame, small: Merged, targets: Mixes, units: Floats, end: _End, tolerance: float, started: float) -> LLE:
     """The answer on the game as given, with everything recomputed there."""
-    mixes, given = small.split(end.mixes), small.split(targets)
+    mixes, given = small.split([mix / mix.sum() for mix in end.mixes]), small.split(targets)
     against = game.payoffs_against(mixes)
     payoffs = np.array([mix @ own for mix, own in zip(mixes, against, strict=True)])
     by_player = tuple(own - payoff for own, payoff in zip(against, payoffs, strict=True))

@@ -163,7 +163,11 @@ def _at_beta(system: LogitSystem, start: LogitPoint, beta: float) -> LogitPoint 
     for _ in range(20):
         if float(np.abs(at.residual).max()) < 1e-10 * max(1.0, beta):
             return at
-        at = system.at(at.y - linalg.solve(system.jacobian(at), at.residual), beta)
+        lu, pivots, _ = linalg.lapack.dgetrf(system.jacobian(at))  # singular where branches cross: then the step is not finite, or far
+        y = at.y - linalg.lu_solve((lu, pivots), at.residual, check_finite=False)
+        if not (np.isfinite(y).all() and y.max() < 1.0):
+            return None
+        at = system.at(y, beta)
     return None
 
 

@@ -17,7 +17,13 @@ from ratings_core.solution import Floats
 
 ACCURACY: Final = 1e-7
 ROUNDING: Final = 1e-13
-"""Largest residual of a log probability that counts as on the path, plus what rounding of payoffs adds, times beta."""
+"""Largest residual of a log probability that counts as on the path, plus what rounding of payoffs adds, times beta and unit."""
+LARGEST_ERROR: Final = 1e-3
+"""Of the residual all the same, where the probability is not next to 0: beyond it mixes do not sum to 1."""
+NEXT_TO_0: Final = -40.0
+"""Log probabilities below it are of strategies that what they are off by cannot bring back."""
+LARGEST_BETA: Final = 1e15
+"""In inverse units: from there on rounding of payoffs alone makes log probabilities."""
 FIRST_STEP: Final = 0.1
 SHORTEST: Final = 1e-9
 MOST_CORRECTIONS: Final = 7
@@ -77,8 +83,9 @@ def _tangent(system: LogitSystem, metric: Floats, at: LogitPoint, before: Floats
 def _next(system: LogitSystem, metric: Floats, point: PathPoint, length: float) -> tuple[PathPoint, float]:
     """The next point, and the length to try after it."""
     newton_steps = point.newton_steps
-    while length > SHORTEST * max(1.0, point.at.beta):
-        corrected, used = _corrected(system, metric, point, length)
+    while length > SHORTEST * max(1.0, point.at.beta) and point.at.beta < LARGEST_BETA:
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            corrected, used = _corrected(system, metric, point, length)
         newton_steps += used
         if corrected is not None:
             tangent, sign = _tangent(system, metric, corrected, point.tangent)
@@ -101,14 +108,14 @@ def _growth(used: int, cosine: float) -> float:
 
 def _corrected(system: LogitSystem, metric: Floats, point: PathPoint, length: float) -> tuple[LogitPoint | None, int]:
     """Newton's method from the predictor, in the plane across the path; None where it strays."""
-    z = np.append(point.at.y, point.at.beta) + length * point.tangent + length**2 / 2 * point.bend
-    if z[-1] < 0:
+    z = np.append(point.at.y, point.at.beta) + length * point.tangent + length * (length / 2 * point.bend)
+    if not _possible(z):
         return None, 0
     at, predicted = system.at(z[:-1], z[-1]), z
     border, size = point.tangent * metric, np.inf
     for step in range(MOST_CORRECTIONS):
         new_size = float(np.abs(at.residual).max())
-        if new_size <= ACCURACY + ROUNDING * z[-1]:
+        if (np.abs(at.residual) <= _allowed(system, at)).all():
             return (at if _near(predicted, at) else None), step
         if not new_size < (2 * size if step > 1 else 1e8):
             return None, step
@@ -117,10 +124,21 @@ def _corrected(system: LogitSystem, metric: Floats, point: PathPoint, length: fl
             z = z + system.linear(at, border).solve(at.residual, float(border @ (predicted - z)))
         except linalg.LinAlgError:
             return None, step
-        if not (np.isfinite(z).all() and z[-1] >= 0 and z[:-1].max() < 1.0):
+        if not _possible(z):
             return None, step
         at = system.at(z[:-1], z[-1])
     return None, MOST_CORRECTIONS
+
+
+def _possible(z: Floats) -> bool:
+    """Whether log probabilities and beta are anywhere near a point of a path."""
+    return bool(np.isfinite(z).all() and z[-1] >= 0 and z[:-1].max() < 1.0)
+
+
+def _allowed(system: LogitSystem, at: LogitPoint) -> Floats:
+    """Of each residual on the path."""
+    rounded = ACCURACY + ROUNDING * at.beta * system.scales
+    return np.where(at.y > NEXT_TO_0, np.minimum(rounded, LARGEST_ERROR), rounded)
 
 
 def _near(predicted: Floats, at: LogitPoint) -> bool:

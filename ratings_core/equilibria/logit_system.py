@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ratings_core.games.equitable import Labels
+from ratings_core.games.merging import units_of
 from ratings_core.games.pair_payoffs import PairPayoffs, pair_payoffs
 from ratings_core.games.tilted import Mixes, TiltedGame
 from ratings_core.solution import Floats
@@ -67,7 +68,9 @@ class _Linear:
 
 
 class LogitSystem:
-    """The equations of one game. labels: the unknown of each strategy, -1 where its target is 0."""
+    """The equations of one game. labels: the unknown of each strategy, -1 where its target is 0; scales: of each unknown, its player's
+    unit over the game's.
+    """
 
     def __init__(self, game: TiltedGame, targets: Mixes, labels: Labels, unit: float) -> None:
         self._game, self._unit, self._labels = game, unit, labels
@@ -75,6 +78,9 @@ class LogitSystem:
         self._log_targets = tuple(np.log(np.where(own, target, 1.0)) for own, target in zip(self._active, targets, strict=True))
         self.unknowns = int(max(own.max() for own in labels)) + 1
         self._owned = _owned(labels, self.unknowns)
+        self.scales = np.empty(self.unknowns)
+        for (_, ids), own in zip(self._owned, units_of(game), strict=True):
+            self.scales[ids] = own / unit
         self._out = _eliminated(labels, self._owned)
         keep = np.ones(self.unknowns, bool)
         keep[self._out] = False

@@ -23,20 +23,22 @@ QUIET: Final = 2
 """So many draws in a row have to split nothing."""
 
 
-def equitable_classes(game: Game, start: Sequence[Floats], unit: float, seed: int = 0) -> Labels:
+def equitable_classes(game: Game, start: Sequence[Floats], unit: float | Floats, seed: int = 0) -> Labels:
     """Class of each player's strategies, numbered from 0 over all players; -1 where `start` is 0, which stays 0.
 
-    start: a distribution of each player: different probabilities are different classes; unit: of payoffs.
+    start: a distribution of each player: different probabilities are different classes; unit: of payoffs, of all players or of
+    each; players of different units share no class.
     """
     rng = np.random.default_rng(seed)
     sizes = np.cumsum(game.shape)[:-1]
     flat = np.concatenate(list(start))
-    labels, quiet = _ordered(_near(flat, CLOSE)), 0
+    units = np.broadcast_to(np.asarray(unit, np.float64), len(game.shape))
+    labels, quiet = _ordered(_near(flat, CLOSE), np.repeat(_near(np.log(units), CLOSE), game.shape)), 0
     while quiet < QUIET:
         weights = rng.uniform(0.5, 1.5, int(labels.max()) + 1)[labels] * (flat > 0)
         mixes = [own / own.sum() for own in np.split(weights, sizes)]
         worths = [own - mix @ own for own, mix in zip(game.payoffs_against(mixes), mixes, strict=True)]
-        finer = _ordered(labels, _near(np.concatenate(worths) / unit, CLOSE))
+        finer = _ordered(labels, _near(np.concatenate(worths) / np.repeat(units, game.shape), CLOSE))
         quiet = quiet + 1 if finer.max() == labels.max() else 0
         labels = finer
     labels = _first_seen(np.where(flat > 0, labels, -1))

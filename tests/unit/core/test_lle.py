@@ -10,7 +10,7 @@ from ratings_core.equilibria import AffinityTarget, lle
 from ratings_core.equilibria.logit_path import trace
 from ratings_core.equilibria.logit_system import LogitSystem
 from ratings_core.errors import InputError, SolverError
-from ratings_core.games import AgentAgentTask, KingOfTheHill, NormalForm, uniform_mixes
+from ratings_core.games import AgentAgentTask, KingOfTheHill, NormalForm, mix_regrets, uniform_mixes
 from ratings_core.games.equitable import equitable_classes
 from ratings_core.solution import Status
 from tests.unit.core.oracles import logit_limit
@@ -210,6 +210,26 @@ def test_the_scale_of_payoffs_scales_ratings_and_beta(seed, scale):
     assert scaled.beta == pytest.approx(found.beta / scale, rel=1e-6)
     for rated, wanted in zip(scaled.by_player, found.by_player, strict=True):
         assert rated == close(scale * wanted, 1e-6 * scale)
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e9, 1e12])
+def test_a_player_of_far_smaller_payoffs_still_chooses(scale):
+    found = lle(NormalForm.of(([[3 * scale, 0], [0, 2 * scale]], [[2, 0], [0, 3.1]])))
+    assert found.mixes == (close([1, 0]), close([1, 0]))
+    dominant = lle(NormalForm.of(([[scale, scale], [0, 0]], [[0, 1], [1, 0]])))
+    assert dominant.mixes == (close([1, 0]), close([0, 1]))
+    assert dominant.branch == "principal branch"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_scales_far_apart_end_certified_of_what_sums_to_1(seed):
+    rng = np.random.default_rng([seed, 12])
+    shape = tuple(rng.integers(1, 4, int(rng.integers(2, 4))))
+    game = NormalForm.of([rng.normal(size=shape) * 10.0 ** rng.choice([-6, 0, 6]) for _ in shape])
+    found = lle(game, max_steps=100, accept_approximate=True)
+    assert [mix.sum() for mix in found.mixes] == pytest.approx([1.0] * len(shape), abs=1e-12)
+    assert found.certificate.value == pytest.approx((mix_regrets(game, found.mixes) / found.units).max(), abs=1e-12)
+    assert (found.status is Status.OPTIMAL) == (found.certificate.value <= 1e-6)
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (1, 1), (3, 1, 1)])
