@@ -27,6 +27,8 @@ def real(argument: str, values: ArrayLike) -> Floats:
     """`values` as float64 of any shape. Raises `InputError` for what is not real numbers (text, complex, ragged, sparse)."""
     if is_sparse(values):
         raise InputError(argument, values, "must be dense")
+    if np.ma.is_masked(values):
+        raise InputError(argument, values, "must not be masked; what is behind a mask would count")
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biufO":

@@ -94,3 +94,8 @@ def test_number_and_count_accept():
 def test_count_refuses(value):
     with pytest.raises(InputError, match="whole number, at least 1"):
         checks.count("n", value, low=1)
+
+
+def test_masked_numbers_are_refused():
+    with pytest.raises(InputError, match="must not be masked"):
+        checks.finite("scores", np.ma.array([1.0, 2.0], mask=[False, True]))
