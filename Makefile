@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: help install oracles run test unit integration web chaos lint bench docs soak
+.PHONY: help install oracles run test unit integration web system chaos lint bench docs soak
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -29,6 +29,9 @@ integration: install   ## tests on a real Kafka broker, a real Redis and a real 
 
 web: install     ## the pages in a real browser
 	$(PYTEST) tests/web
+
+system: install  ## whole installations on real data: generations on football, the clone attack
+	$(PYTEST) tests/system
 
 chaos: install   ## everything killed, paused and damaged under load, and planted bugs that have to be found
 	$(PYTEST) -W "ignore:unclosed <socket:ResourceWarning" tests/chaos  # kafka-python's, of brokers that went away
