@@ -220,7 +220,7 @@ def refolded(log: KafkaLog) -> dict[str, str]:
     partitions = {number: Partition(number, PARTITIONS) for number in range(PARTITIONS)}
     ends = {number: log.outcomes.end(number) for number in partitions}
     reader = log.outcomes.reader(dict.fromkeys(partitions, 0))
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + 120.0
     while any(partitions[number].position < end for number, end in ends.items()):
         assert time.monotonic() < deadline
         for number, records in reader.poll(1.0, 313).items():

@@ -239,7 +239,7 @@ def test_nobody_there_is_retriable() -> None:
     with pytest.raises(LogError, match="no connection to Kafka") as caught:
         open_kafka_log("127.0.0.1:1", 1, timeout=1.0)
     assert caught.value.retriable
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 60
 
 
 def test_a_broker_that_goes_away_is_waited_for(kafka: str) -> None:  # noqa: F811 - asked for, so that this skips where no broker can be had

@@ -125,7 +125,7 @@ def test_the_number_of_shards_changes_no_bit(
 
 
 def await_positions(workers: list[ShardWorker], ends: dict[int, int]) -> None:
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + 120.0
     while True:
         stands = {one.partition: one.position for worker in workers for one in worker.health().partitions}
         if all(stands.get(number, -1) >= end for number, end in ends.items()):

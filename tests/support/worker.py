@@ -19,7 +19,7 @@ from services.verify import verify_partition
 PARTITIONS = 3
 HOME = partition_of(simulated.POOL, PARTITIONS)
 SETTINGS: dict[str, Any] = {"partitions": PARTITIONS, "publish_seconds": 0.01, "checkpoint_seconds": 0.05}
-SECONDS = 60.0
+SECONDS = 120.0
 
 
 def play(log: Log, start: int, stop: int) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import anyio
@@ -136,17 +135,16 @@ def test_slow_appends_do_not_block_other_requests(api: Running, monkeypatch: pyt
 
     def slow(*arguments):
         entered.set()
-        assert release.wait(10)
+        assert release.wait(120)
         return append(*arguments)
 
     post(api, GAME)
     monkeypatch.setattr(type(api.log.outcomes), "append", slow)
     writer = threading.Thread(target=post, args=(api, GAME | {"id": "g2"}))
     writer.start()
-    assert entered.wait(10)
-    began = time.monotonic()
+    assert entered.wait(60)
     assert api.client.get("/livez").text == "ok\n"
-    assert time.monotonic() - began < 5
+    assert writer.is_alive(), "answered while the log hung"
     release.set()
     writer.join()
     assert len(api.records()) == 2
@@ -185,7 +183,7 @@ def test_metrics_are_answered_while_every_writer_waits_for_the_log(api: Running,
 
     def hanging(*arguments: object) -> list[int]:
         waiting.release()
-        assert go.wait(20.0)
+        assert go.wait(180.0)
         return append(*arguments)
 
     api.client.post("/v1/outcomes", json={**GAME, "id": "first"})
@@ -193,10 +191,10 @@ def test_metrics_are_answered_while_every_writer_waits_for_the_log(api: Running,
     writers = int(anyio.run(_writers))
     client = httpx.Client(base_url=api.url, headers={"Host": "127.0.0.1:8000"}, trust_env=False)
     with client, ThreadPoolExecutor(writers) as threads:
-        sent = [threads.submit(client.post, "/v1/outcomes", json={**GAME, "id": f"g{i}"}, timeout=20.0) for i in range(writers)]
+        sent = [threads.submit(client.post, "/v1/outcomes", json={**GAME, "id": f"g{i}"}, timeout=180.0) for i in range(writers)]
         try:
-            assert all(waiting.acquire(timeout=20.0) for _ in range(writers))
-            assert api.client.get("/metrics", timeout=5.0).status_code == 200
+            assert all(waiting.acquire(timeout=60.0) for _ in range(writers))
+            assert api.client.get("/metrics", timeout=60.0).status_code == 200
         finally:
             go.set()
         assert {one.result().status_code for one in sent} == {202}

@@ -8,7 +8,7 @@ import pytest
 from services.log.group_commit import GroupCommit
 from services.log.protocol import LogError
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Disk:

@@ -13,7 +13,7 @@ from services.solve.result import SolvedBoard
 from services.store.protocol import Fence, LiveBoard, PoolHead, StoreError
 
 EPOCH = 7
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 class FakeStore:
