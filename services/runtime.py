@@ -7,6 +7,8 @@ from typing import IO
 
 import msgspec
 
+from services.whole import write_whole
+
 
 class InUse(Exception):  # noqa: N818 - names the fact
     """Another `equirank up` holds the data folder."""
@@ -57,9 +59,7 @@ class DataFolder:
 
     def write_addresses(self, addresses: Addresses) -> None:
         """Tell other commands where this installation answers."""
-        temporary = self.path / "up.json.new"
-        temporary.write_bytes(msgspec.json.encode(addresses))
-        temporary.replace(self.path / "up.json")
+        write_whole(self.path / "up.json", msgspec.json.encode(addresses))
 
     def addresses(self) -> Addresses | None:
         """Where the installation answers, or answered last; None when it never ran."""

@@ -1,11 +1,12 @@
 """What `equirank replay` has sent: a small file for each (log, pool, content), so that a replay that was cut off goes on."""
 
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+
+from services.whole import write_whole
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -43,6 +44,4 @@ class Journal:
     def write(self, progress: Progress) -> None:
         """Note it, whole or not at all."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        beside = self.path.with_suffix(f".{os.getpid()}.tmp")
-        beside.write_bytes(msgspec.json.encode(progress))
-        beside.replace(self.path)
+        write_whole(self.path, msgspec.json.encode(progress))

@@ -20,6 +20,7 @@ from services.settings import Settings
 from services.solve.choice import plan_of
 from services.solve.result import SolvedBoard
 from services.store.protocol import StoreError, StoreReader
+from services.whole import write_whole
 
 log = logging.getLogger("equirank.demo")
 
@@ -49,7 +50,7 @@ def attack(settings: Settings, log_: Log, store: StoreReader, stop: threading.Ev
         now = {method: list(clones.standing(board)) for method, board in boards.items()}
         noted.before = noted.before or now
         noted.reports.append(Report(wave.name, [clones.moved(method, noted.before[method], now[method]) for method in clones.METHODS]))
-        _write(_file(settings), noted)
+        write_whole(_file(settings), msgspec.json.encode(noted))
 
 
 def read(settings: Settings) -> Attack | None:
@@ -92,9 +93,3 @@ def _solved(store: StoreReader, wave: Wave, stop: threading.Event) -> dict[str, 
         if len(boards) == len(clones.METHODS) and all(board.outcomes >= wave.outcomes for board in boards.values()):
             return boards
     return None
-
-
-def _write(path: Path, noted: Attack) -> None:
-    beside = path.with_suffix(".new")
-    beside.write_bytes(msgspec.json.encode(noted))
-    beside.replace(path)

@@ -7,7 +7,7 @@ import msgspec
 from ratings_core.errors import InputError
 from services.pools import ControlState, FoldSettings, Kind, SolvePlan, check_pool_name
 from services.solve import methods
-from services.solve.method import Takes
+from services.solve.method import GIVEN_BY_SCORES, Takes, given_by_games
 from services.solve.parameters import Value, accepted
 from services.solve.rosters import ROSTER
 
@@ -22,11 +22,9 @@ class MethodChoice(msgspec.Struct, frozen=True, kw_only=True):
     why_not: str | None
 
 
-def given_by(kind: Kind, fold: FoldSettings) -> set[Takes]:
+def given_by(kind: Kind, fold: FoldSettings) -> frozenset[Takes]:
     """What the tallies of a pool give to solve."""
-    if kind is Kind.SCORES:
-        return set(Takes)
-    return {Takes.PAIRS, Takes.MARGINS, Takes.PLACES} | ({Takes.TASK_PAIRS} if fold.per_task else set())
+    return GIVEN_BY_SCORES if kind is Kind.SCORES else given_by_games(per_task=fold.per_task)
 
 
 def chosen_for(plan: SolvePlan | None, kind: Kind) -> Chosen:

@@ -1,4 +1,4 @@
-"""Fits of the registry: soft Condorcet optimisation and Davidson's ties. Live boards of the same losses have the names without `_fit`."""
+"""Fits of the registry: Bradley-Terry, Davidson's ties, soft Condorcet optimisation. Live boards of a loss lack the `_fit` in its name."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from ratings_core.analysis.intervals import cell_replicates, replicate_intervals
+from ratings_core.batch.bradley_terry import bradley_terry
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.fenchel_young import fenchel_young
 from ratings_core.batch.pair_counts import PairCounts, of_tally
@@ -16,6 +17,24 @@ from ratings_core.solution import Solution
 from services.solve.inputs import MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.method import Method, Rated, Takes
 from services.solve.parameters import Parameter
+
+_NORMAL_95: Final = 1.959963984540054
+
+
+def _bradley_terry(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
+    wins, ties = problem.counts.sparse(len(problem.names))
+    found = bradley_terry(wins, ties, **parameters, names=problem.names)
+    sizes = np.unique(found.component, return_counts=True)[1]
+    extra: dict[str, object] = {
+        "components": len(sizes),
+        "largest_component": int(sizes.max()),
+        "unrated": int(np.isnan(found.ratings).sum()),
+    }
+    if (error := found.standard_error) is None:
+        return Rated(solution=found, unit=found.scale, extra=extra)
+    extra |= {"assumes": found.assumes, "interval": 0.95}
+    low, high = found.ratings - _NORMAL_95 * error, found.ratings + _NORMAL_95 * error
+    return Rated(solution=found, unit=found.scale, low=low, high=high, extra=extra)
 
 
 def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:
@@ -73,6 +92,12 @@ def _with_intervals(
     return replace(rated, low=found.low, high=found.high, extra=extra)
 
 
+_LOGIT: Final = (
+    Parameter("prior", 0.0, "games each agent is taken to have tied with an anchor", 0.0, 1e6),
+    Parameter("scale", 400 / float(np.log(10)), "rating points a logit", 1e-6, 1e6),
+    Parameter("centre", 1500.0, "mean rating", -1e9, 1e9),
+    Parameter("unconnected", "components", "agents not linked by wins both ways", choices=("components", "raise")),
+)
 _BOX: Final = (
     Parameter("low", 0.0, "least rating", -1e9, 1e9),
     Parameter("high", 100.0, "largest rating", -1e9, 1e9),
@@ -82,6 +107,32 @@ _REPLICATES: Final = (
     Parameter("seed", 0, "of the replicates", 0, 2**31 - 1),
 )
 FITS: Final = (
+    Method(
+        name="bradley_terry",
+        takes=Takes.PAIRS,
+        run=_bradley_terry,
+        cost=1,
+        tie_tolerance=1e-8,
+        parameters=(
+            *_LOGIT,
+            Parameter("standard_errors", "none", "intervals", choices=("none", "fisher", "sandwich")),
+            Parameter("tolerance", 1e-10, "largest score gap a game", 1e-14, 1e-2),
+            Parameter("max_iterations", 100, "of Newton's method", 1, 10_000),
+        ),
+    ),
+    Method(
+        name="davidson",
+        takes=Takes.PAIRS,
+        run=_davidson,
+        cost=1,
+        tie_tolerance=1e-8,
+        parameters=(
+            *_LOGIT,
+            Parameter("tolerance", 1e-10, "largest score gap a game", 1e-14, 1e-2),
+            Parameter("max_iterations", 200, "of Newton's method", 1, 10_000),
+            *_REPLICATES,
+        ),
+    ),
     Method(
         name="sco_fit",
         takes=Takes.MARGINS,
@@ -111,22 +162,6 @@ FITS: Final = (
             Parameter("tolerance", 1e-8, "largest projected gradient", 1e-14, 1e-2),
             Parameter("max_iterations", 1_000, "of Newton's method", 1, 1_000_000),
             Parameter("accept_approximate", True, "a point above the tolerance"),
-            *_REPLICATES,
-        ),
-    ),
-    Method(
-        name="davidson",
-        takes=Takes.PAIRS,
-        run=_davidson,
-        cost=1,
-        tie_tolerance=1e-8,
-        parameters=(
-            Parameter("prior", 0.0, "games each agent is taken to have tied with an anchor", 0.0, 1e6),
-            Parameter("scale", 400 / float(np.log(10)), "rating points a logit", 1e-6, 1e6),
-            Parameter("centre", 1500.0, "mean rating", -1e9, 1e9),
-            Parameter("unconnected", "components", "agents not linked by wins both ways", choices=("components", "raise")),
-            Parameter("tolerance", 1e-10, "largest score gap a game", 1e-14, 1e-2),
-            Parameter("max_iterations", 200, "of Newton's method", 1, 10_000),
             *_REPLICATES,
         ),
     ),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats, Solution
@@ -23,6 +23,16 @@ class Takes(StrEnum):
     """Who is ahead of whom and by how much; pairs, ballots and scores give them."""
     PROFILE = "profile"
     """Ballots, each an order of many agents; scores give them, each task as one."""
+
+
+def given_by_games(*, per_task: bool) -> frozenset[Takes]:
+    """What games give to solve. per_task: whether those of each task were counted apart."""
+    given = {Takes.PAIRS, Takes.MARGINS, Takes.PLACES}
+    return frozenset(given | {Takes.TASK_PAIRS} if per_task else given)
+
+
+GIVEN_BY_SCORES: Final = frozenset(Takes)
+"""What a table of scores gives to solve: all of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ from typing import Any, Final, Literal, TypeAlias, assert_never
 
 import numpy as np
 
-from ratings_core.batch.bradley_terry import bradley_terry
 from ratings_core.errors import InputError
 from ratings_core.online import RATERS
 from ratings_core.ranking import Ranking
@@ -20,7 +19,7 @@ from services.solve.fits import FITS
 from services.solve.games import GAMES
 from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput, sparse_margins
 from services.solve.lotteries import LOTTERIES
-from services.solve.method import Method, Rated, Takes
+from services.solve.method import GIVEN_BY_SCORES, Method, Rated, Takes, given_by_games
 from services.solve.parameters import Parameter, Value, accepted
 from services.solve.result import AgentRow, CertificateRow, SolveResult, TaskRow
 from services.solve.rosters import ROSTER, roster
@@ -29,7 +28,6 @@ from services.solve.voting import VOTING
 Parameters: TypeAlias = Mapping[str, Value]
 Ties: TypeAlias = Literal["keep", "order"]
 
-_NORMAL_95: Final = 1.959963984540054
 _ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
 
 
@@ -114,19 +112,19 @@ def defaults(kind: Kind) -> dict[str, dict[str, Value]]:
             assert_never(kind)
 
 
-def _given(problem: Problem) -> set[Takes]:
+def _given(problem: Problem) -> frozenset[Takes]:
     """What methods may take of `problem`."""
     match problem:
         case GamesInput():
-            return {Takes.PAIRS, Takes.MARGINS, Takes.PLACES} | ({Takes.TASK_PAIRS} if problem.tasks else set())
+            return given_by_games(per_task=bool(problem.tasks))
         case PairsInput():
-            return {Takes.PAIRS, Takes.MARGINS}
+            return frozenset({Takes.PAIRS, Takes.MARGINS})
         case MarginsInput():
-            return {Takes.MARGINS}
+            return frozenset({Takes.MARGINS})
         case ProfileInput():
-            return {Takes.PAIRS, Takes.MARGINS, Takes.PLACES, Takes.PROFILE}
+            return frozenset({Takes.PAIRS, Takes.MARGINS, Takes.PLACES, Takes.PROFILE})
         case ScoresInput():
-            return set(Takes)
+            return GIVEN_BY_SCORES
 
 
 def _kind_of(problem: Problem) -> str:
@@ -190,44 +188,13 @@ def _number(values: Floats, i: int) -> float | None:
 # methods
 
 
-def _bradley_terry(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
-    wins, ties = problem.counts.sparse(len(problem.names))
-    found = bradley_terry(wins, ties, **parameters, names=problem.names)
-    sizes = np.unique(found.component, return_counts=True)[1]
-    extra: dict[str, object] = {
-        "components": len(sizes),
-        "largest_component": int(sizes.max()),
-        "unrated": int(np.isnan(found.ratings).sum()),
-    }
-    if (error := found.standard_error) is None:
-        return Rated(solution=found, unit=found.scale, extra=extra)
-    extra |= {"assumes": found.assumes, "interval": 0.95}
-    low, high = found.ratings - _NORMAL_95 * error, found.ratings + _NORMAL_95 * error
-    return Rated(solution=found, unit=found.scale, low=low, high=high, extra=extra)
-
-
 def _copeland(problem: Problem, parameters: dict[str, Any]) -> Rated:
     margins = problem.margins if isinstance(problem, MarginsInput) else sparse_margins(problem)
     return Rated(solution=copeland(margins, **parameters))
 
 
 _REGISTERED: Final = (
-    Method(
-        name="bradley_terry",
-        takes=Takes.PAIRS,
-        run=_bradley_terry,
-        cost=1,
-        tie_tolerance=1e-8,
-        parameters=(
-            Parameter("prior", 0.0, "games each agent is taken to have tied with an anchor", 0.0, 1e6),
-            Parameter("scale", 400 / float(np.log(10)), "rating points a logit", 1e-6, 1e6),
-            Parameter("centre", 1500.0, "mean rating", -1e9, 1e9),
-            Parameter("unconnected", "components", "agents not linked by wins both ways", choices=("components", "raise")),
-            Parameter("standard_errors", "none", "intervals", choices=("none", "fisher", "sandwich")),
-            Parameter("tolerance", 1e-10, "largest score gap a game", 1e-14, 1e-2),
-            Parameter("max_iterations", 100, "of Newton's method", 1, 10_000),
-        ),
-    ),
+    *FITS,
     Method(
         name="copeland",
         takes=Takes.MARGINS,
@@ -240,6 +207,5 @@ _REGISTERED: Final = (
     *GAMES,
     *EQUILIBRIUM,
     *VOTING,
-    *FITS,
 )
 METHODS: Final[Mapping[str, Method]] = {method.name: method for method in _REGISTERED}
