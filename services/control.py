@@ -126,6 +126,7 @@ class ControlLog:
                 self._reader = self._topic.reader({_PARTITION: self._state.position})
             for record in self._reader.poll(1.0, 10_000).get(_PARTITION, []):
                 self._state.apply(record.offset, _decoded(record.offset, record.value))
+            self._state.position = self._reader.position(_PARTITION)
             if time.monotonic() > deadline:
                 raise LogError(f"the control log could not be read to {end} in {_READ_SECONDS:g} s", retriable=True)
 

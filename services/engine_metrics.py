@@ -39,6 +39,7 @@ _PARTITION: Final[dict[str, Callable[[PartitionHealth], float | None]]] = {
     "equirank_agents": lambda told: told.agents,
     "equirank_partition_position": lambda told: told.position,
     "equirank_partition_lag_records": lambda told: told.lag,
+    "equirank_partition_lag_seconds": lambda told: told.lag_seconds,
     "equirank_partition_folded_timestamp_seconds": lambda told: told.folded_at,
     "equirank_partition_epoch": lambda told: told.epoch,
     "equirank_partition_stopped": lambda told: told.stopped is not None,

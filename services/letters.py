@@ -100,9 +100,9 @@ def _values(topic: Topic, partition: int, begin: int, end: int) -> Iterator[byte
         position = begin
         while position < end:
             records = reader.poll(_READ_SECONDS, min(_RECORDS, end - position)).get(partition, [])
-            if not records:
+            if reader.position(partition) == position:
                 raise LogError(f"{topic.name}[{partition}] gave no record from offset {position}", retriable=True)
             yield from (record.value for record in records if record.offset < end)
-            position = records[-1].offset + 1
+            position = reader.position(partition)
     finally:
         reader.close()

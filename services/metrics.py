@@ -43,6 +43,7 @@ ENGINE: Final = (
     Metric("gauge", "equirank_agents", "Agents of all pools.", ("partition",)),
     Metric("gauge", "equirank_partition_position", "First log offset not yet folded.", ("partition",)),
     Metric("gauge", "equirank_partition_lag_records", "Log offsets not yet folded.", ("partition",)),
+    Metric("gauge", "equirank_partition_lag_seconds", "How long the first of them waits, at most; 0 where none does.", ("partition",)),
     Metric("gauge", "equirank_partition_folded_timestamp_seconds", "When the log took the newest record folded.", ("partition",)),
     Metric("gauge", "equirank_partition_epoch", "Epoch of the partition's owner.", ("partition",)),
     Metric("gauge", "equirank_partition_stopped", "1 where the partition stopped; the shard's log says why.", ("partition",)),

@@ -7,7 +7,8 @@ Unit of parallelism: the partition. Not guaranteed: order between partitions; th
 control topic, which is compacted by key, stay.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 
@@ -125,24 +126,35 @@ class KafkaReader:
             raise LogError(f"max_records must be at least 1, not {max_records}", retriable=False)
         if self._closed:
             raise LogError(f"this reader of {self._topic.name} is closed", retriable=False)
-        with kafka_errors(f"reading {self._topic.name}"):
-            try:
-                batches = self._consumer.poll(timeout_ms=max(0, int(timeout * 1000)), max_records=max_records)
-            except OffsetOutOfRangeError as error:
-                ((where, offset),) = error.args[0].items()
-                raise self._topic.lost(where.partition, offset) from error
-            except LogTruncationError as error:
-                where = next(iter(error.divergent_offsets))
-                raise self._topic.lost(where.partition, self._positions[where.partition]) from error
+        with self._reading():
+            batches = self._consumer.poll(timeout_ms=max(0, int(timeout * 1000)), max_records=max_records)
         self._check_identity()
         for where, records in batches.items():
             self._positions[where.partition] = records[-1].offset + 1
         return {where.partition: [_record(record) for record in records] for where, records in batches.items()}
 
+    def position(self, partition: int) -> int:
+        """See `Reader.position`."""
+        with self._reading():
+            found = self._consumer.position(TopicPartition(self._topic.name, partition), timeout_ms=0)
+        return self._positions[partition] if found is None else max(self._positions[partition], int(found))
+
     def close(self) -> None:
         """Close the consumer."""
         self._closed = True
         self._consumer.close(autocommit=False)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with kafka_errors(f"reading {self._topic.name}"):
+            try:
+                yield
+            except OffsetOutOfRangeError as error:
+                where, offset = next(iter(error.args[0].items()))  # of several, each is found in its turn
+                raise self._topic.lost(where.partition, offset) from error
+            except LogTruncationError as error:
+                where = next(iter(error.divergent_offsets))
+                raise self._topic.lost(where.partition, self._positions[where.partition]) from error
 
     def _seek(self) -> None:
         places = {TopicPartition(self._topic.name, partition): position for partition, position in self._positions.items()}

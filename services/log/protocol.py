@@ -51,6 +51,11 @@ class Reader(Protocol):
     def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
         """Up to about `max_records` next records by partition; empty after `timeout` seconds without any."""
 
+    def position(self, partition: int) -> int:
+        """The next offset it will read: one past the last record given, and past whatever it found to hold no record (aborted
+        transactions and the marks that end them). At the log's end it equals `Topic.end`, which no record's own offset has to.
+        """
+
     def close(self) -> None:
         """Give its connections back."""
 

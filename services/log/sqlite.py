@@ -113,6 +113,10 @@ class SqliteReader:
                 if found or not self._wait(connection, version, deadline):
                     return found
 
+    def position(self, partition: int) -> int:
+        """See `Reader.position`."""
+        return self._positions[partition]
+
     def close(self) -> None:
         """Close the connection."""
         self._closed = True

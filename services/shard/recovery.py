@@ -81,11 +81,10 @@ def retracted(made: GenerationMade, topic: Topic, partition: int) -> Retracted:
         reader = topic.reader({partition: position})
         try:
             while position < horizon:
-                records = reader.poll(_READ_SECONDS, _RECORDS).get(partition, [])
-                if not records:
+                found += retracted_below(horizon, made.pool, reader.poll(_READ_SECONDS, _RECORDS).get(partition, []))
+                if reader.position(partition) == position:
                     raise _silent(topic, partition, position)
-                found += retracted_below(horizon, made.pool, records)
-                position = records[-1].offset + 1
+                position = reader.position(partition)
         finally:
             reader.close()
     return Retracted.of(found)

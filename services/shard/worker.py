@@ -40,7 +40,8 @@ _RETRY_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
 class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a partition stands, and what its pools counted. lag: offsets not yet folded; folded_at: when the log took the last record.
+    """Where a partition stands, and what its pools counted. lag: offsets not yet folded; lag_seconds: since when, at most, the first of
+    them waits; folded_at: when the log took the last record.
 
     checkpoint, checkpoint_at: position and time of the newest checkpoint of this start; stopped: why the partition stopped; pending:
     retractions that no generation heeds yet; building: generations under construction; progress: of the one that is least far, 0 to 1.
@@ -50,6 +51,7 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
     epoch: int
     position: int
     lag: int
+    lag_seconds: float
     folded_at: float | None
     checkpoint: int | None
     checkpoint_at: float | None
@@ -75,16 +77,25 @@ class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class _Owned:
-    """A partition and what goes with it."""
+    """A partition and what goes with it. even_at: when nothing waited last, or its start; passed: all before it was folded or is no record;
+    end: the log's, when it was asked last.
+    """
 
     partition: Partition
     epoch: int
     checkpointer: Checkpointer
     builder: Builder
+    even_at: float
+    passed: int = 0
     end: int = 0
     folded_at: float | None = None
     stopped: str | None = None
     letters: list[DeadLetter] = field(default_factory=list)
+
+    @property
+    def lag(self) -> int:
+        """Offsets of the log that nobody looked at yet."""
+        return max(0, self.end - max(self.passed, self.partition.position))
 
 
 class ShardWorker:
@@ -142,7 +153,7 @@ class ShardWorker:
             progress_at=self._progress_at,
             counters=counters,
             dead_letters=dict(self._reasons),
-            partitions=[_health(owned) for owned in owned_now],
+            partitions=[_health(owned, self._clock()) for owned in owned_now],
         )
 
     def _take_over(self) -> None:
@@ -167,13 +178,14 @@ class ShardWorker:
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, self._settings.checkpoints_kept, manifest)
         builder = Builder(partition, topic, self._control, self._settings.retraction_seconds, slices)
-        return _Owned(partition, epoch, checkpointer, builder, stopped=stopped)
+        return _Owned(partition, epoch, checkpointer, builder, even_at=self._clock(), stopped=stopped)
 
     def _round(self, reader: Reader | None) -> Reader | None:
         """One look at the log, and what follows. The reader to go on with, None after a failure."""
         try:
             reader = reader or self._open()
             batches = self._poll(reader)
+            passed = {} if reader is None else {number: reader.position(number) for number in self._running()}
         except LogError as error:
             if reader is not None:
                 reader.close()
@@ -184,9 +196,14 @@ class ShardWorker:
             for part in slices(records):
                 self._fold(self._owned[number], part)
                 self._beside()
+        for number, position in passed.items():
+            self._owned[number].passed = position
         if not batches:
             self._beside(idle=True)
         return reader
+
+    def _running(self) -> dict[int, _Owned]:
+        return {number: owned for number, owned in self._owned.items() if owned.stopped is None}
 
     def _read_failed(self, error: LogError) -> None:
         """Stop the partition whose offset is lost; wait a little for a log that does not answer. Raises what waiting cannot mend."""
@@ -201,7 +218,7 @@ class ShardWorker:
 
     def _open(self) -> Reader | None:
         """A reader of the partitions that go on; None when all of them are stopped."""
-        positions = {number: owned.partition.position for number, owned in self._owned.items() if owned.stopped is None}
+        positions = {number: owned.partition.position for number, owned in self._running().items()}
         return self._log.outcomes.reader(positions) if positions else None
 
     def _poll(self, reader: Reader | None) -> dict[int, list[Record]]:
@@ -212,7 +229,7 @@ class ShardWorker:
         return {}
 
     def _building(self) -> bool:
-        return any(owned.builder.busy for owned in self._owned.values() if owned.stopped is None)
+        return any(owned.builder.busy for owned in self._running().values())
 
     def _fold(self, owned: _Owned, records: Sequence[Record]) -> None:
         began = time.perf_counter()
@@ -263,8 +280,10 @@ class ShardWorker:
         try:
             for number, owned in self._owned.items():
                 owned.end = self._log.outcomes.end(number)
+                if owned.lag == 0:
+                    owned.even_at = self._clock()
             if isinstance(self._log.outcomes, CommitsPositions):  # for lag tools; recovery never reads them
-                self._log.outcomes.commit({number: owned.partition.position for number, owned in self._owned.items()})
+                self._log.outcomes.commit({number: max(owned.passed, owned.partition.position) for number, owned in self._owned.items()})
             control = self._control.refresh()
             self._check_epochs(control.epochs)
             for owned in self._owned.values():
@@ -318,14 +337,15 @@ def slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
         yield records[start:]
 
 
-def _health(owned: _Owned) -> PartitionHealth:
+def _health(owned: _Owned, now: float) -> PartitionHealth:
     partition, checkpointer = owned.partition, owned.checkpointer
     pools, builds = list(partition.pools.values()), [build for build in list(partition.builds.values()) if build.failed is None]
     return PartitionHealth(
         partition=partition.number,
         epoch=owned.epoch,
         position=partition.position,
-        lag=max(0, owned.end - partition.position),
+        lag=owned.lag,
+        lag_seconds=max(0.0, now - max(owned.even_at, owned.folded_at or 0.0)) if owned.lag else 0.0,
         folded_at=owned.folded_at,
         checkpoint=checkpointer.position,
         checkpoint_at=checkpointer.written_at,

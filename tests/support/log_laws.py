@@ -112,6 +112,21 @@ def a_reader_starts_where_it_is_told(backend: Backend) -> None:
     assert values(read(topic, {0: offsets[20]}, 30)[0]) == [b"%d" % index for index in range(20, 50)]
 
 
+def a_reader_tells_how_far_it_is(backend: Backend) -> None:
+    topic = backend.open().outcomes
+    offsets = topic.append(0, [(None, b"%d" % index) for index in range(50)])
+    reader = topic.reader({0: offsets[20], 1: topic.begin(1)})
+    try:
+        assert (reader.position(0), reader.position(1)) == (offsets[20], topic.begin(1))
+        deadline = time.monotonic() + PATIENCE
+        while reader.position(0) < topic.end(0) and time.monotonic() < deadline:
+            records = reader.poll(0.2, 7).get(0, [])
+            assert not records or reader.position(0) > records[-1].offset
+        assert (reader.position(0), reader.position(1)) == (topic.end(0), topic.end(1))
+    finally:
+        reader.close()
+
+
 def each_partition_comes_in_order_and_once(backend: Backend) -> None:
     topic = backend.open().outcomes
     for index in range(90):
@@ -276,6 +291,7 @@ LAWS: list[Callable[[Backend], None]] = [
     offsets_increase_strictly_in_the_order_given,
     reading_again_gives_the_same_bytes,
     a_reader_starts_where_it_is_told,
+    a_reader_tells_how_far_it_is,
     each_partition_comes_in_order_and_once,
     a_reader_sees_only_its_partitions,
     begin_and_end_enclose_what_is_readable,

@@ -20,6 +20,9 @@ class Silent:
     def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
         return {}
 
+    def position(self, partition: int) -> int:
+        return 1
+
     def close(self) -> None:
         return
 
