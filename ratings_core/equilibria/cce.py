@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ratings_core import checks
+from ratings_core.equilibria import starts
 from ratings_core.equilibria.affinity import EXACT, AffinityTarget, affinity_targets
 from ratings_core.equilibria.cce_dual import DIGITS, Dual, DualPoint, least
+from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.merging import Merged, merged, units_of
@@ -33,6 +35,9 @@ PLAYED: Final = 1e-9
 FIRST_EPS: Final = 1e-2
 STAGE: Final = 1e-2
 """Where eps is smaller than FIRST_EPS of the unit it is approached by stages of this ratio, each starting from the last one's answer."""
+MOST_WARM: Final = 300
+"""Iterations from another game's multipliers, after which it is no nearer than a fresh start."""
+_NAME: Final = "cce"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +49,8 @@ class CCE(Solution):
     strategies that each player plays; targets: of each player, over its strategies; least_target: the smallest of them; eps: what gains may
     be, in payoffs, part of what the ratings mean; relative_entropy: of play to the targets, nats; entropy_gap: how much above the least one
     it is at most, nats, where gains are within eps; units: of each player, the largest difference that its own choice can make to its
-    payoff, 1 where there is none, (N,).
+    payoff, 1 where there is none, (N,); start: for a later solve of a like game; its arrays `multipliers.P`, one for each player P, are
+    those of play.
     certificate: ``regret``, the largest gain beyond eps, over its player's unit, by contraction of the game as given.
     """
 
@@ -61,6 +67,7 @@ class CCE(Solution):
     relative_entropy: float
     entropy_gap: float
     units: Floats
+    start: Start
 
 
 def cce(
@@ -73,6 +80,7 @@ def cce(
     max_iterations: int = 10_000,
     max_seconds: float | None = None,
     accept_approximate: bool = False,
+    start: Start | None = None,
 ) -> CCE:
     """CCE ratings of all players' strategies.
 
@@ -80,7 +88,8 @@ def cce(
     player may still gain, in payoffs, >= 0: the larger, the nearer to the target; merge: exact clones are solved as one strategy;
     tolerance: largest gain beyond eps, over its player's unit, and largest entropy gap, in nats, called optimal; max_iterations: of
     each stage; max_seconds: of wall time, after which the best so far is taken; accept_approximate: return what is beyond the
-    tolerance, with status `approximate`, instead of raising.
+    tolerance, with status `approximate`, instead of raising; start: of the answer for a like game, whose strategies are found by name; it
+    saves work, the equilibrium is the same.
 
     Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance.
     """
@@ -92,7 +101,9 @@ def cce(
     small = merged(game, merge=merge)
     targets = class_targets(small, target)
     units = units_of(game)
-    point = _least(small, targets, eps, units, 0.3 * tolerance, max_iterations, stop)
+    first = _multipliers(start, game, small, units)
+    program = _Program(small, targets, eps, units, 0.3 * tolerance, max_iterations, stop)
+    point = program.least(first)
     found = _described(game, small, targets, point, eps, units, tolerance, started)
     return found if accept_approximate else _accepted(found, tolerance)
 
@@ -132,23 +143,58 @@ def played(marginals: Mixes) -> tuple[NDArray[np.int64], ...]:
     return tuple(np.flatnonzero(own >= PLAYED) for own in marginals)
 
 
-def _least(
-    small: Merged, targets: Mixes, eps: float, units: Floats, accuracy: float, max_iterations: int, stop: Callable[[], bool]
-) -> DualPoint:
-    """By stages of falling eps; all but the last only to an accuracy of their own size."""
-    inside, joints = contractions(small.game), int(np.prod(small.game.shape))
-    unit = np.repeat(units, small.game.shape)
-    last = eps / unit
-    stages = [FIRST_EPS * STAGE**k for k in range(8) if FIRST_EPS * STAGE**k > max(10 * last.max(), accuracy)]
-    x, evaluations, steps = np.zeros(len(unit)), 0, 0
-    for stage in (*stages, None):
-        near, digits = (accuracy, DIGITS) if stage is None else (0.1 * stage, 0.1 * stage)
-        dual = Dual(inside, logs_of(targets), last if stage is None else np.full(len(unit), stage), unit, joints)
-        point = least(dual, x, near, digits, max_iterations, stop)
-        x, evaluations, steps = point.x, evaluations + point.evaluations, steps + point.newton_steps
-        if point.hopeless:
-            break
-    return replace(point, evaluations=evaluations, newton_steps=steps)
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """What is to be found, and how exactly."""
+
+    small: Merged
+    targets: Mixes
+    eps: float
+    units: Floats
+    accuracy: float
+    max_iterations: int
+    stop: Callable[[], bool]
+
+    def least(self, first: Floats | None) -> DualPoint:
+        """From multipliers of a like game, where they lead to the end; else by stages of falling eps, all but the last only to an accuracy
+        of their own size.
+        """
+        warm = None if first is None else self._solved(first, None, near=True)
+        if warm is not None and (max(warm.excess, abs(warm.gap)) <= self.accuracy or warm.hopeless or self.stop()):
+            return warm
+        unit = np.repeat(self.units, self.small.game.shape)
+        last = float((self.eps / unit).max())
+        stages = [FIRST_EPS * STAGE**k for k in range(8) if FIRST_EPS * STAGE**k > max(10 * last, self.accuracy)]
+        x = np.zeros(len(unit))
+        evaluations, steps = (warm.evaluations, warm.newton_steps) if warm else (0, 0)
+        for stage in (*stages, None):
+            point = self._solved(x, stage)
+            x, evaluations, steps = point.x, evaluations + point.evaluations, steps + point.newton_steps
+            if point.hopeless:
+                break
+        return replace(point, evaluations=evaluations, newton_steps=steps)
+
+    def _solved(self, x: Floats, stage: float | None, *, near: bool = False) -> DualPoint:
+        unit = np.repeat(self.units, self.small.game.shape)
+        accuracy, digits = (self.accuracy, DIGITS) if stage is None else (0.1 * stage, 0.1 * stage)
+        eps = self.eps / unit if stage is None else np.full(len(unit), stage)
+        dual = Dual(contractions(self.small.game), logs_of(self.targets), eps, unit, int(np.prod(self.small.game.shape)))
+        most = min(self.max_iterations, MOST_WARM) if near else self.max_iterations
+        return least(dual, x, accuracy, digits, most, self.stop, near=near)
+
+
+def _multipliers(given: Start | None, game: TiltedGame, small: Merged, units: Floats) -> Floats | None:
+    """Those of a start for the merged game, all players' in a row, in inverse units."""
+    start = starts.accepted(given, _NAME, game)
+    if start is None:
+        return None
+    found = []
+    for p, (place, n) in enumerate(zip(starts.places(start, game), game.shape, strict=True)):
+        own = starts.array(start, f"multipliers.{p}", (len(place),)).astype(np.float64)
+        if (own < 0).any():
+            raise InputError(f"start.multipliers.{p}", float(own.min()), "must not be negative")
+        found.append(starts.moved(own, place, n, 0.0))
+    return np.concatenate(small.totals(found)) * np.repeat(units, small.game.shape)
 
 
 def _described(
@@ -188,6 +234,7 @@ def _described(
         relative_entropy=-float(weights @ gains) - at.log_total,
         entropy_gap=gap,
         units=units,
+        start=Start(_NAME, game.strategies, {f"multipliers.{p}": own for p, own in enumerate(multipliers)}),
     )
 
 

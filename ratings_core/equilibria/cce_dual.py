@@ -25,6 +25,7 @@ NEWTON_WORK: Final = 2e10
 """Multiplications up to which a Newton step is tried: joints times the square of the positive multipliers."""
 DIGITS: Final = 1e-11
 """What Newton's method aims at once it is there: a gap of g leaves probabilities off by up to sqrt(2 g) (Pinsker)."""
+NEAR_STEPS: Final = 4
 SUFFICIENT: Final = 1e-4
 _RIDGE: Final = 1e-14
 
@@ -85,13 +86,22 @@ class DualPoint:
     newton_steps: int
 
 
-def least(dual: Dual, x: Floats, accuracy: float, digits: float, max_iterations: int, stop: Callable[[], bool]) -> DualPoint:
-    """The minimum from x: to `accuracy` in the gradient, then by Newton steps to `digits`; stop: asked between steps."""
-    counted = _Counted(dual, stop)
+def least(
+    dual: Dual, x: Floats, accuracy: float, digits: float, max_iterations: int, stop: Callable[[], bool], *, near: bool = False
+) -> DualPoint:
+    """The minimum from x: to `accuracy` in the gradient, then by Newton steps to `digits`; stop: asked between steps; near: x may be so
+    near that a few Newton steps are all it takes.
+    """
+    counted, steps = _Counted(dual, stop), 0
+    if near:
+        x, at, steps = _newton(counted, x, digits, NEAR_STEPS)
+        excess, gap = shortfalls(dual, x, at)
+        if excess <= digits and abs(gap) <= digits:
+            return DualPoint(x, excess, gap, counted.hopeless, counted.evaluations, steps)
     x = counted.quasi_newton(x, accuracy, max_iterations)
-    x, at, steps = _newton(counted, x, digits, max_iterations)
+    x, at, more = _newton(counted, x, digits, max_iterations)
     excess, gap = shortfalls(dual, x, at)
-    return DualPoint(x, excess, gap, counted.hopeless, counted.evaluations, steps)
+    return DualPoint(x, excess, gap, counted.hopeless, counted.evaluations, steps + more)
 
 
 def shortfalls(dual: Dual, x: Floats, at: Moments) -> tuple[float, float]:

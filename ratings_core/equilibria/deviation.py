@@ -15,16 +15,19 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ratings_core import checks
+from ratings_core.equilibria import starts
 from ratings_core.equilibria.lexicographic import LeastGains, least_gains
-from ratings_core.errors import SolverError
+from ratings_core.errors import InputError, SolverError
 from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.normal_form import JointDistribution, NormalForm, cce_gap, deviation_gains, expected_payoffs
-from ratings_core.games.symmetry import reduced
+from ratings_core.games.symmetry import Reduction, reduced
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
+_NAME = "deviation"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation(Solution):
@@ -32,7 +35,8 @@ class Deviation(Solution):
 
     play: a distribution that has these gains, one of possibly many, on clones' first members; payoffs: what each player expects
     under it, which other distributions need not give; cce_gap: its regrets' sum; unit: the largest difference that a player's own choice
-    can make to its payoff, 1 where there is none.
+    can make to its payoff, 1 where there is none; start: for a later solve of a like game; its array `joints` (k, N) has the joints that
+    the programs came down to.
     certificate: ``rating_error`` over `unit`: the largest error of a level's program, summed along the levels that each one was built
     on with their multipliers (to first order), plus the largest difference of the ratings from the gains of `play` in the
     game as given.
@@ -43,6 +47,7 @@ class Deviation(Solution):
     payoffs: Floats
     cce_gap: float
     unit: float
+    start: starts.Start
 
 
 def deviation(
@@ -52,13 +57,15 @@ def deviation(
     tolerance: float = 1e-6,
     max_solves: int = 100_000,
     accept_approximate: bool = False,
+    start: starts.Start | None = None,
 ) -> Deviation:
     """Deviation ratings of all players' strategies.
 
     game: any number of players, general sum; one factor scales all players' payoffs alike, as the ratings depend on how their
     units compare; merge: exact clones are taken out first and rated as their first, which changes no rating; tolerance: largest
     certificate called optimal; max_solves: of linear programs, a few for each strategy are needed; accept_approximate: return
-    ratings beyond the tolerance or at the limit, with status `approximate`, instead of raising.
+    ratings beyond the tolerance or at the limit, with status `approximate`, instead of raising; start: of the answer for a like game,
+    whose strategies are found by name; it saves work and changes no rating.
 
     Raises `InputError` for bad arguments, `SolverError` (with the ratings found) beyond the tolerance.
     """
@@ -66,7 +73,7 @@ def deviation(
     tolerance = checks.number("tolerance", tolerance, above=0.0)
     max_solves = checks.count("max_solves", max_solves, low=1)
     small = reduced(game, merge=merge)
-    least = least_gains(small.gains, max_solves=max_solves)
+    least = least_gains(small.gains, max_solves=max_solves, start=_joints(start, game, small))
     by_player = tuple(small.unit * ratings for ratings in small.of_strategies(least.gains))
     play = small.play(least.ids, least.probability)
     error = float(least.errors.max()) + _difference(deviation_gains(game, play), by_player) / small.unit
@@ -81,8 +88,24 @@ def deviation(
         payoffs=expected_payoffs(game, play),
         cce_gap=cce_gap(game, play),
         unit=small.unit,
+        start=starts.Start(_NAME, game.strategies, {"joints": small.joints(least.used)}),
     )
     return found if accept_approximate else _accepted(found, least, tolerance)
+
+
+def _joints(
+    given: starts.Start | None, game: NormalForm | AgentAgentTask | KingOfTheHill, small: Reduction
+) -> NDArray[np.int64] | None:
+    """Those of a start whose strategies are all still there, as joints of the reduced game."""
+    start = starts.accepted(given, _NAME, game)
+    if start is None:
+        return None
+    places = starts.places(start, game)
+    joints = starts.array(start, "joints", (None, len(places)))
+    if not np.issubdtype(joints.dtype, np.integer) or (joints < 0).any() or (joints >= [len(own) for own in places]).any():
+        raise InputError("start.joints", joints.dtype.name, "must be ids of its strategies")
+    now = np.column_stack([own[joints[:, p]] for p, own in enumerate(places)])
+    return small.ids(now[(now >= 0).all(axis=1)])
 
 
 def _difference(gains: tuple[Floats, ...], ratings: tuple[Floats, ...]) -> float:

@@ -32,13 +32,14 @@ SLACK: Final = 1e-9
 @dataclass(frozen=True, slots=True)
 class LeastGains:
     """gains: (rows,); errors: (rows,), how far each may be from the true one, to first order; ids, probability: the joints
-    played in the end and how often; complete: every row was reached before the limit.
+    played in the end and how often; used: those played at any level's optimum; complete: every row was reached before the limit.
     """
 
     gains: Floats
     errors: Floats
     ids: NDArray[np.int64]
     probability: Floats
+    used: NDArray[np.int64]
     complete: bool
     stats: Mapping[str, float] = field(default_factory=dict)
 
@@ -52,13 +53,13 @@ class _Level:
     error: float
 
 
-def least_gains(matrix: GainMatrix, *, max_solves: int) -> LeastGains:
+def least_gains(matrix: GainMatrix, *, max_solves: int, start: NDArray[np.int64] | None = None) -> LeastGains:
     """The lexicographically least gains of `matrix`, whose entries are within +-1, and a distribution that has them.
 
     max_solves: of the master program; where it ends the search, gains of rows not reached are those of the distribution found.
-    Raises `SolverError` where a program cannot be solved.
+    start: joints that a like matrix needed. Raises `SolverError` where a program cannot be solved.
     """
-    return _Search(matrix, max_solves).run()
+    return _Search(matrix, max_solves, np.zeros(0, np.int64) if start is None else start).run()
 
 
 class _Search:
@@ -66,7 +67,7 @@ class _Search:
     error of level j's own does to the value of level k.
     """
 
-    def __init__(self, matrix: GainMatrix, max_solves: int) -> None:
+    def __init__(self, matrix: GainMatrix, max_solves: int, start: NDArray[np.int64]) -> None:
         self.matrix, self.max_solves = matrix, max_solves
         self.master = Master(matrix.rows)
         self.ids = np.zeros(0, np.int64)
@@ -74,7 +75,8 @@ class _Search:
         self.gaps: list[float] = []
         self.effect = np.zeros((0, 0))
         self.solves = self.iterations = self.cold = 0
-        self._add(matrix.least(np.full(matrix.rows, 1.0 / matrix.rows), BATCH)[0])
+        self.used: set[int] = set()
+        self._add(matrix.least(np.full(matrix.rows, 1.0 / matrix.rows), BATCH)[0] if not len(start) else start)
 
     def run(self) -> LeastGains:
         level = self._level()
@@ -128,6 +130,7 @@ class _Search:
 
     def _freeze(self, level: _Level) -> bool:
         """Whether rows are left open."""
+        self.used.update(self.ids[: len(level.point.probability)][level.point.probability > 0].tolist())
         point, still = level.point, self.master.open
         tight = still & (point.multipliers > POSITIVE) & (point.gains >= level.value - SLACK)
         rows = np.flatnonzero(tight) if tight.any() else np.array([np.argmax(np.where(still, point.multipliers, -1.0))])
@@ -158,6 +161,7 @@ class _Search:
             errors=errors,
             ids=self.ids[: len(played)][played],
             probability=point.probability[played],
+            used=np.array(sorted(self.used), np.int64),
             complete=not still.any(),
             stats={
                 "levels": len(self.gaps),

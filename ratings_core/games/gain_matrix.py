@@ -111,6 +111,12 @@ class PairGains:
         pair, task = np.divmod(ids, self._scores.shape[1])
         return np.column_stack([self._first[pair], self._second[pair], task])
 
+    def ids(self, joints: Joints) -> Ids:
+        """The ids of joints, whichever agent comes first, each once, ascending."""
+        low, high = np.sort(joints[:, :2], axis=1).T
+        pair = low * len(self._scores) - low * (low - 1) // 2 + high - low
+        return np.unique(pair * self._scores.shape[1] + joints[:, 2]).astype(np.int64)
+
     def columns(self, ids: Ids) -> Floats:
         """Gains at the joints, (rows, k)."""
         agent, opponent, task = self.joints(ids).T

@@ -49,6 +49,12 @@ class Reduction(Protocol):
     def play(self, ids: Ids, probability: Floats) -> JointDistribution:
         """A distribution over the reduced game's joints as one of the given game; a class plays its first member."""
 
+    def joints(self, ids: Ids) -> Joints:
+        """Joints of the reduced game as joints of the given one, (k, N), first members."""
+
+    def ids(self, joints: Joints) -> Ids:
+        """Joints of the given game as joints of the reduced one, each once, ascending."""
+
 
 @singledispatch
 def reduced(game: object, *, merge: bool = True) -> Reduction:
@@ -88,10 +94,20 @@ class _ReducedNormalForm:
         return tuple(each[seat][classes.member] for seat, classes in zip(self.seats.member, self.classes, strict=True))
 
     def play(self, ids: Ids, probability: Floats) -> JointDistribution:
-        one_way = _firsts(self.gains.joints(ids), self.classes)
+        one_way = self.joints(ids)
         ways = _seatings(self.seats)
         every_way = np.vstack([one_way[:, way] for way in ways])
         return JointDistribution.of(every_way, np.tile(probability / len(ways), len(ways)), self.shape)
+
+    def joints(self, ids: Ids) -> Joints:
+        return _firsts(self.gains.joints(ids), self.classes)
+
+    def ids(self, joints: Joints) -> Ids:
+        members = _members(joints, self.classes)
+        for k in range(len(self.seats)):
+            alike = np.flatnonzero(self.seats.member == k)
+            members[:, alike] = np.sort(members[:, alike], axis=1)
+        return np.unique(np.ravel_multi_index(tuple(members.T), self.gains.game.shape)).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +127,15 @@ class _ReducedPairs:
         return agents, agents.copy(), values[len(self.agents) :][self.tasks.member]
 
     def play(self, ids: Ids, probability: Floats) -> JointDistribution:
-        one_way = _firsts(self.gains.joints(ids), (self.agents, self.agents, self.tasks))
+        one_way = self.joints(ids)
         both_ways = np.vstack([one_way, one_way[:, [1, 0, 2]]])
         return JointDistribution.of(both_ways, np.tile(probability / 2, 2), self.shape)
+
+    def joints(self, ids: Ids) -> Joints:
+        return _firsts(self.gains.joints(ids), (self.agents, self.agents, self.tasks))
+
+    def ids(self, joints: Joints) -> Ids:
+        return self.gains.ids(_members(joints, (self.agents, self.agents, self.tasks)))
 
 
 @reduced.register
@@ -164,6 +186,10 @@ def _strategies_as_rows(tensors: list[Floats], player: int) -> Floats:
 
 def _merged(classes: tuple[CloneClasses, ...]) -> int:
     return sum(len(one.member) - len(one) for one in classes)
+
+
+def _members(joints: Joints, classes: tuple[CloneClasses, ...]) -> Joints:
+    return np.column_stack([one.member[joints[:, p]] for p, one in enumerate(classes)])
 
 
 def _firsts(joints: Joints, classes: tuple[CloneClasses, ...]) -> Joints:
