@@ -1,17 +1,23 @@
 """A board as readers get it: one shape for live and solved ones, for the API, the page and `equirank top`."""
 
+from typing import Final
+
 import msgspec
 
+from ratings_core.errors import InputError
+from services.solve.history import Difference, difference
 from services.solve.result import AgentRow, CertificateRow, SolvedBoard, TaskRow
-from services.store.protocol import ACTIVITY, BoardPage, PoolHead, StoreReader
+from services.store.protocol import ACTIVITY, BoardPage, PoolHead, StoreError, StoreReader
+
+_TRIES: Final = 5
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of one board, best first.
 
     source: `live` (per-agent values no older than `position`) or `solved` (exactly the result at `position`); total: agents on the
-    whole board; age_seconds: since it was published or solved. certificate, status, seconds, outcomes: of solved boards; error: why
-    the newest try failed, where an older result is shown; tasks: rated tasks; extra: what the method adds.
+    whole board; age_seconds: since it was published or solved. certificate, status, seconds, outcomes, version (of Equirank): of
+    solved boards; error: why the newest try failed, where an older result is shown; tasks: rated tasks; extra: what the method adds.
     """
 
     pool: str
@@ -27,6 +33,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     status: str | None = None
     seconds: float | None = None
     error: str | None = None
+    version: str | None = None
     tasks: list[TaskRow] = []
     extra: dict[str, object] = {}
 
@@ -69,6 +76,24 @@ def all_boards(store: StoreReader, head: PoolHead, *, count: int, now: float) ->
     return [one for one in found if one is not None]
 
 
+def changes(store: StoreReader, pool: str, method: str, against: int | None, count: int) -> Difference | None:
+    """From an earlier solve to the newest one; None where fewer than two are kept. against: position of the earlier one, by default the
+    one before the newest; of several there the last. count: most agents that each list names. Raises `InputError`, `StoreError`.
+    """
+    for _ in range(_TRIES):
+        history = store.history(pool, method)
+        if len(history) < 2:
+            return None
+        earlier = [i for i, one in enumerate(history) if i and against in (None, one.position)]
+        if not earlier:
+            there = ", ".join(str(one.position) for one in history[1:])
+            raise InputError("against", against, f"must be the position of a kept solve before the newest ({there})")
+        newest, before = store.past(pool, method, 0), store.past(pool, method, earlier[0])
+        if newest and before and (newest.past, before.past) == (history[0], history[earlier[0]]):  # else a solve came between
+            return difference(pool, method, before, newest, count)
+    raise StoreError(f"the history of {method} of pool {pool} keeps changing", retriable=True)
+
+
 def _methods(store: StoreReader, head: PoolHead) -> Methods:
     return Methods(live=[*head.online, ACTIVITY], solved=store.solved_methods(head.pool))
 
@@ -102,6 +127,7 @@ def _of_solved(solved: SolvedBoard, total: int, now: float) -> Board:
         status=result.status,
         seconds=result.seconds,
         error=solved.error,
+        version=solved.version,
         tasks=result.tasks,
         extra=result.extra,
     )

@@ -52,6 +52,7 @@ class Settings(BaseSettings):
     checkpoints_kept: int = Field(3, ge=1, description="Checkpoints kept a partition.")
     solve_seconds: float = Field(10.0, gt=0, description="Least time between two solves of one method on one pool.")
     solve_outcomes: int = Field(100_000, ge=1, description="New outcomes after which a pool is solved again before that time.")
+    solves_kept: int = Field(10, ge=1, le=100, description="Newest results of each pool and method that are kept and can be compared.")
     solve_memory_bytes: int = Field(4 << 30, ge=256 << 20, description="Memory one solve may take.")
     solve_deadline_seconds: float = Field(120.0, gt=0, description="A solve past this is cancelled.")
 

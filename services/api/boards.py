@@ -11,12 +11,16 @@ from services import boards
 from services.api.context import Context, context, reads
 from services.api.pools import pool_view
 from services.api.problems import ApiError
-from services.api.replies import AgentView, Boards, described, fresh_reply, reply
+from services.api.replies import AgentView, Boards, History, described, fresh_reply, reply
 from services.boards import Board, Methods
+from services.solve.history import Difference
 
 router = APIRouter(tags=["boards"])
 Start: TypeAlias = Annotated[int, Query(ge=0, le=2**31 - 1, description="Rows to leave out before the first.")]
 Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Most rows to answer with.")]
+Against: TypeAlias = Annotated[
+    int | None, Query(ge=0, le=2**63 - 1, description="Position of the earlier solve; the one before the newest unless given.")
+]
 Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="First rows of every board; 0: names only.")]
 
 
@@ -48,6 +52,24 @@ def get_around(request: Request, pool: str, method: str, agent: str, count: Coun
     here = context(request)
     found = boards.around(here.store, pool, method, agent, count=count, now=here.clock())
     return reply(found) if found is not None else _nothing(here, pool, f"agent {agent!r} on a board {method}")
+
+
+@router.get("/v1/pools/{pool}/boards/{method}/history", response_model=None, responses=described(History, (404, 422, 503)))
+@reads
+def get_history(request: Request, pool: str, method: str) -> Response:
+    """The kept solves of a method, newest first, each with what it was solved from and how."""
+    here = context(request)
+    solves = here.store.history(pool, method)
+    return reply(History(pool=pool, method=method, solves=solves)) if solves else _nothing(here, pool, f"solved board {method}")
+
+
+@router.get("/v1/pools/{pool}/boards/{method}/diff", response_model=None, responses=described(Difference, (404, 422, 503)))
+@reads
+def get_difference(request: Request, pool: str, method: str, against: Against = None, count: Count = 50) -> Response:
+    """What changed from an earlier solve to the newest one, and why."""
+    here = context(request)
+    found = boards.changes(here.store, pool, method, against, count)
+    return reply(found) if found is not None else _nothing(here, pool, f"two kept solves of {method}")
 
 
 @router.get("/v1/pools/{pool}/agents/{agent:path}", response_model=None, responses=described(AgentView, (404, 422, 503)))

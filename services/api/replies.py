@@ -13,6 +13,7 @@ from services.api.problems import PROBLEM_TYPE, Problem
 from services.boards import Board, Methods
 from services.pools import FoldSettings, GenerationMade, GenerationWanted, Start
 from services.solve.choice import MethodChoice
+from services.solve.history import Difference, Past
 from services.solve.result import AgentRow
 from services.store.protocol import PoolHead
 
@@ -96,6 +97,14 @@ class Boards(msgspec.Struct, frozen=True, kw_only=True):
     boards: list[Board]
 
 
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """The kept solves of a method, newest first."""
+
+    pool: str
+    method: str
+    solves: list[Past]
+
+
 class AgentView(msgspec.Struct, frozen=True, kw_only=True):
     """One agent. boards: method -> its row there."""
 
@@ -106,7 +115,7 @@ class AgentView(msgspec.Struct, frozen=True, kw_only=True):
 
 _TYPES: Final = (
     *(Accepted, PoolView, PoolList, PoolWanted, GenerationAsked, GenerationWish, Generations, MethodsWanted, MethodChoices),
-    *(Boards, Board, AgentView, Problem),
+    *(Boards, Board, History, Difference, AgentView, Problem),
 )
 _PROBLEMS: Final[Mapping[int, str]] = {
     400: "The request cannot be read.",

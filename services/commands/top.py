@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from ratings_core.errors import InputError
-from services.boards import Board, board, methods_of
+from services.boards import Board, board, changes, methods_of
 from services.connect import open_store
 from services.settings import Settings
+from services.solve.history import Difference, Moved
 from services.store.protocol import StoreReader
 
 
@@ -28,21 +29,37 @@ def top(
     pool: Annotated[str, typer.Option(help="The pool.")],
     method: Annotated[str, typer.Option(help="A live method (elo, sco, ...) or a solved one (maximal_lottery, ...).")] = "elo",
     count: Annotated[int, typer.Option(min=1, max=1000, help="Rows, best first.")] = 20,
+    diff: Annotated[bool, typer.Option("--diff", help="What changed since the solve before, and why (solved boards).")] = False,
+    against: Annotated[int | None, typer.Option(min=0, help="With --diff: since the kept solve of this position.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:
     """Print the best agents of a board."""
     store = open_store(Settings(data=data) if data else Settings())
     try:
-        found = find(store, pool, method, count)
+        found = changed(store, pool, method, against, count) if diff else find(store, pool, method, count)
     finally:
         store.close()
     if format is Format.JSON:
         typer.echo(msgspec.json.encode(found).decode())
+        return
+    console = Console()
+    if isinstance(found, Difference):
+        console.print(_plain(_why(found)), highlight=False, soft_wrap=True)
+        console.print(_moves(found))
     else:
-        console = Console()
         console.print(_title(found), highlight=False, soft_wrap=True)
         console.print(_table(found))
+
+
+def changed(store: StoreReader, pool: str, method: str, against: int | None, count: int) -> Difference:
+    """What changed since an earlier solve. Raises `InputError` where there is none to compare with."""
+    found = changes(store, pool, method, against, count)
+    if found is not None:
+        return found
+    if find(store, pool, method, 1).source == "live":
+        raise InputError("--method", method, "must be a solved board: live ones keep no earlier state")
+    raise InputError("--method", method, "must have been solved twice: there is nothing to compare with yet")
 
 
 def find(store: StoreReader, pool: str, method: str, count: int) -> Board:
@@ -63,8 +80,44 @@ def _table(found: Board) -> Table:
     table.add_column("agent")
     table.add_column("rating", justify="right")
     for row in found.rows:
-        table.add_row(str(row.rank), _plain(row.agent), "-" if row.rating is None else f"{row.rating:.6g}")
+        table.add_row(str(row.rank), _plain(row.agent), _number(row.rating))
     return table
+
+
+def _why(found: Difference) -> str:
+    """Between which solves, how many agents changed, and what else did."""
+    before, after = found.before, found.after
+    parts = [f"{found.pool} · {found.method}: position {before.position} to {after.position}", f"{found.outcomes:+} outcomes"]
+    parts.append(f"{found.moved_count} agents moved, {found.joined_count} joined, {found.left_count} left")
+    parts.append(f"because of: {', '.join(found.because) or 'nothing, it is the same'}")
+    parts += [f"{name}: {_value(old)} to {_value(new)}" for name, (old, new) in found.parameters.items()]
+    return " · ".join(parts)
+
+
+def _value(value: float | str | bool | None) -> str:
+    return "its default" if value is None else str(value)
+
+
+def _moves(found: Difference) -> Table:
+    table = Table("rank", "", "agent", "rating", "before")
+    for moved in found.moved:
+        table.add_row(str(moved.rank), _arrow(moved), _plain(moved.agent), _number(moved.rating), _number(moved.rating_before))
+    for row in found.joined:
+        table.add_row(str(row.rank), "new", _plain(row.agent), _number(row.rating), "-")
+    for row in found.left:
+        table.add_row("-", "left", _plain(row.agent), "-", _number(row.rating))
+    return table
+
+
+def _arrow(moved: Moved) -> str:
+    if moved.rank_before is None:
+        return "▲"
+    up = moved.rank_before - moved.rank
+    return f"▲{up}" if up > 0 else f"▼{-up}" if up < 0 else "="
+
+
+def _number(rating: float | None) -> str:
+    return "-" if rating is None else f"{rating:.6g}"
 
 
 def _title(found: Board) -> str:

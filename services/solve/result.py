@@ -11,13 +11,16 @@ class CertificateRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a board. rank: 1 is best, equal ratings share a rank; low, high: interval where one was computed."""
+    """One line of a board. rank: 1 is best, equal ratings share a rank; low, high: interval where one was computed; rank_before: on
+    the solved board before this one, where the agent was on it.
+    """
 
     agent: str
     rating: float | None
     rank: int
     low: float | None = None
     high: float | None = None
+    rank_before: int | None = None
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +49,7 @@ class SolvedBoard(msgspec.Struct, frozen=True, kw_only=True):
 
     position: log offset up to which outcomes were counted; outcomes: how many; data: digest of the state they gave;
     parameters: what the method was given; solved_at: seconds since 1970; error: why the newest try failed, where the result is
-    the last good one; log: identity of the log that holds the outcomes.
+    the last good one; log: identity of the log that holds the outcomes; version: of Equirank, that solved.
     """
 
     pool: str
@@ -59,3 +62,4 @@ class SolvedBoard(msgspec.Struct, frozen=True, kw_only=True):
     result: SolveResult
     error: str | None = None
     log: str = ""
+    version: str = ""

@@ -1,46 +1,72 @@
-"""Results as files beside the checkpoints: what the store is filled from when it was lost."""
+"""Results as files beside the checkpoints: what the store is filled from when it was lost, and the history of each board."""
 
 import re
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 import msgspec
 
 from services.shard.checkpoint import CheckpointStore
+from services.shard.objects import BadObject
 from services.solve.plan import Job
 from services.solve.result import SolvedBoard
 
-_FILE = re.compile(r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})\.json$")
-_KEPT: Final = 5
+_FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6})\.json$")
+
+
+class ResultFile(NamedTuple):
+    """A whole result and the name of its file."""
+
+    name: str
+    board: SolvedBoard
 
 
 class ResultFiles:
-    """One file a result, named by pool, method, generation and position; the newest few kept."""
+    """One file a result, named by pool, method, generation, position, and a number where those repeat; the newest `most` kept."""
 
-    def __init__(self, files: CheckpointStore) -> None:
-        self._files = files
+    def __init__(self, files: CheckpointStore, most: int) -> None:
+        self._files, self._most = files, most
 
-    def write(self, board: SolvedBoard) -> None:
-        """Write one result, then remove those that are older than the newest few."""
-        folder = f"results/{board.pool}/{board.result.method}"
-        self._files.write_file(f"{folder}/{board.generation:010d}-{board.position:020d}.json", msgspec.json.encode(board))
-        for name in self._files.files(folder)[:-_KEPT]:
+    def write(self, board: SolvedBoard) -> str:
+        """Write one result, then remove those that are older than the newest few; its name."""
+        folder = _folder(Job(board.pool, board.result.method))
+        order = f"{board.generation:010d}-{board.position:020d}"
+        standing = [match for name in self._files.files(folder) if (match := _FILE.match(name)) and match["order"] == order]
+        sequence = max((int(match["sequence"]) for match in standing), default=-1) + 1
+        written = f"{folder}/{order}-{sequence:06d}.json"
+        self._files.write_file(written, msgspec.json.encode(board))
+        for name in self._files.files(folder)[: -self._most]:
             self._files.remove_file(name)
+        return written
 
     def remove(self, job: Job) -> None:
         """Remove the results of one method on one pool."""
-        for name in self._files.files(f"results/{job.pool}/{job.method}"):
+        for name in self._files.files(_folder(job)):
             self._files.remove_file(name)
 
-    def newest(self, log: str) -> dict[Job, SolvedBoard]:
-        """The newest whole result of each pool and method that was computed from this log."""
-        boards: dict[Job, SolvedBoard] = {}
-        for name in self._files.files("results"):  # sorted, so the newest comes last
-            if (match := _FILE.match(name)) and (board := self._read(name)) is not None and board.log == log:
-                boards[Job(match["pool"], match["method"])] = board
-        return boards
+    def kept(self, log: str) -> Iterator[ResultFile]:
+        """The whole results that were computed from this log; of each pool and method oldest first."""
+        for name in self._named("results"):
+            if (board := read_result(self._files, name)) is not None and board.log == log:
+                yield ResultFile(name, board)
 
-    def _read(self, name: str) -> SolvedBoard | None:
-        try:
-            return msgspec.json.decode(self._files.read_file(name), type=SolvedBoard)
-        except msgspec.DecodeError:
-            return None  # half-written by a crash, or of another version: the next solve writes a new one
+    def newest(self, job: Job) -> Iterator[SolvedBoard]:
+        """The whole results of one method on one pool, newest first."""
+        for name in reversed(self._named(_folder(job))):
+            if (board := read_result(self._files, name)) is not None:
+                yield board
+
+    def _named(self, folder: str) -> list[str]:
+        return [name for name in self._files.files(folder) if _FILE.match(name)]  # sorted, so the newest comes last
+
+
+def read_result(files: CheckpointStore, name: str) -> SolvedBoard | None:
+    """The result in a file; None where it is not there, was half written by a crash, or is of another version."""
+    try:
+        return msgspec.json.decode(files.read_file(name), type=SolvedBoard)
+    except (msgspec.DecodeError, BadObject):
+        return None
+
+
+def _folder(job: Job) -> str:
+    return f"results/{job.pool}/{job.method}"

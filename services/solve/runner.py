@@ -5,9 +5,10 @@ that fails or passes its deadline leaves the last good result standing, which th
 """
 
 import logging
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any, Final
 
 import msgspec
@@ -21,6 +22,7 @@ from services.shard.objects import BadObject
 from services.solve import health, methods
 from services.solve.choice import chosen_for
 from services.solve.health import SolveHealth
+from services.solve.history import Kept, kept
 from services.solve.plan import Job, Ledger, Pace, PoolView, Tried, due
 from services.solve.result import CertificateRow, SolvedBoard, SolveResult
 from services.solve.results import ResultFiles
@@ -31,6 +33,7 @@ from services.store.redis import RedisStore
 log = logging.getLogger("equirank.solve")
 
 _LOOK_SECONDS: Final = 2.0
+_VERSION: Final = version("equirank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,12 @@ class SolveRunner:
     def __init__(self, settings: Settings, checkpoints: CheckpointStore, store: RedisStore, workers: int, log_identity: str = "") -> None:
         self._settings, self._url, self._store, self._workers = settings, checkpoints.url, store, workers
         self._log = log_identity
-        self._files = ResultFiles(checkpoints)
-        self._latest = self._files.newest(log_identity)
+        self._files = ResultFiles(checkpoints, settings.solves_kept)
+        self._history: defaultdict[Job, deque[Kept]] = defaultdict(lambda: deque(maxlen=settings.solves_kept))
+        self._latest: dict[Job, SolvedBoard] = {}
+        self._names: dict[Job, str] = {}
+        for name, board in self._files.kept(log_identity):
+            self._stands(Job(board.pool, board.result.method), board, name)
         self._ledger = Ledger({job: _tried(board) for job, board in self._latest.items()})
         self._pace = Pace(settings.solve_seconds, settings.solve_outcomes)
         self._flights: dict[Any, _Flight] = {}
@@ -94,7 +101,8 @@ class SolveRunner:
     def _start(self, job: Job, view: PoolView, entry: PoolEntry, now: float) -> None:
         parameters = dict(view.methods[job.method])
         self._ledger.start(job, view, now)
-        reference = self._task.remote(self._url, msgspec.json.encode(entry), job.method, parameters, self._settings.solve_memory_bytes)
+        memory, previous = self._settings.solve_memory_bytes, self._names.get(job)
+        reference = self._task.remote(self._url, msgspec.json.encode(entry), job.method, parameters, memory, previous)
         self._flights[reference] = _Flight(job, entry, parameters, now + self._settings.solve_deadline_seconds)
 
     def _collect(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
@@ -123,12 +131,20 @@ class SolveRunner:
         board = self._board(flight, result, now)
         self._count(flight.job.method, result.status)
         self._seconds[flight.job.method] += result.seconds
-        self._latest[flight.job] = board
         try:
-            self._files.write(board)
+            name = self._files.write(board)
         except OSError as error:
             log.warning("result was not written: %s", error, extra=_fields(flight))
+            name = None
+        self._stands(flight.job, board, name)
         self._unpublished.add(flight.job)
+
+    def _stands(self, job: Job, board: SolvedBoard, name: str | None) -> None:
+        """Note the newest result of a job; name: of its file."""
+        self._latest[job] = board
+        self._history[job].append(kept(board))
+        if name is not None:
+            self._names[job] = name
 
     def _failed(self, flight: _Flight, cause: Exception, now: float) -> None:
         overdue = f"it did not end within {self._settings.solve_deadline_seconds:g} s and was cancelled"
@@ -152,6 +168,7 @@ class SolveRunner:
             solved_at=now,
             result=result,
             log=self._log,
+            version=_VERSION,
         )
 
     def _count(self, method: str, status: str) -> None:
@@ -163,7 +180,8 @@ class SolveRunner:
             self._find_lost()
         for job in list(self._unpublished):
             try:
-                self._store.publish_solved(self._latest[job])
+                if self._store.publish_solved(self._latest[job]):
+                    self._store.publish_history(*job, self._history[job])
             except StoreError as error:
                 log.warning("solved boards wait for the store: %s", error)
                 return
@@ -179,7 +197,8 @@ class SolveRunner:
                 return
             self._files.remove(job)
             self._ledger.forget(job)
-            del self._latest[job]
+            for noted in (self._latest, self._history, self._names):
+                noted.pop(job, None)
             self._unpublished.discard(job)
 
     def _find_lost(self) -> None:

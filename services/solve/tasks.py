@@ -15,17 +15,31 @@ from services.shard.pool import part
 from services.solve import methods
 from services.solve.inputs import GamesInput, Problem, ScoresInput
 from services.solve.limits import memory_limit
+from services.solve.result import SolveResult
+from services.solve.results import read_result
 
 
-def solve_pool(url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int) -> bytes:
+def solve_pool(
+    url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int, previous: str | None = None
+) -> bytes:
     """Solve `method` on the data object that `entry` (a `PoolEntry` as JSON) names under the checkpoints at `url`.
 
-    memory: bytes it may take. Raises `OutOfMemory` beyond them, `BadObject`, and what `methods.solve` raises.
+    memory: bytes it may take; previous: file of the result before this one, for the ranks that agents had there.
+    Raises `OutOfMemory` beyond its memory, `BadObject`, and what `methods.solve` raises.
     """
     pool = msgspec.json.decode(entry, type=PoolEntry)
     with memory_limit(memory):
-        arrays, _ = CheckpointStore(url).read_object(pool.object, pool.sha256)
-        return msgspec.json.encode(methods.solve(method, problem(Kind(pool.kind), arrays), parameters))
+        files = CheckpointStore(url)
+        arrays, _ = files.read_object(pool.object, pool.sha256)
+        before = None if previous is None else read_result(files, previous)
+        found = methods.solve(method, problem(Kind(pool.kind), arrays), parameters)
+        return msgspec.json.encode(found if before is None else _after(found, before.result))
+
+
+def _after(found: SolveResult, before: SolveResult) -> SolveResult:
+    """The result with the ranks that its agents had before."""
+    ranks = {row.agent: row.rank for row in before.agents}
+    return msgspec.structs.replace(found, agents=[msgspec.structs.replace(row, rank_before=ranks.get(row.agent)) for row in found.agents])
 
 
 def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> Problem:

@@ -7,6 +7,7 @@
 - equirank:{pool}:live:GENERATION:METHOD  sorted set: agent -> minus its rating (ascending: best first, ties by name)
 - equirank:{pool}:methods  set of solved methods
 - equirank:{pool}:solved:METHOD  hash: generation, position, version, total, log, board (JSON without agents' rows)
+- equirank:{pool}:history:METHOD  list: `Kept` of `services.solve.history` as JSON, oldest first, each without and then with its rows
 - equirank:{pool}:rows:METHOD:VERSION  list: AgentRow as JSON, best first
 - equirank:{pool}:index:METHOD:VERSION  hash: agent -> its index in the list
 """
@@ -55,6 +56,11 @@ def methods(pool: str) -> str:
 def solved(pool: str, method: str) -> str:
     """The pointer to a solved board."""
     return f"equirank:{{{pool}}}:solved:{method}"
+
+
+def history(pool: str, method: str) -> str:
+    """The kept solves of a method."""
+    return f"equirank:{{{pool}}}:history:{method}"
 
 
 def rows(pool: str, method: str, version: str) -> str:

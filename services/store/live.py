@@ -116,6 +116,7 @@ class LiveBoards:
         names = [keys.live(pool, int(generation), method) for generation, method in (field.split("/", 1) for field in boards)]
         for method, version in zip(methods, versions, strict=True):
             names += [keys.solved(pool, method), keys.rows(pool, method, version or ""), keys.index(pool, method, version or "")]
+        names += [keys.history(pool, method) for method in methods]
         names += [keys.head(pool), keys.boards(pool), keys.methods(pool), keys.fence(pool)]
         self._redis.pipeline([_unlink(name) for name in names])
 

@@ -13,11 +13,12 @@ Laws, held by tests against every implementation:
 5. Ties on a live board are ordered by name, ascending; `rank` is a competition rank (1, 1, 3) by the rounding-free rating.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
 
+from services.solve.history import Kept, Past
 from services.solve.result import AgentRow, SolvedBoard
 
 
@@ -118,6 +119,9 @@ class StoreWriter(Protocol):
     def publish_solved(self, board: SolvedBoard) -> bool:
         """Publish one solved board under its method; False when a newer one stands."""
 
+    def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
+        """Publish the kept solves of a method, oldest first, in place of those that stand; after `publish_solved` of the newest."""
+
     def published(self, pool: str) -> Fence | None:
         """The fence that stands for `pool` from this log; None when the store knows nothing of it (it is new, or was lost)."""
 
@@ -148,6 +152,12 @@ class StoreReader(Protocol):
 
     def solved_around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board whose result holds `count` rows with the agent in the middle, and the number of all rows."""
+
+    def history(self, pool: str, method: str) -> list[Past]:
+        """The kept solves of a method, newest first."""
+
+    def past(self, pool: str, method: str, index: int) -> Kept | None:
+        """One of `history` with its rows; None where there is none of that index."""
 
     def ping(self) -> None:
         """Raises `StoreError` when the store does not answer."""

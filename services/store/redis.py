@@ -29,6 +29,9 @@ class RedisStore:
         self.live = self._live.live
         self.around = self._live.around
         self.publish_solved = self._solved.publish_solved
+        self.publish_history = self._solved.publish_history
+        self.history = self._solved.history
+        self.past = self._solved.past
         self.drop_solved = self._solved.drop_solved
         self.solved_methods = self._solved.solved_methods
         self.solved_whole = self._solved.solved_whole

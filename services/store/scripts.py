@@ -162,6 +162,24 @@ return 1
 total, board, method, seconds the old one stays, identity of the board's log (a board of another log is older than any). -1 when the
 rows are not whole: the store lost them, or took a part twice; -2 when another version stands than the one named: look again."""
 
+REPLACE: Final = _script(
+    """
+redis.call('DEL', KEYS[1])
+for _, text in ipairs(ARGV) do redis.call('RPUSH', KEYS[1], text) end
+return 1
+"""
+)
+"""KEYS list; ARGV what it holds from now on."""
+
+EVERY_OTHER: Final = _script(
+    """
+local found = {}
+for i = 0, redis.call('LLEN', KEYS[1]) - 1, 2 do table.insert(found, redis.call('LINDEX', KEYS[1], i)) end
+return found
+"""
+)
+"""KEYS list. Its texts 0, 2, 4, ..."""
+
 SOLVED_AROUND: Final = _script(
     _PAGE
     + """
@@ -174,5 +192,5 @@ return redis.call('LRANGE', KEYS[1], start, stop)
 """KEYS rows, index; ARGV agent, count. Rows with the agent in the middle; nil when it is not on the board."""
 
 ALL: Final[Mapping[str, str]] = MappingProxyType(
-    {script.sha: script.text for script in (CLAIM, WRITE, COMMIT, PAGE, AROUND, RANK, FLIP, SOLVED_AROUND)}
+    {script.sha: script.text for script in (CLAIM, WRITE, COMMIT, PAGE, AROUND, RANK, FLIP, REPLACE, EVERY_OTHER, SOLVED_AROUND)}
 )

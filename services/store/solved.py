@@ -1,12 +1,13 @@
 """Solved boards on Redis: a whole result under a key of its own version, switched to by pointer in one script."""
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from services.pools import check_pool_name
+from services.solve.history import Kept, Past
 from services.solve.result import AgentRow, SolvedBoard
 from services.store import keys, scripts
 from services.store.connection import Command, Connection, expire
@@ -43,6 +44,24 @@ class SolvedBoards:
             self._drop(fresh)
         return flipped
 
+    def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
+        """Publish the kept solves of a method, oldest first, in place of those that stand."""
+        name = keys.history(check_pool_name(pool), keys.check_method(method))
+        texts = [_encode(part).decode() for one in history for part in (one.past, one)]
+        self._redis.call(scripts.REPLACE, [name], texts)
+
+    def history(self, pool: str, method: str) -> list[Past]:
+        """The kept solves of a method, newest first."""
+        name = keys.history(check_pool_name(pool), keys.check_method(method))
+        texts = self._redis.call(scripts.EVERY_OTHER, [name], [])
+        return [msgspec.json.decode(text, type=Past) for text in reversed(texts)]
+
+    def past(self, pool: str, method: str, index: int) -> Kept | None:
+        """One of `history` with its rows; None where there is none of that index."""
+        name = keys.history(check_pool_name(pool), keys.check_method(method))
+        text = self._redis.run(lambda client: client.lindex(name, -1 - 2 * index))
+        return None if text is None else msgspec.json.decode(text, type=Kept)
+
     def drop_solved(self, pool: str, method: str) -> None:
         """Take a solved board away; readers that are on it see it to the end of their page."""
         name = keys.solved(check_pool_name(pool), keys.check_method(method))
@@ -51,7 +70,7 @@ class SolvedBoards:
         self._redis.pipeline(
             [
                 lambda pipe: pipe.srem(keys.methods(pool), method),
-                lambda pipe: pipe.delete(name),
+                lambda pipe: pipe.delete(name, keys.history(pool, method)),
                 *(expire(one, STALE_SECONDS) for one in old),
             ]
         )

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import ray
 
+from services.boards import changes
 from services.demo import simulated
 from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated, SolvePlan
 from services.settings import Settings
@@ -67,7 +68,7 @@ def harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def treacherous(file: Path) -> Callable[..., bytes]:
     """`solve_pool`, but for one method what the file says. A closure, so that Ray ships it by value."""
 
-    def solve(url: str, entry: bytes, method: str, parameters: Mapping[str, Any], memory: int) -> bytes:
+    def solve(url: str, entry: bytes, method: str, parameters: Mapping[str, Any], memory: int, previous: str | None) -> bytes:
         what = file.read_text() if method == BAD and file.exists() else ""
         if what == "raise":
             raise ValueError("no such luck")
@@ -81,7 +82,7 @@ def treacherous(file: Path) -> Callable[..., bytes]:
         if what == "devour":
             with mock.patch.object(methods, "solve", lambda *_: [np.ones(1 << 23) for _ in range(1 << 20)]):
                 return solve_pool(url, entry, method, parameters, memory)
-        return solve_pool(url, entry, method, parameters, memory)
+        return solve_pool(url, entry, method, parameters, memory, previous)
 
     return solve
 
@@ -218,3 +219,29 @@ def test_the_board_of_a_method_that_is_no_longer_chosen_goes(tmp_path: Path, sto
     world.until(lambda: world.store.solved_methods(POOL) == ["borda", GOOD], "the old one is gone")
     assert world.board(BAD) is None
     assert list((tmp_path / "checkpoints" / "results" / POOL).rglob(f"{BAD}/*.json")) == []
+
+
+def test_a_board_says_where_its_agents_stood_before_and_what_changed_since(tmp_path: Path, store: RedisStore) -> None:
+    world = World(tmp_path, store)
+    first = world.play(5)
+    world.until(world.solved(GOOD, first), "a first solve")
+    before = world.board(GOOD)
+    second = world.play(200)
+    world.until(world.solved(GOOD, second), "a second solve")
+    after = world.board(GOOD)
+    assert before is not None
+    assert after is not None
+    assert [row.rank_before for row in before.result.agents] == [None] * len(before.result.agents)
+    ranks = {row.agent: row.rank for row in before.result.agents}
+    assert [row.rank_before for row in after.result.agents] == [ranks.get(row.agent) for row in after.result.agents]
+    world.until(lambda: len(store.history(POOL, GOOD)) == 2, "the history is published")
+    found = changes(store, POOL, GOOD, None, 100)
+    assert found is not None
+    assert (found.outcomes, found.before.position, found.after.position) == (200, first, second)
+    assert found.because[0] == "outcomes"
+    assert {row.agent for row in found.joined} == {row.agent for row in after.result.agents} - ranks.keys()
+    assert {row.agent: (row.rank_before, row.rank) for row in found.moved} == {
+        row.agent: (ranks[row.agent], row.rank)
+        for row, old in ((row, old) for row in after.result.agents for old in before.result.agents if old.agent == row.agent)
+        if (row.rank, row.rating) != (old.rank, old.rating)
+    }

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from ratings_core.errors import InputError
 from services.commands.top import top
 from services.connect import STORE_FOLDER
+from services.solve.history import kept
 from services.store.embedded import EmbeddedRedis
 from services.store.protocol import ACTIVITY, LiveBoard, StoreError
 from services.store.redis import RedisStore
@@ -27,6 +28,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     store = RedisStore(server.url)
     store.publish_live(head_of(online=["elo"]), 1, {m: LiveBoard(["[red]a", "b"], [1510.25, 1490.0]) for m in ("elo", ACTIVITY)})
     store.publish_solved(solved_of())
+    old = solved_of(position=4, ratings=[("rock", 0.4), ("paper", 0.6), ("[red]c", 0.0)])
+    store.publish_history("blitz", "maximal_lottery", map(kept, [old, solved_of(position=9)]))
     store.close()
     yield folder
     server.stop()
@@ -62,3 +65,14 @@ def test_what_is_not_there_lists_what_is(data: Path, arguments: tuple[str, ...],
 def test_without_a_running_store_it_says_what_to_start(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="equirank up"):
         run(tmp_path, "--pool", "blitz")
+
+
+def test_the_difference_tells_who_moved_and_why(data: Path) -> None:
+    output = " ".join(run(data, "--pool", "blitz", "--method", "maximal_lottery", "--diff").split())
+    assert "position 4 to 9 · +5 outcomes · 2 agents moved, 0 joined, 1 left · because of: roster" in output
+    assert "▲1 │ rock" in output
+    assert "left │ [red]c" in output
+    found = json.loads(run(data, "--pool", "blitz", "--method", "maximal_lottery", "--diff", "--against", "4", "--format", "json"))
+    assert (found["before"]["position"], found["after"]["position"]) == (4, 9)
+    with pytest.raises(InputError, match="live ones keep no earlier state"):
+        run(data, "--pool", "blitz", "--diff")

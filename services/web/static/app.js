@@ -108,11 +108,19 @@ function proof(board, since) {
   return line;
 }
 
+// Places won or lost since the solve before this one.
+function arrow(row) {
+  const up = (row.rank_before ?? row.rank) - row.rank;
+  if (up === 0) return [];
+  const told = `${up > 0 ? "up" : "down"} from ${row.rank_before}`;
+  return [make("span", { class: up > 0 ? "up" : "down", title: told, "aria-label": told, role: "img" }, up > 0 ? "▲" : "▼")];
+}
+
 function rowOf(row, low, span, shown) {
   const name = make("td", { class: "name", title: row.agent }, row.agent);
   if (row.rating !== null && span > 0) name.style.backgroundSize = `${Math.round((100 * (row.rating - low)) / span)}% 100%`;
   const interval = row.low !== undefined && row.high !== undefined ? { title: `${shown(row.low)} to ${shown(row.high)}` } : {};
-  return make("tr", {}, make("td", { class: "rank" }, String(row.rank)), name, make("td", { class: "number", ...interval }, shown(row.rating)));
+  return make("tr", {}, make("td", { class: "rank" }, String(row.rank), ...arrow(row)), name, make("td", { class: "number", ...interval }, shown(row.rating)));
 }
 
 function tableOf(board, caption) {

@@ -5,8 +5,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 import jsonschema
+import msgspec
 import pytest
 
+from services.solve.history import kept
 from services.store.protocol import ACTIVITY, LiveBoard, StoreError
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
@@ -169,6 +171,7 @@ class TestOpenApi:
         assert {path for path in paths if path.startswith("/v1")} == {
             "/v1/outcomes", "/v1/pools", "/v1/pools/{pool}", "/v1/pools/{pool}/methods",
             "/v1/pools/{pool}/boards", "/v1/pools/{pool}/boards/{method}",
+            "/v1/pools/{pool}/boards/{method}/history", "/v1/pools/{pool}/boards/{method}/diff",
             "/v1/pools/{pool}/boards/{method}/around/{agent}", "/v1/pools/{pool}/agents/{agent}", "/v1/pools/{pool}/generations",
         }
 
@@ -187,3 +190,26 @@ def test_metrics_name_no_pool_and_no_agent(filled: Running) -> None:
 def test_a_start_beyond_any_board_is_the_callers_fault(filled: Running, method: str, start: int) -> None:
     assert filled.client.get(f"/v1/pools/blitz/boards/{method}?start={start}").status_code == 422
     assert filled.client.get(f"/v1/pools/blitz/boards/{method}?start={2**31 - 1}").json()["rows"] == []
+
+
+def test_the_kept_solves_of_a_method_and_what_changed_between_them(filled: Running) -> None:
+    solves = [
+        solved_of(position=10, ratings=[("rock", 0.5), ("paper", 0.3), ("pebble", 0.2)]),
+        msgspec.structs.replace(solved_of(position=12, ratings=[("paper", 0.6), ("rock", 0.4)]), parameters={"merge": False}),
+        msgspec.structs.replace(solved_of(position=12, ratings=[("paper", 0.5), ("rock", 0.5)]), data="1" * 64),
+    ]
+    filled.store.publish_history("blitz", "maximal_lottery", map(kept, solves))
+    where = "/v1/pools/blitz/boards/maximal_lottery"
+    past = filled.client.get(f"{where}/history").json()["solves"]
+    assert [(one["position"], one["total"], one["status"]) for one in past] == [(12, 2, "optimal"), (12, 2, "optimal"), (10, 3, "optimal")]
+    last = filled.client.get(f"{where}/diff").json()
+    assert (last["because"], last["parameters"], last["moved_count"]) == (["outcomes", "parameters"], {"merge": [False, None]}, 2)
+    assert [(row["agent"], row["rank_before"], row["rank"]) for row in last["moved"]] == [("rock", 2, 1), ("paper", 1, 1)]
+    first = filled.client.get(f"{where}/diff?against=10&count=1").json()
+    assert (first["outcomes"], [row["agent"] for row in first["left"]], first["joined"]) == (2, ["pebble"], [])
+    assert (first["because"], len(first["moved"]), first["moved_count"]) == (["outcomes", "roster"], 1, 1)
+    assert filled.client.get(f"{where}/diff?against=11").status_code == 422
+    assert filled.client.get("/v1/pools/blitz/boards/elo/history").status_code == 404
+    assert filled.client.get("/v1/pools/blitz/boards/elo/diff").status_code == 404
+    filled.store.drop_solved("blitz", "maximal_lottery")
+    assert filled.client.get(f"{where}/history").status_code == 404

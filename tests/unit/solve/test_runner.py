@@ -1,6 +1,6 @@
 """The runner of solves without Ray: a try that fails or takes too long, and what readers are told of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from services.settings import Settings
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.shard.objects import BadObject
 from services.solve import runner as module
+from services.solve.history import Kept
 from services.solve.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
 from services.solve.runner import SolveRunner
 
@@ -21,8 +22,8 @@ DEADLINE = 120.0
 class Flight:
     """A task under way; `ready` once it ended with `value`."""
 
-    def __init__(self, method: str) -> None:
-        self.method = method
+    def __init__(self, method: str, previous: str | None) -> None:
+        self.method, self.previous = method, previous
         self.ready = False
         self.value: bytes | Exception = b""
 
@@ -54,8 +55,8 @@ class FakeTask:
     def __init__(self, fake: FakeRay) -> None:
         self.fake = fake
 
-    def remote(self, _url: str, _entry: bytes, method: str, _parameters: object, _memory: int) -> Flight:
-        self.fake.flights.append(Flight(method))
+    def remote(self, _url: str, _entry: bytes, method: str, _parameters: object, _memory: int, previous: str | None) -> Flight:
+        self.fake.flights.append(Flight(method, previous))
         return self.fake.flights[-1]
 
 
@@ -64,10 +65,14 @@ class Store:
 
     def __init__(self) -> None:
         self.boards: dict[str, SolvedBoard] = {}
+        self.histories: dict[str, list[int]] = {}
 
     def publish_solved(self, board: SolvedBoard) -> bool:
         self.boards[board.result.method] = board
         return True
+
+    def publish_history(self, _: str, method: str, history: Iterable[Kept]) -> None:
+        self.histories[method] = [one.past.position for one in history]
 
     def solved_whole(self, _: str) -> dict[str, SolvedBoard]:
         return dict(self.boards)
@@ -195,3 +200,23 @@ def test_a_plan_that_names_a_method_of_another_version_fails_alone(fake: FakeRay
     runner = SolveRunner(Settings(data=tmp_path), CheckpointStore(tmp_path.as_uri()), store, workers=2)
     runner.step(0.0, [manifest_at(1)], control)
     assert sorted(flight.method for flight in fake.flights) == ["copeland", "of_tomorrow"]
+
+
+def test_the_newest_results_are_kept_over_a_restart_and_the_next_solve_is_told_of_the_last(fake: FakeRay, tmp_path: Path) -> None:
+    """Three of them at three positions, of two that are kept."""
+    control = ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
+    settings = Settings(data=tmp_path, solves_kept=2)
+    checkpoints, store = CheckpointStore(tmp_path.as_uri()), Store()
+    runner = SolveRunner(settings, checkpoints, store, workers=1)
+    for position in (1, 2, 3):
+        runner.step(100.0 * position, [manifest_at(position)], control)
+        fake.flights[-1].ready, fake.flights[-1].value = True, result_of("copeland")
+        runner.step(100.0 * position + 1, [manifest_at(position)], control)
+    assert store.histories == {"copeland": [2, 3]}
+    assert fake.flights[0].previous is None
+    assert [flight.previous for flight in fake.flights[1:]] == [f"results/blitz/copeland/0000000001-{i:020d}-000000.json" for i in (1, 2)]
+    again = Store()
+    SolveRunner(settings, checkpoints, again, workers=1).step(400.0, [manifest_at(3)], control)
+    assert again.histories == {"copeland": [2, 3]}
+    assert again.boards["copeland"].version

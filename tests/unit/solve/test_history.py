@@ -1,0 +1,51 @@
+"""Kept solves in their compact form, and what is said of two of them."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from services.shard.checkpoint import CheckpointStore
+from services.solve import history
+from services.solve.history import Cause, difference, kept
+from services.solve.plan import Job
+from services.solve.results import ResultFiles
+from tests.support.boards import solved_of
+
+
+def because(**changed: object) -> list[Cause]:
+    board = solved_of(position=3)
+    later = msgspec.structs.replace(board, **changed)
+    return difference("blitz", "maximal_lottery", kept(board), kept(later), 10).because
+
+
+def test_each_cause_is_told_and_no_other() -> None:
+    assert because() == []
+    assert because(data="1" * 64, position=4) == [Cause.OUTCOMES]
+    assert because(position=4) == [], "records that changed nothing of the pool"
+    assert because(generation=2) == [Cause.GENERATION]
+    assert because(parameters={"merge": False}) == [Cause.PARAMETERS]
+    assert because(version="2") == [Cause.VERSION]
+    assert because(result=solved_of(ratings=[("rock", 1.0)]).result) == [Cause.ROSTER]
+
+
+def test_rows_beyond_those_kept_are_neither_joined_nor_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "ROWS", 2)
+    before = solved_of(ratings=[("a", 3.0), ("b", 2.0), ("c", 1.0)])
+    after = solved_of(ratings=[("c", 4.0), ("a", 3.0), ("b", 2.0)])
+    found = difference("blitz", "m", kept(before), kept(after), 10)
+    assert (found.joined, found.left, found.because) == ([], [], [])
+    assert [(row.agent, row.rank, row.rank_before) for row in found.moved] == [("c", 1, None), ("a", 2, 1)]
+
+
+def test_results_of_one_position_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    files = ResultFiles(CheckpointStore(tmp_path.as_uri()), most=3)
+    boards = [msgspec.structs.replace(solved_of(position=p), solved_at=float(i)) for i, p in enumerate((1, 2, 2, 2))]
+    for board in boards:
+        files.write(board)
+    assert [result.board for result in files.kept("")] == boards[1:]
+    assert list(files.newest(Job("blitz", "maximal_lottery"))) == boards[:0:-1]
+    half = next(iter(tmp_path.rglob("*-000001.json")))
+    half.write_bytes(half.read_bytes()[:40])
+    assert [result.board for result in files.kept("")] == [boards[1], boards[3]], "what a crash left half written is passed over"
+    assert list(files.kept("another log")) == []
