@@ -64,11 +64,20 @@ def replicate_intervals(fit: Fit, replicates: Iterable[PairCounts], *, level: fl
     or fewer than two replicates, and whatever `fit` raises: a replicate can be unconnected where the data are not, so rate by
     component, in a box, or with a prior.
     """
+    return intervals_of(np.array([fit(counts) for counts in replicates], np.float64), level=level)
+
+
+def intervals_of(ratings: Floats, ranks: NDArray[np.int64] | None = None, *, level: float = 0.95) -> Intervals:
+    """Central intervals (percentiles) of `level` of what replicates gave.
+
+    ratings: (replicates, m), NaN where a replicate rates an agent not; ranks: int64 (replicates, m), 1 is best; by default those of the
+    ratings, equal ones sharing the better rank. Raises `InputError` for a level outside (0, 1) or fewer than two replicates.
+    """
     tail = (1 - checks.number("level", level, above=0.0, high=1.0 - 1e-9)) / 2
-    ratings = np.array([fit(counts) for counts in replicates], np.float64)
     if len(ratings) < 2:
         raise InputError("replicates", len(ratings), "must be two at least")
-    ranks = np.stack([Ranking.from_scores(one).rank for one in ratings])
+    if ranks is None:
+        ranks = np.stack([Ranking.from_scores(one).rank for one in ratings])
     lacking = np.isnan(ratings)
     return Intervals(
         low=_quantile(ratings, lacking, tail),

@@ -13,13 +13,15 @@ from ratings_core.errors import InputError
 from ratings_core.formats import FileKind
 from ratings_core.formats.results import Unplayed
 from ratings_core.voting.profile import Unlisted
+from services.commands.interval_columns import interval_columns, interval_line
 from services.commands.options import Columns, Delimiter, file_options
 from services.solve import methods
 from services.solve.inputs import Problem, ScoresInput
+from services.solve.intervals import add_intervals
 from services.solve.load import load
 from services.solve.method import Takes
 from services.solve.methods import Ties
-from services.solve.result import SolveResult
+from services.solve.result import Intervals, SolveResult
 
 Format: TypeAlias = Literal["json", "table"]
 
@@ -41,13 +43,18 @@ def solve(
     ] = None,
     column: Columns = None,
     delimiter: Delimiter = ",",
+    intervals: Annotated[bool, typer.Option("--intervals", help="Intervals of ratings and ranks, by refits to resampled data.")] = False,
+    interval_seconds: Annotated[float, typer.Option(min=0.1, help="Most seconds that --intervals may take.")] = 60.0,
     output: Annotated[Format, typer.Option("--format", help="One JSON object, or a table for people.")] = "table",
 ) -> None:
     """Rate a file's agents by one method, with the certificate that proves how good the answer is."""
     per_task = methods.find(method).takes is Takes.TASK_PAIRS
-    loaded = load(file, file_options(input_kind, unplayed, column, delimiter), pool=pool, per_task=per_task, unlisted=unlisted)
+    options = file_options(input_kind, unplayed, column, delimiter)
+    loaded = load(file, options, pool=pool, per_task=per_task, clustered=intervals, unlisted=unlisted)
     parameters = _with_players(method, players, loaded.problem, _parameters(param or []))
     found = methods.solve(method, loaded.problem, parameters, tie_tolerance, ties)
+    if intervals:
+        found = add_intervals(method, loaded.problem, parameters, found, interval_seconds)
     left_out = {"rows_left_out": loaded.left_out} if loaded.left_out else {}
     result = msgspec.structs.replace(found, input=loaded.kind.value, extra={**found.extra, **left_out})
     if output == "json":
@@ -86,10 +93,15 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
     console = Console(soft_wrap=True)
     value = "none" if result.certificate.value is None else f"{result.certificate.value:.3g}"
     title = f"{result.method} on {result.input}: {result.status}, {result.certificate.kind} {value}, {result.seconds:.3g} s"
-    table = Table("rank", "agent", "rating", title=title, title_justify="left")
-    for row in result.agents[:_ROWS_SHOWN]:
-        table.add_row(str(row.rank), row.agent, "-" if row.rating is None else f"{row.rating:.6g}")
+    shown = result.agents[:_ROWS_SHOWN]
+    told = interval_columns(shown)
+    table = Table("rank", "agent", "rating", *told, title=title, title_justify="left")
+    for i, row in enumerate(shown):
+        cells = [column[i] for column in told.values()]
+        table.add_row(str(row.rank), row.agent, "-" if row.rating is None else f"{row.rating:.6g}", *cells)
     console.print(table)
+    if isinstance(result.intervals, Intervals):
+        console.print(interval_line(result.intervals), highlight=False, markup=False)
     if len(result.agents) > _ROWS_SHOWN:
         console.print(f"and {len(result.agents) - _ROWS_SHOWN} more agents: --format json has all")
     for why, count in sorted(left_out.items()):

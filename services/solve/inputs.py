@@ -1,7 +1,7 @@
 """What methods solve: games, pairs that met, margins between agents, ballots, or a table of scores; agents sorted by name (law 5)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -47,24 +47,28 @@ class PairsInput:
 @dataclass(frozen=True, slots=True)
 class GamesInput(PairsInput):
     """All that games say. places: who came where in fields of how many; tasks: names of those that games were counted on apart,
-    by_task: the pairs that met on each of them (games without a task are in `counts` alone).
+    by_task: the pairs that met on each of them (games without a task are in `counts` alone); groups: where asked for, the pairs of
+    whole games in groups at random, which add up to `counts`.
     """
 
     places: PlaceCounts
     tasks: tuple[str, ...] = ()
     by_task: tuple[PairCounts, ...] = ()
+    groups: tuple[PairCounts, ...] = ()
 
     def by_name(self) -> "GamesInput":
         """The same with agents and tasks in order of their names."""
         tasks = _order(self.tasks, "tasks")
         by_task = tuple(self.by_task[task] for task in tasks.tolist())
-        return GamesInput(self.names, self.counts, self.places, _at(self.tasks, tasks), by_task).take(_order(self.names))
+        named = replace(self, tasks=_at(self.tasks, tasks), by_task=by_task)
+        return named.take(_order(self.names))
 
     def take(self, ids: Ids) -> "GamesInput":
         """These agents, renumbered in this order: pairs among them, and their places in the fields as they were."""
         new_id = _new_ids(ids, len(self.names))
-        by_task = tuple(_renamed(counts, new_id) for counts in self.by_task)
-        return GamesInput(_at(self.names, ids), _renamed(self.counts, new_id), _renamed_places(self.places, new_id), self.tasks, by_task)
+        by_task, groups = (tuple(_renamed(counts, new_id) for counts in some) for some in (self.by_task, self.groups))
+        places = _renamed_places(self.places, new_id)
+        return GamesInput(_at(self.names, ids), _renamed(self.counts, new_id), places, self.tasks, by_task, groups)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Games are counted as they come, so a file of them may be larger than memory; tab
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from ratings_core.voting.profile import Unlisted
 from services.events import Event, GameEvent, RetractEvent, ScoreEvent
 from services.files import Account, FileOptions, OutcomeFile, decoded_lines
+from services.shard.clusters import in_groups
 from services.shard.columns import GameColumns, ScoreColumns, retracted_hash
 from services.shard.dedupe import MAX_CAPACITY, NEW, DedupeWindow
 from services.solve.inputs import MarginsInput, Problem, ProfileInput, ScoresInput
@@ -41,11 +43,12 @@ def load(
     *,
     pool: str | None = None,
     per_task: bool = False,
+    clustered: bool = False,
     unlisted: Unlisted | None = None,
 ) -> Loaded:
     """The problem that the file holds. pool: whose outcomes, where a file of outcomes names several; per_task: count the games of each
-    task apart, too; unlisted: what a ballot says about those it does not list; by default they are below the others, but nothing
-    is known of those who missed a contest.
+    task apart, too; clustered: and whole games in groups at random; unlisted: what a ballot says about those it does not list; by
+    default they are below the others, but nothing is known of those who missed a contest.
 
     Raises `InputError`; a file with a broken row is refused whole.
     """
@@ -64,7 +67,7 @@ def load(
             case FileKind.CONTESTS:
                 return _contests(source, kind, unlisted or "unknown")
             case FileKind.OUTCOMES | FileKind.RESULTS | FileKind.BATTLES | FileKind.PGN:
-                return _outcomes(source, kind, options, pool, per_task)
+                return _outcomes(source, kind, options, pool, _Counting(per_task, clustered))
 
 
 def _contests(source: Source, kind: FileKind, unlisted: Unlisted) -> Loaded:
@@ -80,11 +83,11 @@ def _held(source: Source, account: Account) -> Iterator[Contest]:
             account.skip(one.why)
 
 
-def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | None, per_task: bool) -> Loaded:
+def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | None, counting: "_Counting") -> Loaded:
     account = Account()
     named = _named(source, pool) if kind is FileKind.OUTCOMES else _Named(_OFFLINE, [])
     file = OutcomeFile(source, named.pool, now=0.0, options=replace(options, kind=kind), one_pool=False)
-    counted = Counted(named.retractions, per_task)
+    counted = Counted(named.retractions, counting.per_task, counting.clustered)
     for batch in file.batches(account):
         counted.add([event for _, event in batch])
     if account.refused:
@@ -93,16 +96,25 @@ def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | 
     return Loaded(kind, counted.problem(), dict(account.skipped))
 
 
+class _Counting(NamedTuple):
+    """What is counted apart, as `load` says."""
+
+    per_task: bool
+    clustered: bool
+
+
 class Counted:
     """Outcomes as a fold counts them: equal ids once, retracted ones not at all. retractions: all of them; per_task: count the games
-    of each task apart, too. Memory grows with agents, pairs and tasks, and by 26 bytes an outcome for its id.
+    of each task apart, too; clustered: and whole games in groups at random. Memory grows with agents, pairs and tasks, and by 26
+    bytes an outcome for its id.
     """
 
-    def __init__(self, retractions: Sequence[RetractEvent], per_task: bool = False) -> None:
+    def __init__(self, retractions: Sequence[RetractEvent], per_task: bool = False, clustered: bool = False) -> None:
         self._retracted = _keys(retracted_hash(retractions))
         self._seen = DedupeWindow(MAX_CAPACITY)
         self._agents, self._tasks = Roster(), Roster()
         self._pairs, self._places, self._scores = PairTally(per_task=per_task), PlaceTally(), ScoreTable()
+        self._clusters = PairTally(per_task=True) if clustered else None
         self._games = self._measured = 0
 
     def add(self, events: Sequence[Event]) -> None:
@@ -121,14 +133,17 @@ class Counted:
             raise InputError("file", self._games + self._measured, "must hold outcomes, of one kind: with sides or with scores")
         agents, tasks = tuple(self._agents.names()), tuple(self._tasks.names())
         if self._games:
-            return of_tallies(agents, tasks, self._pairs, self._places)
+            return of_tallies(agents, tasks, self._pairs, self._places, self._clusters)
         return ScoresInput(agents, tasks, self._scores.means(len(agents), len(tasks)))
 
     def _add_games(self, columns: GameColumns) -> None:
         columns = columns.take(self._counts(columns))
         batch = columns.batch(self._agents.intern_packed(columns.names), self._tasks.intern_packed(columns.tasks))
+        bucket = np.zeros(len(batch), np.int64)
         for tally in (self._pairs, self._places):
-            tally.add(batch, np.zeros(len(batch), np.int64))
+            tally.add(batch, bucket)
+        if self._clusters is not None:
+            self._clusters.add(in_groups(batch), bucket)
 
     def _add_scores(self, columns: ScoreColumns) -> None:
         columns = columns.take(self._counts(columns))

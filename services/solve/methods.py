@@ -4,9 +4,10 @@ A method is one line of `METHODS` and one function from a problem to `Rated`. A 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias, assert_never
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, assert_never
 
 import numpy as np
+from msgspec import UNSET
 
 from ratings_core.errors import InputError
 from ratings_core.online import RATERS
@@ -21,7 +22,7 @@ from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem,
 from services.solve.lotteries import LOTTERIES
 from services.solve.method import GIVEN_BY_SCORES, Method, Rated, Takes, given_by_games
 from services.solve.parameters import Parameter, Value, accepted
-from services.solve.result import AgentRow, CertificateRow, SolveResult, TaskRow
+from services.solve.result import AgentRow, CertificateRow, Intervals, SolveResult, TaskRow
 from services.solve.rosters import ROSTER, roster
 from services.solve.voting import VOTING
 
@@ -45,6 +46,22 @@ class NotApplicable(InputError):  # noqa: N818 - names the fact
     """The method cannot solve this kind of input; the message says why."""
 
 
+class Taken(NamedTuple):
+    """What is to be solved: the part of a problem that the method takes, agents by name, with accepted parameters.
+
+    left_out: what to say of agents that are not in it.
+    """
+
+    method: Method
+    problem: Problem
+    values: dict[str, Value]
+    left_out: dict[str, object]
+
+    def rated(self) -> Rated:
+        """What the method says. Raises `InputError` and `SolverError`."""
+        return self.method.run(self.problem, self.values)
+
+
 def solve(
     method: str, problem: Problem, parameters: Parameters | None = None, tie_tolerance: float | None = None, ties: Ties = "keep"
 ) -> SolveResult:
@@ -55,29 +72,43 @@ def solve(
     the most active are rated, and `extra.roster` says how many were left out.
     Raises `InputError` (`NotApplicable` among them) and `SolverError`.
     """
-    chosen = find(method)
-    if (reason := why_not(chosen, problem)) is not None:
-        raise NotApplicable("method", method, reason)
+    found = taken(method, problem, parameters)
+    chosen = found.method
     if chosen.tie_tolerance is None and tie_tolerance is not None:
         raise InputError("tie_tolerance", tie_tolerance, f"must be left out: {method} ranks by itself, not by differences of ratings")
-    given = accepted((*chosen.parameters, *ROSTER), parameters or {})
-    taken, left_out = roster(problem.by_name(), chosen, given)
-    if (reason := why_not(chosen, taken)) is not None:
-        raise NotApplicable("method", method, reason)
-    values = {parameter.name: given[parameter.name] for parameter in chosen.parameters}
-    rated = chosen.run(taken, values)
+    rated = found.rated()
     tolerance = _own_tolerance(chosen, rated) if tie_tolerance is None else tie_tolerance
     solution = rated.solution
     return SolveResult(
         method=method,
         input=_kind_of(problem),
-        agents=_agent_rows(taken.names, rated, tolerance, ties),
+        agents=_agent_rows(found.problem.names, rated, ranking_of(chosen, rated, tolerance), ties),
         certificate=CertificateRow(kind=solution.certificate.kind, value=solution.certificate.value),
         status=solution.status.value,
         seconds=solution.seconds,
-        tasks=_task_rows(taken, rated.task_ratings, tolerance, ties),
-        extra={"parameters": values, "tie_tolerance": tolerance, "stats": dict(solution.stats), **left_out, **rated.extra},
+        tasks=_task_rows(found.problem, rated.task_ratings, tolerance, ties),
+        extra={"parameters": found.values, "tie_tolerance": tolerance, "stats": dict(solution.stats), **found.left_out, **rated.extra},
+        intervals=UNSET if rated.low is None else _own_intervals(found.values, rated.extra),
     )
+
+
+def taken(method: str, problem: Problem, parameters: Parameters | None = None) -> Taken:
+    """What `solve` solves. Raises `InputError` (`NotApplicable` among them)."""
+    chosen = find(method)
+    if (reason := why_not(chosen, problem)) is not None:
+        raise NotApplicable("method", method, reason)
+    given = accepted((*chosen.parameters, *ROSTER), parameters or {})
+    part, left_out = roster(problem.by_name(), chosen, given)
+    if (reason := why_not(chosen, part)) is not None:
+        raise NotApplicable("method", method, reason)
+    return Taken(chosen, part, {parameter.name: given[parameter.name] for parameter in chosen.parameters}, left_out)
+
+
+def ranking_of(method: Method, rated: Rated, tie_tolerance: float | None = None) -> Ranking:
+    """How ratings rank agents: the method's own ranking, or ties within the tolerance (none: the method's own)."""
+    if rated.ranking is not None:
+        return rated.ranking
+    return Ranking.from_scores(rated.solution.ratings, _own_tolerance(method, rated) if tie_tolerance is None else tie_tolerance)
 
 
 def find(method: str) -> Method:
@@ -149,9 +180,9 @@ def _own_tolerance(method: Method, rated: Rated) -> float:
     return max(method.tie_tolerance * rated.unit, _ROUNDING * largest)
 
 
-def _agent_rows(names: Sequence[str], rated: Rated, tolerance: float, ties: Ties) -> list[AgentRow]:
-    ranking = Ranking.from_scores(rated.solution.ratings, tolerance) if rated.ranking is None else rated.ranking
+def _agent_rows(names: Sequence[str], rated: Rated, ranking: Ranking, ties: Ties) -> list[AgentRow]:
     ranks = _ranks(ranking, ties)
+    ends: Mapping[str, tuple[int | None, int | None]] = rated.extra.get("rank_intervals", {})  # type: ignore[assignment]
     return [
         AgentRow(
             agent=names[i],
@@ -159,9 +190,17 @@ def _agent_rows(names: Sequence[str], rated: Rated, tolerance: float, ties: Ties
             rank=ranks[i],
             low=None if rated.low is None else _number(rated.low, i),
             high=None if rated.high is None else _number(rated.high, i),
+            rank_low=ends.get(names[i], (None, None))[0],
+            rank_high=ends.get(names[i], (None, None))[1],
         )
         for i in ranking.ids.tolist()
     ]
+
+
+def _own_intervals(values: Parameters, extra: Mapping[str, Any]) -> Intervals:
+    """What a method says of the intervals that its parameters asked it for."""
+    kind, replicates = str(values.get("standard_errors", "cells")), int(values.get("replicates", 0))
+    return Intervals(kind=kind, assumes=extra["assumes"], level=extra["interval"], replicates=replicates)
 
 
 def _task_rows(problem: Problem, ratings: Floats | None, tolerance: float, ties: Ties) -> list[TaskRow]:

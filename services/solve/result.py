@@ -11,8 +11,8 @@ class CertificateRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a board. rank: 1 is best, equal ratings share a rank; low, high: interval where one was computed; rank_before: on
-    the solved board before this one, where the agent was on it.
+    """One line of a board. rank: 1 is best, equal ratings share a rank; low, high, rank_low, rank_high: intervals of rating and rank,
+    where they were computed; rank_before: on the solved board before this one, where the agent was on it.
     """
 
     agent: str
@@ -21,6 +21,28 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     low: float | None = None
     high: float | None = None
     rank_before: int | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+
+
+class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the intervals of a board's rows are.
+
+    kind: ``cells`` (counts of pairs or places redrawn), ``clustered`` (whole outcomes redrawn), ``tasks`` or ``ballots`` (redrawn),
+    ``fisher`` or ``sandwich`` (normal, of standard errors), or ``none``; assumes: what has to hold for them, why_not: why there are none;
+    level: they are central ones of; replicates: refits they are of, failed: refits without an answer; settled: whether more would
+    leave the ranks of the best as they are, else time ran out; position: log offset of the outcomes that were redrawn.
+    """
+
+    kind: str
+    assumes: str = ""
+    why_not: str | None = None
+    level: float = 0.95
+    replicates: int = 0
+    failed: int = 0
+    settled: bool = False
+    seconds: float = 0.0
+    position: int | None = None
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +54,9 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SolveResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one method says, best agent first. extra: what the method adds (lottery, support, left out, parameters, ...)."""
+    """What one method says, best agent first. extra: what the method adds (lottery, support, left out, parameters, ...);
+    intervals: what those of the rows are, once somebody computed them.
+    """
 
     method: str
     input: str
@@ -42,6 +66,7 @@ class SolveResult(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     tasks: list[TaskRow] = []
     extra: dict[str, object] = {}
+    intervals: Intervals | msgspec.UnsetType = msgspec.UNSET
 
 
 class SolvedBoard(msgspec.Struct, frozen=True, kw_only=True):

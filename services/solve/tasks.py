@@ -11,6 +11,7 @@ from ratings_core.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from services.pools import Kind
 from services.shard.checkpoint import CheckpointStore, PoolEntry
+from services.shard.clusters import counts_of_groups
 from services.shard.pool import part
 from services.solve import methods
 from services.solve.inputs import GamesInput, Problem, ScoresInput
@@ -51,7 +52,11 @@ def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> Problem:
     return ScoresInput(names, tasks, ScoreTable.from_arrays(part(arrays, "scores")).means(len(names), len(tasks)))
 
 
-def of_tallies(names: tuple[str, ...], tasks: tuple[str, ...], pairs: PairTally, places: PlaceTally) -> GamesInput:
-    """What games in tallies give to solve; tasks without a pair (teams only) take no part."""
+def of_tallies(
+    names: tuple[str, ...], tasks: tuple[str, ...], pairs: PairTally, places: PlaceTally, clusters: PairTally | None = None
+) -> GamesInput:
+    """What games in tallies give to solve; tasks without a pair (teams only) take no part. clusters: as `shard.clusters` counts them."""
     on_tasks = {task: counts for task, counts in pairs.counts_by_task().items() if task != NO_TASK}
-    return GamesInput(names, pairs.counts(), places.counts(), tuple(tasks[task] for task in on_tasks), tuple(on_tasks.values()))
+    groups = () if clusters is None else counts_of_groups(clusters)
+    by_task = tuple(on_tasks.values())
+    return GamesInput(names, pairs.counts(), places.counts(), tuple(tasks[task] for task in on_tasks), by_task, groups)

@@ -168,3 +168,16 @@ def test_of_a_file_with_several_pools_the_one_named_is_solved_and_the_rest_told(
     assert found["extra"]["rows_left_out"] == {"of another pool": 1}
     code, _, err = run("outcomes", "--method", "copeland", text=text)
     assert (code, "p, q" in err) == (2, True)
+
+
+def test_intervals_add_their_own_fields_and_say_what_they_assume(run: Any) -> None:
+    code, out, err = run("scores", "--method", "copeland", "--intervals", "--format", "json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert (found["intervals"]["kind"], found["intervals"]["level"]) == ("tasks", 0.95)
+    assert "tasks drawn at random" in found["intervals"]["assumes"]
+    assert all({"rank_low", "rank_high"} <= set(row) for row in found["agents"])
+    assert "copeland on scores" in run("scores", "--method", "copeland", "--intervals")[1]
+    code, _, err = run("margins", "--method", "copeland", "--intervals")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "margins do not say" in err

@@ -1,0 +1,28 @@
+"""Intervals in tables for people."""
+
+from collections.abc import Sequence
+
+from services.solve.result import AgentRow, Intervals
+
+
+def interval_columns(rows: Sequence[AgentRow]) -> dict[str, list[str]]:
+    """Heading to cells of the intervals that rows have; nothing where they have none."""
+    columns: dict[str, list[str]] = {}
+    if any(row.low is not None or row.high is not None for row in rows):
+        columns["interval"] = [_cell(row.low, row.high) for row in rows]
+    if any(row.rank_low is not None for row in rows):
+        columns["ranks"] = [_cell(row.rank_low, row.rank_high) for row in rows]
+    return columns
+
+
+def interval_line(told: Intervals) -> str:
+    """What the intervals are, in a line."""
+    if told.kind == "none":
+        return f"no intervals: {told.why_not}"
+    replicates = f" of {told.replicates} replicates" if told.replicates else ""
+    missing = f", {told.failed} had no answer" if told.failed else ""
+    return f"{told.level:.0%} intervals ({told.kind}){replicates}{missing}; they assume {told.assumes}"
+
+
+def _cell(low: float | None, high: float | None) -> str:
+    return "-" if low is None or high is None else f"{low:.6g} to {high:.6g}"

@@ -1,0 +1,180 @@
+"""Intervals from replicates: the same however they are cut, right about as often as they say, and honest about what they assume."""
+
+from itertools import count
+
+import numpy as np
+import pytest
+
+from ratings_core.analysis.resampling import PairGroups
+from ratings_core.errors import InputError
+from ratings_core.tallies import PairCounts, PlaceCounts
+from ratings_core.voting.profile import Ballot, Profile
+from services.solve import methods
+from services.solve.inputs import GamesInput, MarginsInput, PairsInput, ProfileInput, ScoresInput
+from services.solve.intervals import LEAST, MOST, Replication, Sample, add_intervals, replication, sample, seed_of, with_intervals
+from services.solve.resampling import resampling
+from services.solve.result import Intervals, SolveResult
+
+TEAMS = ("Argentina", "Brazil", "England", "Germany", "South Korea", "Sweden")
+STRENGTHS = np.array([1579.0, 1605, 1521, 1503, 1321, 1470])
+"""Bradley-Terry ratings of the six most active teams of the football results, rounded; and how often each pair of them met."""
+FIRST, SECOND = np.triu_indices(6, 1)
+MET = np.array([110, 16, 23, 3, 3, 27, 23, 9, 15, 35, 1, 25, 4, 37, 4])
+NO_PLACES = PlaceCounts(*(np.zeros(0, np.int32) for _ in range(4)), np.zeros(0))
+TABLE = np.array([[3.0, 1, 2, 5, 4, 3], [2, 2, 3, 4, 3, 1], [1, 3, 1, 3, 5, 2]])
+SCORES = ScoresInput(("a", "b", "c"), tuple("uvwxyz"), TABLE)
+
+
+def season(rng: np.random.Generator) -> PairsInput:
+    """As many games between the six as there were, won as their strengths say."""
+    wins = rng.binomial(MET, 1 / (1 + 10 ** ((STRENGTHS[SECOND] - STRENGTHS[FIRST]) / 400))).astype(float)
+    return PairsInput(TEAMS, PairCounts(FIRST.astype(np.int32), SECOND.astype(np.int32), wins, MET - wins, np.zeros(15)))
+
+
+def test_intervals_of_football_teams_cover_their_strengths_about_as_often_as_they_say() -> None:
+    rng, covered = np.random.default_rng(7), []
+    for _ in range(25):
+        whole = methods.taken("bradley_terry", season(rng), {"prior": 0.1})
+        found = sample(whole, resampling(whole.problem, whole.method), 0, 0, 40, np.inf)
+        low, high = np.quantile(found.ratings, [0.025, 0.975], axis=0)
+        covered.append((low <= STRENGTHS) & (high >= STRENGTHS))
+    assert 0.85 <= np.mean(covered) <= 0.99
+
+
+def test_games_of_many_sides_need_whole_outcomes_redrawn() -> None:
+    """Five equal agents a game: pairs redrawn apart are too narrow by sqrt(6/3)."""
+    rng, groups, n = np.random.default_rng(3), [np.zeros((5, 5)) for _ in range(64)], 640
+    for game in range(n):
+        order = rng.permutation(5)
+        for place in range(5):
+            groups[game % 64][order[place], order[place + 1 :]] += 1
+    counts = PairCounts.from_dense(sum(groups))
+    places = PlaceCounts(*(np.array([value], np.int32) for value in (0, 5, 0, 1)), np.ones(1))
+    errors = {}
+    for kind, parts in {"cells": (), "clustered": tuple(map(PairCounts.from_dense, groups))}.items():
+        whole = methods.taken("bradley_terry", GamesInput(tuple("abcde"), counts, places, groups=parts))
+        source = resampling(whole.problem, whole.method)
+        assert source.kind == kind
+        assert ("too narrow, by up to 1.4" in source.assumes) == (kind == "cells")
+        errors[kind] = sample(whole, source, 0, 0, 100, np.inf).ratings.std(axis=0).mean()
+    assert errors["clustered"] / errors["cells"] == pytest.approx(np.sqrt(2), abs=0.2)
+
+
+def test_groups_add_up_and_weigh_like_their_sum() -> None:
+    parts = [PairCounts.from_dense(np.triu(np.full((3, 3), float(g)), 1)) for g in (0, 1, 2)]
+    groups = PairGroups(parts)
+    assert groups.weighted(np.ones(3)).wins.tolist() == [3.0, 3.0, 3.0]
+    assert groups.weighted(np.array([5.0, 0, 2])).wins.tolist() == [4.0, 4.0, 4.0]
+    assert len(groups.weighted(np.array([9.0, 0, 0]))) == 0
+    with pytest.raises(InputError, match="two at least"):
+        PairGroups(parts[:1])
+
+
+@pytest.mark.parametrize(
+    ("method", "problem", "kind"),
+    [
+        ("copeland", SCORES, "tasks"),
+        ("nash_average", SCORES, "tasks"),
+        ("borda", ProfileInput(Profile.from_ballots([Ballot(9.0, ((0,), (1,))), Ballot(4.0, ((1,), (0,)))], ("a", "b"))), "ballots"),
+        ("bradley_terry", season(np.random.default_rng(1)), "cells"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_slices_of_replicates_are_the_replicates(method: str, problem: methods.Problem, kind: str) -> None:
+    whole = methods.taken(method, problem)
+    source = resampling(whole.problem, whole.method)
+    assert source.kind == kind
+    seed = seed_of("blitz", 17, method)
+    at_once = sample(whole, source, seed, 0, 9, np.inf)
+    parts = [sample(whole, source, seed, first, 3, np.inf) for first in (6, 0, 3)]
+    np.testing.assert_array_equal(np.concatenate([parts[i].ratings for i in (1, 2, 0)]), at_once.ratings)
+    assert not np.array_equal(sample(whole, source, seed_of("blitz", 18, method), 0, 9, np.inf).ratings, at_once.ratings)
+
+
+def test_time_that_is_spent_ends_a_slice_after_one_replicate_at_least() -> None:
+    whole = methods.taken("copeland", SCORES)
+    ticks = count()
+    found = sample(whole, resampling(whole.problem, whole.method), 0, 0, 100, 4.0, clock=lambda: float(next(ticks)))
+    assert len(found.ratings) == 4
+    assert len(sample(whole, resampling(whole.problem, whole.method), 0, 0, 100, 0.0).ratings) == 1
+
+
+def test_intervals_are_the_same_for_the_same_data_and_contain_the_estimate() -> None:
+    problem = season(np.random.default_rng(2))
+    plain = methods.solve("bradley_terry", problem)
+    found, again = (add_intervals("bradley_terry", problem, {}, plain, 3600.0) for _ in range(2))
+    assert found.agents == again.agents
+    assert isinstance(found.intervals, Intervals)
+    assert (found.intervals.kind, found.intervals.settled, found.intervals.failed) == ("cells", True, 0)
+    for row, bare in zip(found.agents, plain.agents, strict=True):
+        assert (row.agent, row.rating, row.rank) == (bare.agent, bare.rating, bare.rank)
+        assert (row.low or 0) < (row.rating or 0) < (row.high or 0)
+        assert (row.rank_low or 0) <= row.rank <= (row.rank_high or 0)
+
+
+def one(ranks: list[list[int]], seconds: float = 0.0, failed: int = 0) -> Sample:
+    return Sample(np.array(ranks, float), np.array(ranks, np.int64), failed, seconds)
+
+
+def test_their_number_doubles_until_the_widest_rank_interval_of_the_top_stays() -> None:
+    found = Replication(3600.0, np.array([0, 1]))
+    assert found.next == (0, 64)
+    found.add(one([[1, 2]] * 32 + [[2, 1]] * 32))
+    assert not found.done, "its first half said 1 to 1"
+    assert found.next == (64, 64)
+    found.add(one([[1, 2], [2, 1]] * 32))
+    assert (found.settled, found.done) == (True, True)
+
+
+def test_time_ends_it_and_so_does_their_number() -> None:
+    spent = Replication(5.0, np.array([0]))
+    spent.add(one([[1, 2]] * 10, seconds=5.0))
+    assert (spent.done, spent.settled) == (True, False)
+    many = Replication(5.0, np.array([0]))
+    many.add(one([[1, 2]] * (MOST - 1)))
+    assert many.next == (MOST - 1, 1)
+    many.add(one([[2, 1]]))
+    assert many.done
+
+
+def test_too_few_or_too_many_without_an_answer_are_no_intervals() -> None:
+    problem = season(np.random.default_rng(2))
+    whole, plain = methods.taken("bradley_terry", problem), methods.solve("bradley_terry", problem)
+    source = resampling(whole.problem, whole.method)
+
+    def told(given: Sample) -> SolveResult:
+        run = replication(whole, plain, 1.0)
+        run.add(given)
+        return with_intervals(plain, whole, source, run, 9)
+
+    ranks = [list(range(1, 7))]
+    few, selected = told(one(ranks * (LEAST - 1), seconds=2.0)), told(one(ranks * 50, failed=10))
+    for result, why in ((few, f"{LEAST - 1} refits took 2 s; {LEAST} are needed within 1 s"), (selected, "10 of 60 refits")):
+        assert result.agents == plain.agents
+        assert isinstance(result.intervals, Intervals)
+        assert (result.intervals.kind, result.intervals.position) == ("none", 9)
+        assert why in (result.intervals.why_not or "")
+
+
+@pytest.mark.parametrize(
+    ("problem", "rule"),
+    [
+        (MarginsInput(("a", "b"), np.array([[0.0, 1], [-1, 0]])), "margins do not say"),
+        (PairsInput(("a", "b"), PairCounts.from_dense([[0, 0.5], [1, 0]])), "must be a whole number"),
+    ],
+    ids=["margins", "weights"],
+)
+def test_what_does_not_say_how_many_games_cannot_be_redrawn(problem: methods.Problem, rule: str) -> None:
+    with pytest.raises(InputError, match=rule):
+        add_intervals("copeland", problem, {}, methods.solve("copeland", problem), 1.0)
+
+
+def test_intervals_that_parameters_ask_for_say_what_they_are() -> None:
+    problem = season(np.random.default_rng(2))
+    normal = methods.solve("bradley_terry", problem, {"standard_errors": "sandwich"}).intervals
+    redrawn = methods.solve("davidson", problem, {"replicates": 8})
+    assert isinstance(normal, Intervals)
+    assert (normal.kind, normal.level) == ("sandwich", 0.95)
+    assert isinstance(redrawn.intervals, Intervals)
+    assert (redrawn.intervals.kind, redrawn.intervals.replicates) == ("cells", 8)
+    assert all(row.rank_low is not None and row.rank_low <= (row.rank_high or 0) for row in redrawn.agents)
