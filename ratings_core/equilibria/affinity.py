@@ -22,6 +22,7 @@ from scipy import linalg
 from scipy.optimize import nnls
 
 from ratings_core import checks
+from ratings_core.deadline import NEVER, Deadline
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.clones import clone_classes, split_evenly
@@ -78,20 +79,30 @@ def affinity_entropy(mix: ArrayLike, kernel: ArrayLike, p: float = 1.0) -> float
     return (1.0 - float(((scaled @ x) ** (p + 1)).sum())) / p
 
 
-def most_affine(kernel: ArrayLike, *, tolerance: float = KKT) -> MostAffine:
+def most_affine(
+    kernel: ArrayLike, *, tolerance: float = KKT, max_seconds: float | None = None, accept_approximate: bool = False
+) -> MostAffine:
     """The mix of largest affinity entropy for p = 1; strategies of equal columns share evenly.
 
-    kernel: K (n, n), entries in [0, 1], 1 on the diagonal. Raises `InputError`, and `SolverError` beyond the tolerance.
+    kernel: K (n, n), entries in [0, 1], 1 on the diagonal; tolerance: largest certificate called optimal; max_seconds: of wall time,
+    asked between systems of equations, after which the best so far is taken; accept_approximate: return what is beyond the tolerance,
+    with status `approximate`, instead of raising. Raises `InputError`, and `SolverError` (with what was found) beyond the tolerance.
     """
+    accepted = checks.number("tolerance", tolerance, above=0.0)
+    found = _most_affine(kernel, accepted, Deadline.after(max_seconds))
+    return found if accept_approximate else _accepted(found, accepted)
+
+
+def _most_affine(kernel: ArrayLike, tolerance: float, deadline: Deadline) -> MostAffine:
     started = time.perf_counter()
     U = _scaled(kernel, 1.0)
     columns = clone_classes(np.ascontiguousarray(U.T))
-    mix, rounds = _least_square(U[:, columns.first])
+    mix, rounds = _least_square(U[:, columns.first], deadline)
     x = split_evenly(mix, columns)
     towards = U.T @ (U @ x)
     level = float(x @ towards)
     residual = max(float(level - towards.min()), float((towards[x > 0] - level).max()))
-    found = MostAffine(
+    return MostAffine(
         ratings=x,
         certificate=Certificate("kkt_residual", residual),
         status=Status.OPTIMAL if residual <= tolerance else Status.APPROXIMATE,
@@ -99,20 +110,30 @@ def most_affine(kernel: ArrayLike, *, tolerance: float = KKT) -> MostAffine:
         stats={"rounds": rounds, "merged": len(x) - len(columns)},
         entropy=1.0 - level,
     )
-    if found.status is not Status.OPTIMAL:
-        raise SolverError(f"the most affine mix is not certain to {tolerance:g}: residual {residual:.2g}; take a narrower kernel", found)
-    return found
 
 
-def affinity_targets(game: TiltedGame, how: AffinityTarget) -> Mixes:
-    """For each player (1 - floor) argmax H + floor times the even split, over the strategies of `game`, merged before."""
-    return tuple((1 - how.floor) * _most_affine_of(game, player, how) + how.floor / n for player, n in enumerate(game.shape))
+def _accepted(found: MostAffine, tolerance: float) -> MostAffine:
+    if found.status is Status.OPTIMAL:
+        return found
+    raise SolverError(
+        f"the most affine mix is not certain to {tolerance:g}: residual {found.certificate.value:.2g}; "
+        "take a narrower kernel, or raise tolerance or max_seconds",
+        found,
+    )
 
 
-def _most_affine_of(game: TiltedGame, player: int, how: AffinityTarget) -> Floats:
+def affinity_targets(game: TiltedGame, how: AffinityTarget, deadline: Deadline = NEVER) -> Mixes:
+    """For each player (1 - floor) argmax H + floor times the even split, over the strategies of `game`, merged before.
+
+    Raises `SolverError` where a target is not certain when the deadline passes: it decides what ratings mean.
+    """
+    return tuple((1 - how.floor) * _most_affine_of(game, player, how, deadline) + how.floor / n for player, n in enumerate(game.shape))
+
+
+def _most_affine_of(game: TiltedGame, player: int, how: AffinityTarget, deadline: Deadline) -> Floats:
     """Of a 0/1 kernel it is known: classes share evenly, and so do members of a class."""
     if how.sigma is not None:
-        return most_affine(affinity_kernel(game, player, how)).ratings
+        return _accepted(_most_affine(affinity_kernel(game, player, how), KKT, deadline), KKT).ratings
     member = _own_classes(game, player)
     size = np.bincount(member)
     return np.asarray(1.0 / (len(size) * size[member]), np.float64)
@@ -203,7 +224,7 @@ def _scaled(kernel: ArrayLike, p: float) -> Floats:
     return np.asarray(K / (K ** (p + 1)).sum(axis=0) ** (1 / (p + 1)), np.float64)
 
 
-def _least_square(U: Floats) -> tuple[Floats, int]:
+def _least_square(U: Floats, deadline: Deadline) -> tuple[Floats, int]:
     """The mix x of least |U x|: y >= 0 with Q y >= 1 and equality where y > 0, over its sum; by principal pivots in blocks
     (Portugal, Judice and Vicente 1994), singly where blocks do not get nearer, or where those cycle by nonnegative least squares.
     """
@@ -216,6 +237,9 @@ def _least_square(U: Floats) -> tuple[Floats, int]:
         count = int(wrong.sum())
         if not count:
             return y / y.sum(), rounds
+        if deadline.passed():
+            held = np.maximum(y, 0.0)  # not all 0, as y sums to y'Qy
+            return held / held.sum(), rounds
         if count < fewest:
             fewest, patience = count, 3
         elif patience:

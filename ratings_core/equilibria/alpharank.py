@@ -11,16 +11,19 @@ chain of rounded ones falls apart. So chances stay logarithms throughout, and th
 
 import math
 import time
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ratings_core import checks
+from ratings_core.deadline import Deadline
+from ratings_core.equilibria.record import GameRatings, facts, facts_of_joint, played
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.normal_form import LARGEST, JointDistribution, NormalForm
-from ratings_core.solution import Certificate, Floats, Solution, Status
+from ratings_core.games.tilted import Mixes
+from ratings_core.solution import Certificate, Floats, Status
 
 MOST_PROFILES: Final = 2_048
 """Profiles of a game of several populations; the chain has the square of them, and state reduction takes the cube."""
@@ -31,15 +34,16 @@ _EQUAL: Final = 1e-14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlphaRank(Solution):
-    """ratings: mass of each strategy of the first population; by_player: of every population's, each sums to 1.
+class AlphaRank(GameRatings):
+    """ratings: mass of each strategy of the first population. By population masses sum to 1, and are its marginals.
 
-    play: masses of the profiles; of one population, profiles in which a strategy meets itself. log_mass: natural logarithms of the
-    masses, of the game's shape (of one population (strategies,)): they still tell apart what is 0 as a float.
-    certificate: ``stationarity``, the largest difference of what flows into and out of a profile, over what flows out.
+    play: masses of the profiles; of one population, profiles in which a strategy meets itself, and one player is all there is. log_mass:
+    natural logarithms of the masses, of the game's shape (of one population (strategies,)): they still tell apart what is 0 as a float.
+    The chain need not rest at equilibria: `regrets` and `gap` say how far from one its profiles are together.
+    certificate: ``stationarity``, the largest difference of what flows into and out of a profile, over what flows out. Where a deadline
+    ended the solve the status is `failed`: ratings are NaN, nothing is played, the certificate is infinite.
     """
 
-    by_player: tuple[Floats, ...]
     play: JointDistribution
     log_mass: Floats
 
@@ -51,22 +55,24 @@ def alpharank(
     population: int = 50,
     noise: float = 1e-9,
     tolerance: float = 1e-8,
+    max_seconds: float | None = None,
     accept_approximate: bool = False,
 ) -> AlphaRank:
     """alpha-Rank of a population for each player of `game`, which has at most 2,048 profiles.
 
     alpha: intensity of selection in units of one over the payoffs', 0 or more, ``math.inf`` for the limit; population: members
     of each, at least 2; noise: at infinite alpha the chance of a step to a worse strategy (to a better one 1 - noise, to an
-    equal one 1/2), which keeps the chain in one piece; tolerance: largest certificate called optimal.
+    equal one 1/2), which keeps the chain in one piece; tolerance: largest certificate called optimal; max_seconds: of wall time, asked
+    between states; accept_approximate: return what is beyond the tolerance, or `failed` in time, with that status instead of raising.
 
-    Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance.
+    Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance or the deadline.
     """
     started = time.perf_counter()
     if not isinstance(game, NormalForm):
         raise InputError("game", type(game).__name__, "must be a NormalForm")
     if (profiles := math.prod(game.shape)) > MOST_PROFILES:
         raise InputError("game", profiles, f"must have at most {MOST_PROFILES} profiles")
-    rules = _Rules.of(alpha, population, noise, tolerance)
+    rules = _Rules.of(alpha, population, noise, tolerance, max_seconds)
     rates = np.full((profiles, profiles), -np.inf)
     ids = np.arange(profiles).reshape(game.shape)
     eta = -math.log(max(1, sum(game.shape) - len(game.shape)))
@@ -76,11 +82,15 @@ def alpharank(
         gain = paid[:, None, :] - paid[:, :, None]
         rates[states[:, :, None], states[:, None, :]] = eta + rules.log_fixation(gain)
     np.fill_diagonal(rates, -np.inf)
-    log_mass, certificate = _stationary(rates)
+    log_mass = _stationary(rates, rules.deadline)
+    if log_mass is None:
+        return _accepted(_late(game.shape, game.shape, started), rules, accept_approximate)
     mass = np.exp(log_mass).reshape(game.shape)
+    play = JointDistribution.from_dense(mass / mass.sum())
     by_player = tuple(mass.sum(axis=tuple(q for q in range(mass.ndim) if q != p)) for p in range(mass.ndim))
-    found = _result(by_player, JointDistribution.from_dense(mass / mass.sum()), log_mass.reshape(game.shape), certificate, rules)
-    return _accepted(found, rules, accept_approximate, started)
+    shared = {**facts_of_joint(game, play), "marginals": by_player, "support": played(by_player)}
+    found = _result(by_player, play, log_mass.reshape(game.shape), _imbalance(rates, log_mass), shared, rules, started)
+    return _accepted(found, rules, accept_approximate)
 
 
 def alpharank_symmetric(
@@ -90,6 +100,7 @@ def alpharank_symmetric(
     population: int = 50,
     noise: float = 1e-9,
     tolerance: float = 1e-8,
+    max_seconds: float | None = None,
     accept_approximate: bool = False,
 ) -> AlphaRank:
     """alpha-Rank of one population whose members meet each other: payoffs (n, n), finite, what the row strategy gets.
@@ -100,16 +111,20 @@ def alpharank_symmetric(
     A = checks.finite("payoffs", checks.square("payoffs", payoffs))
     if (most := float(np.abs(A).max())) > LARGEST:
         raise InputError("payoffs", most, f"must be within +-{LARGEST:g}")
-    rules = _Rules.of(alpha, population, noise, tolerance)
+    rules = _Rules.of(alpha, population, noise, tolerance, max_seconds)
     n = len(A)
     gain = A.T - A if math.isinf(rules.alpha) else _first_gain(A, rules.population)
     rates = rules.log_fixation(gain, _gain_step(A, rules.population)) - math.log(max(1, n - 1))
     np.fill_diagonal(rates, -np.inf)
-    log_mass, certificate = _stationary(rates)
+    log_mass = _stationary(rates, rules.deadline)
+    if log_mass is None:
+        return _accepted(_late((n,), (n, n), started), rules, accept_approximate)
     mass = np.exp(log_mass)
     both = np.column_stack([np.arange(n), np.arange(n)])
     play = JointDistribution.of(both, mass / mass.sum(), (n, n))
-    return _accepted(_result((mass,), play, log_mass, certificate, rules), rules, accept_approximate, started)
+    worth, here = A @ mass, float(A.diagonal() @ mass)
+    shared = facts((mass,), np.array([here]), np.array([max(0.0, float(worth.max()) - here)]))
+    return _accepted(_result((mass,), play, log_mass, _imbalance(rates, log_mass), shared, rules, started), rules, accept_approximate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +133,14 @@ class _Rules:
     population: int
     noise: float
     tolerance: float
+    deadline: Deadline
 
     @classmethod
-    def of(cls, alpha: float, population: int, noise: float, tolerance: float) -> "_Rules":
-        given = math.inf if alpha == math.inf else checks.number("alpha", alpha, low=0.0)
+    def of(cls, alpha: float, population: int, noise: float, tolerance: float, max_seconds: float | None) -> "_Rules":
+        given = _intensity(alpha)
         members = checks.count("population", population, low=2)
-        return cls(given, members, _below_half(noise), checks.number("tolerance", tolerance, above=0.0))
+        allowed = checks.number("tolerance", tolerance, above=0.0)
+        return cls(given, members, _below_half(noise), allowed, Deadline.after(max_seconds))
 
     def log_fixation(self, gain: Floats, step: Floats | float = 0.0) -> Floats:
         """Logarithm of the chance that a mutant takes over.
@@ -145,6 +162,10 @@ class _Rules:
         return np.asarray(-total, np.float64)
 
 
+def _intensity(alpha: object) -> float:
+    return math.inf if isinstance(alpha, float) and alpha == math.inf else checks.number("alpha", alpha, low=0.0)  # type: ignore[arg-type]
+
+
 def _below_half(noise: float) -> float:
     given = checks.number("noise", noise, above=0.0)
     if given >= 0.5:
@@ -164,14 +185,16 @@ def _gain_step(A: Floats, population: int) -> Floats:
     return np.asarray((own[None, :] - A.T + own[:, None] - A) / (population - 1), np.float64)
 
 
-def _stationary(rates: Floats) -> tuple[Floats, float]:
-    """Log masses of a chain of log chances (from, to), diagonal -inf, all states linked; and how far flows are from balance.
+def _stationary(rates: Floats, deadline: Deadline) -> Floats | None:
+    """Log masses of a chain of log chances (from, to), diagonal -inf, all states linked; None where the deadline passed.
 
     States are taken out from the last on, their visits counted as direct steps of the others, and put back in turn.
     """
     left = rates.copy()
     leaving = np.zeros(len(left))
     for k in range(len(left) - 1, 0, -1):
+        if deadline.passed():
+            return None
         leaving[k] = np.logaddexp.reduce(left[k, :k])
         through = left[:k, k] - leaving[k]
         left[:k, :k] = np.logaddexp(left[:k, :k], through[:, None] + left[k, :k])
@@ -179,34 +202,55 @@ def _stationary(rates: Floats) -> tuple[Floats, float]:
     for k in range(1, len(left)):
         mass[k] = np.logaddexp.reduce(mass[:k] + left[:k, k]) - leaving[k]
     mass -= np.logaddexp.reduce(mass)
-    return mass, _imbalance(rates, mass)
+    return mass
 
 
 def _imbalance(rates: Floats, mass: Floats) -> float:
+    """How far flows are from balance."""
     if len(mass) == 1:
         return 0.0
     inflow, outflow = np.logaddexp.reduce(mass[:, None] + rates, axis=0), mass + np.logaddexp.reduce(rates, axis=1)
     return float(np.abs(np.expm1(inflow - outflow)).max())
 
 
-def _result(by_player: tuple[Floats, ...], play: JointDistribution, log_mass: Floats, certificate: float, rules: _Rules) -> AlphaRank:
+def _result(
+    by_player: Mixes, play: JointDistribution, log_mass: Floats, certificate: float, shared: dict[str, Any], rules: _Rules, started: float
+) -> AlphaRank:
     return AlphaRank(
         ratings=by_player[0],
         certificate=Certificate("stationarity", certificate),
         status=Status.OPTIMAL if certificate <= rules.tolerance else Status.APPROXIMATE,
-        seconds=0.0,
+        seconds=time.perf_counter() - started,
         stats={"profiles": log_mass.size},
         by_player=by_player,
         play=play,
         log_mass=log_mass,
+        **shared,
     )
 
 
-def _accepted(found: AlphaRank, rules: _Rules, accept_approximate: bool, started: float) -> AlphaRank:
-    timed = replace(found, seconds=time.perf_counter() - started)
-    if timed.status is Status.OPTIMAL or accept_approximate:
-        return timed
+def _late(populations: tuple[int, ...], shape: tuple[int, ...], started: float) -> AlphaRank:
+    """What there is when time is up: state reduction has no answer before its last step."""
+    unknown = tuple(np.full(n, np.nan) for n in populations)
+    each = np.full(len(populations), np.nan)
+    return AlphaRank(
+        ratings=unknown[0],
+        certificate=Certificate("stationarity", math.inf),
+        status=Status.FAILED,
+        seconds=time.perf_counter() - started,
+        by_player=unknown,
+        play=JointDistribution(np.empty((0, len(shape)), np.int64), np.empty(0)),
+        log_mass=np.full(populations, np.nan),
+        **facts(unknown, each, each),
+    )
+
+
+def _accepted(found: AlphaRank, rules: _Rules, accept_approximate: bool) -> AlphaRank:
+    if found.status is Status.OPTIMAL or accept_approximate:
+        return found
+    if found.status is Status.FAILED:
+        raise SolverError("the chain was not solved within max_seconds: raise it, or rate fewer profiles", found)
     raise SolverError(
         f"flows differ by {found.certificate.value:.3g}, more than {rules.tolerance:g}: lower alpha or the population, or raise tolerance",
-        timed,
+        found,
     )

@@ -14,24 +14,24 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ratings_core import checks
+from ratings_core.deadline import NEVER, Deadline
 from ratings_core.equilibria import starts
 from ratings_core.equilibria.affinity import EXACT, AffinityTarget, affinity_targets
 from ratings_core.equilibria.cce_dual import DIGITS, Dual, DualPoint, least
+from ratings_core.equilibria.record import GameRatings, facts
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.merging import Merged, merged, units_of
 from ratings_core.games.normal_form import accepted_mixes, uniform_mixes
 from ratings_core.games.tilted import Mixes, TiltedGame, TiltedJoint, contractions
-from ratings_core.solution import Certificate, Floats, Solution, Status
+from ratings_core.solution import Certificate, Floats, Status
 
 Target: TypeAlias = "Literal['even'] | AffinityTarget | Sequence[ArrayLike]"
 
-PLAYED: Final = 1e-9
-"""A strategy of at least this marginal probability counts as played."""
 FIRST_EPS: Final = 1e-2
 STAGE: Final = 1e-2
 """Where eps is smaller than FIRST_EPS of the unit it is approached by stages of this ratio, each starting from the last one's answer."""
@@ -41,26 +41,19 @@ _NAME: Final = "cce"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CCE(Solution):
-    """ratings: of the king's strategies in king of the hill, else of the first player's, in payoffs; by_player: of every player's.
+class CCE(GameRatings):
+    """ratings: of the king's strategies in king of the hill, else of the first player's, in payoffs; at most eps, up to the certificate;
+    higher is better.
 
-    A rating is at most eps, up to the certificate; higher is better. play: the equilibrium, kept as priors and multipliers; marginals: of
-    each player; payoffs: expected, (N,); regrets: each player's best gain, at least 0, (N,); gap: their sum; support: ids of the
-    strategies that each player plays; targets: of each player, over its strategies; least_target: the smallest of them; eps: what gains may
-    be, in payoffs, part of what the ratings mean; relative_entropy: of play to the targets, nats; entropy_gap: how much above the least one
-    it is at most, nats, where gains are within eps; units: of each player, the largest difference that its own choice can make to its
-    payoff, 1 where there is none, (N,); start: for a later solve of a like game; its arrays `multipliers.P`, one for each player P, are
-    those of play.
+    play: the equilibrium, kept as priors and multipliers; targets: of each player, over its strategies; least_target: the smallest of
+    them; eps: what gains may be, in payoffs, part of what the ratings mean; relative_entropy: of play to the targets, nats; entropy_gap:
+    how much above the least one it is at most, nats, where gains are within eps; units: of each player, the largest difference that its
+    own choice can make to its payoff, 1 where there is none, (N,); start: for a later solve of a like game; its arrays `multipliers.P`,
+    one for each player P, are those of play.
     certificate: ``regret``, the largest gain beyond eps, over its player's unit, by contraction of the game as given.
     """
 
-    by_player: Mixes
     play: TiltedJoint
-    marginals: Mixes
-    payoffs: Floats
-    regrets: Floats
-    gap: float
-    support: tuple[NDArray[np.int64], ...]
     targets: Mixes
     least_target: float
     eps: float
@@ -97,34 +90,26 @@ def cce(
     tolerance = checks.number("tolerance", tolerance, above=0.0)
     eps = checks.number("eps", eps, low=0.0)
     max_iterations = checks.count("max_iterations", max_iterations, low=1)
-    stop = deadline(started, max_seconds)
+    deadline = Deadline.after(max_seconds)
     small = merged(game, merge=merge)
-    targets = class_targets(small, target)
+    targets = class_targets(small, target, deadline)
     units = units_of(game)
     first = _multipliers(start, game, small, units)
-    program = _Program(small, targets, eps, units, 0.3 * tolerance, max_iterations, stop)
+    program = _Program(small, targets, eps, units, 0.3 * tolerance, max_iterations, deadline.passed)
     point = program.least(first)
     found = _described(game, small, targets, point, eps, units, tolerance, started)
     return found if accept_approximate else _accepted(found, tolerance)
 
 
-def class_targets(small: Merged, target: Target) -> Mixes:
-    """The target over the classes of a merged game. Raises `InputError`."""
+def class_targets(small: Merged, target: Target, deadline: Deadline = NEVER) -> Mixes:
+    """The target over the classes of a merged game. Raises `InputError`, and `SolverError` where none is found before the deadline."""
     if isinstance(target, AffinityTarget):
-        return affinity_targets(small.game, target)
+        return affinity_targets(small.game, target, deadline)
     if isinstance(target, str):
         if target != "even":
             raise InputError("target", target, "must be 'even', an AffinityTarget, or a distribution for each player")
         return uniform_mixes(small.game.shape)
     return small.totals(accepted_mixes(target, tuple(len(own.member) for own in small.classes)))
-
-
-def deadline(started: float, max_seconds: float | None) -> Callable[[], bool]:
-    """Whether `max_seconds` have passed since `started`."""
-    if max_seconds is None:
-        return lambda: False
-    until = started + checks.number("max_seconds", max_seconds, above=0.0)
-    return lambda: time.perf_counter() > until
 
 
 def logs_of(mixes: Mixes) -> Mixes:
@@ -136,11 +121,6 @@ def logs_of(mixes: Mixes) -> Mixes:
 def rated_player(game: TiltedGame) -> int:
     """Whose ratings are the game's: the king's, else the first player's."""
     return 1 if isinstance(game, KingOfTheHill) else 0
-
-
-def played(marginals: Mixes) -> tuple[NDArray[np.int64], ...]:
-    """The strategies that each player plays."""
-    return tuple(np.flatnonzero(own >= PLAYED) for own in marginals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +203,7 @@ def _described(
         },
         by_player=at.gains,
         play=TiltedJoint(game, logs_of(given), multipliers, at.log_total),
-        marginals=at.marginals,
-        payoffs=at.payoffs,
-        regrets=regrets,
-        gap=float(regrets.sum()),
-        support=played(at.marginals),
+        **facts(at.marginals, at.payoffs, regrets),
         targets=given,
         least_target=min(float(own.min()) for own in given),
         eps=eps,

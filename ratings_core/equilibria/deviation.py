@@ -18,34 +18,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
+from ratings_core.deadline import Deadline
 from ratings_core.equilibria import starts
 from ratings_core.equilibria.lexicographic import LeastGains, least_gains
+from ratings_core.equilibria.record import GameRatings, facts_of_joint
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.king_of_the_hill import KingOfTheHill
-from ratings_core.games.normal_form import JointDistribution, NormalForm, cce_gap, deviation_gains, expected_payoffs
+from ratings_core.games.normal_form import JointDistribution, NormalForm, deviation_gains
 from ratings_core.games.symmetry import Reduction, reduced
-from ratings_core.solution import Certificate, Floats, Solution, Status
+from ratings_core.solution import Certificate, Floats, Status
 
 _NAME = "deviation"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deviation(Solution):
-    """ratings: of the first player's strategies, in its payoffs' unit, at most 0 up to rounding; by_player: of every player's.
+class Deviation(GameRatings):
+    """ratings: of the first player's strategies, in its payoffs' unit, at most 0 up to rounding.
 
-    play: a distribution that has these gains, one of possibly many, on clones' first members; payoffs: what each player expects
-    under it, which other distributions need not give; cce_gap: its regrets' sum; unit: the largest difference that a player's own choice
-    can make to its payoff, 1 where there is none; start: for a later solve of a like game; its array `joints` (k, N) has the joints that
+    play: a distribution that has these gains, one of possibly many, on clones' first members; marginals, payoffs, support: of it, which
+    other distributions need not share; unit: the largest difference that a player's own choice can make to its payoff, 1 where there is
+    none; start: for a later solve of a like game; its array `joints` (k, N) has the joints that
     the programs came down to.
     certificate: ``rating_error`` over `unit`: the largest error of a level's program, summed along the levels that each one was built
     on with their multipliers (to first order), plus the largest difference of the ratings from the gains of `play` in the
     game as given.
     """
 
-    by_player: tuple[Floats, ...]
     play: JointDistribution
-    payoffs: Floats
-    cce_gap: float
     unit: float
     start: starts.Start
 
@@ -56,6 +55,7 @@ def deviation(
     merge: bool = True,
     tolerance: float = 1e-6,
     max_solves: int = 100_000,
+    max_seconds: float | None = None,
     accept_approximate: bool = False,
     start: starts.Start | None = None,
 ) -> Deviation:
@@ -63,8 +63,9 @@ def deviation(
 
     game: any number of players, general sum; one factor scales all players' payoffs alike, as the ratings depend on how their
     units compare; merge: exact clones are taken out first and rated as their first, which changes no rating; tolerance: largest
-    certificate called optimal; max_solves: of linear programs, a few for each strategy are needed; accept_approximate: return
-    ratings beyond the tolerance or at the limit, with status `approximate`, instead of raising; start: of the answer for a like game,
+    certificate called optimal; max_solves: of linear programs, a few for each strategy are needed; max_seconds: of wall time, asked
+    between programs, after which the best so far is taken; accept_approximate: return ratings beyond the tolerance or at a limit, with
+    status `approximate`, instead of raising; start: of the answer for a like game,
     whose strategies are found by name; it saves work and changes no rating.
 
     Raises `InputError` for bad arguments, `SolverError` (with the ratings found) beyond the tolerance.
@@ -72,8 +73,9 @@ def deviation(
     started = time.perf_counter()
     tolerance = checks.number("tolerance", tolerance, above=0.0)
     max_solves = checks.count("max_solves", max_solves, low=1)
+    deadline = Deadline.after(max_seconds)
     small = reduced(game, merge=merge)
-    least = least_gains(small.gains, max_solves=max_solves, start=_joints(start, game, small))
+    least = least_gains(small.gains, max_solves=max_solves, start=_joints(start, game, small), deadline=deadline)
     by_player = tuple(small.unit * ratings for ratings in small.of_strategies(least.gains))
     play = small.play(least.ids, least.probability)
     error = float(least.errors.max()) + _difference(deviation_gains(game, play), by_player) / small.unit
@@ -85,9 +87,8 @@ def deviation(
         stats={**least.stats, "merged": small.merged},
         by_player=by_player,
         play=play,
-        payoffs=expected_payoffs(game, play),
-        cce_gap=cce_gap(game, play),
         unit=small.unit,
+        **facts_of_joint(game, play),
         start=starts.Start(_NAME, game.strategies, {"joints": small.joints(least.used)}),
     )
     return found if accept_approximate else _accepted(found, least, tolerance)
@@ -117,7 +118,7 @@ def _accepted(found: Deviation, least: LeastGains, tolerance: float) -> Deviatio
         return found
     why = f"they may be off by {found.certificate.value:.2g}" if least.complete else f"{found.stats['solves']:.0f} programs were not enough"
     raise SolverError(
-        f"deviation ratings are not certain to tolerance {tolerance:g} of the payoffs' spread: {why}; raise tolerance or max_solves, "
-        "round the payoffs, or pass accept_approximate=True",
+        f"deviation ratings are not certain to tolerance {tolerance:g} of the payoffs' spread: {why}; raise tolerance, max_solves or "
+        "max_seconds, round the payoffs, or pass accept_approximate=True",
         found,
     )

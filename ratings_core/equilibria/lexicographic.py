@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core.deadline import NEVER, Deadline
 from ratings_core.equilibria.master import Master, MasterPoint
 from ratings_core.games.gain_matrix import GainMatrix
 from ratings_core.solution import Floats
@@ -53,13 +54,15 @@ class _Level:
     error: float
 
 
-def least_gains(matrix: GainMatrix, *, max_solves: int, start: NDArray[np.int64] | None = None) -> LeastGains:
+def least_gains(
+    matrix: GainMatrix, *, max_solves: int, start: NDArray[np.int64] | None = None, deadline: Deadline = NEVER
+) -> LeastGains:
     """The lexicographically least gains of `matrix`, whose entries are within +-1, and a distribution that has them.
 
-    max_solves: of the master program; where it ends the search, gains of rows not reached are those of the distribution found.
-    start: joints that a like matrix needed. Raises `SolverError` where a program cannot be solved.
+    max_solves: of the master program; deadline: asked after each; where one of them ends the search, gains of rows not reached are
+    those of the distribution found. start: joints that a like matrix needed. Raises `SolverError` where a program cannot be solved.
     """
-    return _Search(matrix, max_solves, np.zeros(0, np.int64) if start is None else start).run()
+    return _Search(matrix, max_solves, np.zeros(0, np.int64) if start is None else start, deadline).run()
 
 
 class _Search:
@@ -67,8 +70,8 @@ class _Search:
     error of level j's own does to the value of level k.
     """
 
-    def __init__(self, matrix: GainMatrix, max_solves: int, start: NDArray[np.int64]) -> None:
-        self.matrix, self.max_solves = matrix, max_solves
+    def __init__(self, matrix: GainMatrix, max_solves: int, start: NDArray[np.int64], deadline: Deadline) -> None:
+        self.matrix, self.max_solves, self.deadline = matrix, max_solves, deadline
         self.master = Master(matrix.rows)
         self.ids = np.zeros(0, np.int64)
         self.level_of = np.full(matrix.rows, -1)
@@ -80,13 +83,16 @@ class _Search:
 
     def run(self) -> LeastGains:
         level = self._level()
-        while self._freeze(level) and self.solves < self.max_solves:
+        while self._freeze(level) and not self._over():
             level = self._level()
         return self._result(level)
 
+    def _over(self) -> bool:
+        return self.solves >= self.max_solves or self.deadline.passed()
+
     def _level(self) -> _Level:
         level = self._warm_level()
-        if level.error <= LOOSE or self.solves >= self.max_solves:
+        if level.error <= LOOSE or self._over():
             return level
         self.cold += 1
         self.master.forget()
@@ -97,7 +103,7 @@ class _Search:
             point = self._solved()
             ids, weighted = self.matrix.least(point.multipliers, BATCH)
             level = self._priced(point, float(weighted[0]))
-            enough = level.error <= EXACT or self.solves >= self.max_solves
+            enough = level.error <= EXACT or self._over()
             if enough or not self._add(ids[weighted < self._reached(level) - EXACT]):
                 return level
 

@@ -10,48 +10,41 @@ the symmetric branch, and says so. A strategy with a target of 0 is never played
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ratings_core import checks
+from ratings_core.deadline import Deadline
 from ratings_core.equilibria.affinity import EXACT
-from ratings_core.equilibria.cce import Target, class_targets, deadline, played, rated_player
+from ratings_core.equilibria.cce import Target, class_targets, rated_player
 from ratings_core.equilibria.logit_finish import LARGEST_COUNTED, READY, SEEN, Candidate, Crossings, candidate, confirmed, mix_gains
 from ratings_core.equilibria.logit_path import LostPathError, PathPoint, trace
 from ratings_core.equilibria.logit_system import LogitSystem
+from ratings_core.equilibria.record import GameRatings, facts
 from ratings_core.errors import SolverError
 from ratings_core.games.equitable import Labels, equitable_classes
 from ratings_core.games.merging import Merged, merged, units_of
 from ratings_core.games.tilted import Mixes, TiltedGame
-from ratings_core.solution import Certificate, Floats, Solution, Status
+from ratings_core.solution import Certificate, Floats, Status
 
 PRINCIPAL: Final = "principal branch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LLE(Solution):
+class LLE(GameRatings):
     """ratings: of the king's strategies in king of the hill, else of the first player's, in payoffs, at most 0 up to the certificate;
-    higher is better; by_player: of every player's.
+    higher is better.
 
-    mixes: the equilibrium, of each player; payoffs: expected, (N,); regrets: each player's best gain, at least 0, (N,); gap: their
-    sum; support: ids of the strategies that each player plays; targets: of each player, where the path starts; least_target: the
-    smallest of them; beta: how far the path was followed, in inverse payoffs; finished: solved on its support, not only followed;
+    targets: of each player, where the path starts; least_target: the smallest of them; beta: how far the path was
+    followed, in inverse payoffs; finished: solved on its support, not only followed;
     branch: ``principal branch``, or ``symmetric branch`` where game and targets share a symmetry; bifurcations: betas at which other
     branches leave a symmetric one (looked for up to 400 strategies); units: of each player, the largest difference that its own
     choice can make to its payoff, 1 where there is none, (N,).
     certificate: ``regret``, the largest over its player's unit, of all strategies, in the game as given.
     """
 
-    by_player: Mixes
-    mixes: Mixes
-    payoffs: Floats
-    regrets: Floats
-    gap: float
-    support: tuple[NDArray[np.int64], ...]
     targets: Mixes
     least_target: float
     beta: float
@@ -59,6 +52,11 @@ class LLE(Solution):
     branch: str
     bifurcations: tuple[float, ...]
     units: Floats
+
+    @property
+    def mixes(self) -> Mixes:
+        """The equilibrium, of each player: its marginals, as players choose independently."""
+        return self.marginals
 
 
 def lle(
@@ -83,11 +81,11 @@ def lle(
     started = time.perf_counter()
     tolerance = checks.number("tolerance", tolerance, above=0.0)
     max_steps = checks.count("max_steps", max_steps, low=1)
-    stop = deadline(started, max_seconds)
+    deadline = Deadline.after(max_seconds)
     small = merged(game, merge=merge)
-    targets = class_targets(small, target)
+    targets = class_targets(small, target, deadline)
     units = units_of(game)
-    end = _followed(small.game, targets, units, tolerance, max_steps, stop)
+    end = _followed(small.game, targets, units, tolerance, max_steps, deadline)
     found = _described(game, small, targets, units, end, tolerance, started)
     return found if accept_approximate else _accepted(found, end.why)
 
@@ -106,7 +104,7 @@ class _End:
 
 
 def _followed(
-    game: TiltedGame, targets: Mixes, units: Floats, tolerance: float, max_steps: int, stop: Callable[[], bool]
+    game: TiltedGame, targets: Mixes, units: Floats, tolerance: float, max_steps: int, deadline: Deadline
 ) -> _End:
     unit = float(units.max())
     labels = equitable_classes(game, targets, units)
@@ -126,7 +124,7 @@ def _followed(
                 continue
             if near is not None and before is not None and near.regret <= min(regret, tolerance) and confirmed(before[1], near):
                 return _End(near.mixes, point, steps, True, "", crossings, symmetric)
-            if regret <= 0.1 * tolerance or steps >= max_steps or stop():
+            if regret <= 0.1 * tolerance or steps >= max_steps or deadline.passed():
                 why = "a strategy with a target of 0 would be better" if regret <= tolerance else "max_steps or max_seconds was reached"
                 break
     except LostPathError as error:
@@ -170,11 +168,7 @@ def _described(game: TiltedGame, small: Merged, targets: Mixes, units: Floats, e
             "merged": small.merged,
         },
         by_player=by_player,
-        mixes=mixes,
-        payoffs=payoffs,
-        regrets=regrets,
-        gap=float(regrets.sum()),
-        support=played(mixes),
+        **facts(mixes, payoffs, regrets),
         targets=given,
         least_target=min(float(own.min()) for own in given),
         beta=end.point.at.beta / unit,

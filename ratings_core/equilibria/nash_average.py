@@ -13,34 +13,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ratings_core import checks
+from ratings_core.deadline import Deadline
+from ratings_core.equilibria.record import GameRatings, facts
 from ratings_core.games.clones import split_evenly
 from ratings_core.games.face import entropy
 from ratings_core.games.gamify import Missing, Normalise, agent_vs_task
 from ratings_core.games.rules import Rules
-from ratings_core.games.zero_sum import solve_symmetric, solve_zero_sum
-from ratings_core.solution import Certificate, Floats, Solution, Status
+from ratings_core.games.zero_sum import symmetric_within, zero_sum_within
+from ratings_core.solution import Certificate, Floats, Status
 
 Ids: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NashAverage(Solution):
-    """Agents against tasks. ratings: expected score of each agent against task_dist, in the (normalised) score's unit; NaN for
-    agents dropped. task_ratings: minus the expected score of agent_dist on each task, so higher is harder; NaN where dropped.
+class NashAverage(GameRatings):
+    """Agents against tasks, the two players. ratings: expected score of each agent against task_dist, in the (normalised) score's unit;
+    NaN for agents dropped. Marginals and support count agents and tasks of the table as given.
 
-    agent_dist, task_dist: equilibrium mixes, 0 where dropped; value: the expected score between them, which every agent's
-    rating is at most and those of agent_dist equal; spread: largest minus smallest of the (normalised) scores used;
-    agent_entropy, task_entropy: nats, over classes of duplicates;
+    spread: largest minus smallest of the (normalised) scores used; agent_entropy, task_entropy: nats, over classes of duplicates;
     agent_unique, task_unique: proven to be the only optimal mix of the merged game; dropped_agents, dropped_tasks: ids left out
     by the `missing` policy; constant_tasks: ids left out because their normalisation is undefined; imputed: share of the cells
     used that were filled in.
     certificate: ``exploitability``, best rating minus worst expected score over tasks, over the spread of the scores used.
     """
 
-    task_ratings: Floats
-    agent_dist: Floats
-    task_dist: Floats
-    value: float
     spread: float
     agent_entropy: float
     task_entropy: float
@@ -51,16 +47,40 @@ class NashAverage(Solution):
     constant_tasks: Ids
     imputed: float
 
+    @property
+    def task_ratings(self) -> Floats:
+        """Minus the expected score of agent_dist on each task, so higher is harder; NaN where dropped."""
+        return self.by_player[1]
+
+    @property
+    def agent_dist(self) -> Floats:
+        """The agents' equilibrium mix, 0 where dropped."""
+        return self.marginals[0]
+
+    @property
+    def task_dist(self) -> Floats:
+        """The tasks' equilibrium mix, 0 where dropped."""
+        return self.marginals[1]
+
+    @property
+    def value(self) -> float:
+        """The expected score between the mixes, which every agent's rating is at most and those of agent_dist equal."""
+        return float(self.payoffs[0])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NashAverageAgents(Solution):
-    """Agents against agents. ratings: A p, expected payoff against the mix, 0 for the best and never above; agent_dist: the mix
-    p; entropy, unique: as above; certificate: ``exploitability``, -(least entry of A'p), at least 0, over the largest |A|.
+class NashAverageAgents(GameRatings):
+    """Agents against agents, two players who play the same mix p. ratings: A p, expected payoff against the mix, 0 for the best and never
+    above; entropy, unique: as above; certificate: ``exploitability``, -(least entry of A'p), at least 0, over the largest |A|.
     """
 
-    agent_dist: Floats
     entropy: float
     unique: bool
+
+    @property
+    def agent_dist(self) -> Floats:
+        """The mix p."""
+        return self.marginals[0]
 
 
 def nash_average(
@@ -72,30 +92,33 @@ def nash_average(
     tolerance: float = 1e-9,
     close: float = 1e-6,
     max_iterations: int = 100,
+    max_seconds: float | None = None,
     accept_approximate: bool = False,
 ) -> NashAverage:
     """Nash averages of agents on tasks.
 
     scores: (agents, tasks), higher is better, within +-1e150, NaN where not measured; normalise, missing: how tasks are put on one scale
     and what to do with NaN cells, as for `agent_vs_task`; merge: equal rows and equal columns share one's probability evenly, those of
-    the table as given before it is normalised and those of the game after; tolerance, close, max_iterations, accept_approximate: as
-    for `maximal_lottery`.
+    the table as given before it is normalised and those of the game after; max_seconds: of wall time, asked between steps, after which
+    the best so far is taken; tolerance, close, max_iterations, accept_approximate: as for `maximal_lottery`.
 
     Raises `InputError` for bad scores or policies, `SolverError` (with the result) beyond the tolerance. Shifting all scores by
     a number shifts ratings and value by it; scaling scales them.
     """
     started = time.perf_counter()
-    rules = Rules(tolerance, close, max_iterations, merge, accept_approximate)
+    rules = Rules(tolerance, close, max_iterations, merge, accept_approximate, deadline=Deadline.after(max_seconds))
     table = agent_vs_task(scores, normalise=normalise, missing=missing, merge=merge)
     S = table.game.payoffs[0]
     rows, columns = rules.classes(S), rules.classes(S.T)
-    game = solve_zero_sum(S[np.ix_(rows.first, columns.first)], tolerance=tolerance, close=close, max_iterations=max_iterations)
+    game = zero_sum_within(S[np.ix_(rows.first, columns.first)], rules)
     agent_dist, task_dist = split_evenly(game.row, rows), split_evenly(game.column, columns)
     least, gains = float(S.min()), S - S.min()  # far from 0 only differences keep their digits
     for_agent, on_task = gains @ task_dist, agent_dist @ gains
     exploitability = max(0.0, float(for_agent.max() - on_task.min())) / (float(gains.max()) or 1.0)
+    value = float(agent_dist @ for_agent)
+    ratings, task_ratings = table.of_agents(least + for_agent), table.of_tasks(-(least + on_task))
     found = NashAverage(
-        ratings=table.of_agents(least + for_agent),
+        ratings=ratings,
         certificate=Certificate("exploitability", exploitability),
         status=game.status if exploitability <= tolerance else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
@@ -104,10 +127,12 @@ def nash_average(
             "merged_agents": len(rows.member) - len(rows) + table.agent_side.merged,
             "merged_tasks": len(columns.member) - len(columns) + table.task_side.merged,
         },
-        task_ratings=table.of_tasks(-(least + on_task)),
-        agent_dist=table.agent_side.shares(agent_dist),
-        task_dist=table.task_side.shares(task_dist),
-        value=least + float(agent_dist @ for_agent),
+        by_player=(ratings, task_ratings),
+        **facts(
+            (table.agent_side.shares(agent_dist), table.task_side.shares(task_dist)),
+            np.array([least + value, -(least + value)]),
+            np.maximum([for_agent.max() - value, value - on_task.min()], 0.0),
+        ),
         spread=float(gains.max()),
         agent_entropy=entropy(game.row),
         task_entropy=entropy(game.column),
@@ -128,6 +153,7 @@ def nash_average_agents(
     tolerance: float = 1e-9,
     close: float = 1e-6,
     max_iterations: int = 100,
+    max_seconds: float | None = None,
     accept_approximate: bool = False,
 ) -> NashAverageAgents:
     """Nash averages of agents who meet each other: payoffs A (m, m), antisymmetric, finite, such as logits of win rates.
@@ -136,12 +162,13 @@ def nash_average_agents(
     equilibria.
     """
     started = time.perf_counter()
-    rules = Rules(tolerance, close, max_iterations, merge, accept_approximate)
+    rules = Rules(tolerance, close, max_iterations, merge, accept_approximate, deadline=Deadline.after(max_seconds))
     A = checks.antisymmetric("payoffs", payoffs)
     classes = rules.classes(A)
-    game = solve_symmetric(A[np.ix_(classes.first, classes.first)], tolerance=tolerance, close=close, max_iterations=max_iterations)
+    game = symmetric_within(A[np.ix_(classes.first, classes.first)], rules)
     mix = split_evenly(game.strategy, classes)
     ratings = A @ mix
+    worth = float(mix @ ratings)
     exploitability = max(0.0, float(ratings.max())) / (float(np.abs(A).max()) or 1.0)
     found = NashAverageAgents(
         ratings=ratings,
@@ -149,7 +176,8 @@ def nash_average_agents(
         status=game.status if exploitability <= tolerance else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
         stats={**game.stats, "merged_agents": len(A) - len(classes)},
-        agent_dist=mix,
+        by_player=(ratings, ratings.copy()),
+        **facts((mix, mix.copy()), np.array([worth, worth]), np.full(2, max(0.0, float(ratings.max()) - worth))),
         entropy=game.entropy,
         unique=game.unique,
     )

@@ -13,31 +13,34 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratings_core import checks
+from ratings_core.equilibria.record import GameRatings, facts
 from ratings_core.errors import InputError, SolverError
-from ratings_core.games.normal_form import Game, JointDistribution, Joints, accepted_mixes, cce_gap, expected_payoffs, mix_regrets
-from ratings_core.solution import Certificate, Floats, Solution, Status
+from ratings_core.games.merging import units_of
+from ratings_core.games.normal_form import Game, JointDistribution, Joints, accepted_game, accepted_mixes, expected_payoffs
+from ratings_core.games.tilted import Mixes, TiltedJoint, contractions
+from ratings_core.solution import Certificate, Floats, Status
 
 Against: TypeAlias = Literal["others", "recommended"]
-Play: TypeAlias = JointDistribution | Sequence[ArrayLike]
+Play: TypeAlias = JointDistribution | TiltedJoint | Sequence[ArrayLike]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FromEquilibrium(Solution):
-    """ratings: of the first player's strategies; by_player: of every player's; payoffs: what each player expects, (players,).
+class FromEquilibrium(GameRatings):
+    """ratings: of the first player's strategies; play: the equilibrium as handed in, mixes divided by their sum.
 
     certificate: ``cce_gap``, the sum of the players' regrets, over `unit`: the largest difference that a player's own choice makes at
-    a joint that is played (of mixes: at some of those), 1 where there is none.
+    a joint that is played (of mixes: at some of those; of a tilted joint: at any), 1 where there is none.
     """
 
-    by_player: tuple[Floats, ...]
-    payoffs: Floats
+    play: JointDistribution | TiltedJoint | Mixes
     unit: float
 
 
 def payoff_ratings(
     game: Game, play: Play, *, against: Against = "others", tolerance: float = 1e-6, accept_approximate: bool = False
 ) -> FromEquilibrium:
-    """What each strategy gets under `play`, an equilibrium of `game`: a joint distribution, or a mix for each player.
+    """What each strategy gets under `play`, an equilibrium of `game`: a joint distribution such as those of `deviation` and `cce`, or a
+    mix for each player such as those of `lle`.
 
     against: ``others`` lets them play as they do in all, so a rating is the deviation gain plus what the player expects;
     ``recommended`` lets them play as they do when the strategy is (NaN for a strategy never played). Of independent mixes the
@@ -54,41 +57,41 @@ def payoff_ratings(
 def mass_ratings(game: Game, play: Play, *, tolerance: float = 1e-6, accept_approximate: bool = False) -> FromEquilibrium:
     """How often each strategy is played under `play`, an equilibrium of `game`. Arguments and errors as for `payoff_ratings`."""
     judged = _judged(game, play, tolerance)
-    return judged.rated(judged.masses(), accept_approximate)
+    return judged.rated(judged.marginals, accept_approximate)
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A distribution and what every strategy gets against it."""
+    """What is played, and what every strategy gets against it."""
 
     game: Game
-    play: JointDistribution | tuple[Floats, ...]
-    worth: tuple[Floats, ...]
+    play: JointDistribution | TiltedJoint | Mixes
+    marginals: Mixes
+    worth: Mixes
     payoffs: Floats
-    gap: float
     unit: float
     tolerance: float
     started: float
 
-    def where_played(self) -> tuple[Floats, ...]:
-        if not isinstance(self.play, JointDistribution):
-            return self.worth
-        paid = self.game.payoffs_at(self.play.joints)
-        return tuple(_mean_where_played(self.play, p, paid[:, p], n) for p, n in enumerate(self.game.shape))
+    def where_played(self) -> Mixes:
+        if isinstance(self.play, JointDistribution):
+            paid = _Paid(self.game.shape)
+            paid.add(self.game, self.play.joints, self.play.probability)
+            return paid.means()
+        return _paid_in(self.play).means() if isinstance(self.play, TiltedJoint) else self.worth
 
-    def masses(self) -> tuple[Floats, ...]:
-        play = self.play
-        return tuple(play.marginal(p, n) for p, n in enumerate(self.game.shape)) if isinstance(play, JointDistribution) else play
-
-    def rated(self, by_player: tuple[Floats, ...], accept_approximate: bool) -> FromEquilibrium:
+    def rated(self, by_player: Mixes, accept_approximate: bool) -> FromEquilibrium:
+        gains = (float(own.max()) - payoff for own, payoff in zip(self.worth, self.payoffs.tolist(), strict=True))
+        shared = facts(self.marginals, self.payoffs, np.array([max(0.0, gain) for gain in gains]))
         found = FromEquilibrium(
             ratings=by_player[0],
-            certificate=Certificate("cce_gap", self.gap / self.unit),
-            status=Status.OPTIMAL if self.gap <= self.tolerance * self.unit else Status.APPROXIMATE,
+            certificate=Certificate("cce_gap", shared["gap"] / self.unit),
+            status=Status.OPTIMAL if shared["gap"] <= self.tolerance * self.unit else Status.APPROXIMATE,
             seconds=time.perf_counter() - self.started,
             by_player=by_player,
-            payoffs=self.payoffs,
+            play=self.play,
             unit=self.unit,
+            **shared,
         )
         if found.status is Status.OPTIMAL or accept_approximate:
             return found
@@ -99,34 +102,57 @@ class _Judged:
         )
 
 
+class _Paid:
+    """What each strategy got where it was played, summed over joints."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._mass, self._total = [np.zeros(n) for n in shape], [np.zeros(n) for n in shape]
+
+    def add(self, game: Game, joints: Joints, probability: Floats) -> None:
+        paid = game.payoffs_at(joints)
+        for p, n in enumerate(game.shape):
+            self._mass[p] += np.bincount(joints[:, p], probability, n)
+            self._total[p] += np.bincount(joints[:, p], probability * paid[:, p], n)
+
+    def means(self) -> Mixes:
+        pairs = zip(self._total, self._mass, strict=True)
+        return tuple(np.divide(total, mass, out=np.full(len(mass), np.nan), where=mass > 0) for total, mass in pairs)
+
+
+def _paid_in(play: TiltedJoint) -> _Paid:
+    """Over all joints, block by block."""
+    found = _Paid(play.game.shape)
+    for block, logs in contractions(play.game).log_blocks(play.log_prior, play.multipliers):
+        found.add(play.game, block.joints(np.arange(logs.size)), np.exp(logs.ravel() - play.log_total))
+    return found
+
+
 def _judged(game: Game, play: Play, tolerance: float) -> _Judged:
     started = time.perf_counter()
     allowed = checks.number("tolerance", tolerance, above=0.0)
+    if isinstance(play, TiltedJoint):
+        if play.game is not accepted_game(game):
+            raise InputError("play", type(play).__name__, "must be of the game it is handed in with")
+        at = contractions(play.game).moments(play.log_prior, play.multipliers)
+        worth = tuple(own + payoff for own, payoff in zip(at.gains, at.payoffs, strict=True))
+        return _Judged(game, play, at.marginals, worth, at.payoffs, float(units_of(game).max()), allowed, started)
     if isinstance(play, JointDistribution):
-        checked = JointDistribution.of(play.joints, play.probability, game.shape)
+        checked = JointDistribution.of(play.joints, play.probability, accepted_game(game).shape)
         worth = tuple(checked.probability @ there for there in game.deviations_at(checked.joints))
-        gap, unit = cce_gap(game, checked), _unit(game, checked.joints)
-        return _Judged(game, checked, worth, expected_payoffs(game, checked), gap, unit, allowed, started)
-    mixes = accepted_mixes(play, game.shape)
+        marginals = tuple(checked.marginal(p, n) for p, n in enumerate(game.shape))
+        return _Judged(game, checked, marginals, worth, expected_payoffs(game, checked), _unit(game, checked.joints), allowed, started)
+    mixes = accepted_mixes(play, accepted_game(game).shape)
     worth = game.payoffs_against(mixes)
     payoffs = np.array([float(mix @ own) for mix, own in zip(mixes, worth, strict=True)])
-    gap, unit = float(mix_regrets(game, mixes).sum()), _unit(game, _some_played(mixes))
-    return _Judged(game, mixes, worth, payoffs, gap, unit, allowed, started)
+    return _Judged(game, mixes, mixes, worth, payoffs, _unit(game, _some_played(mixes)), allowed, started)
 
 
 def _unit(game: Game, joints: Joints) -> float:
     return max(float(np.ptp(there, axis=1).max()) for there in game.deviations_at(joints)) or 1.0
 
 
-def _some_played(mixes: tuple[Floats, ...]) -> Joints:
+def _some_played(mixes: Mixes) -> Joints:
     """Joints that meet every strategy played at least once."""
     supports = [np.flatnonzero(mix) for mix in mixes]
     most = max(len(ids) for ids in supports)
     return np.column_stack([np.resize(ids, most) for ids in supports])
-
-
-def _mean_where_played(play: JointDistribution, player: int, paid: Floats, strategies: int) -> Floats:
-    own = play.joints[:, player]
-    mass = np.bincount(own, play.probability, strategies)
-    total = np.bincount(own, play.probability * paid, strategies)
-    return np.asarray(np.divide(total, mass, out=np.full(strategies, np.nan), where=mass > 0), np.float64)

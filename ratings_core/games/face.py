@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
 from scipy.special import logsumexp
 
+from ratings_core.deadline import NEVER, Deadline
 from ratings_core.solution import Floats
 
 RANK_TOLERANCE: Final = 1e-10
@@ -52,17 +53,17 @@ def entropy(strategy: Floats) -> float:
     return max(0.0, float(-(played @ np.log(played))))
 
 
-def point_of_largest_entropy(equalities: Floats, inequalities: Floats, inside: Floats) -> FacePoint:
+def point_of_largest_entropy(equalities: Floats, inequalities: Floats, inside: Floats, deadline: Deadline = NEVER) -> FacePoint:
     """The point of largest entropy with equalities' p = 0 and inequalities' p >= 0, matrices (k, .), entries of order 1.
 
     inside: (k,), positive, a point of the face up to rounding with none of the inequalities tight unless all its points have.
-    Whether the result is good is for the caller's certificate and `entropy_gap` to say.
+    Whether the result is good, the deadline passed or not, is for the caller's certificate and `entropy_gap` to say.
     """
     basis, along = _bases(np.column_stack([np.ones(len(inside)), equalities]))
     start = _on_equalities(inside, *basis)
     if not along.shape[1]:
         return FacePoint(start, single=True)
-    return _climbed(np.maximum(start, FLOOR), along, inequalities)
+    return _climbed(np.maximum(start, FLOOR), along, inequalities, deadline)
 
 
 def _bases(matrix: Floats) -> tuple[tuple[Floats, Floats, Floats], Floats]:
@@ -81,7 +82,7 @@ def _on_equalities(point: Floats, range_basis: Floats, triangle: Floats, wanted:
     return np.asarray(point + range_basis @ (coordinates - range_basis.T @ point), np.float64)
 
 
-def _climbed(strategy: Floats, along: Floats, inequalities: Floats) -> FacePoint:
+def _climbed(strategy: Floats, along: Floats, inequalities: Floats, deadline: Deadline) -> FacePoint:
     slopes = inequalities.T @ along
     slack = np.maximum(inequalities.T @ strategy, FLOOR)
     multiplier = np.minimum(1.0, 1e-2 / slack)
@@ -93,7 +94,7 @@ def _climbed(strategy: Floats, along: Floats, inequalities: Floats) -> FacePoint
         length = min(_within(strategy, step), _within(slack, slack_step))
         strategy, slack = strategy + length * step, slack + length * slack_step
         multiplier = multiplier + _within(multiplier, multiplier_step) * multiplier_step
-        if float(np.abs(step).max()) <= STILL and target <= LEAST_PRODUCT:
+        if deadline.passed() or (float(np.abs(step).max()) <= STILL and target <= LEAST_PRODUCT):
             break
     strategy = strategy / strategy.sum()
     return FacePoint(strategy, entropy_gap=_entropy_gap(strategy, along, slopes, slack, multiplier))

@@ -13,6 +13,7 @@ from typing import Final, Protocol, TypeAlias
 import numpy as np
 from scipy.linalg import LinAlgError, lu_factor, lu_solve
 
+from ratings_core.deadline import NEVER, Deadline
 from ratings_core.solution import Floats
 
 Direction: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
@@ -106,13 +107,13 @@ class MatrixPath:
         return direction
 
 
-def central_path(game: PathGame, *, gap: float, max_iterations: int) -> Iterator[PathPoint]:
-    """Points of falling duality gap, until one is at most `gap`, the steps stall or `max_iterations` were made."""
+def central_path(game: PathGame, *, gap: float, max_iterations: int, deadline: Deadline = NEVER) -> Iterator[PathPoint]:
+    """Points of falling duality gap, until one is at most `gap`, the steps stall, `max_iterations` were made or the deadline passed."""
     strategy, slack = game.start()
     for iteration in range(max_iterations + 1):
         point = PathPoint(strategy, slack, float(strategy @ slack), iteration)
         yield point
-        if point.gap <= gap or (moved := _advanced(game, strategy, slack)) is None:
+        if point.gap <= gap or deadline.passed() or (moved := _advanced(game, strategy, slack)) is None:
             return
         strategy, slack = moved
 

@@ -11,6 +11,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core.deadline import NEVER, Deadline
 from ratings_core.errors import SolverError
 from ratings_core.solution import Floats
 
@@ -18,14 +19,17 @@ UNDECIDED: Final = 0.01
 """s further than this from 0 and from 1 contradicts the theory: the program was not solved accurately enough."""
 
 
-def playable(advantage: Floats, sure: NDArray[np.bool_], close: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def playable(
+    advantage: Floats, sure: NDArray[np.bool_], close: NDArray[np.bool_], deadline: Deadline = NEVER
+) -> NDArray[np.bool_]:
     """`sure` and those of `close` that some optimal strategy plays.
 
     advantage: C above, (strategies, opponents); sure: known to be played by some optimal strategy; all others but `close` are
-    known to be played by none. Raises `SolverError` where HiGHS does not solve the program.
+    known to be played by none. Raises `SolverError` where HiGHS does not solve the program, or not before the deadline.
     """
     ids, unclear = np.flatnonzero(sure | close), np.flatnonzero(close)
     model = _program(advantage[ids], advantage[unclear])
+    model.setOptionValue("time_limit", deadline.left())
     model.run()
     if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         status = model.modelStatusToString(model.getModelStatus())

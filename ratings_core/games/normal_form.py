@@ -7,7 +7,7 @@ s(a) (G_p(a', a_-p) - G_p(a)); s is a coarse correlated equilibrium when no gain
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -132,6 +132,13 @@ class NormalForm:
     def payoffs_against(self, mixes: Sequence[Floats]) -> tuple[Floats, ...]:
         """Player by player: expected payoff of each own strategy while all others mix independently."""
         return tuple(_contracted(tensor, mixes, p) for p, tensor in enumerate(self.payoffs))
+
+
+def accepted_game(game: object) -> Game:
+    """`game` where it is one. Raises `InputError`."""
+    if isinstance(game, type) or not hasattr(game, "payoffs_against"):
+        raise InputError("game", type(game).__name__, "must be a Game, such as a NormalForm")
+    return cast("Game", game)
 
 
 def deviation_gains(game: Game, play: JointDistribution) -> tuple[Floats, ...]:

@@ -1,9 +1,10 @@
 """The arguments that all methods on zero-sum games take, checked in one place, and the error where an answer is not certain."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ratings_core import checks
+from ratings_core.deadline import NEVER, Deadline
 from ratings_core.errors import SolverError
 from ratings_core.games.clones import CloneClasses, clone_classes, singletons
 from ratings_core.solution import Floats, Solution, Status
@@ -14,12 +15,14 @@ SolutionT = TypeVar("SolutionT", bound=Solution)
 @dataclass(frozen=True, slots=True)
 class Limits:
     """tolerance: largest exploitability called optimal, > 0; close: interior-point memberships of the support less clear than this are
-    settled by a linear program, >= 0; max_iterations: of the interior point, at least 1. Raises `InputError`.
+    settled by a linear program, >= 0; max_iterations: of the interior point, at least 1; deadline: asked between its steps. Raises
+    `InputError`.
     """
 
     tolerance: float
     close: float
     max_iterations: int
+    deadline: Deadline = field(default=NEVER, kw_only=True)
 
     def __post_init__(self) -> None:
         checks.number("tolerance", self.tolerance, above=0.0)
@@ -47,7 +50,7 @@ class Rules(Limits):
             return found
         raise SolverError(
             f"{what} is not certain to tolerance {self.tolerance:g}: {_shortfall(found)}; "
-            f"raise tolerance or max_iterations, rescale {data} of very different size, or pass accept_approximate=True",
+            f"raise tolerance, max_iterations or max_seconds, rescale {data} of very different size, or pass accept_approximate=True",
             found,
         )
 

@@ -5,7 +5,7 @@ strictly, so that no other equilibrium exists, stop; otherwise follow it to the 
 close ones by a linear program (`membership`) and take the point of largest entropy of each player's face (`face`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratings_core import checks
+from ratings_core.deadline import Deadline
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.face import FacePoint, entropy, point_of_largest_entropy, proven_point
-from ratings_core.games.interior import MatrixPath, PathPoint, SymmetricPath, central_path
+from ratings_core.games.interior import MatrixPath, PathGame, PathPoint, SymmetricPath, central_path
 from ratings_core.games.membership import playable
 from ratings_core.games.normal_form import LARGEST
 from ratings_core.games.rules import Limits
@@ -78,28 +79,50 @@ class GameSolution:
     stats: Mapping[str, float] = field(default_factory=dict)
 
 
-def solve_symmetric(margins: ArrayLike, *, tolerance: float = 1e-9, close: float = 1e-6, max_iterations: int = 100) -> SymmetricSolution:
+def solve_symmetric(
+    margins: ArrayLike,
+    *,
+    tolerance: float = 1e-9,
+    close: float = 1e-6,
+    max_iterations: int = 100,
+    max_seconds: float | None = None,
+) -> SymmetricSolution:
     """The optimal strategy of largest entropy of the symmetric game `margins` (m, m), antisymmetric, finite.
 
     tolerance: largest exploitability called optimal; close: interior-point memberships less clear than this are settled by a
-    linear program; max_iterations: of the interior point. A bad answer raises nothing, its `status` is `approximate`: where the
-    exploitability is beyond the tolerance, or where nobody could tell the support, so that more entropy may be possible.
-    Duplicates are not merged here. Raises `InputError`.
+    linear program; max_iterations: of the interior point; max_seconds: of wall time. A bad answer raises nothing, its `status` is
+    `approximate`: where the exploitability is beyond the tolerance, or where nobody could tell the support, so that more entropy may be
+    possible. Duplicates are not merged here. Raises `InputError`.
     """
+    return symmetric_within(margins, Limits(tolerance, close, max_iterations, deadline=Deadline.after(max_seconds)))
+
+
+def solve_zero_sum(
+    payoffs: ArrayLike,
+    *,
+    tolerance: float = 1e-9,
+    close: float = 1e-6,
+    max_iterations: int = 100,
+    max_seconds: float | None = None,
+) -> GameSolution:
+    """Optimal strategies of largest entropy of both sides of the game `payoffs` (rows, columns), finite; arguments as above."""
+    return zero_sum_within(payoffs, Limits(tolerance, close, max_iterations, deadline=Deadline.after(max_seconds)))
+
+
+def symmetric_within(margins: ArrayLike, limits: Limits) -> SymmetricSolution:
+    """As `solve_symmetric`, with limits that were checked, and a deadline that is under way."""
     M = checks.antisymmetric("margins", margins)
     scale = float(np.abs(M).max()) or 1.0
-    limits = Limits(tolerance, close, max_iterations)
     return _on_candidates(M / scale, limits)
 
 
-def solve_zero_sum(payoffs: ArrayLike, *, tolerance: float = 1e-9, close: float = 1e-6, max_iterations: int = 100) -> GameSolution:
-    """Optimal strategies of largest entropy of both sides of the game `payoffs` (rows, columns), finite; arguments as above."""
+def zero_sum_within(payoffs: ArrayLike, limits: Limits) -> GameSolution:
+    """As `solve_zero_sum`, with limits that were checked, and a deadline that is under way."""
     A = checks.finite("payoffs", payoffs)
     if A.ndim != 2 or not A.size:
         raise InputError("payoffs", A.shape, "must be a matrix with at least one row and one column")
     if np.abs(A).max() > LARGEST:
         raise InputError("payoffs", float(np.abs(A).max()), f"must be within +-{LARGEST:g}")
-    limits = Limits(tolerance, close, max_iterations)
     if A.shape[0] > A.shape[1]:
         return _sides_swapped(_solve_game(-A.T, limits))
     return _solve_game(A, limits)
@@ -121,6 +144,9 @@ def _on_candidates(M: Floats, limits: Limits) -> SymmetricSolution:
         solved = chosen
         inner = _solve_all(M[np.ix_(solved, solved)], limits)
         chosen = more_candidates(solved, inner.strategy @ M[solved], limits.tolerance)
+        if chosen is not None and limits.deadline.passed():
+            inner = replace(inner, unique=False, stats=_in_part(inner.stats, len(M)))
+            break
     return _lifted(M, inner, solved, rounds, limits)
 
 
@@ -139,17 +165,18 @@ def _lifted(M: Floats, inner: SymmetricSolution, chosen: Indices, rounds: int, l
 
 
 def _solve_all(M: Floats, limits: Limits) -> SymmetricSolution:
-    for point in central_path(SymmetricPath(M), gap=FINAL_GAP, max_iterations=limits.max_iterations):
+    for point in _path(SymmetricPath(M), limits):
         support = played(point.strategy, point.slack)
         if point.gap <= GUESS_FROM and (single := only_symmetric(M, support)) is not None:
             return _symmetric(M, support, proven_point(single), point, limits)
     if point.gap > limits.tolerance:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
-    settled = _settled(M, support, unclear(point.strategy, point.slack, limits.close))
+    settled = _settled(M, support, unclear(point.strategy, point.slack, limits.close), limits)
     if settled is None:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
     support = settled
-    face = point_of_largest_entropy(M[np.ix_(support, support)], M[np.ix_(support, ~support)], inside(point.strategy, support))
+    equalities, inequalities = M[np.ix_(support, support)], M[np.ix_(support, ~support)]
+    face = point_of_largest_entropy(equalities, inequalities, inside(point.strategy, support), limits.deadline)
     return _symmetric(M, support, face, point, limits)
 
 
@@ -182,6 +209,9 @@ def _solve_game(A: Floats, limits: Limits) -> GameSolution:
         solved = chosen
         inner = _solve_scaled(scaled[:, solved], limits)
         chosen = more_candidates(solved, inner.row @ scaled - inner.value, limits.tolerance)
+        if chosen is not None and limits.deadline.passed():
+            inner = replace(inner, row_unique=False, column_unique=False, stats=_in_part(inner.stats, A.shape[1]))
+            break
     return _game_lifted(A, scaled, inner, solved, rounds, limits)
 
 
@@ -219,7 +249,7 @@ def _solve_scaled(A: Floats, limits: Limits) -> GameSolution:
 
 
 def _both_faces(A: Floats, limits: Limits) -> tuple[FacePoint, FacePoint, PathPoint, Mask, Mask]:
-    for point in central_path(MatrixPath(A), gap=FINAL_GAP, max_iterations=limits.max_iterations):
+    for point in _path(MatrixPath(A), limits):
         (row, column), (row_slack, column_slack) = np.split(point.strategy, [len(A)]), np.split(point.slack, [len(A)])
         r, c = played(row, row_slack), played(column, column_slack)
         if point.gap <= GUESS_FROM and (single := only_equilibrium(A, r, c)) is not None:
@@ -227,14 +257,14 @@ def _both_faces(A: Floats, limits: Limits) -> tuple[FacePoint, FacePoint, PathPo
     if point.gap > limits.tolerance:
         return _unfinished(row, r), _unfinished(column, c), point, r, c
     advantage = A - _value(A, r, c)
-    settled_rows = _settled(advantage, r, unclear(row, row_slack, limits.close))
-    settled_columns = _settled(-advantage.T, c, unclear(column, column_slack, limits.close))
+    settled_rows = _settled(advantage, r, unclear(row, row_slack, limits.close), limits)
+    settled_columns = _settled(-advantage.T, c, unclear(column, column_slack, limits.close), limits)
     if settled_rows is None or settled_columns is None:
         return _unfinished(row, r), _unfinished(column, c), point, r, c
     r, c = settled_rows, settled_columns
     block = advantage[np.ix_(r, c)]
-    rows = point_of_largest_entropy(block, advantage[np.ix_(r, ~c)], inside(row, r))
-    columns = point_of_largest_entropy(-block.T, -advantage[np.ix_(~r, c)].T, inside(column, c))
+    rows = point_of_largest_entropy(block, advantage[np.ix_(r, ~c)], inside(row, r), limits.deadline)
+    columns = point_of_largest_entropy(-block.T, -advantage[np.ix_(~r, c)].T, inside(column, c), limits.deadline)
     return rows, columns, point, r, c
 
 
@@ -272,14 +302,27 @@ def _stats(point: PathPoint, *faces: FacePoint) -> dict[str, float]:
     }
 
 
-def _settled(advantage: Floats, support: Mask, close: Mask) -> Mask | None:
-    """The support with its close members decided; None where even the linear program cannot."""
+def _path(game: PathGame, limits: Limits) -> Iterator[PathPoint]:
+    return central_path(game, gap=FINAL_GAP, max_iterations=limits.max_iterations, deadline=limits.deadline)
+
+
+def _settled(advantage: Floats, support: Mask, close: Mask, limits: Limits) -> Mask | None:
+    """The support with its close members decided; None where even the linear program cannot, or not in time."""
     try:
-        return playable(advantage, support & ~close, close) if close.any() else support
+        return playable(advantage, support & ~close, close, limits.deadline) if close.any() else support
     except SolverError:  # the point is still an equilibrium to its gap, only not known to be the one of largest entropy
         return None
 
 
 def _unfinished(strategy: Floats, support: Mask) -> FacePoint:
     """What a path that broke off leaves: nothing is known of its entropy but the trivial bound."""
-    return FacePoint(inside(strategy, support), entropy_gap=float(np.log(len(strategy))) + 1.0)
+    return FacePoint(inside(strategy, support), entropy_gap=_trivial(len(strategy)))
+
+
+def _in_part(stats: Mapping[str, float], strategies: int) -> dict[str, float]:
+    """Of an answer on some candidates only, where others may be played too."""
+    return {**stats, "entropy_gap": _trivial(strategies)}
+
+
+def _trivial(strategies: int) -> float:
+    return float(np.log(strategies)) + 1.0

@@ -114,7 +114,7 @@ def _deviation(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     found = deviation(made.game, **{name: parameters[name] for name in ("merge", "tolerance", "max_solves")})
     extra: dict[str, object] = {
         "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
-        "cce_gap": found.cce_gap,
+        "cce_gap": found.gap,
         "equilibrium": _played(made.game, found.play),
         **left_out(made, problem),
     }
