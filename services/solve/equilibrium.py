@@ -1,6 +1,7 @@
 """Ratings at one chosen equilibrium, correlated or of Nash's kind: which game is made of a problem, and what their boards add."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from ratings_core.equilibria.affinity import AffinityTarget
 from ratings_core.equilibria.cce import CCE, cce
 from ratings_core.equilibria.lle import LLE, lle
+from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
 from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.duels import Duels, duel_for_the_hill
@@ -43,10 +45,10 @@ def _game(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
     return duel_for_the_hill(duels, penalty=penalty, kappa=kappa_of(parameters), **policy, **names)  # type: ignore[return-value]
 
 
-def _cce(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
+def _cce(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> Rated:
     made = _game(problem, parameters)
     options = {name: parameters[name] for name in ("eps", "merge", "tolerance", "max_iterations")}
-    found = cce(made.game, target=_target(parameters), **options)
+    found = cce(made.game, target=_target(parameters), start=start, **options)
     joints, probability = found.play.likeliest(parameters["joints"]) if parameters["joints"] else (np.empty((0, 3), int), np.empty(0))
     extra: dict[str, object] = {
         "eps": found.eps,
@@ -57,7 +59,7 @@ def _cce(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
             for joint, share in zip(joints.tolist(), probability.tolist(), strict=True)
         ],
     }
-    return _rated(problem, made, found, extra)
+    return replace(_rated(problem, made, found, extra), start=found.start)
 
 
 def _lle(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
@@ -125,6 +127,7 @@ EQUILIBRIUM: Final = (
         cost=3,
         tie_tolerance=1e-6,
         most_agents=_AGENTS,
+        starts=True,
         parameters=(
             *_GAME,
             Parameter("eps", 0.0, "what a player may still gain, in payoffs", 0.0, 1e6),

@@ -12,6 +12,7 @@ from ratings_core.equilibria.alpharank import alpharank_symmetric
 from ratings_core.equilibria.deviation import deviation
 from ratings_core.equilibria.nash_average import nash_average, nash_average_agents
 from ratings_core.equilibria.payoff import FromEquilibrium, mass_ratings, payoff_ratings
+from ratings_core.equilibria.starts import Start
 from ratings_core.equilibria.uniform import uniform
 from ratings_core.errors import InputError
 from ratings_core.games.agent_agent_task import AgentAgentTask
@@ -109,9 +110,9 @@ def _nash_average_agents(problem: Pairs, parameters: dict[str, Any]) -> Rated:
     return Rated(solution=on_all(found, made), unit=float(np.abs(payoffs).max()) or 1.0, extra=extra)
 
 
-def _deviation(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
+def _deviation(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> Rated:
     made = _game(problem, parameters)
-    found = deviation(made.game, **{name: parameters[name] for name in ("merge", "tolerance", "max_solves")})
+    found = deviation(made.game, start=start, **{name: parameters[name] for name in ("merge", "tolerance", "max_solves")})
     extra: dict[str, object] = {
         "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
         "cce_gap": found.gap,
@@ -120,7 +121,8 @@ def _deviation(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     }
     if parameters["explain"]:
         extra["contributions"] = _explained(made.game, found.play, parameters["explain"])
-    return Rated(solution=on_all(found, made), unit=found.unit, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
+    tasks = made.of_tasks(found.by_player[-1])
+    return Rated(solution=on_all(found, made), unit=found.unit, task_ratings=tasks, extra=extra, start=found.start)
 
 
 def _explained(game: Played, play: JointDistribution, most: int) -> dict[str, dict[str, float]]:
@@ -230,6 +232,7 @@ GAMES: Final = (
         cost=3,
         tie_tolerance=1e-7,
         most_agents=_DEVIATION_AGENTS,
+        starts=True,
         parameters=(
             *_TASKS,
             Parameter("tolerance", 1e-6, "largest rating error called optimal", 1e-14, 1e-2),

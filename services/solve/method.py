@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
+from ratings_core.equilibria.starts import Start
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats, Solution
 from services.solve.parameters import Parameter
@@ -38,7 +39,8 @@ GIVEN_BY_SCORES: Final = frozenset(Takes)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rated:
     """What a method's function returns. unit: of its ratings, in which the method's own tie tolerance counts; task_ratings: where it
-    rates tasks; low, high: intervals; extra: what it adds to the result; ranking: the method's own, where ratings do not say it.
+    rates tasks; low, high: intervals; extra: what it adds to the result; ranking: the method's own, where ratings do not say it; start: for
+    the next solve.
     """
 
     solution: Solution
@@ -48,6 +50,7 @@ class Rated:
     high: Floats | None = None
     extra: dict[str, object] = field(default_factory=dict)
     ranking: Ranking | None = None
+    start: Start | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +60,16 @@ class Method:
     run: from a problem (agents by name) and accepted parameters to ratings; cost: class of the work, 1 grows with the pairs that met,
     2 with the square of the agents, 3 faster; tie_tolerance: ratings closer than this, in units of `Rated.unit`, share a rank unless
     told otherwise; None: the method ranks by itself (`Rated.ranking`);
-    least_agents: of the input; most_agents: taken of it.
+    least_agents: of the input; most_agents: taken of it; starts: `run` also takes `start=`, of the answer before, which saves work and
+    changes no rating.
     """
 
     name: str
     takes: Takes
-    run: Callable[[Any, dict[str, Any]], Rated]
+    run: Callable[..., Rated]
     parameters: tuple[Parameter, ...] = ()
     cost: int
     tie_tolerance: float | None
     least_agents: int = 2
     most_agents: int | None = None
+    starts: bool = False

@@ -6,9 +6,11 @@ A method is one line of `METHODS` and one function from a problem to `Rated`. A 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, assert_never
 
+import msgspec
 import numpy as np
 from msgspec import UNSET
 
+from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
 from ratings_core.online import RATERS
 from ratings_core.ranking import Ranking
@@ -24,6 +26,7 @@ from services.solve.method import GIVEN_BY_SCORES, Method, Rated, Takes, given_b
 from services.solve.parameters import Parameter, Value, accepted
 from services.solve.result import AgentRow, CertificateRow, Intervals, SolveResult, TaskRow
 from services.solve.rosters import ROSTER, roster
+from services.solve.starts import PackedStart, packed, unpacked
 from services.solve.voting import VOTING
 
 Parameters: TypeAlias = Mapping[str, Value]
@@ -57,9 +60,20 @@ class Taken(NamedTuple):
     values: dict[str, Value]
     left_out: dict[str, object]
 
-    def rated(self) -> Rated:
-        """What the method says. Raises `InputError` and `SolverError`."""
-        return self.method.run(self.problem, self.values)
+    def rated(self, start: Start | None = None) -> Rated:
+        """What the method says. start: of an answer of the same method with the same parameters, on whatever data.
+
+        Raises `InputError` and `SolverError`.
+        """
+        warm = {"start": start} if self.method.starts else {}
+        return self.method.run(self.problem, self.values, **warm)
+
+
+class Solved(msgspec.Struct, frozen=True):
+    """A result, and where the next solve of the same may start."""
+
+    result: SolveResult
+    start: PackedStart | None = None
 
 
 def solve(
@@ -72,14 +86,26 @@ def solve(
     the most active are rated, and `extra.roster` says how many were left out.
     Raises `InputError` (`NotApplicable` among them) and `SolverError`.
     """
+    return solve_from(None, method, problem, parameters, tie_tolerance, ties).result
+
+
+def solve_from(
+    start: PackedStart | None,
+    method: str,
+    problem: Problem,
+    parameters: Parameters | None = None,
+    tie_tolerance: float | None = None,
+    ties: Ties = "keep",
+) -> Solved:
+    """As `solve`, beginning where an answer of the same method with the same parameters left off, on whatever data that was."""
     found = taken(method, problem, parameters)
     chosen = found.method
     if chosen.tie_tolerance is None and tie_tolerance is not None:
         raise InputError("tie_tolerance", tie_tolerance, f"must be left out: {method} ranks by itself, not by differences of ratings")
-    rated = found.rated()
+    rated = found.rated(None if start is None else unpacked(start))
     tolerance = _own_tolerance(chosen, rated) if tie_tolerance is None else tie_tolerance
     solution = rated.solution
-    return SolveResult(
+    result = SolveResult(
         method=method,
         input=_kind_of(problem),
         agents=_agent_rows(found.problem.names, rated, ranking_of(chosen, rated, tolerance), ties),
@@ -90,6 +116,7 @@ def solve(
         extra={"parameters": found.values, "tie_tolerance": tolerance, "stats": dict(solution.stats), **found.left_out, **rated.extra},
         intervals=UNSET if rated.low is None else _own_intervals(found.values, rated.extra),
     )
+    return Solved(result, None if rated.start is None else packed(rated.start))
 
 
 def taken(method: str, problem: Problem, parameters: Parameters | None = None) -> Taken:

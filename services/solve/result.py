@@ -1,6 +1,13 @@
 """A solved board: one shape for the file beside the checkpoints, the store, the API and `equirank solve --format json`."""
 
+from importlib.metadata import version
+from typing import Final
+
 import msgspec
+
+from services.solve.starts import PackedStart
+
+VERSION: Final = version("equirank")
 
 
 class CertificateRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +81,8 @@ class SolvedBoard(msgspec.Struct, frozen=True, kw_only=True):
 
     position: log offset up to which outcomes were counted; outcomes: how many; data: digest of the state they gave;
     parameters: what the method was given; solved_at: seconds since 1970; error: why the newest try failed, where the result is
-    the last good one; log: identity of the log that holds the outcomes; version: of Equirank, that solved.
+    the last good one; log: identity of the log that holds the outcomes; version: of Equirank, that solved; start:
+    for the next solve, in the file alone.
     """
 
     pool: str
@@ -88,3 +96,4 @@ class SolvedBoard(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     log: str = ""
     version: str = ""
+    start: PackedStart | None = None

@@ -8,7 +8,6 @@ import logging
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any, Final
 
 import msgspec
@@ -23,8 +22,9 @@ from services.solve import health, methods
 from services.solve.choice import chosen_for
 from services.solve.health import SolveHealth
 from services.solve.history import Kept, kept
+from services.solve.methods import Solved
 from services.solve.plan import Job, Ledger, Pace, PoolView, Tried, due
-from services.solve.result import CertificateRow, SolvedBoard, SolveResult
+from services.solve.result import VERSION, CertificateRow, SolvedBoard, SolveResult
 from services.solve.results import ResultFiles
 from services.solve.tasks import solve_pool
 from services.store.protocol import StoreError
@@ -33,7 +33,6 @@ from services.store.redis import RedisStore
 log = logging.getLogger("equirank.solve")
 
 _LOOK_SECONDS: Final = 2.0
-_VERSION: Final = version("equirank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class SolveRunner:
         self._latest: dict[Job, SolvedBoard] = {}
         self._names: dict[Job, str] = {}
         for name, board in self._files.kept(log_identity):
-            self._stands(Job(board.pool, board.result.method), board, name)
+            self._stands(Job(board.pool, board.result.method), msgspec.structs.replace(board, start=None), name)
         self._ledger = Ledger({job: _tried(board) for job, board in self._latest.items()})
         self._pace = Pace(settings.solve_seconds, settings.solve_outcomes)
         self._flights: dict[Any, _Flight] = {}
@@ -112,7 +111,7 @@ class SolveRunner:
         for reference in ready:
             flight = self._flights.pop(reference)
             try:
-                result = msgspec.json.decode(ray.get(reference), type=SolveResult)
+                found = msgspec.json.decode(ray.get(reference), type=Solved)
             except Exception as error:  # noqa: BLE001 - whatever a task died of, the others go on and readers are told
                 unread = isinstance(_cause(error), BadObject)
                 self._ledger.finish(flight.job, lost=unread or (_lost(error) and now <= flight.deadline))
@@ -122,17 +121,17 @@ class SolveRunner:
                 self._failed(flight, _cause(error), now)
             else:
                 self._ledger.finish(flight.job)
-                self._solved(flight, result, now)
+                self._solved(flight, found, now)
         for reference, flight in self._flights.items():
             if now > flight.deadline:
                 ray.cancel(reference, force=True)
 
-    def _solved(self, flight: _Flight, result: SolveResult, now: float) -> None:
-        board = self._board(flight, result, now)
-        self._count(flight.job.method, result.status)
-        self._seconds[flight.job.method] += result.seconds
+    def _solved(self, flight: _Flight, found: Solved, now: float) -> None:
+        board = self._board(flight, found.result, now)
+        self._count(flight.job.method, found.result.status)
+        self._seconds[flight.job.method] += found.result.seconds
         try:
-            name = self._files.write(board)
+            name = self._files.write(msgspec.structs.replace(board, start=found.start))
         except OSError as error:
             log.warning("result was not written: %s", error, extra=_fields(flight))
             name = None
@@ -168,7 +167,7 @@ class SolveRunner:
             solved_at=now,
             result=result,
             log=self._log,
-            version=_VERSION,
+            version=VERSION,
         )
 
     def _count(self, method: str, status: str) -> None:

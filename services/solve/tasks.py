@@ -1,4 +1,4 @@
-"""What a solve does in its own process: read one pool's checkpointed arrays, solve, return the result as JSON bytes."""
+"""What a solve does in its own process: read one pool's checkpointed arrays, solve, return the answer as JSON bytes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,8 @@ from services.shard.pool import part
 from services.solve import methods
 from services.solve.inputs import GamesInput, Problem, ScoresInput
 from services.solve.limits import memory_limit
-from services.solve.result import SolveResult
+from services.solve.methods import Solved
+from services.solve.result import VERSION, SolveResult
 from services.solve.results import read_result
 
 
@@ -25,22 +26,25 @@ def solve_pool(
 ) -> bytes:
     """Solve `method` on the data object that `entry` (a `PoolEntry` as JSON) names under the checkpoints at `url`.
 
-    memory: bytes it may take; previous: file of the result before this one, for the ranks that agents had there.
-    Raises `OutOfMemory` beyond its memory, `BadObject`, and what `methods.solve` raises.
+    memory: bytes it may take; previous: file of the result before this one, for the ranks that agents had there and, where it was solved
+    in the same way, as a start.
+    Returns a `methods.Solved` as JSON. Raises `OutOfMemory` beyond its memory, `BadObject`, and what `methods.solve` raises.
     """
     pool = msgspec.json.decode(entry, type=PoolEntry)
     with memory_limit(memory):
         files = CheckpointStore(url)
         arrays, _ = files.read_object(pool.object, pool.sha256)
         before = None if previous is None else read_result(files, previous)
-        found = methods.solve(method, problem(Kind(pool.kind), arrays), parameters)
+        start = before.start if before is not None and (before.parameters, before.version) == (parameters, VERSION) else None
+        found = methods.solve_from(start, method, problem(Kind(pool.kind), arrays), parameters)
         return msgspec.json.encode(found if before is None else _after(found, before.result))
 
 
-def _after(found: SolveResult, before: SolveResult) -> SolveResult:
-    """The result with the ranks that its agents had before."""
+def _after(found: Solved, before: SolveResult) -> Solved:
+    """With the ranks that its agents had before."""
     ranks = {row.agent: row.rank for row in before.agents}
-    return msgspec.structs.replace(found, agents=[msgspec.structs.replace(row, rank_before=ranks.get(row.agent)) for row in found.agents])
+    agents = [msgspec.structs.replace(row, rank_before=ranks.get(row.agent)) for row in found.result.agents]
+    return Solved(msgspec.structs.replace(found.result, agents=agents), found.start)
 
 
 def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> Problem:

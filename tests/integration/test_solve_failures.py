@@ -80,7 +80,7 @@ def treacherous(file: Path) -> Callable[..., bytes]:
             file.unlink()
             os.kill(os.getpid(), signal.SIGKILL)
         if what == "devour":
-            with mock.patch.object(methods, "solve", lambda *_: [np.ones(1 << 23) for _ in range(1 << 20)]):
+            with mock.patch.object(methods, "solve_from", lambda *_: [np.ones(1 << 23) for _ in range(1 << 20)]):
                 return solve_pool(url, entry, method, parameters, memory)
         return solve_pool(url, entry, method, parameters, memory, previous)
 

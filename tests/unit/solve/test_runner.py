@@ -13,6 +13,7 @@ from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEnt
 from services.shard.objects import BadObject
 from services.solve import runner as module
 from services.solve.history import Kept
+from services.solve.methods import Solved
 from services.solve.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
 from services.solve.runner import SolveRunner
 
@@ -96,9 +97,8 @@ def manifest_at(position: int) -> Manifest:
 def result_of(method: str) -> bytes:
     certificate = CertificateRow(kind="exact", value=0.0)
     rows = [AgentRow(agent="a", rating=1.0, rank=1)]
-    return msgspec.json.encode(
-        SolveResult(method=method, input="pairs", agents=rows, certificate=certificate, status="optimal", seconds=0.1)
-    )
+    result = SolveResult(method=method, input="pairs", agents=rows, certificate=certificate, status="optimal", seconds=0.1)
+    return msgspec.json.encode(Solved(result))
 
 
 def test_a_try_that_takes_too_long_keeps_the_last_result_and_says_why(fake: FakeRay, tmp_path: Path) -> None:

@@ -1,0 +1,42 @@
+"""Where the next solve of a method may start, as text: what its answer knew, kept in the result's file."""
+
+import zlib
+
+import msgspec
+import numpy as np
+
+from ratings_core.equilibria.starts import Start
+
+
+class PackedArray(msgspec.Struct, frozen=True):
+    """One array. dtype: numpy's word, little-endian; data: zlib of its bytes, row by row."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+
+class PackedStart(msgspec.Struct, frozen=True):
+    """A `Start` of `ratings_core`."""
+
+    method: str
+    strategies: tuple[tuple[str, ...], ...]
+    arrays: dict[str, PackedArray]
+
+
+def packed(start: Start) -> PackedStart:
+    """`start` as text can hold it."""
+    strategies = tuple(tuple(map(str, own)) for own in start.strategies)
+    arrays = {}
+    for name, values in start.arrays.items():
+        little = np.ascontiguousarray(values, np.asarray(values).dtype.newbyteorder("<"))
+        arrays[name] = PackedArray(little.dtype.str, little.shape, zlib.compress(little.tobytes(), 1))
+    return PackedStart(start.method, strategies, arrays)
+
+
+def unpacked(start: PackedStart) -> Start:
+    """What was packed."""
+    arrays = {
+        name: np.frombuffer(zlib.decompress(one.data), np.dtype(one.dtype)).reshape(one.shape) for name, one in start.arrays.items()
+    }
+    return Start(start.method, start.strategies, arrays)

@@ -1,0 +1,92 @@
+"""Solves of a pool that start from the result before: the same answer within the certificate's tolerance, sooner."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from services.events import ScoreEvent
+from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
+from services.shard.checkpoint import CheckpointStore, PoolEntry
+from services.shard.pool import PoolState
+from services.solve.method import Takes
+from services.solve.methods import METHODS, Solved
+from services.solve.result import VERSION, SolvedBoard
+from services.solve.results import ResultFiles
+from services.solve.tasks import solve_pool
+
+WARM = [name for name, method in METHODS.items() if method.starts]
+MEMORY = 1 << 30
+AGENTS, TASKS = 10, 7
+
+
+def scores(tasks: range, agents: int, seed: int) -> list[ScoreEvent]:
+    table = np.random.default_rng(seed).beta(0.5, 0.5, size=(AGENTS + 3, 2 * TASKS))
+    named = {task: {f"a{i}": float(table[i, task]) for i in range(agents)} for task in tasks}
+    return [ScoreEvent(v=1, id=f"{task}/{agents}", pool="p", time=0.0, task=f"t{task}", scores=row) for task, row in named.items()]
+
+
+class Pool:
+    """Scores checkpointed as they come."""
+
+    def __init__(self, folder: Path) -> None:
+        made = GenerationMade(pool="p", number=1, start=0, time=0.0, fold=FoldSettings())
+        self.state = PoolState(PoolCreated(pool="p", kind=Kind.SCORES, time=0.0), made)
+        self.checkpoints, self.url = CheckpointStore(folder.as_uri()), folder.as_uri()
+
+    def add(self, events: list[ScoreEvent]) -> bytes:
+        assert self.state.fold(events) == []
+        name = f"objects/{self.state.counts['outcomes']}"
+        sha256, size = self.checkpoints.write_object(name, self.state.arrays(), {})
+        entry = PoolEntry(pool="p", kind="scores", generation=1, position=0, outcomes=0, object=name, sha256=sha256, bytes=size, digest="")
+        return msgspec.json.encode(entry)
+
+    def solve(self, entry: bytes, method: str, previous: str | None, **parameters: Any) -> Solved:
+        return msgspec.json.decode(solve_pool(self.url, entry, method, parameters, MEMORY, previous), type=Solved)
+
+    def keep(self, solved: Solved, **changed: Any) -> str:
+        board = SolvedBoard(pool="p", generation=1, position=0, outcomes=0, data="", parameters={}, solved_at=0.0, result=solved.result,
+                            start=solved.start, version=VERSION)  # fmt: skip
+        return ResultFiles(self.checkpoints, 10).write(msgspec.structs.replace(board, **changed))
+
+
+def ratings(solved: Solved) -> dict[str, float | None]:
+    return {row.agent: row.rating for row in solved.result.agents} | {row.task: row.rating for row in solved.result.tasks}
+
+
+def work(solved: Solved) -> float:
+    stats: Any = solved.result.extra["stats"]
+    return float(sum(stats.get(name, 0) for name in ("iterations", "evaluations", "newton_steps")))
+
+
+def test_methods_that_start_from_the_answer_before_are_those_whose_ratings_it_cannot_change() -> None:
+    """Payoff ratings are read off one equilibrium of many, and where a solve starts decides which."""
+    assert {"cce", "deviation"} <= set(WARM)
+    assert "payoff" not in WARM
+    assert all(METHODS[name].takes is Takes.TASK_PAIRS for name in WARM)
+
+
+@pytest.mark.parametrize("method", WARM)
+@pytest.mark.parametrize("change", ["nothing", "tasks", "agents", "other parameters", "another version"])
+def test_the_answer_is_the_same_and_a_like_problem_takes_less_work(method: str, change: str, tmp_path: Path) -> None:
+    pool = Pool(tmp_path)
+    entry = pool.add(scores(range(TASKS), AGENTS, seed=3))
+    first = pool.solve(entry, method, None)
+    changed = {"other parameters": {"parameters": {"merge": False}}, "another version": {"version": "0"}}
+    name = pool.keep(first, **changed.get(change, {}))
+    if change == "tasks":
+        entry = pool.add(scores(range(TASKS, TASKS + 1), AGENTS, seed=3))
+    if change == "agents":
+        entry = pool.add(scores(range(TASKS), AGENTS + 2, seed=3))
+    cold, warm = pool.solve(entry, method, None), pool.solve(entry, method, name)
+    assert ratings(warm) == pytest.approx(ratings(cold), abs=2e-6)
+    assert [row.rank for row in warm.result.agents] == [row.rank for row in cold.result.agents]
+    assert warm.result.status == cold.result.status == "optimal"
+    before = {row.agent: row.rank for row in first.result.agents}
+    assert [row.rank_before for row in warm.result.agents] == [before.get(row.agent) for row in warm.result.agents]
+    if change == "nothing":
+        assert work(warm) < work(cold)
+    if change in ("other parameters", "another version"):
+        assert work(warm) == work(cold), "it began afresh"
