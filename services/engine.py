@@ -18,18 +18,22 @@ from services.connect import open_log, open_store
 from services.control import ControlLog
 from services.engine_metrics import EngineMetrics
 from services.log.protocol import LogError
+from services.logs import Troubles
 from services.settings import Settings
 from services.shard.actor import ShardActor
 from services.shard.checkpoint import CheckpointStore, Manifest
 from services.shard.objects import BadObject
 from services.shard.worker import PartitionHealth, WorkerHealth
 from services.solve.runner import SolveRunner
+from services.store.protocol import StoreError
+from services.store.redis import RedisStore
 
 log = logging.getLogger("equirank.engine")
 
 _TICK_SECONDS: Final = 0.25
 _HEALTH_SECONDS: Final = 10.0
 _STOP_SECONDS: Final = 20.0
+_SWEEP_SECONDS: Final = 60.0
 _ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 _SHARD: Final = "equirank_shard"
 
@@ -69,6 +73,8 @@ class Engine:
         self._settings, self._metrics, self._clock = settings, metrics, clock
         self._shards: list[_Shard] = []
         self._manifests: dict[int, Manifest] = {}
+        self._sweep_at = float("-inf")
+        self._troubles = Troubles()
 
     def run(self, stop: threading.Event) -> None:
         """Start shards, watch them and solve until `stop`, then end in order. Ends Ray too."""
@@ -82,6 +88,7 @@ class Engine:
             log.info("engine started with %d shards over %d partitions", len(self._shards), log_.outcomes.partitions)
             while not stop.wait(_TICK_SECONDS):
                 self._tick(runner, checkpoints, control)
+                self._forget_others(store, control)
             self._stop_shards(runner)
         finally:
             control.close()
@@ -132,8 +139,19 @@ class Engine:
             self._read_manifests(checkpoints)
             runner.step(self._clock(), list(self._manifests.values()), control.refresh())
         except (LogError, OSError) as error:
-            log.warning("solves wait for the log or the checkpoints: %s", error)
+            self._troubles.warn(log, "solves wait for the log or the checkpoints: %s", error)
         self._metrics.solves(runner.health(self._clock()))
+
+    def _forget_others(self, store: RedisStore, control: ControlLog) -> None:
+        """Once in a while, take pools out of the store that a log which is gone left there: no shard of this one would ever write them."""
+        if (now := time.monotonic()) < self._sweep_at:
+            return
+        self._sweep_at = now + _SWEEP_SECONDS
+        try:
+            for pool in store.forget_others(control.refresh().pools):
+                log.info("removed what another log left", extra={"pool": pool})
+        except (StoreError, LogError) as error:
+            self._troubles.warn(log, "what other logs left waits: %s", error)
 
     def _ask(self, shard: _Shard) -> None:
         """Take in a shard's answer, and ask again. A shard that does not answer shows by its age in the metrics."""

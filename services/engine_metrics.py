@@ -1,15 +1,16 @@
 """The engine's metrics, read from what shards and solves told last. No label names a pool or an agent."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Final
 
 from prometheus_client import CollectorRegistry, start_http_server
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
 from services import metrics
-from services.shard.worker import PartitionHealth, WorkerHealth
+from services.shard.worker import FOLD_BUCKETS, PartitionHealth, WorkerHealth
 from services.solve.health import SolveHealth
 
 _TABLE: Final = {metric.name: metric for metric in metrics.ENGINE}
@@ -36,6 +37,7 @@ _COUNTERS: Final = {
 _PARTITION: Final[dict[str, Callable[[PartitionHealth], float | None]]] = {
     "equirank_pools": lambda told: told.pools,
     "equirank_pools_stopped": lambda told: told.pools_stopped,
+    "equirank_pools_frozen": lambda told: told.pools_frozen,
     "equirank_agents": lambda told: told.agents,
     "equirank_partition_position": lambda told: told.position,
     "equirank_partition_lag_records": lambda told: told.lag,
@@ -73,6 +75,7 @@ class EngineMetrics(Collector):
     def __init__(self, port: int | None, host: str = "127.0.0.1") -> None:
         self._healths: list[WorkerHealth] = []
         self._answering = 0
+        self._restarts: dict[str, tuple[str, int]] = {}
         self._solves = SolveHealth()
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -81,6 +84,10 @@ class EngineMetrics(Collector):
     def shards(self, healths: Sequence[WorkerHealth], answering: int) -> None:
         """What the shards told last, and how many of them still answer."""
         self._healths, self._answering = list(healths), answering
+        for health in healths:
+            shard = _shard(health)
+            owner, restarts = self._restarts.get(shard, (health.owner, 0))
+            self._restarts[shard] = health.owner, restarts + (owner != health.owner)
 
     def solves(self, health: SolveHealth) -> None:
         """Where solves stand."""
@@ -99,16 +106,39 @@ class EngineMetrics(Collector):
         healths = self._healths
         told = [one for health in healths for one in health.partitions]
         yield _family("equirank_shards", [((), self._answering)])
-        progress = [((health.owner.partition("/")[0],), health.progress_at) for health in healths]
-        yield _family("equirank_shard_progress_timestamp_seconds", progress)
+        yield _family("equirank_shard_progress_timestamp_seconds", [((_shard(health),), health.progress_at) for health in healths])
+        restarts = [((shard,), float(count)) for shard, (_, count) in sorted(self._restarts.items())]
+        yield _family("equirank_shard_restarts_total", restarts)
+        published = [((_shard(health),), health.published_at) for health in healths if health.published_at is not None]
+        yield _family("equirank_published_timestamp_seconds", published)
         for name, value in _PARTITION.items():
             yield _family(name, [((str(one.partition),), number) for one in told if (number := value(one)) is not None])
         for counter, name in _COUNTERS.items():
             yield _family(name, [((), sum(health.counters.get(counter, 0.0) for health in healths))])
-        reasons = sorted({reason for health in healths for reason in health.dead_letters})
-        letters = [((reason,), float(sum(health.dead_letters.get(reason, 0) for health in healths))) for reason in reasons]
-        yield _family("equirank_dead_letters_total", letters)
+        yield _durations(healths)
+        yield _family("equirank_dead_letters_total", _by_reason([health.dead_letters for health in healths]))
+        yield _family("equirank_odd_times_total", _by_reason([health.odd_times for health in healths]))
         yield from _solves(self._solves)
+
+
+def _shard(health: WorkerHealth) -> str:
+    """The shard's name, without the process that it is now."""
+    return health.owner.partition("/")[0]
+
+
+def _by_reason(told: Sequence[Mapping[str, int]]) -> list[_Row]:
+    reasons = sorted({reason for counts in told for reason in counts})
+    return [((reason,), float(sum(counts.get(reason, 0) for counts in told))) for reason in reasons]
+
+
+def _durations(healths: Sequence[WorkerHealth]) -> Family:
+    metric = _TABLE["equirank_fold_batch_seconds"]
+    counts = accumulate(sum(health.durations[i] for health in healths) for i in range(len(FOLD_BUCKETS) + 1))
+    bounds = [*(str(bound) for bound in FOLD_BUCKETS), "+Inf"]
+    family = HistogramMetricFamily(metric.name, metric.help)
+    seconds = sum(health.counters.get("fold_seconds", 0.0) for health in healths)
+    family.add_metric((), [(bound, float(count)) for bound, count in zip(bounds, counts, strict=True)], seconds)
+    return family
 
 
 def _solves(solves: SolveHealth) -> Iterator[Family]:

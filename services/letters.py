@@ -1,7 +1,8 @@
 """Dead letters as people ask for them: read once each, and sent to the log again where that can help.
 
-A letter is an index entry: what was refused stands whole in the outcome log, at the letter's place. Sent again it has the ids that
-it had, so doing it twice counts nothing twice.
+A letter is an index entry: what was refused stands whole in the outcome log, at the letter's place. What was sent again is noted in the
+control log, by the letter's key, and stays where it is the next time. Sent again it has the ids that it had, so that a run which was cut
+off before its note counts nothing twice, as long as the pool remembers them.
 """
 
 import hashlib
@@ -11,15 +12,17 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from services import events
+from services import events, pools
 from services.events import Reason
 from services.log.partition import partition_of
 from services.log.protocol import Log, LogError, OffsetLost, Topic
-from services.pools import ControlState
+from services.pools import ControlState, LettersSent
 from services.shard.dead_letters import DeadLetter
 
 _READ_SECONDS: Final = 10.0
 _RECORDS: Final = 1000
+_NOTED_AT_ONCE: Final = 1000
+_NOTE: Final = b'"letters_sent"'
 
 
 class Outcome(StrEnum):
@@ -29,6 +32,7 @@ class Outcome(StrEnum):
     STILL_REFUSED = "still refused"
     UNKNOWN_POOL = "its pool is not there: create it first"
     REPEATED = "the same was sent already"
+    SENT_BEFORE = "sent by an earlier run"
     GONE = "the log holds its record no more"
 
 
@@ -59,31 +63,62 @@ def original(log: Log, letter: DeadLetter) -> bytes:
     return found[0] if letter.item < 0 else events.item_texts(found[0])[letter.item]
 
 
-def send_again(log: Log, control: ControlState, letters: Iterable[DeadLetter]) -> Iterator[Sent]:
+def sent_before(control: Topic) -> set[str]:
+    """Keys of the letters that the control log notes as sent. Raises `LogError`."""
+    found: set[str] = set()
+    for value in _values(control, 0, control.begin(0), control.end(0)):
+        if _NOTE in value and isinstance(record := pools.decode(value), LettersSent):
+            found.update(record.letters)
+    return found
+
+
+def send_again(log: Log, control: ControlState, letters: Iterable[DeadLetter], now: float, *, all_: bool = False) -> Iterator[Sent]:
     """Append to its pool's partition what each letter refused, where it would be taken now, and each text once. Raises `LogError`.
 
-    What is refused again becomes a letter again: sent once for every letter, it would double with each time.
+    What is refused again becomes a letter again: sent once for every letter, it would double with each time. now: seconds since 1970, for
+    the note of what was sent; all_: send also what an earlier run noted.
     """
-    sent: set[bytes] = set()
-    for letter in letters:
-        try:
-            value = original(log, letter)
-        except OffsetLost:
-            yield Sent(letter, Outcome.GONE)
-            continue
-        found = events.decode([value])
-        if found.refusals:
-            yield Sent(letter, Outcome.STILL_REFUSED, f"{found.refusals[0].path} {found.refusals[0].rule}")
-        elif (pool := found.events[0].pool) not in control.pools:
-            yield Sent(letter, Outcome.UNKNOWN_POOL)
-        elif any(event.kind not in {None, control.pools[pool].kind} for event in found.events):
-            yield Sent(letter, Outcome.STILL_REFUSED, f"pool {pool} holds {control.pools[pool].kind} outcomes only")
-        elif (text := hashlib.sha256(value).digest()) in sent:
-            yield Sent(letter, Outcome.REPEATED)
-        else:
-            sent.add(text)
-            log.outcomes.append(partition_of(pool, log.outcomes.partitions), [(pool.encode(), value)])
-            yield Sent(letter, Outcome.SENT)
+    before = set() if all_ else sent_before(log.control)
+    texts: set[bytes] = set()
+    noted: list[str] = []
+    try:
+        for letter in letters:
+            done = Sent(letter, Outcome.SENT_BEFORE) if letter.key in before else _send(log, control, letter, texts)
+            if done.outcome in {Outcome.SENT, Outcome.REPEATED}:
+                noted.append(letter.key)
+            if len(noted) == _NOTED_AT_ONCE:
+                _note(log, noted, now)
+            yield done
+    finally:
+        _note(log, noted, now)
+
+
+def _send(log: Log, control: ControlState, letter: DeadLetter, texts: set[bytes]) -> Sent:
+    """Send one letter, if it would be taken and its text is none of `texts`, where it is added."""
+    try:
+        value = original(log, letter)
+    except OffsetLost:
+        return Sent(letter, Outcome.GONE)
+    found = events.decode([value])
+    if found.refusals:
+        return Sent(letter, Outcome.STILL_REFUSED, f"{found.refusals[0].path} {found.refusals[0].rule}")
+    pool = found.events[0].pool
+    if pool not in control.pools:
+        return Sent(letter, Outcome.UNKNOWN_POOL)
+    if any(event.kind not in {None, control.pools[pool].kind} for event in found.events):
+        return Sent(letter, Outcome.STILL_REFUSED, f"pool {pool} holds {control.pools[pool].kind} outcomes only")
+    if (text := hashlib.sha256(value).digest()) in texts:
+        return Sent(letter, Outcome.REPEATED)
+    texts.add(text)
+    log.outcomes.append(partition_of(pool, log.outcomes.partitions), [(pool.encode(), value)])
+    return Sent(letter, Outcome.SENT)
+
+
+def _note(log: Log, keys: list[str], now: float) -> None:
+    """Write down what was sent, and empty the list."""
+    if keys:
+        log.control.append(0, [pools.encode(LettersSent(letters=list(keys), time=now))])
+        keys.clear()
 
 
 def chosen(letters: Iterable[DeadLetter], reason: Reason | None, pool: str | None) -> Iterator[DeadLetter]:

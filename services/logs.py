@@ -3,7 +3,8 @@
 import json
 import logging
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -32,6 +33,25 @@ def bound(
         yield
     finally:
         _bound.reset(token)
+
+
+class Troubles:
+    """Warnings of what may last: the first of each kind is logged at once, and then one every `seconds`. clock: never goes back."""
+
+    def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seconds, self._clock = seconds, clock
+        self._told_at: dict[str, float] = {}
+
+    def warn(self, logger: logging.Logger, message: str, error: object, **fields: str | int) -> None:
+        """Log `message` about `error`, unless the same message was logged not long ago."""
+        now = self._clock()
+        if now - self._told_at.get(message, float("-inf")) >= self._seconds:
+            self._told_at[message] = now
+            logger.warning(message, error, extra=fields)
+
+    def over(self, message: str) -> None:
+        """That trouble is gone: the next one is news again."""
+        self._told_at.pop(message, None)
 
 
 class JsonFormatter(logging.Formatter):

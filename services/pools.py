@@ -137,7 +137,14 @@ class Takeover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     time: float
 
 
-ControlRecord: TypeAlias = PoolCreated | GenerationMade | GenerationWanted | Serve | SolvePlan | Takeover
+class LettersSent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="letters_sent"):
+    """Dead letters, by key, that were sent to the log again: the next time they are not. Nothing of it is part of the state."""
+
+    letters: list[str]
+    time: float
+
+
+ControlRecord: TypeAlias = PoolCreated | GenerationMade | GenerationWanted | Serve | SolvePlan | Takeover | LettersSent
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[ControlRecord] = msgspec.json.Decoder(ControlRecord)
@@ -154,7 +161,7 @@ def encode(record: ControlRecord) -> tuple[bytes, bytes]:
             key = f"wanted/{record.pool}"
         case SolvePlan():
             key = f"solves/{record.pool}"
-        case PoolCreated() | GenerationMade():
+        case PoolCreated() | GenerationMade() | LettersSent():
             key = f"once/{uuid.uuid4()}"
     return key.encode(), _encoder.encode(record)
 
@@ -192,6 +199,8 @@ class ControlState:
                 self.plans[record.pool] = record
             case Takeover():
                 self.epochs[record.partition] = offset
+            case LettersSent():
+                pass
         self.position = offset + 1
 
     def served(self, pool: str) -> int:

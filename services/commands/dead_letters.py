@@ -1,6 +1,7 @@
 """`equirank dead-letters`: what could not be folded and why, and sending it again once what stood in its way is mended."""
 
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,20 +71,26 @@ def show(
 
 
 @dead_letters.command("replay")
-def replay(reason: _WithReason = None, pool: _OfPool = None, data: _Data = None) -> None:
+def replay(
+    reason: _WithReason = None,
+    pool: _OfPool = None,
+    again: Annotated[bool, typer.Option("--again", help="Send also what an earlier run sent.")] = False,
+    data: _Data = None,
+) -> None:
     """Send dead letters to the log again; those that break a rule of the schema stay. Status 1 when any of those chosen stays."""
     with _log(data) as log:
         control = ControlLog(log.control)
         state = control.refresh()
         control.close()
-        done = list(letters.send_again(log, state, _chosen(log, reason, pool)))
+        done = list(letters.send_again(log, state, _chosen(log, reason, pool), time.time(), all_=again))
     console = Console(soft_wrap=True)
     for one in done:
-        if one.outcome not in _SENT:
+        if one.outcome not in {*_SENT, Outcome.SENT_BEFORE}:
             console.print(Text(f"{one.letter.key} {one.letter.reason}: {one.outcome} {one.rule}".rstrip()))
-    sent = sum(one.outcome in _SENT for one in done)
-    console.print(f"{sent} of {len(done)} dead letters sent again", highlight=False)
-    sys.exit(int(sent < len(done)))
+    sent, before = sum(one.outcome in _SENT for one in done), sum(one.outcome is Outcome.SENT_BEFORE for one in done)
+    earlier = f", {before} by an earlier run" if before else ""
+    console.print(f"{sent} of {len(done)} dead letters sent again{earlier}", highlight=False)
+    sys.exit(int(sent + before < len(done)))
 
 
 def _chosen(log: Log, reason: Reason | None, pool: str | None) -> list[DeadLetter]:

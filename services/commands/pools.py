@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -23,6 +23,7 @@ from services.control import ControlLog
 from services.pools import FoldSettings, GenerationWanted, Kind, Start
 from services.settings import Settings
 from services.store.protocol import PoolHead, StoreError, StoreReader
+from services.store.redis import RedisStore
 
 pools = typer.Typer(help="Pools: what there is, and how outcomes are folded.", no_args_is_help=True, add_completion=False)
 
@@ -189,12 +190,28 @@ def _start(text: str) -> Start:
 def _ask(settings: Settings, control: ControlLog, pool: str, wish: int, *, wait: bool) -> None:
     """Tell what was asked for, and wait until it is so."""
     console = Console(soft_wrap=True)
-    try:
-        store = open_store(settings)
-        store.ping()
-    except StoreError:
+    if (store := _reached(settings)) is None:
         console.print("the engine does not run here: the pool is folded so when it starts", highlight=False)
         return
+    with closing(store):
+        _follow(console, control, store, pool, wish, wait=wait)
+
+
+def _reached(settings: Settings) -> RedisStore | None:
+    """The store, if it answers."""
+    try:
+        store = open_store(settings)
+    except StoreError:
+        return None
+    try:
+        store.ping()
+    except StoreError:
+        store.close()
+        return None
+    return store
+
+
+def _follow(console: Console, control: ControlLog, store: StoreReader, pool: str, wish: int, *, wait: bool) -> None:
     if control.refresh().newest(pool) is None:
         console.print(f"{pool} has no outcomes yet: it is folded so from its first one on", highlight=False)
         return
@@ -223,9 +240,10 @@ def await_generation(
 ) -> PoolHead:
     """The pool's head once readers see a generation that fulfils the wish at that offset.
 
-    Raises `InputError` where that generation cannot be folded, `TimeoutError` where nothing moves.
+    Raises `InputError` where that generation cannot be folded, `TimeoutError` where nobody has written to the pool for a minute; a shard
+    that lives writes every few seconds, also while a long build seems to stand.
     """
-    moved, seen = clock(), (-1, -1.0)
+    moved, seen = clock(), (-1, -1.0, 0.0)
     while True:
         head, made = store.head(pool), control.refresh().generations.get(pool, {})
         fulfilling = [number for number, one in made.items() if one.wanted >= wish]
@@ -234,19 +252,20 @@ def await_generation(
         building = head.building if head is not None else None
         if building is not None and building.generation in fulfilling and building.failed is not None:
             raise InputError("pool", pool, f"must be folded as asked, which failed ({building.failed}); it goes on as it was")
-        stands = (len(made), building.progress if building is not None else -1.0)
+        stands = (len(made), building.progress if building is not None else -1.0, head.published_at if head is not None else 0.0)
         tell(max(0.0, stands[1]))
         if stands != seen:
             seen, moved = stands, clock()
         if clock() - moved > _STUCK_SECONDS:
-            msg = f"pool {pool} is not folded anew since {_STUCK_SECONDS:g} s: does the engine run? The wish stays in the log"
+            msg = f"nothing was heard of pool {pool} for {_STUCK_SECONDS:g} s: does the engine run? The wish stays in the log"
             raise TimeoutError(msg)
         time.sleep(_LOOK_SECONDS)
 
 
 def _heads(settings: Settings) -> dict[str, PoolHead]:
     try:
-        return {head.pool: head for head in open_store(settings).pools()}
+        with closing(open_store(settings)) as store:
+            return {head.pool: head for head in store.pools()}
     except StoreError:
         return {}
 
@@ -264,4 +283,6 @@ def _state(head: PoolHead | None, wished: GenerationWanted | None) -> str:
         return f"{head.pending} retractions wait"
     if wished is not None and not generations.is_reached(wished, head.position):
         return f"new settings wait for position {wished.start}, it is at {head.position}"
-    return "live" if wished is None else "new settings wait for the engine"
+    if wished is not None:
+        return "new settings wait for the engine"
+    return "live" if not head.unmatched else f"live; {head.unmatched} retracted ids name no outcome"

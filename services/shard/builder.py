@@ -9,7 +9,7 @@ switch that was recorded is made again.
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from services import generations
 from services.control import ControlLog
@@ -24,6 +24,16 @@ from services.shard.pool import PoolState
 log = logging.getLogger("equirank.generations")
 
 _RECORDS: Final = 2000
+_AGAIN_SECONDS: Final = (60.0, 300.0, 1800.0, 3600.0)
+"""From the first, second, ... failure of a generation to the next try; the last one for all that follow."""
+
+
+class _Failure(NamedTuple):
+    """A build that failed, the how many-th of its generation, and when the next one is begun."""
+
+    build: Build
+    times: int
+    again_at: float
 
 
 class Builder:
@@ -48,6 +58,7 @@ class Builder:
         """Read and not folded yet, each with the offset from which on it is whole."""
         self._read_to = 0
         self._hurried: tuple[str, int] | None = None
+        self._failures: dict[tuple[str, int], _Failure] = {}
         self.counters = {"generation_builds": 0, "generation_failures": 0}
 
     @property
@@ -56,7 +67,8 @@ class Builder:
         return self._next() is not None
 
     def look(self, now: float, control: ControlState) -> None:
-        """Make the generations that are due, and begin to build those that are not there yet. Raises `LogError`."""
+        """Make the generations that are due, and begin to build those that are not there yet, or failed a while ago. Raises `LogError`."""
+        self._forgive(now)
         for pool, state in list(self._partition.pools.items()):
             if (wanted := self._due(state, control, now)) is not None:
                 self._since.pop(pool, None)
@@ -64,6 +76,18 @@ class Builder:
                 control = self._control.refresh()
                 log.info("generation %d is to be folded from %d", made.number, made.start, extra=self._fields(made))
             self._begin(state, control)
+
+    def _forgive(self, now: float) -> None:
+        """What failed may have failed for want of memory, or of a log that was restored meanwhile: it is tried again, ever more seldom."""
+        builds = self._partition.builds
+        for key, build in [(key, build) for key, build in builds.items() if build.failed is not None]:
+            noted = self._failures.get(key)
+            if noted is None or noted.build is not build:
+                times = 0 if noted is None else noted.times
+                wait = _AGAIN_SECONDS[min(times, len(_AGAIN_SECONDS) - 1)]
+                self._failures[key] = _Failure(build, times + 1, now + wait)
+            elif now >= noted.again_at:
+                del builds[key]
 
     def step(self, timeout: float) -> list[DeadLetter]:
         """Read and fold one slice of old records, waiting at most `timeout` seconds for one. Entries for what was refused.
@@ -98,6 +122,7 @@ class Builder:
             if self._control.refresh().served(made.pool) < made.number:
                 self._control.append(Serve(pool=made.pool, number=made.number, time=now))
             self._partition.switch(build)
+            self._failures.pop(build.key, None)
             self.counters["generation_builds"] += 1
             log.info("generation %d serves", made.number, extra=self._fields(made))
 

@@ -83,6 +83,11 @@ class Edits:
             kept &= ~reason
         return columns.take(kept), kept
 
+    @property
+    def unmatched(self) -> int:
+        """Retracted ids that no outcome has had so far, at least (an outcome that stands twice hides one)."""
+        return max(0, len(self.retracted.ids) - int(self.left_out[0]))
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Canonical copy: retracted uint64 (n, 2), retractions int64 (1,), left_out int64 (3,)."""
         events = np.array([self.retracted.events], np.int64)

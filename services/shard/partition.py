@@ -5,7 +5,7 @@ The same records from the same position give the same pools, however they are cu
 
 import hashlib
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
@@ -44,6 +44,10 @@ class Partition:
         self.builds: dict[tuple[str, int], Build] = {}
         self.hidden: set[str] = set()
         self.edition = 0
+        self.odd_times: Counter[str] = Counter()
+        """Outcomes "late" (before their pool's time) and "future" (ahead of the log's clock), since this object was made."""
+        self.future_seconds = float("inf")
+        """How far ahead of the log's clock an outcome's time counts as future."""
         self.last: tuple[int, str] | None = None
         """Offset and SHA-256 of the last record folded, by which recovery knows the log again."""
 
@@ -108,6 +112,12 @@ class Partition:
             del self.builds[key]
         self.edition += 1
 
+    @property
+    def frozen(self) -> set[str]:
+        """Hidden pools for which nothing is built: what readers have of them goes no further."""
+        building = {pool for (pool, _), build in self.builds.items() if build.failed is None}
+        return {pool for pool in self.hidden if pool not in building and any(pool == one for one, _ in self.builds)}
+
     def _fold_build(self, build: Build, indices: Sequence[int], batch: "_Batch") -> None:
         counted = batch.from_offset(indices, build.position) if indices else ()
         if counted:
@@ -150,8 +160,9 @@ class Partition:
         """One pool's outcomes in order. A pool that breaks stops alone, where it is."""
         if state.stopped is not None or not indices:
             return
+        late, wanted = state.late, batch.events(indices)
         try:
-            refused = state.fold(batch.events(indices))
+            refused = state.fold(wanted)
         except Exception as error:  # law 6: nothing bad stops the stream
             first, last = batch.offset(indices[0]), batch.offset(indices[-1])
             log.exception("pool stopped", extra={"pool": state.generation.pool, "position": first})
@@ -159,6 +170,10 @@ class Partition:
             hint = f"retract what it cannot fold, or change its settings, then `equirank pools resume {state.generation.pool}`"
             state.stop(f"{why}; {hint}", first, broken=True)
             return
+        self.odd_times["late"] += state.late - late
+        if state.pool_time is not None and state.pool_time > batch.records[0].time + self.future_seconds:
+            limits = [batch.time(i) + self.future_seconds for i in indices]
+            self.odd_times["future"] += sum(event.time > limit for event, limit in zip(wanted, limits, strict=True))
         for i, reason, path, rule in refused:
             batch.refuse_event(indices[i], reason, path, rule, state.generation.number)
 
@@ -211,6 +226,10 @@ class _Batch:
 
     def offset(self, index: int) -> int:
         return self.records[self.decoded.record[index]].offset
+
+    def time(self, index: int) -> float:
+        """When the log took an event."""
+        return self.records[self.decoded.record[index]].time
 
     def firsts(self, indices: Sequence[int]) -> Iterator[tuple[Kind | None, int]]:
         """Kind and offset of the first outcome, and of the first that has a kind: a retraction makes no pool, what follows it may."""

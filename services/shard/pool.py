@@ -63,6 +63,8 @@ class PoolState:
         self.dedupe = DedupeWindow(fold.dedupe_window)
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.pool_time: float | None = None
+        self.late = 0
+        """Outcomes whose time was before pool time, since this object was made: for metrics, no part of the content."""
         self.activity = np.zeros(0, np.int64)
         self.version = self.recovered_at = 0
         self._dirty = np.zeros(0, np.bool_)
@@ -164,6 +166,7 @@ class PoolState:
         """Bucket of each outcome: of the pool's time when it arrived, so that late outcomes count now (law 2)."""
         running = np.maximum.accumulate(time if self.pool_time is None else np.maximum(time, self.pool_time))
         self.pool_time = float(running[-1])
+        self.late += int(np.count_nonzero(time < running))
         width = self.generation.fold.bucket_seconds
         return np.zeros(len(time), np.int64) if width is None else np.floor(running / width).astype(np.int64)
 

@@ -6,7 +6,7 @@ already see; a shard that another one superseded learns it here. Law 6: a store 
 
 import logging
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -61,12 +61,15 @@ class _Track:
 
 @dataclass(frozen=True, slots=True)
 class _Update:
+    """frozen: nothing of the state may be shown; what readers have stays, and its head says why."""
+
     state: PoolState
     track: _Track
     epoch: int
     head: PoolHead
     ids: NDArray[np.int32]
     boards: Mapping[str, LiveBoard]
+    frozen: bool = False
 
 
 class Publisher:
@@ -78,6 +81,7 @@ class Publisher:
         self._executor = ThreadPoolExecutor(1, "publish")
         self._job: Future[list[tuple[_Update, _End]]] | None = None
         self._began = self._next = float("-inf")
+        self.written_at: float | None = None
         self.counters = {"published_pools": 0, "store_failures": 0, "fenced_writes": 0}
 
     def step(self, now: float, partitions: Mapping[int, Partition], epochs: Mapping[int, int]) -> None:
@@ -97,7 +101,7 @@ class Publisher:
         self._settle(self._write(self._updates(now, partitions.values(), epochs)), now)
         self._executor.shutdown()
 
-    def _updates(self, now: float, partitions: Iterable[Partition], epochs: Mapping[int, int]) -> list[_Update]:
+    def _updates(self, now: float, partitions: Collection[Partition], epochs: Mapping[int, int]) -> list[_Update]:
         """What changed, and of what did not the pools that were written longest ago: so every pool is looked after in its turn."""
         ready = [
             (state, track, partition)
@@ -107,7 +111,16 @@ class Publisher:
         ]
         idle = [one for one in ready if not one[0].changed and now - one[1].written_at >= _IDLE_SECONDS]
         due = [one for one in ready if one[0].changed] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda one: one[1].written_at)
-        return [_update(state, track, epochs[partition.number], partition, now) for state, track, partition in due]
+        updates = [_update(state, track, epochs[partition.number], partition, now) for state, track, partition in due]
+        return updates + [update for partition in partitions for update in self._frozen(now, partition, epochs[partition.number])]
+
+    def _frozen(self, now: float, partition: Partition, epoch: int) -> Iterator[_Update]:
+        """What to tell of pools whose serving generation could not be built again."""
+        for pool in sorted(partition.frozen):
+            state = partition.pools[pool]
+            track = self._track(pool, state)
+            if now - track.written_at >= _IDLE_SECONDS:
+                yield _Update(state, track, epoch, _head(state, partition, now), np.zeros(0, np.int32), {}, frozen=True)
 
     def _track(self, pool: str, state: PoolState) -> _Track:
         track = self._tracks.get(pool)
@@ -130,12 +143,23 @@ class Publisher:
 
     def _write_one(self, update: _Update) -> _End:
         try:
+            if update.frozen:
+                return self._write_frozen(update)
             if not update.track.known and (end := self._ask(update)) is not None:
                 return end
             written = self._store.publish_live(update.head, update.epoch, update.boards)
         except StoreLost:
             return _End.LOST
         return _End.WRITTEN if written else _End.FENCED
+
+    def _write_frozen(self, update: _Update) -> _End:
+        """Let the head that readers see say why nothing follows. A store that was lost has nothing that could say it."""
+        standing, told = self._store.head(update.head.pool), update.head.building
+        if standing is None or told is None:
+            return _End.WRITTEN
+        stopped = f"generation {told.generation} could not be folded again, so its boards stay as they were: {told.failed}"
+        head = msgspec.structs.replace(standing, published_at=update.head.published_at, stopped=stopped, building=told)
+        return _End.WRITTEN if self._store.publish_live(head, update.epoch, {}) else _End.FENCED
 
     def _ask(self, update: _Update) -> _End | None:
         """What readers see of a pool that this shard has not written yet, and what follows from it."""
@@ -154,8 +178,10 @@ class Publisher:
         for update, end in ends:
             match end:
                 case _End.WRITTEN:
-                    update.track.written_at, update.track.head = now, update.head
+                    update.track.written_at = self.written_at = now
                     self.counters["published_pools"] += 1
+                    if not update.frozen:
+                        update.track.head = update.head
                 case _End.LOST:
                     update.state.mark_all()
                     update.track.head = None
@@ -180,13 +206,25 @@ def _ready(state: PoolState, partition: Partition, track: _Track) -> bool:
 
 def _update(state: PoolState, track: _Track, epoch: int, partition: Partition, now: float) -> _Update:
     ids = state.take_changes()
-    if state.broken and track.head is not None:
-        head = msgspec.structs.replace(track.head, published_at=now, stopped=state.stopped, building=_building(state, partition))
+    values = {} if state.broken else {method: state.board(method, ids) for method in state.online}
+    if wrong := [method for method, board in values.items() if not np.isfinite(board).all()]:
+        _stop_unfinite(state, wrong[0], ids[~np.isfinite(values[wrong[0]])], partition.position)
+    if state.broken:
+        head = track.head or _head(state.emptied(), partition, now)
+        head = msgspec.structs.replace(head, published_at=now, stopped=state.stopped, building=_building(state, partition))
         return _Update(state, track, epoch, head, ids, {})
     names = state.agents.names(ids)
-    boards = {method: LiveBoard(names, state.board(method, ids).tolist()) for method in state.online}
+    boards = {method: LiveBoard(names, board.tolist()) for method, board in values.items()}
     boards[ACTIVITY] = LiveBoard(names, state.activity[ids].astype(np.float64).tolist())
     return _Update(state, track, epoch, _head(state, partition, now), ids, boards)
+
+
+def _stop_unfinite(state: PoolState, method: str, ids: NDArray[np.int32], position: int) -> None:
+    """Stop a pool alone whose ratings are no numbers any more: no store takes them, and no order has a place for them (law 6)."""
+    pool = state.generation.pool
+    why = f"the {method} rating of {state.agents.names(ids[:1])[0]!r} is no finite number; change the method's settings"
+    log.error("pool stopped: %s", why, extra={"pool": pool, "position": position})
+    state.stop(f"{why} by `equirank pools settings {pool}`", position, broken=True)
 
 
 def _head(state: PoolState, partition: Partition, now: float) -> PoolHead:
@@ -212,6 +250,7 @@ def _head(state: PoolState, partition: Partition, now: float) -> PoolHead:
         stopped=state.stopped,
         pending=max(0, state.pending_retractions),
         left_out=0 if state.edits is None else int(state.edits.left_out.sum()),
+        unmatched=0 if state.edits is None else state.edits.unmatched,
         building=_building(state, partition),
     )
 

@@ -8,6 +8,7 @@ between partitions.
 import logging
 import threading
 import time
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ from services.store.protocol import StoreWriter
 
 log = logging.getLogger("equirank.shard")
 
+FOLD_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+"""Bounds, in seconds, between which calls of the fold are counted by their duration."""
 _POLL_SECONDS: Final = 0.05
 _LOOK_SECONDS: Final = 1.0
 _SLICE_BYTES: Final = 1 << 21
@@ -43,8 +46,9 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
     """Where a partition stands, and what its pools counted. lag: offsets not yet folded; lag_seconds: since when, at most, the first of
     them waits; folded_at: when the log took the last record.
 
-    checkpoint, checkpoint_at: position and time of the newest checkpoint of this start; stopped: why the partition stopped; pending:
-    retractions that no generation heeds yet; building: generations under construction; progress: of the one that is least far, 0 to 1.
+    checkpoint, checkpoint_at: position and time of the newest checkpoint of this start; stopped: why the partition stopped;
+    pools_frozen: those whose boards go no further, as their generation cannot be folded again; pending: retractions that no generation
+    heeds yet; building: generations under construction; progress: of the one that is least far, 0 to 1.
     """
 
     partition: int
@@ -58,6 +62,7 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
     stopped: str | None
     pools: int
     pools_stopped: int
+    pools_frozen: int
     agents: int
     counts: dict[str, int]
     pending: int = 0
@@ -66,12 +71,19 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress and counters of a shard since its start. progress_at: when it last polled its log, by its own clock."""
+    """Progress and counters of a shard since its start. progress_at: when it last polled its log, by its own clock.
+
+    odd_times: late and future outcomes; durations: calls of the fold by the first of `FOLD_BUCKETS` that they fit, the last by none;
+    published_at: when the store took something last.
+    """
 
     owner: str
     progress_at: float
     counters: dict[str, float]
     dead_letters: dict[str, int]
+    odd_times: dict[str, int]
+    durations: list[int]
+    published_at: float | None
     partitions: list[PartitionHealth]
 
 
@@ -118,6 +130,7 @@ class ShardWorker:
         self._stopping = threading.Event()
         self._counters: dict[str, float] = defaultdict(float)
         self._reasons: Counter[str] = Counter()
+        self._durations = [0] * (len(FOLD_BUCKETS) + 1)
         self._progress_at = clock()
         self._looked_at = float("-inf")
 
@@ -153,6 +166,9 @@ class ShardWorker:
             progress_at=self._progress_at,
             counters=counters,
             dead_letters=dict(self._reasons),
+            odd_times=dict(sum((owned.partition.odd_times for owned in owned_now), Counter())),
+            durations=list(self._durations),
+            published_at=self._publisher.written_at,
             partitions=[_health(owned, self._clock()) for owned in owned_now],
         )
 
@@ -174,6 +190,7 @@ class ShardWorker:
         except (WrongLog, OffsetLost) as error:
             log.error("partition stopped: %s", error, extra={"partition": number})  # noqa: TRY400 - the message is the whole story
             partition, manifest, stopped = Partition(number, topic.partitions), None, str(error)
+        partition.future_seconds = self._settings.future_seconds
         self._counters["checkpoints_skipped"] += len(skipped)
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, self._settings.checkpoints_kept, manifest)
@@ -239,7 +256,9 @@ class ShardWorker:
         self._counters["records"] += len(records)
         self._counters["bytes"] += sum(len(record.value) for record in records)
         self._counters["batches"] += 1
-        self._counters["fold_seconds"] += time.perf_counter() - began
+        seconds = time.perf_counter() - began
+        self._counters["fold_seconds"] += seconds
+        self._durations[bisect_left(FOLD_BUCKETS, seconds)] += 1
         self._write_letters(owned)
 
     def _write_letters(self, owned: _Owned) -> None:
@@ -352,6 +371,7 @@ def _health(owned: _Owned, now: float) -> PartitionHealth:
         stopped=owned.stopped,
         pools=len(pools),
         pools_stopped=sum(state.stopped is not None for state in pools),
+        pools_frozen=len(partition.frozen),
         agents=sum(len(state.agents) for state in pools),
         counts={name: sum(state.counts[name] for state in pools) for name in COUNTERS},
         pending=sum(max(0, state.pending_retractions) for state in pools),

@@ -14,6 +14,7 @@ import msgspec
 import ray
 from ray.exceptions import RayError, RayTaskError
 
+from services.logs import Troubles
 from services.pools import ControlState, Kind
 from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry
@@ -33,6 +34,7 @@ from services.store.redis import RedisStore
 log = logging.getLogger("equirank.solve")
 
 _LOOK_SECONDS: Final = 2.0
+_WAITING: Final = "solved boards wait for the store: %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class SolveRunner:
         self._task = ray.remote(num_cpus=1, max_retries=1, enable_task_events=False)(solve_pool)
         self._ended: Counter[tuple[str, str]] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._troubles = Troubles()
 
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
         """Take in what ended, start what is due, publish what the store lacks."""
@@ -182,9 +185,10 @@ class SolveRunner:
                 if self._store.publish_solved(self._latest[job]):
                     self._store.publish_history(*job, self._history[job])
             except StoreError as error:
-                log.warning("solved boards wait for the store: %s", error)
+                self._troubles.warn(log, _WAITING, error)
                 return
             self._unpublished.discard(job)
+            self._troubles.over(_WAITING)
 
     def _retire(self, views: Mapping[str, PoolView]) -> None:
         """Take away the boards of methods that a pool is no longer solved by."""
@@ -192,7 +196,7 @@ class SolveRunner:
             try:
                 self._store.drop_solved(*job)
             except StoreError as error:
-                log.warning("a retired board waits for the store: %s", error, extra=job._asdict())
+                self._troubles.warn(log, "a retired board waits for the store: %s", error, **job._asdict())
                 return
             self._files.remove(job)
             self._ledger.forget(job)

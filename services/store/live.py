@@ -3,7 +3,7 @@
 import math
 import secrets
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -87,6 +87,19 @@ class LiveBoards:
         answers = self._redis.calls([(scripts.RANK, [keys.live(pool, generation, method)], [agent]) for method in methods])
         found = zip(methods, answers, strict=True)
         return {method: AgentRow(agent=agent, rating=0.0 - float(at[0]), rank=at[1] + 1) for method, at in found if at is not None}
+
+    def forget_others(self, known: Collection[str]) -> list[str]:
+        """Remove the pools, none of those `known`, that writers of another log left `ABANDONED_SECONDS` ago; their names."""
+        names = sorted(set(self._redis.run(lambda client: client.smembers(keys.POOLS))) - set(known))
+        fences = self._redis.pipeline(_claimed(name) for name in names) if names else []
+        now = self._redis.run(lambda client: client.time())[0]
+        stands = zip(names, fences, strict=True)
+        left = [name for name, (log, seen) in stands if log != self._log and now - int(seen or 0) >= ABANDONED_SECONDS]
+        for pool in left:
+            self._remove(pool)
+        if left:
+            self._redis.run(lambda client: client.srem(keys.POOLS, *left))
+        return left
 
     def _claim(self, pool: str, fence: Fence, token: str) -> Call:
         with self._lock:
@@ -183,6 +196,10 @@ def _write(head: PoolHead, token: str, method: str, members: bytes) -> Call:
     board = keys.live(head.pool, head.generation, keys.check_method(method))
     names = [keys.fence(head.pool), board, keys.boards(head.pool)]
     return scripts.WRITE, names, [token, f"{head.generation}/{method}", members]
+
+
+def _claimed(pool: str) -> Command:
+    return lambda pipe: pipe.hmget(keys.fence(pool), ["log", "seen"])
 
 
 def _members(name: str) -> Command:

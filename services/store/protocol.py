@@ -43,7 +43,8 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
 
     pool_time: running maximum of outcome times; published_at: seconds since 1970 by the shard's clock;
     prequential: online method -> {"log_loss", "brier", "kendall"} means; stopped: why the pool stopped, if it did; pending: retractions
-    that no generation heeds yet; left_out: outcomes that retractions, bans or aliases leave out; building: the next generation.
+    that no generation heeds yet; left_out: outcomes that retractions, bans or aliases leave out; unmatched: retracted ids that
+    no outcome has had; building: the next generation.
     """
 
     pool: str
@@ -66,6 +67,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     stopped: str | None = None
     pending: int = 0
     left_out: int = 0
+    unmatched: int = 0
     building: Building | None = None
 
 
@@ -124,6 +126,9 @@ class StoreWriter(Protocol):
 
     def published(self, pool: str) -> Fence | None:
         """The fence that stands for `pool` from this log; None when the store knows nothing of it (it is new, or was lost)."""
+
+    def head(self, pool: str) -> PoolHead | None:
+        """What the pool's newest publication says."""
 
 
 class StoreReader(Protocol):

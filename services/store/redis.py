@@ -26,6 +26,7 @@ class RedisStore:
         self.published = self._live.published
         self.pools = self._live.pools
         self.head = self._live.head
+        self.forget_others = self._live.forget_others
         self.live = self._live.live
         self.around = self._live.around
         self.publish_solved = self._solved.publish_solved

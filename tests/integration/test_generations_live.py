@@ -17,10 +17,12 @@ from services.pools import ControlState, FoldSettings, GenerationMade, Kind, Poo
 from services.settings import Settings
 from services.shard import builder
 from services.shard import worker as worker_module
+from services.shard.build import Build
 from services.shard.checkpoint import CheckpointStore, Manifest
 from services.shard.checkpointer import Checkpointer
 from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
+from services.shard.pool import Refused
 from services.shard.worker import ShardWorker
 from services.store.protocol import PoolHead
 from services.store.redis import RedisStore
@@ -185,6 +187,41 @@ def test_a_generation_that_cannot_run_leaves_the_pool_as_it_is_until_another_wis
         assert "glicko9" in (head_of(quick).building.failed or "")  # type: ignore[union-attr]
         wish(log, fold=FoldSettings())
         until(lambda: counted(quick, 150, 3), "the next wish is taken")
+
+
+def test_a_generation_that_failed_is_tried_again(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """Of two builds of the same generation the first finds no memory, and a checkpoint of what is left; the next one goes well."""
+    fold, failures = Build.fold, 0
+
+    def short(build: Build, wanted: Sequence[events.Event]) -> list[Refused]:
+        nonlocal failures
+        if build.state is None or failures == 2:
+            return fold(build, wanted)
+        failures += 1
+        build.fail("MemoryError: no memory")
+        return []
+
+    monkeypatch.setattr(builder, "_AGAIN_SECONDS", (0.5, 1.0))
+    monkeypatch.setattr(Build, "fold", short)
+    play(log, 0, 100)
+    with working(quick, log) as worker:
+        until(lambda: counted(quick, 100), "100 outcomes published")
+        retract(log, [3])
+        until(lambda: worker.health().counters["generation_failures"] >= 1, "it failed")
+        until(lambda: counted(quick, 99, 2), "it serves after all")
+        assert worker.health().counters["generation_failures"] == 2
+    assert head_of(quick).building is None
+    assert board(quick) == folded_without([3], 100)
+    assert differences(quick, log) == []
+
+
+def test_retracted_ids_that_no_outcome_has_are_told(quick: Settings, log: Log) -> None:  # noqa: F811
+    play(log, 0, 100)
+    with working(quick, log):
+        until(lambda: counted(quick, 100), "100 outcomes published")
+        retract(log, [3, 5000, 6000])
+        until(lambda: counted(quick, 99, 2), "a generation without it serves")
+        assert (head_of(quick).left_out, head_of(quick).unmatched) == (1, 2)
 
 
 def test_a_pool_that_an_older_release_folded_is_folded_anew_by_itself(quick: Settings, log: Log) -> None:  # noqa: F811

@@ -137,6 +137,19 @@ class TestAnotherLog:
         assert not raw.exists(keys.live("blitz", 3, "elo"))
         new.close()
 
+    def test_pools_of_a_log_that_is_gone_leave_the_lists(self, redis_url: str, store: RedisStore, raw: redis.Redis) -> None:
+        for pool in ("dead", "living", "shared"):
+            assert store.publish_live(head_of(pool), 50, live(a=1.0))
+            raw.hset(keys.fence(pool), "seen", 0)
+        raw.hset(keys.fence("living"), "seen", raw.time()[0])
+        assert store.forget_others([]) == [], "a log's own pools stay"
+        new = RedisStore(redis_url, "another log")
+        assert new.forget_others(["shared"]) == ["dead"]
+        assert [head.pool for head in new.pools()] == ["living", "shared"]
+        assert not raw.keys("equirank:{dead}:*")
+        assert new.forget_others(["shared"]) == []
+        new.close()
+
     def test_a_solved_board_of_another_log_is_older_than_any(self, store: RedisStore) -> None:
         assert store.publish_solved(solved_of(position=99, generation=3))
         assert store.publish_solved(msgspec.structs.replace(solved_of(position=1), log="another log"))

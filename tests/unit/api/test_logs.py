@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.logs import JsonFormatter, bound, configure
+from services.logs import JsonFormatter, Troubles, bound, configure
 
 
 @pytest.fixture
@@ -47,3 +47,16 @@ def test_exceptions_are_carried() -> None:
 def test_uvicorn_goes_the_same_way(lines: io.StringIO) -> None:
     logging.getLogger("uvicorn.error").info("started")
     assert json.loads(lines.getvalue())["logger"] == "uvicorn.error"
+
+
+def test_what_lasts_is_told_at_once_and_then_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    troubles, logger = Troubles(60.0, lambda: now), logging.getLogger("equirank.test")
+    for i in range(600):
+        now = i / 4
+        troubles.warn(logger, "the store is away: %s", i)
+        troubles.warn(logger, "the log is away: %s", i)
+    assert [record.args for record in caplog.records if "store" in record.msg] == [(0,), (240,), (480,)]
+    troubles.over("the store is away: %s")
+    troubles.warn(logger, "the store is away: %s", "again")
+    assert len(caplog.records) == 7

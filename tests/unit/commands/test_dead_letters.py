@@ -103,6 +103,20 @@ def test_what_would_be_taken_now_is_sent_again_and_the_rest_told(run: Run, tmp_p
     assert run("replay", "--reason", "unknown_pool").exit_code == 0
 
 
+def test_what_an_earlier_run_sent_stays_where_it_is(run: Run, tmp_path: Path) -> None:
+    """Beyond the window of ids a second sending would count a second time."""
+    create(tmp_path)
+    run("replay", "--reason", "wrong_partition")
+    assert len(at_home(tmp_path)) == 1
+    second = run("replay")
+    assert "2 of 5 dead letters sent again, 1 by an earlier run" in second.output
+    third = run("replay", "--pool", POOL)
+    assert (third.exit_code, len(at_home(tmp_path))) == (0, 3)
+    assert "0 of 3 dead letters sent again, 3 by an earlier run" in third.output
+    assert "3 of 3 dead letters sent again" in run("replay", "--pool", POOL, "--again").output
+    assert len(at_home(tmp_path)) == 6
+
+
 def test_what_is_refused_each_time_is_sent_once_each_time(tmp_path: Path) -> None:
     log = open_sqlite_log(tmp_path / "log.sqlite", PARTITIONS)
     control = ControlLog(log.control)
@@ -118,7 +132,7 @@ def test_what_is_refused_each_time_is_sent_once_each_time(tmp_path: Path) -> Non
         reader = log.outcomes.reader({HOME: partition.position})
         dead_letters.write(log.dead_letters, partition.fold(reader.poll(5.0, 100)[HOME], directory))
         reader.close()
-        done = list(letters.send_again(log, control.refresh(), list(letters.read(log.dead_letters))))
+        done = list(letters.send_again(log, control.refresh(), list(letters.read(log.dead_letters)), 0.0))
         assert {one.outcome for one in done if one.letter.reason == "wrong_kind"} == {Outcome.STILL_REFUSED}
         ends.append(log.outcomes.end(HOME))
     assert ends == [4, 5, 6, 7]

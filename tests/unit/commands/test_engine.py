@@ -3,6 +3,7 @@
 import logging
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +16,9 @@ from services.commands.engine import _ray_folder
 from services.engine import Engine
 from services.engine_metrics import EngineMetrics
 from services.settings import Settings
-from services.shard.worker import WorkerHealth
+from services.shard.worker import FOLD_BUCKETS, WorkerHealth
 from services.solve.health import SolveHealth
+from services.store.protocol import StoreError
 
 
 class Answer:
@@ -131,8 +133,51 @@ def ray_folder_of(data: Path) -> Path:
     return folder
 
 
+def health_of(owner: str) -> WorkerHealth:
+    return WorkerHealth(
+        owner=owner,
+        progress_at=0.0,
+        counters={"records": 5.0},
+        dead_letters={},
+        odd_times={},
+        durations=[0] * (len(FOLD_BUCKETS) + 1),
+        published_at=None,
+        partitions=[],
+    )
+
+
+def test_a_shard_that_is_another_process_was_started_again() -> None:
+    metrics = EngineMetrics(None)
+    for pids in ((1, 7), (1, 7), (2, 7), (3, 7)):
+        metrics.shards([health_of(f"shard-{i}/{pid}") for i, pid in enumerate(pids)], 2)
+    found = {sample.labels["shard"]: sample.value for family in metrics.collect() for sample in family.samples if "restarts" in sample.name}
+    assert found == {"shard-0": 2.0, "shard-1": 0.0}
+
+
+class Left:
+    """A store that another log's pools were left in."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def forget_others(self, known: Iterable[str]) -> list[str]:
+        self.asked.append(list(known))
+        raise StoreError("away", retriable=True)
+
+
+def test_what_other_logs_left_is_looked_for_once_in_a_while(driver: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    store, control = Left(), SimpleNamespace(refresh=lambda: SimpleNamespace(pools={"blitz": None}))
+    for _ in range(3):
+        driver._forget_others(store, control)
+    assert store.asked == [["blitz"]]
+    driver._sweep_at = 0.0
+    driver._forget_others(store, control)
+    assert len(store.asked) == 2
+    assert caplog.text.count("away") == 1, "what lasts is not told each time"
+
+
 def test_a_shard_that_stopped_answering_is_not_counted(driver: Engine) -> None:
-    health = WorkerHealth(owner="shard-0/1", progress_at=0.0, counters={"records": 5.0}, dead_letters={}, partitions=[])
+    health = health_of("shard-0/1")
     shard = engine._Shard("shard-0", None, asked=Answer((health, False)))
     driver._shards = [shard]
     counted = []

@@ -4,18 +4,20 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
 from ratings_core.errors import InputError
 from services import cli
+from services.commands import pools as command
 from services.commands.edits import read_aliases, read_bans, read_initial
-from services.commands.pools import await_generation
+from services.commands.pools import _state, await_generation
 from services.connect import open_log
 from services.control import ControlLog, NoPool
 from services.pools import FoldSettings, GenerationMade, GenerationWanted, Kind, PoolCreated
 from services.settings import Settings
-from services.store.protocol import Building, PoolHead
+from services.store.protocol import Building, PoolHead, StoreError
 
 
 @pytest.fixture
@@ -84,6 +86,18 @@ def test_the_list_tells_where_pools_are(control: ControlLog) -> None:
     lines = run("list").splitlines()
     assert any("blitz" in line and "games" in line for line in lines)
     assert any("suite" in line and "new settings wait" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        ({}, "live"),
+        ({"unmatched": 3}, "live; 3 retracted ids name no outcome"),
+        ({"stopped": "generation 2 could not be folded again"}, "stopped at 9: generation 2 could not"),
+    ],
+)
+def test_the_state_of_a_pool_in_words(shown: dict[str, object], words: str) -> None:
+    assert _state(msgspec.structs.replace(head(2), **shown), None).startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -156,6 +170,50 @@ def head(generation: int, building: Building | None = None) -> PoolHead:
         pool="blitz", kind="games", label="", partition=0, generation=generation, position=9, published_at=0.0, pool_time=None,
         outcomes=1, agents=2, tasks=0, duplicates=0, conflicts=0, retractions=0, dead_letters=0, online=["elo"], building=building,
     )  # fmt: skip
+
+
+class Closable(Shown):
+    """A store that tells whether it was given back."""
+
+    def __init__(self, reached: bool) -> None:
+        super().__init__(head(2))
+        self.reached, self.closed = reached, 0
+
+    def ping(self) -> None:
+        if not self.reached:
+            raise StoreError("away", retriable=True)
+
+    def pools(self) -> list[PoolHead]:
+        return self.heads
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.usefixtures("control")
+@pytest.mark.parametrize("reached", [True, False])
+def test_stores_that_were_opened_are_given_back(reached: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Closable] = []
+
+    def opening(_: Settings) -> Closable:
+        opened.append(Closable(reached))
+        return opened[-1]
+
+    monkeypatch.setattr(command, "open_store", opening)
+    run("settings", "blitz", "--per-task", "--no-wait")
+    run("list")
+    assert [store.closed for store in opened] == [1, 1]
+
+
+def test_waiting_goes_on_while_somebody_writes_to_the_pool(control: ControlLog) -> None:
+    created = control.refresh().pools["blitz"]
+    control.create_generation(GenerationMade(pool="blitz", number=2, start=3, time=0.0, fold=created.fold, wanted=7))
+    building = Building(generation=2, progress=0.5)
+    heads = [msgspec.structs.replace(head(1, building), published_at=float(i)) for i in range(4)]
+    clock = iter(range(0, 1000, 40))
+    store = Shown(*heads, head(2))
+    found = await_generation(control, store, "blitz", 7, lambda _: None, lambda: float(next(clock)))  # type: ignore[arg-type]
+    assert found.generation == 2, "two minutes and a half without progress"
 
 
 def test_waiting_ends_when_readers_see_it_fails_or_nothing_moves(control: ControlLog) -> None:

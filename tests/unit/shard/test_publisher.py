@@ -1,11 +1,15 @@
 """Publication on a store that answers, does not, or forgot: which pools are written, and when."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 
+import msgspec
 import pytest
 
+from services.demo import simulated
 from services.pools import GenerationMade, Kind, PoolCreated
+from services.shard.build import Build
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
 from services.shard.publisher import _MOST_PAUSE, Publisher
@@ -25,9 +29,13 @@ class FakeStore:
         self.heads: dict[str, PoolHead] = {}
         self.fails: Callable[[str], StoreError | None] = lambda _: None
 
+    def head(self, pool: str) -> PoolHead | None:
+        return self.heads.get(pool)
+
     def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         assert epoch == EPOCH
-        assert "elo" in boards
+        assert "elo" in boards or head.stopped is not None
+        assert all(map(math.isfinite, (value for board in boards.values() for value in board.values)))
         self.asked[head.pool] += 1
         if (error := self.fails(head.pool)) is not None:
             raise error
@@ -115,6 +123,54 @@ def test_a_stopped_pool_shows_where_it_stopped(store: FakeStore) -> None:
     for _ in range(10):
         driver.round()
     assert {pool: (head.position, head.stopped) for pool, head in store.heads.items()} == {"pool0": (20, None), "pool1": (10, "broken")}
+    driver.publisher.drain(driver.now, {}, {})
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_rating_that_is_no_number_stops_its_pool_alone(store: FakeStore, shown: bool) -> None:
+    partition = partition_with(2)
+    driver = Driver(store, partition)
+    bad = partition.pools["pool1"]
+    partition.position = 10
+    if shown:
+        driver.round()
+    bad.fold([simulated.game(0, 0.0)])
+    bad.online["elo"].rating[0] = math.nan
+    partition.position = 20
+    for _ in range(20):
+        driver.round()
+    assert (store.heads["pool0"].position, store.heads["pool0"].stopped) == (20, None)
+    head = store.heads["pool1"]
+    assert head.outcomes == 0, "what readers had stays"
+    assert "elo rating of" in (head.stopped or "")
+    assert "equirank pools settings pool1" in (head.stopped or "")
+    assert bad.broken
+    driver.publisher.drain(driver.now, {}, {})
+
+
+def test_a_pool_whose_generation_cannot_be_folded_again_says_so_to_readers(store: FakeStore) -> None:
+    """Readers were at generation 2; the checkpoint that was left holds generation 1, and 2 cannot be made of the log any more."""
+    partition = partition_with(2)
+    driver = Driver(store, partition)
+    driver.round()
+    standing = store.heads["pool1"] = msgspec.structs.replace(store.heads["pool1"], generation=2, position=99, outcomes=42)
+    made = partition.pools["pool1"]
+    build = Build(made.created, msgspec.structs.replace(made.generation, number=2))
+    partition.begin(build)
+    partition.hidden.add("pool1")
+    for _ in range(20):
+        driver.round()
+    assert store.heads["pool1"] == standing, "while it is being built readers have what they had"
+    assert partition.frozen == set()
+    build.fail("the log holds 7 to 9")
+    for _ in range(20):
+        driver.round()
+    assert partition.frozen == {"pool1"}
+    head = store.heads["pool1"]
+    assert (head.generation, head.position, head.outcomes) == (2, 99, 42)
+    assert head.stopped == "generation 2 could not be folded again, so its boards stay as they were: the log holds 7 to 9"
+    assert head.building is not None
+    assert head.published_at > standing.published_at
     driver.publisher.drain(driver.now, {}, {})
 
 
