@@ -7,7 +7,7 @@ import msgspec
 from ratings_core.errors import InputError
 from services.solve.history import Difference, difference
 from services.solve.result import AgentRow, CertificateRow, SolvedBoard, TaskRow
-from services.store.protocol import ACTIVITY, BoardPage, PoolHead, StoreError, StoreReader
+from services.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, StoreError, StoreReader
 
 _TRIES: Final = 5
 
@@ -56,7 +56,7 @@ def board(store: StoreReader, pool: str, method: str, *, start: int, count: int,
     page = store.live(pool, method, start, count)
     if page is not None:
         return _of_live(page, now)
-    found = store.solved(pool, method, start, count)
+    found = store.solved(pool, method, start, count) if method != INSIGHT else None
     return None if found is None else _of_solved(*found, now)
 
 

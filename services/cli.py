@@ -1,5 +1,5 @@
-"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `methods`, `pools`, `dead-letters`, `verify`,
-`backup`, `restore`.
+"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `insight`, `methods`, `pools`, `dead-letters`,
+`verify`, `backup`, `restore`.
 
 Only the command that is asked for is imported, so that `equirank top` does not wait for Ray and numba.
 """
@@ -10,7 +10,10 @@ from typing import Final
 
 import typer
 
-COMMANDS: Final = ("up", "engine", "api", "replay", "solve", "top", "methods", "pools", "dead-letters", "verify", "backup", "restore")
+COMMANDS: Final = (
+    *("up", "engine", "api", "replay", "solve", "top", "insight"),
+    *("methods", "pools", "dead-letters", "verify", "backup", "restore"),
+)
 _HIDDEN: Final = ("demo",)
 
 

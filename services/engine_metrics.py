@@ -144,6 +144,8 @@ def _durations(healths: Sequence[WorkerHealth]) -> Family:
 def _solves(solves: SolveHealth) -> Iterator[Family]:
     yield _family("equirank_solves_total", [(job, float(count)) for job, count in sorted(solves.ended.items())])
     yield _family("equirank_solves_running", [((), solves.running)])
+    yield _family("equirank_pools_unconnected", [((), solves.unconnected)])
+    yield _family("equirank_pools_thinly_led", [((), solves.thinly_led)])
     for name, values in _SOLVES.items():
         yield _family(name, [((method,), value) for method, value in sorted(values(solves).items())])
 

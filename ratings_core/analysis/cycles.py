@@ -1,4 +1,4 @@
-"""Majority cycles: the strongest one among some agents, and of each level of an iterated lottery."""
+"""Majority cycles: the strongest ones, the strongest among some agents, and of each level of an iterated lottery."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +38,20 @@ def strongest_cycle(margins: Any, among: Any = None) -> Cycle | None:
     M = _accepted(margins)
     ids = np.arange(M.shape[0]) if among is None else _ids(among, M.shape[0])
     return _strongest(M, ids)
+
+
+def strongest_cycles(margins: Any, most: int) -> tuple[Cycle, ...]:
+    """Up to `most` cycles without a common agent, strongest first: each the strongest one among the agents that those before it left.
+
+    margins: as in `strongest_cycle`. Raises `InputError`.
+    """
+    M, wanted = _accepted(margins), checks.count("most", most)
+    free = np.ones(M.shape[0], np.bool_)
+    found: list[Cycle] = []
+    while len(found) < wanted and (cycle := _strongest(M, np.flatnonzero(free))) is not None:
+        found.append(cycle)
+        free[list(cycle.agents)] = False
+    return tuple(found)
 
 
 def level_cycles(margins: Any, found: IteratedMaximalLotteries) -> tuple[Cycle | None, ...]:

@@ -9,7 +9,7 @@ from scipy import sparse
 from ratings_core import checks
 from ratings_core.analysis.clones import NearClones, exact_clones, near_clones
 from ratings_core.analysis.connectivity import Connectivity, connectivity
-from ratings_core.analysis.cycles import Cycle, level_cycles, strongest_cycle
+from ratings_core.analysis.cycles import Cycle, level_cycles, strongest_cycles
 from ratings_core.analysis.cyclicity import cyclicity
 from ratings_core.analysis.flips import Flip, flip_top_of_margins
 from ratings_core.errors import InputError
@@ -19,6 +19,9 @@ from ratings_core.voting.lottery_records import IteratedMaximalLotteries
 
 NEAR_AGENTS: Final = 1_000
 """Near clones compare all pairs against all others: beyond this many agents they are not looked for."""
+
+CYCLES: Final = 5
+"""Majority cycles looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,8 @@ class Insight:
     connectivity: Connectivity
     cyclicity: float | None
     no_cyclicity: str | None
-    cycle: Cycle | None
+    divergence: float
+    strongest: tuple[Cycle, ...]
     cycles: tuple[Cycle | None, ...] | None
     exact: tuple[tuple[int, ...], ...]
     near: tuple[NearClones, ...] | None
@@ -58,7 +62,8 @@ def insight(
         connectivity=connectivity(counts, size),
         cyclicity=parts.share,
         no_cyclicity=parts.reason,
-        cycle=strongest_cycle(margins),
+        divergence=parts.certificate.value,
+        strongest=strongest_cycles(margins, CYCLES),
         cycles=None if levels is None else level_cycles(margins, levels),
         exact=exact_clones(margins),
         near=near_clones(_mean_results(wins, ties), radius) if size <= NEAR_AGENTS else None,

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ratings_core.errors import InputError
-from services.api import boards, generations, health, methods, outcomes, pages, pools
+from services.api import boards, generations, health, insight, methods, outcomes, pages, pools
 from services.api.context import Context, context
 from services.api.directory import Directory
 from services.api.intake import Intake
@@ -38,7 +38,7 @@ def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable
     intake = Intake(settings, log, directory, metrics, clock)
     app = FastAPI(title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None)
     app.state.context = Context(settings, store, directory, intake, access, metrics, clock)
-    for module in (outcomes, pools, generations, methods, boards, health, pages):
+    for module in (outcomes, pools, generations, methods, boards, insight, health, pages):
         app.include_router(module.router)
     for kind, handler in _HANDLERS.items():
         app.add_exception_handler(kind, handler)

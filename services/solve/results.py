@@ -56,6 +56,12 @@ class ResultFiles:
             if (board := read_result(self._files, name)) is not None:
                 yield board
 
+    def of_pool(self, pool: str, log: str) -> list[SolvedBoard]:
+        """The newest result of each method on one pool that is whole and was computed from this log, by method."""
+        newest = {name.split("/")[2]: name for name in self._named(f"results/{pool}")}
+        boards = [read_result(self._files, name) for _, name in sorted(newest.items())]
+        return [board for board in boards if board is not None and board.log == log]
+
     def _named(self, folder: str) -> list[str]:
         return [name for name in self._files.files(folder) if _FILE.match(name)]  # sorted, so the newest comes last
 

@@ -19,7 +19,7 @@ from services.pools import ControlState, Kind
 from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry
 from services.shard.objects import BadObject
-from services.solve import health, methods
+from services.solve import health, insight, methods
 from services.solve.choice import chosen_for
 from services.solve.health import SolveHealth
 from services.solve.history import Kept, kept
@@ -35,6 +35,8 @@ log = logging.getLogger("equirank.solve")
 
 _LOOK_SECONDS: Final = 2.0
 _WAITING: Final = "solved boards wait for the store: %s"
+_NOTHING: Final = "failed"
+"""Status of what stands where no try ended well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,14 @@ class SolveRunner:
         entries = {entry.pool: entry for manifest in manifests for entry in manifest.pools if _solvable(entry, control)}
         self._collect(now, entries)
         views = {pool: _view(entry, control) for pool, entry in entries.items()}
-        cost = {name: method.cost for name, method in methods.METHODS.items()}
-        jobs = due(now, views.values(), self._ledger, self._pace, cost)
+        insights = insight.views(entries.values(), control, self._latest, self._log)
+        cost = {name: method.cost for name, method in methods.METHODS.items()} | {insight.INSIGHT: insight.COST}
+        jobs = due(now, [*views.values(), *insights.values()], self._ledger, self._pace, cost)
         self._ledger.queue(jobs, now)
         self._retire(views)
         for job in jobs[: self._workers - len(self._flights)]:
-            self._start(job, views[job.pool], entries[job.pool], now)
+            view = insights[job.pool] if job.method == insight.INSIGHT else views[job.pool]
+            self._start(job, view, entries[job.pool], now)
         self._publish(now)
 
     def health(self, now: float) -> SolveHealth:
@@ -93,6 +97,7 @@ class SolveRunner:
             longest_wait=health.largest((job.method, now - since) for job, since in waiting.items()),
             outdated=health.ages([*waiting, *(flight.job for flight in self._flights.values())], self._latest, now),
             certificates=health.certificates(self._latest),
+            **insight.alarms(self._latest.values()),
         )
 
     def cancel(self) -> None:
@@ -154,7 +159,7 @@ class SolveRunner:
         log.warning("solve failed: %s", why, extra=_fields(flight))
         self._count(flight.job.method, "failed")
         good = self._latest.get(flight.job)
-        board = good if good is not None and good.result.agents else self._board(flight, _nothing(flight.job.method), now)
+        board = good if good is not None and good.result.status != _NOTHING else self._board(flight, _nothing(flight.job.method), now)
         self._latest[flight.job] = msgspec.structs.replace(board, error=why)
         self._unpublished.add(flight.job)
 
@@ -192,7 +197,8 @@ class SolveRunner:
 
     def _retire(self, views: Mapping[str, PoolView]) -> None:
         """Take away the boards of methods that a pool is no longer solved by."""
-        for job in [job for job in self._latest if job.pool in views and job.method not in views[job.pool].methods]:
+        wanted = {pool: {*view.methods, insight.INSIGHT} for pool, view in views.items()}
+        for job in [job for job in self._latest if job.pool in wanted and job.method not in wanted[job.pool]]:
             try:
                 self._store.drop_solved(*job)
             except StoreError as error:
@@ -254,4 +260,4 @@ def _fields(flight: _Flight) -> dict[str, str | int]:
 
 def _nothing(method: str) -> SolveResult:
     nothing = CertificateRow(kind="none", value=None)
-    return SolveResult(method=method, input="none", agents=[], certificate=nothing, status="failed", seconds=0.0)
+    return SolveResult(method=method, input="none", agents=[], certificate=nothing, status=_NOTHING, seconds=0.0)

@@ -1,5 +1,6 @@
 """What a solve does in its own process: read one pool's checkpointed arrays, solve, return the answer as JSON bytes."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,12 +14,13 @@ from services.pools import Kind
 from services.shard.checkpoint import CheckpointStore, PoolEntry
 from services.shard.clusters import counts_of_groups
 from services.shard.pool import part
-from services.solve import methods
-from services.solve.inputs import GamesInput, Problem, ScoresInput
+from services.solve import insight, methods
+from services.solve.inputs import GamesInput, ScoresInput
 from services.solve.limits import memory_limit
 from services.solve.methods import Solved
 from services.solve.result import VERSION, SolveResult
-from services.solve.results import read_result
+from services.solve.results import ResultFiles, read_result
+from services.solve.standing import Standing
 
 
 def solve_pool(
@@ -34,6 +36,8 @@ def solve_pool(
     with memory_limit(memory):
         files = CheckpointStore(url)
         arrays, _ = files.read_object(pool.object, pool.sha256)
+        if method == insight.INSIGHT:
+            return msgspec.json.encode(Solved(_insight(pool, files, arrays, parameters)))
         before = None if previous is None else read_result(files, previous)
         start = before.start if before is not None and (before.parameters, before.version) == (parameters, VERSION) else None
         found = methods.solve_from(start, method, problem(Kind(pool.kind), arrays), parameters)
@@ -47,7 +51,21 @@ def _after(found: Solved, before: SolveResult) -> Solved:
     return Solved(msgspec.structs.replace(found.result, agents=agents), found.start)
 
 
-def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> Problem:
+def _insight(
+    pool: PoolEntry, files: CheckpointStore, arrays: Mapping[str, NDArray[Any]], parameters: Mapping[str, float | str | bool]
+) -> SolveResult:
+    """Of the checkpoint and the pool's newest boards. parameters: as `insight.views` makes them."""
+    begun = time.perf_counter()
+    kind, online = Kind(pool.kind), msgspec.json.decode(str(parameters["online"]), type=dict[str, dict[str, float]])
+    names = Roster.from_arrays(part(arrays, "agents")).names()
+    boards = [board for board in ResultFiles(files, 1).of_pool(pool.pool, str(parameters["log"])) if board.result.method != insight.INSIGHT]
+    standings = insight.online_standings(kind, online, arrays, names, pool.position)
+    standings += [Standing.of_board(board) for board in boards if board.generation == pool.generation]
+    found = insight.solve(problem(kind, arrays), pool.outcomes, standings, insight.sums_of(arrays, list(online)))
+    return msgspec.structs.replace(found, seconds=time.perf_counter() - begun)
+
+
+def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> GamesInput | ScoresInput:
     """What a pool's content gives to solve: games with their pairs and places, or the means of its scores."""
     names = tuple(Roster.from_arrays(part(arrays, "agents")).names())
     tasks = tuple(Roster.from_arrays(part(arrays, "tasks")).names())

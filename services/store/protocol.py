@@ -109,6 +109,10 @@ ACTIVITY = "outcomes"
 """Name of the live board that counts each agent's outcomes; published beside the online methods."""
 
 
+INSIGHT = "insight"
+"""Name under which a pool's insight is published, as a solved board without rows."""
+
+
 class StoreWriter(Protocol):
     """What shards and the engine do with the store."""
 
@@ -150,7 +154,7 @@ class StoreReader(Protocol):
         """The agent's row on every live board, and on every solved one."""
 
     def solved_methods(self, pool: str) -> list[str]:
-        """Methods that have a solved board, by name."""
+        """Methods that have a solved board, by name; insight is none."""
 
     def solved(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board whose result holds rows start to start + count only, and the number of all rows."""

@@ -12,7 +12,7 @@ from services.solve.result import AgentRow, SolvedBoard
 from services.store import keys, scripts
 from services.store.connection import Command, Connection, expire
 from services.store.live import MEMBERS_A_CALL, STALE_SECONDS, check_window
-from services.store.protocol import StoreError
+from services.store.protocol import INSIGHT, StoreError
 
 _UPLOAD_SECONDS: Final = 600
 """An upload that never became the board is gone after this."""
@@ -76,12 +76,12 @@ class SolvedBoards:
         )
 
     def solved_methods(self, pool: str) -> list[str]:
-        """The methods that have a solved board, by name."""
-        return sorted(self._redis.run(lambda client: client.smembers(keys.methods(check_pool_name(pool)))))
+        """The methods that have a solved board, by name; insight is none."""
+        return [method for method in self._results(pool) if method != INSIGHT]
 
     def solved_whole(self, pool: str) -> dict[str, SolvedBoard]:
-        """By method, the boards of which every row is there; their results hold no rows here."""
-        found = {method: at for method in self.solved_methods(pool) if (at := self._pointer(pool, method)) is not None}
+        """By method, insight among them, the boards of which every row is there; their results hold no rows here."""
+        found = {method: at for method in self._results(pool) if (at := self._pointer(pool, method)) is not None}
         lengths = self._redis.pipeline([_length(keys.rows(pool, method, version)) for method, (version, _, _) in found.items()])
         return {method: at[2] for (method, at), length in zip(found.items(), lengths, strict=True) if length == at[1]}
 
@@ -118,6 +118,9 @@ class SolvedBoards:
         """The agent's row on every solved board that it is on, by method."""
         pages = {method: self.solved_around(pool, method, agent, 1) for method in self.solved_methods(pool)}
         return {method: page[0].result.agents[0] for method, page in pages.items() if page is not None}
+
+    def _results(self, pool: str) -> list[str]:
+        return sorted(self._redis.run(lambda client: client.smembers(keys.methods(check_pool_name(pool)))))
 
     def _upload(self, names: Sequence[str], agents: Sequence[AgentRow]) -> None:
         rows, index = names

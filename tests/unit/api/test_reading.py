@@ -162,7 +162,8 @@ class TestOpenApi:
         document = filled.client.get("/openapi.json").json()
         for path, schema in (
             ("/v1/pools", "PoolList"), ("/v1/pools/blitz", "PoolView"), ("/v1/pools/blitz/boards?count=3", "Boards"),
-            ("/v1/pools/blitz/boards/elo", "Board"), ("/v1/pools/blitz/agents/rock", "AgentView"), ("/v1/nothing", "Problem"),
+            ("/v1/pools/blitz/boards/elo", "Board"), ("/v1/pools/blitz/agents/rock", "AgentView"),
+            ("/v1/pools/blitz/insight", "Insight"), ("/v1/nothing", "Problem"),
         ):
             jsonschema.validate(filled.client.get(path).json(), {"$ref": f"#/components/schemas/{schema}", **document})
 
@@ -170,7 +171,7 @@ class TestOpenApi:
         paths = api.client.get("/openapi.json").json()["paths"]
         assert {path for path in paths if path.startswith("/v1")} == {
             "/v1/outcomes", "/v1/pools", "/v1/pools/{pool}", "/v1/pools/{pool}/methods",
-            "/v1/pools/{pool}/boards", "/v1/pools/{pool}/boards/{method}",
+            "/v1/pools/{pool}/insight", "/v1/pools/{pool}/boards", "/v1/pools/{pool}/boards/{method}",
             "/v1/pools/{pool}/boards/{method}/history", "/v1/pools/{pool}/boards/{method}/diff",
             "/v1/pools/{pool}/boards/{method}/around/{agent}", "/v1/pools/{pool}/agents/{agent}", "/v1/pools/{pool}/generations",
         }

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ratings_core.analysis.clones import exact_clones, near_clones
 from ratings_core.analysis.connectivity import connectivity
-from ratings_core.analysis.cycles import level_cycles, strongest_cycle
+from ratings_core.analysis.cycles import level_cycles, strongest_cycle, strongest_cycles
 from ratings_core.errors import InputError
 from ratings_core.tallies.pair_counts import PairCounts
 from ratings_core.voting import iterated_maximal_lotteries
@@ -34,6 +34,15 @@ def all_cycles(M):
             won = [M[a, b] for a, b in zip(agents, agents[1:] + agents[:1], strict=True)]
             if agents[0] == min(agents) and min(won) > 0:
                 yield min(won), -length
+
+
+@given(margins, st.integers(0, 3))
+def test_the_strongest_cycles_share_no_agent_and_each_is_the_strongest_of_what_is_left(M, most):
+    free, expected = set(range(len(M))), []
+    while len(expected) < most and (cycle := strongest_cycle(M, sorted(free))) is not None:
+        expected.append(cycle)
+        free -= set(cycle.agents)
+    assert strongest_cycles(M, most) == tuple(expected)
 
 
 @given(margins)

@@ -29,8 +29,7 @@ def test_a_cycle_with_a_clone():
     assert found.connectivity.connected
     assert found.cyclicity == pytest.approx(0.5, abs=0.25)
     assert found.no_cyclicity is None
-    assert found.cycle.agents == (0, 1, 2)
-    assert found.cycle.weakest == 60
+    assert [(cycle.agents, cycle.weakest) for cycle in found.strongest] == [((0, 1, 2), 60)]
     assert [cycle and cycle.agents for cycle in found.cycles] == [(0, 1, 2), None]
     assert found.exact == ((0, 3),)
     assert found.near == near_clones(MARGINS / np.where(WINS + WINS.T > 0, WINS + WINS.T, 1), 0.05)
@@ -43,7 +42,7 @@ def test_what_cannot_be_said_is_none():
     found = insight(chain, 3, two_sided=False)
     assert found.cyclicity is None
     assert "forest" in found.no_cyclicity
-    assert (found.cycle, found.cycles) == (None, None)
+    assert (found.strongest, found.cycles) == ((), None)
     assert (found.flip.low, found.flip.high) == (2, None)
 
 

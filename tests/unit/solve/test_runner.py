@@ -210,13 +210,14 @@ def test_the_newest_results_are_kept_over_a_restart_and_the_next_solve_is_told_o
     checkpoints, store = CheckpointStore(tmp_path.as_uri()), Store()
     runner = SolveRunner(settings, checkpoints, store, workers=1)
     for position in (1, 2, 3):
-        runner.step(100.0 * position, [manifest_at(position)], control)
-        fake.flights[-1].ready, fake.flights[-1].value = True, result_of("copeland")
-        runner.step(100.0 * position + 1, [manifest_at(position)], control)
-    assert store.histories == {"copeland": [2, 3]}
-    assert fake.flights[0].previous is None
-    assert [flight.previous for flight in fake.flights[1:]] == [f"results/blitz/copeland/0000000001-{i:020d}-000000.json" for i in (1, 2)]
+        for second in range(3):  # the method, then insight
+            runner.step(100.0 * position + second, [manifest_at(position)], control)
+            fake.flights[-1].ready, fake.flights[-1].value = True, result_of(fake.flights[-1].method)
+    assert store.histories["copeland"] == [2, 3]
+    solves = [flight for flight in fake.flights if flight.method == "copeland"]
+    assert solves[0].previous is None
+    assert [flight.previous for flight in solves[1:]] == [f"results/blitz/copeland/0000000001-{i:020d}-000000.json" for i in (1, 2)]
     again = Store()
     SolveRunner(settings, checkpoints, again, workers=1).step(400.0, [manifest_at(3)], control)
-    assert again.histories == {"copeland": [2, 3]}
+    assert again.histories["copeland"] == [2, 3]
     assert again.boards["copeland"].version

@@ -1,0 +1,45 @@
+"""Where methods disagree: agents whose places differ however ties are broken, and how far two rankings are apart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.errors import InputError
+from ratings_core.ranking import Ranking, normalised_kendall_tau
+from ratings_core.solution import Floats
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """places: int64 (agents,), by how many places at least the two methods that differ most about an agent do so, however they
+    break their ties; 0 where some order of its ties lets all agree. high, low: int64 (agents,), indices of these methods, the one that
+    places the agent better first (of equal claims the first method). first, last: int64 (methods, agents), best and worst place that
+    breaking ties can give. distance: (methods, methods), normalised Kendall-tau distance, a pair tied by one method alone being 1/2.
+    """
+
+    places: Ints
+    high: Ints
+    low: Ints
+    first: Ints
+    last: Ints
+    distance: Floats
+
+
+def disagreement(rankings: Sequence[Ranking]) -> Disagreement:
+    """How rankings of the same agents 0 to n-1 differ. Raises `InputError` for fewer than two, or of other agents than the first's."""
+    if len(rankings) < 2:
+        raise InputError("rankings", len(rankings), "must be two at least")
+    agents = len(rankings[0])
+    for i, ranking in enumerate(rankings):
+        if len(ranking) != agents or agents < 2 or not np.array_equal(np.sort(ranking.ids), np.arange(agents)):
+            raise InputError(f"rankings[{i}]", len(ranking), f"must rank agents 0 to n-1, the same in all, two at least ({agents} here)")
+    first = np.stack([ranking.rank for ranking in rankings])
+    last = np.stack([np.diff(ranking.start)[ranking.level] for ranking in rankings]) + first - 1
+    high, low = last.argmin(axis=0), first.argmax(axis=0)
+    places = np.maximum(first.max(axis=0) - last.min(axis=0), 0)
+    distance = np.array([[normalised_kendall_tau(one, other) for other in rankings] for one in rankings])
+    return Disagreement(places, high, low, first, last, distance)

@@ -1,0 +1,68 @@
+"""Pools with everything that insight looks for, and what it found there as a board."""
+
+import numpy as np
+
+from ratings_core.online.prequential import Prequential
+from ratings_core.tallies import PairCounts, PlaceCounts
+from services.solve import insight
+from services.solve.inputs import GamesInput
+from services.solve.result import SolvedBoard, SolveResult
+from services.solve.standing import Standing
+
+NAMES = ("rock", "scissors", "paper", "rock-copy", "pebble", "stranger", "other")
+"""A cycle, a copy of one of its agents, one who loses to all, and two who met nobody but each other."""
+WINS = np.array(
+    [
+        [0, 80, 20, 25, 90, 0, 0],
+        [20, 0, 80, 20, 90, 0, 0],
+        [80, 20, 0, 80, 90, 0, 0],
+        [25, 80, 20, 0, 90, 0, 0],
+        [10, 10, 10, 10, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, 1],
+        [0, 0, 0, 0, 0, 0, 0],
+    ],
+    np.float64,
+)
+OUTCOMES = int(WINS.sum())
+STANDINGS = (
+    Standing("elo", 9, {"rock": 1, "scissors": 2, "paper": 3, "rock-copy": 4, "pebble": 5, "stranger": 6, "other": 7}),
+    Standing("maximal_lottery", 7, {"stranger": 1, "other": 2, "paper": 3, "rock": 4, "rock-copy": 4, "scissors": 4, "pebble": 7}),
+    Standing("bradley_terry", 7, {"paper": 1, "rock": 2}),
+)
+
+
+def places(sides: int = 2) -> PlaceCounts:
+    """Some places in fields of so many sides."""
+    return PlaceCounts(*(np.array([value], np.int32) for value in (0, sides, 0, 1)), np.array([1.0]))
+
+
+def games(wins: np.ndarray = WINS, sides: int = 2) -> GamesInput:
+    """A pool of games with these wins."""
+    return GamesInput(NAMES[: len(wins)], PairCounts.from_dense(wins), places(sides))
+
+
+def forecasts() -> dict[str, Prequential]:
+    """Sums of two online methods, one of which saw nothing yet."""
+    seen = Prequential()
+    seen.counts[:], seen.sums[:] = (1 << 22, 1 << 21), (2.0, 1.0, 0.5)
+    return {"sco": Prequential(), "elo": seen}
+
+
+def result() -> SolveResult:
+    """All that insight finds."""
+    return insight.solve(games(), OUTCOMES, STANDINGS, forecasts())
+
+
+def board(pool: str, *, position: int = 7, error: str | None = None) -> SolvedBoard:
+    """The same, as it is published."""
+    return SolvedBoard(
+        pool=pool,
+        generation=1,
+        position=position,
+        outcomes=OUTCOMES,
+        data="0" * 64,
+        parameters={},
+        solved_at=995.0,
+        result=result(),
+        error=error,
+    )

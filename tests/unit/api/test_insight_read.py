@@ -1,0 +1,73 @@
+"""GET /v1/pools/{pool}/insight and `equirank insight`."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from ratings_core.errors import InputError
+from services.boards import board as board_of
+from services.commands.insight import find, table
+from services.insight import Insight
+from services.solve.result import CertificateRow, SolvedBoard, SolveResult
+from tests.support.api import NOW, Running
+from tests.support.boards import head_of, solved_of
+from tests.support.insight import board
+
+
+@pytest.fixture
+def seen(api: Running) -> Running:
+    assert api.store.publish_live(head_of(position=12, published_at=NOW), 1, {})
+    assert api.store.publish_solved(solved_of(position=10))
+    assert api.store.publish_solved(board("blitz"))
+    return api
+
+
+def test_it_is_read_with_its_age_and_kept_while_nothing_changes(seen: Running) -> None:
+    answer = seen.client.get("/v1/pools/blitz/insight")
+    found = answer.json()
+    assert (found["position"], found["age_seconds"], found["error"]) == (7, NOW - 995.0, None)
+    assert found["findings"]["clones"]["exact"] == [["rock", "rock-copy"]]
+    assert seen.client.get("/v1/pools/blitz/insight", headers={"If-None-Match": answer.headers["etag"]}).status_code == 304
+
+
+def test_it_is_no_board(seen: Running) -> None:
+    assert seen.client.get("/v1/pools/blitz/boards").json()["methods"]["solved"] == ["maximal_lottery"]
+    assert seen.client.get("/v1/pools/blitz/boards/insight").status_code == 404
+    assert board_of(seen.store, "blitz", "insight", start=0, count=1, now=NOW) is None
+    assert "insight" in seen.store.solved_whole("blitz"), "the engine sees that it is there"
+
+
+def test_before_the_first_there_is_nothing_and_a_failure_says_why(api: Running) -> None:
+    assert api.client.get("/v1/pools/blitz/insight").status_code == 404
+    api.client.put("/v1/pools/blitz", json={"kind": "games"})
+    assert api.client.get("/v1/pools/blitz/insight").json()["findings"] is None
+    nothing = SolveResult(
+        method="insight", input="none", agents=[], certificate=CertificateRow(kind="none", value=None), status="failed", seconds=0.0
+    )
+    failed = SolvedBoard(
+        pool="blitz", generation=1, position=3, outcomes=3, data="", parameters={}, solved_at=0.0, result=nothing, error="out of memory"
+    )
+    assert api.store.publish_solved(failed)
+    found = api.client.get("/v1/pools/blitz/insight").json()
+    assert (found["findings"], found["error"]) == (None, "out of memory")
+
+
+def test_the_command_tells_all_of_it(seen: Running) -> None:
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(table(find(seen.store, "blitz")))
+    text = console.export_text()
+    for part in (
+        "7 agents, position 7", "2 groups that never met; outside the largest: other, stranger", "maximal_lottery is led by some of them",
+        "paper > rock-copy > scissors > paper", "agents alike: rock, rock-copy",
+        "stranger; without 1 outcome other would be level or ahead",
+        "other: place 2 by maximal_lottery, 7 by elo", "elo: log loss 0.5000", "sco: no pair yet",
+    ):  # fmt: skip
+        assert part in text, part
+    with pytest.raises(InputError, match="there are: blitz"):
+        find(seen.store, "nowhere")
+
+
+def test_the_command_says_that_there_is_none_yet() -> None:
+    assert "no insight yet" in str(table(Insight(pool="blitz", error="late")).title)
+    assert "newest try failed: late" in str(table(Insight(pool="blitz", error="late")).title)

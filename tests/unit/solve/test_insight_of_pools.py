@@ -1,0 +1,144 @@
+"""A pool's insight as the service finds it: every part, what does not apply and why, and the task in a process of its own."""
+
+import math
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from services.events import GameEvent, Side
+from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
+from services.shard.checkpoint import CheckpointStore, PoolEntry
+from services.shard.pool import PoolState
+from services.solve import insight
+from services.solve.findings import Findings
+from services.solve.inputs import ScoresInput
+from services.solve.methods import Solved
+from services.solve.plan import Job
+from services.solve.result import SolveResult
+from services.solve.results import ResultFiles
+from services.solve.standing import Standing
+from services.solve.tasks import solve_pool
+from tests.support.boards import solved_of
+from tests.support.insight import NAMES, OUTCOMES, STANDINGS, WINS, board, forecasts, games, result
+
+SCORES = ScoresInput(
+    ("a", "b", "c"), ("u", "v", "w", "w again"), np.array([[3.0, 3.0, 1.0, 1.0], [2.0, 2.0, math.nan, math.nan], [1.0, 4.0, 2.0, 2.0]])
+)
+
+
+def found_in(given: SolveResult) -> Findings:
+    return msgspec.convert(given.extra, Findings)
+
+
+def test_every_part_of_a_pool_of_games() -> None:
+    found = found_in(result())
+    links = found.connectivity
+    assert (links.components, links.largest, links.apart, links.rateable, links.pairs) == (2, 5, ["other", "stranger"], False, 11)
+    assert [(one.agent, one.games, one.opponents, one.effective_games) for one in links.thin[:1]] == [("other", 1, 1, 0)]
+    assert [(one.method, one.agents) for one in links.leaders] == [
+        ("elo", ["stranger", "other"]),
+        ("maximal_lottery", ["stranger", "other"]),
+    ]
+    assert found.cyclicity.share == pytest.approx(0.5, abs=0.25)
+    assert found.cyclicity.assumes == "independent games"
+    assert [cycle.agents for cycle in found.cycles.cycles] == [["paper", "rock-copy", "scissors"]]
+    assert found.clones.exact == [["rock", "rock-copy"]]
+    assert [pair.agents for pair in found.clones.near] == [("rock", "rock-copy")]
+    assert (found.top.agents, found.top.rival, found.top.low, found.top.high, found.top.unit) == (["stranger"], "other", 1, 1, "outcomes")
+    assert [row.method for row in found.disagreement.methods] == ["elo", "maximal_lottery"]
+    assert found.disagreement.left_out == ["bradley_terry"]
+    first = found.disagreement.disputed[0]
+    assert (first.agent, first.high, first.high_place, first.low, first.low_place) == ("other", "maximal_lottery", 2, "elo", 7)
+    assert [row.method for row in found.prequential.forecasts] == ["elo", "sco"]
+    assert (found.prequential.forecasts[0].log_loss, found.prequential.forecasts[1].log_loss) == (0.5, None)
+
+
+def test_tasks_are_the_votes_of_scores() -> None:
+    found = found_in(insight.solve(SCORES, 4, [], {}))
+    assert found.clones.tasks == [["w", "w again"]]
+    assert found.top.unit == "tasks"
+    assert found.top.agents == ["c"] or found.top.low is not None
+    assert set(found.top.votes) <= {*SCORES.tasks}
+    assert found.cyclicity.not_applicable or found.cyclicity.assumes == "independent pairs"
+    assert "no online method" in str(found.prequential.not_applicable)
+    assert "two boards" in str(found.disagreement.not_applicable)
+
+
+@pytest.mark.parametrize(
+    ("wins", "outcomes", "part", "words"),
+    [
+        (np.zeros((3, 3)), 0, "connectivity", "no two agents met"),
+        (np.zeros((1, 1)), 0, "cycles", "two agents at least"),
+        (np.array([[0, 2.0], [0, 0]]), 2, "cyclicity", "forest"),
+        (np.array([[0, 2.5], [0, 0]]), 3, "top", "do not all weigh 1"),
+        (np.array([[0, 4.0], [0, 0]]), 2, "top", "do not all weigh 1"),
+    ],
+)
+def test_what_does_not_apply_says_why(wins: np.ndarray, outcomes: int, part: str, words: str) -> None:
+    found = found_in(insight.solve(games(wins), outcomes, [], {}))
+    assert words in getattr(found, part).not_applicable
+
+
+def test_games_of_many_sides_bound_the_votes_from_below() -> None:
+    top = found_in(insight.solve(games(np.array([[0, 2.0, 0], [0, 0, 2.0], [2.0, 0, 0]]), sides=3), 9, [], {})).top
+    assert (top.low, top.high) == (2, None)
+
+
+def test_ids_change_nothing() -> None:
+    order = [4, 2, 0, 1, 3, 6, 5]
+    given = games()
+    turned = insight.solve(given.take(np.array(order)), OUTCOMES, STANDINGS, forecasts())
+    assert turned.extra == result().extra
+
+
+def test_the_task_reads_the_checkpoint_and_the_boards_of_its_own_log_and_generation(tmp_path: Path) -> None:
+    fold = FoldSettings()
+    state = PoolState(
+        PoolCreated(pool="blitz", kind=Kind.GAMES, time=0.0), GenerationMade(pool="blitz", number=1, start=0, time=0.0, fold=fold)
+    )
+    pairs = [(NAMES[a], NAMES[b]) for a in range(4) for b in range(4) if a != b for _ in range(int(WINS[a, b]) // 10)]
+    sides = [[Side(agents=[one], place=1), Side(agents=[other], place=2)] for one, other in pairs]
+    state.fold([GameEvent(v=1, id=str(i), pool="blitz", time=0.0, sides=both) for i, both in enumerate(sides)])
+    files = CheckpointStore(tmp_path.as_uri())
+    sha256, size = files.write_object("o", state.arrays(), {})
+    entry = PoolEntry(
+        pool="blitz", kind="games", generation=1, position=50, outcomes=len(pairs), object="o", sha256=sha256, bytes=size, digest="d"
+    )
+    ratings = [(name, float(i)) for i, name in enumerate(NAMES[:4])]
+    for method, log, generation in (("copeland", "mine", 1), ("borda", "theirs", 1), ("schulze", "mine", 2)):
+        made = msgspec.structs.replace(solved_of("blitz", method=method, ratings=ratings, position=40), log=log, generation=generation)
+        ResultFiles(files, 5).write(made)
+    view = insight.views([entry], ControlState(), {}, "mine")["blitz"]
+    body = solve_pool(files.url, msgspec.json.encode(entry), insight.INSIGHT, view.methods[insight.INSIGHT], 1 << 32)
+    told = msgspec.json.decode(body, type=Solved).result
+    found = found_in(told)
+    assert [row.method for row in found.disagreement.methods] == ["elo", "sco", "copeland"]
+    assert [row.pairs for row in found.prequential.forecasts] == [len(pairs)] * 2
+    assert found.top.rival is not None
+    assert told.certificate.kind == "divergence"
+
+
+def test_it_is_asked_again_when_outcomes_or_boards_changed() -> None:
+    fields = {"pool": "blitz", "kind": "games", "generation": 1, "position": 1, "outcomes": 1, "object": "o", "sha256": "", "bytes": 0}
+    entry = PoolEntry(**fields, digest="d")
+    solved = {Job("blitz", "copeland"): solved_of("blitz"), Job("chess", "copeland"): solved_of("chess")}
+    seen = [
+        insight.views([entry], ControlState(), {}, "mine")["blitz"],
+        insight.views([entry], ControlState(), solved, "mine")["blitz"],
+        insight.views([PoolEntry(**fields, digest="e")], ControlState(), {}, "mine")["blitz"],
+    ]
+    assert len({one.data for one in seen}) == 3
+    again = insight.views([entry], ControlState(), {Job("blitz", insight.INSIGHT): board("blitz")}, "mine")["blitz"]
+    assert again == seen[0], "its own result is no reason"
+
+
+def test_alarms_count_pools() -> None:
+    assert insight.alarms([board("blitz"), solved_of("blitz")]) == {"unconnected": 1, "thinly_led": 1}
+
+
+def test_standings_leave_out_who_is_not_rated() -> None:
+    one = Standing.of_board(solved_of(ratings=[("b", 1.0), ("a", None)]))
+    assert (one.rated, one.leaders(5)) == (1, ["b"])
+    assert Standing.of_ratings("elo", 1, ["b", "a", "c"], np.array([1.0, 1.0, 2.0])).leaders(3) == ["c", "a", "b"]
