@@ -1,6 +1,5 @@
 """The game-theoretic methods of the registry: which game is made of a problem, and what their boards add."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
@@ -8,10 +7,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ratings_core.analysis.contributions import contributions
-from ratings_core.equilibria.alpharank import alpharank_symmetric
 from ratings_core.equilibria.deviation import deviation
 from ratings_core.equilibria.nash_average import nash_average, nash_average_agents
-from ratings_core.equilibria.payoff import FromEquilibrium, mass_ratings, payoff_ratings
 from ratings_core.equilibria.starts import Start
 from ratings_core.equilibria.uniform import uniform
 from ratings_core.errors import InputError
@@ -32,13 +29,12 @@ Pairs: TypeAlias = PairsInput | ProfileInput | ScoresInput
 Played: TypeAlias = NormalForm | AgentAgentTask
 
 _DENSE_AGENTS: Final = 5_000
-_DEVIATION_AGENTS: Final = 500
-_CHAIN_AGENTS: Final = 1_000
+DEVIATION_AGENTS: Final = 500
 _STORED_CELLS: Final = 50_000_000
 """Of agents x agents x tasks, where a game of results has to be stored."""
 
 
-def _game(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
+def on_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
     """Agent against task (2 players), or agent against agent on a task (3); the last player is the task in both."""
     names: dict[str, Any] = {"agents": problem.names, "tasks": problem.tasks}
     three = parameters["players"] == 3
@@ -76,12 +72,12 @@ def left_out(made: Gamified[Any], problem: Pairs | OnTasks) -> dict[str, object]
 
 
 def _nash_average(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
-    made = _game(problem, {**parameters, "players": 2})
+    made = on_tasks(problem, {**parameters, "players": 2})
     found = nash_average(made.game.payoffs[0], **{name: parameters[name] for name in ("merge", "tolerance", "max_iterations")})  # type: ignore[union-attr]
     extra: dict[str, object] = {
         "value": found.value,
-        "agent_dist": _support(problem.names, made.agent_side.shares(found.agent_dist)),
-        "task_dist": _support(problem.tasks, made.task_side.shares(found.task_dist)),
+        "agent_dist": support_by_name(problem.names, made.agent_side.shares(found.agent_dist)),
+        "task_dist": support_by_name(problem.tasks, made.task_side.shares(found.task_dist)),
         "agent_entropy": found.agent_entropy,
         "task_entropy": found.task_entropy,
         "unique": found.agent_unique and found.task_unique,
@@ -90,19 +86,20 @@ def _nash_average(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     return Rated(solution=on_all(found, made), unit=found.spread, task_ratings=made.of_tasks(found.task_ratings), extra=extra)
 
 
-def _against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) -> Gamified[NormalForm]:
+def against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) -> Gamified[NormalForm]:
+    """Agent against agent, from their results."""
     options = {name: parameters[name] for name in ("pseudo_count", "missing", "merge")}
     kappa = kappa_of(parameters)
     return agent_vs_agent(problem.counts, len(problem.names), payoff=payoff, kappa=kappa, agents=problem.names, **options)  # type: ignore[arg-type]
 
 
 def _nash_average_agents(problem: Pairs, parameters: dict[str, Any]) -> Rated:
-    made = _against_each_other(problem, parameters, parameters["payoff"])
+    made = against_each_other(problem, parameters, parameters["payoff"])
     payoffs = made.game.payoffs[0]
     rest = {name: parameters[name] for name in ("merge", "tolerance", "max_iterations")}
     found = nash_average_agents(payoffs, **rest)
     extra: dict[str, object] = {
-        "agent_dist": _support(problem.names, made.agent_side.shares(found.agent_dist)),
+        "agent_dist": support_by_name(problem.names, made.agent_side.shares(found.agent_dist)),
         "entropy": found.entropy,
         "unique": found.unique,
         **left_out(made, problem),
@@ -111,12 +108,12 @@ def _nash_average_agents(problem: Pairs, parameters: dict[str, Any]) -> Rated:
 
 
 def _deviation(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> Rated:
-    made = _game(problem, parameters)
+    made = on_tasks(problem, parameters)
     found = deviation(made.game, start=start, **{name: parameters[name] for name in ("merge", "tolerance", "max_solves")})
     extra: dict[str, object] = {
         "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
         "cce_gap": found.gap,
-        "equilibrium": _played(made.game, found.play),
+        "equilibrium": joints_by_name(made.game, found.play),
         **left_out(made, problem),
     }
     if parameters["explain"]:
@@ -134,49 +131,19 @@ def _explained(game: Played, play: JointDistribution, most: int) -> dict[str, di
 
 
 def _uniform(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
-    made = _game(problem, parameters)
+    made = on_tasks(problem, parameters)
     found = uniform(made.game)
     spread = max(float(np.ptp(own)) for own in found.by_player) or 1.0
     extra = left_out(made, problem)
     return Rated(solution=on_all(found, made), unit=spread, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
 
 
-def _payoff(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
-    """Read off the strictest equilibrium, which deviation ratings find."""
-    made = _game(problem, parameters)
-    strict = deviation(made.game, merge=parameters["merge"], tolerance=parameters["tolerance"])
-    found = _read(made.game, parameters, strict.play)
-    extra: dict[str, object] = {
-        "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
-        "equilibrium": _played(made.game, strict.play),
-        **left_out(made, problem),
-    }
-    unit = 1.0 if parameters["rating"] == "mass" else found.unit
-    return Rated(solution=on_all(found, made), unit=unit, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
-
-
-def _read(game: Played, parameters: dict[str, Any], play: Any) -> FromEquilibrium:
-    if parameters["rating"] == "mass":
-        return mass_ratings(game, play, tolerance=parameters["tolerance"])
-    against = "recommended" if parameters["rating"] == "payoff_if_played" else "others"
-    return payoff_ratings(game, play, against=against, tolerance=parameters["tolerance"])  # type: ignore[arg-type]
-
-
-def _alpharank(problem: Pairs, parameters: dict[str, Any]) -> Rated:
-    made = _against_each_other(problem, parameters, "win_rate")
-    alpha = math.inf if parameters["infinite"] else parameters["alpha"]
-    options = {name: parameters[name] for name in ("population", "noise", "tolerance")}
-    found = alpharank_symmetric(made.game.payoffs[0], alpha=alpha, **options)
-    shares = replace(found, ratings=np.where(made.agents, made.agent_side.shares(found.ratings), np.nan))
-    return Rated(solution=shares, extra=left_out(made, problem))
-
-
-def _support(names: Sequence[str], mix: Floats) -> dict[str, float]:
+def support_by_name(names: Sequence[str], mix: Floats) -> dict[str, float]:
     """Probabilities of the names that have any."""
     return {names[i]: float(mix[i]) for i in np.flatnonzero(mix).tolist()}
 
 
-def _played(game: Played, play: JointDistribution) -> list[dict[str, object]]:
+def joints_by_name(game: Played, play: JointDistribution) -> list[dict[str, object]]:
     """The joints of an equilibrium by name."""
     return [
         {"joint": [names[i] for names, i in zip(game.strategies, joint, strict=True)], "probability": share}
@@ -195,14 +162,14 @@ _NORMALISE: Final = Parameter("normalise", "none", "how scores of tasks are put 
 _MISSING: Final = Parameter("missing", "refuse", "cells not measured, pairs that did not meet", choices=_POLICIES)
 _KAPPA: Final = Parameter("kappa", 1.0, "games that the prediction counts for, with missing=prior, in results", 1e-6, 1e6)
 _MERGE: Final = Parameter("merge", True, "exact duplicates are solved as one")
-_TASKS: Final = (
+TASKS: Final = (
     Parameter("players", 3, "2: agent against task; 3: agent against agent on a task", 2, 3),
     _NORMALISE,
     _MISSING,
     _KAPPA,
     _MERGE,
 )
-_PAIRS: Final = (
+PAIRS: Final = (
     Parameter("pseudo_count", 0.0, "wins that each side of a pair that met is taken to have besides", 0.0, 1e6),
     Parameter("missing", "refuse", "pairs that did not meet", choices=("refuse", "drop_agents", "prior", "zero")),
     _KAPPA,
@@ -223,7 +190,7 @@ GAMES: Final = (
         cost=2,
         tie_tolerance=1e-7,
         most_agents=_DENSE_AGENTS,
-        parameters=(Parameter("payoff", "win_rate", "of one agent against another", choices=("win_rate", "logit")), *_PAIRS, *LOTTERY),
+        parameters=(Parameter("payoff", "win_rate", "of one agent against another", choices=("win_rate", "logit")), *PAIRS, *LOTTERY),
     ),
     Method(
         name="deviation",
@@ -231,44 +198,14 @@ GAMES: Final = (
         run=_deviation,
         cost=3,
         tie_tolerance=1e-7,
-        most_agents=_DEVIATION_AGENTS,
+        most_agents=DEVIATION_AGENTS,
         starts=True,
         parameters=(
-            *_TASKS,
+            *TASKS,
             Parameter("tolerance", 1e-6, "largest rating error called optimal", 1e-14, 1e-2),
             Parameter("max_solves", 100_000, "of linear programs", 1, 10_000_000),
             Parameter("explain", 0, "tasks listed for each agent with what they add to its rating", 0, 10_000),
         ),
     ),
-    Method(name="uniform", takes=Takes.TASK_PAIRS, run=_uniform, cost=2, tie_tolerance=1e-9, most_agents=_DENSE_AGENTS, parameters=_TASKS),
-    Method(
-        name="payoff",
-        takes=Takes.TASK_PAIRS,
-        run=_payoff,
-        cost=3,
-        tie_tolerance=1e-7,
-        most_agents=_DEVIATION_AGENTS,
-        parameters=(
-            Parameter("rating", "payoff", "what is read off the equilibrium", choices=("payoff", "payoff_if_played", "mass")),
-            *_TASKS,
-            Parameter("tolerance", 1e-6, "largest regret over the payoffs' spread", 1e-14, 1e-2),
-        ),
-    ),
-    Method(
-        name="alpharank",
-        takes=Takes.PAIRS,
-        run=_alpharank,
-        cost=3,
-        tie_tolerance=1e-9,
-        most_agents=_CHAIN_AGENTS,
-        parameters=(
-            Parameter("alpha", 10.0, "intensity of selection", 0.0, 1e6),
-            Parameter("infinite", False, "the limit of strong selection, without alpha and population"),
-            Parameter("population", 50, "members", 2, 10_000),
-            Parameter("noise", 1e-9, "chance of a step to a worse agent, in the limit", 1e-300, 0.49),
-            *_PAIRS,
-            Parameter("merge", False, "exact duplicates are one member of the chain"),
-            Parameter("tolerance", 1e-8, "largest relative difference of flows", 1e-14, 1e-2),
-        ),
-    ),
+    Method(name="uniform", takes=Takes.TASK_PAIRS, run=_uniform, cost=2, tie_tolerance=1e-9, most_agents=_DENSE_AGENTS, parameters=TASKS),
 )

@@ -24,6 +24,7 @@ from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem,
 from services.solve.lotteries import LOTTERIES
 from services.solve.method import GIVEN_BY_SCORES, Method, Rated, Takes, given_by_games
 from services.solve.parameters import Parameter, Value, accepted
+from services.solve.read_off import READ_OFF
 from services.solve.result import AgentRow, CertificateRow, Intervals, SolveResult, TaskRow
 from services.solve.rosters import ROSTER, roster
 from services.solve.starts import PackedStart, packed, unpacked
@@ -271,6 +272,7 @@ _REGISTERED: Final = (
     ),
     *LOTTERIES,
     *GAMES,
+    *READ_OFF,
     *EQUILIBRIUM,
     *VOTING,
 )

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ratings_core.equilibria import alpharank, cce, lle
 from ratings_core.errors import InputError
+from ratings_core.games import NormalForm, agent_vs_agent_vs_task, agent_vs_task
 from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
 from services.pools import Kind
@@ -19,6 +21,7 @@ from services.solve.parameters import Parameter, Value, accepted
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SCORES = ScoresInput(("zed", "amy", "bob"), ("t2", "t1", "t3"), np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 2.0], [2.0, 3.0, 1.0]]))
+UNEVEN = ScoresInput(("zed", "amy", "bob"), ("t2", "t1", "t3"), np.array([[0.1, 2.3, 1.0], [1.7, 0.4, 2.1], [1.2, 1.5, 0.3]]))
 WINS = np.array([[0.0, 3, 1, 2], [1, 0, 4, 2], [3, 1, 0, 2], [1, 1, 1, 0]])
 PAIRS = PairsInput(("zed", "amy", "bob", "cyd"), PairCounts.from_dense(WINS))
 PLACES = PlaceCounts(*(np.array(column, np.int32) for column in ([0, 1, 2, 3], [4] * 4, [0, 1, 1, 3], [1, 2, 2, 1])), np.full(4, 3.0))
@@ -323,6 +326,43 @@ def test_payoff_ratings_are_deviation_ratings_and_what_is_expected() -> None:
         assert one.rating == pytest.approx(other.rating + strict.extra["payoffs"]["agent"], abs=1e-9)  # type: ignore[operator, index]
     mass = solve("payoff", SCORES, {"players": 2, "rating": "mass"})
     assert sum(row.rating or 0.0 for row in mass.agents) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("equilibrium", ["cce", "lle"])
+@pytest.mark.parametrize("players", [2, 3])
+def test_payoffs_are_read_off_other_equilibria_too(equilibrium: str, players: int) -> None:
+    options = {"players": players, "equilibrium": equilibrium}
+    found = solve("payoff", UNEVEN, options)
+    game = (agent_vs_agent_vs_task if players == 3 else agent_vs_task)(UNEVEN.scores).game
+    core = {"cce": cce, "lle": lle}[equilibrium](game)  # type: ignore[operator]
+    wanted = dict(zip(UNEVEN.names, core.ratings + core.payoffs[0], strict=True))
+    assert {row.agent: row.rating for row in found.agents} == pytest.approx(wanted, abs=1e-5)
+    assert list(found.extra["marginals"]) == list(game.players)  # type: ignore[call-overload]
+    mass = solve("payoff", UNEVEN, {**options, "rating": "mass"})
+    assert sum(row.rating or 0.0 for row in mass.agents) == pytest.approx(1)
+    given_play = solve("payoff", UNEVEN, {**options, "rating": "payoff_if_played"})
+    assert any(row.rating is not None for row in given_play.agents)
+
+
+def test_exact_copies_share_mass() -> None:
+    names = ("a", "b", "c", "c again")
+    table = np.array([[1.0, 0.0, 2.0], [0.0, 2.0, 1.0], [2.0, 1.0, 0.0], [2.0, 1.0, 0.0]])
+    mass = solve("payoff", ScoresInput(names, ("x", "y", "z"), table), {"players": 2, "rating": "mass"})
+    rated = {row.agent: row.rating for row in mass.agents}
+    assert sum(rated.values()) == pytest.approx(1)  # type: ignore[arg-type]
+    assert rated["c"] == rated["c again"]
+
+
+def test_agents_and_tasks_evolve_as_two_populations() -> None:
+    found = solve("alpharank_tasks", UNEVEN, {"alpha": 1.0})
+    core = alpharank(NormalForm.of([UNEVEN.scores, -UNEVEN.scores]), alpha=1.0)
+    assert {row.agent: row.rating for row in found.agents} == pytest.approx(dict(zip(UNEVEN.names, core.ratings, strict=True)))
+    assert {row.task: row.rating for row in found.tasks} == pytest.approx(dict(zip(UNEVEN.tasks, core.by_player[1], strict=True)))
+    shares = [one["probability"] for one in found.extra["likeliest"]]  # type: ignore[attr-defined, union-attr, index]
+    assert shares == sorted(shares, reverse=True)
+    large = ScoresInput(tuple(map(str, range(50))), tuple(map(str, range(50))), np.arange(2500.0).reshape(50, 50))
+    with pytest.raises(InputError, match="agents x tasks must be at most 2048"):
+        solve("alpharank_tasks", large)
 
 
 def test_the_limit_of_strong_selection_sits_on_who_beats_everybody() -> None:
