@@ -6,13 +6,16 @@ numbers, filled to at most one half. Rows grow by a quarter and the table is dro
 keys, so a map of c columns takes at most (1 + c) * 10 + 16 bytes a key, and under twice that while it grows.
 """
 
-from typing import Final
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
+from ratings_core.frozen import NOTHING, RowLog, Undo, put_back, save
 from ratings_core.hashing import mix64
 
 MAX_ROWS: Final = 2**30
@@ -28,17 +31,18 @@ class KeyedRows:
     """Map from int64 keys to rows of `integers` int64 and `floats` float64 numbers, all zero when a key is first seen.
 
     Kernels work on the arrays: `slots` int32 (a power of two), `rows` int64 (capacity, 1 + columns), of which the first `size`
-    are in use, and `floats`, the same rows as float64. They call `row_of` while `size` is below `limit`, write the new size
-    back, and call `reserve` when they need more room, after which the arrays are others.
+    are in use, and `floats`, the same rows as float64. They call `row_of` while `size` is below `limit`, `save` before they change a
+    row, write the new size back, and call `reserve` when they need more room, after which the arrays are others.
     """
 
-    __slots__ = ("n_floats", "n_integers", "rows", "size", "slots")
+    __slots__ = ("_log", "n_floats", "n_integers", "rows", "size", "slots")
 
     def __init__(self, integers: int, floats: int = 0) -> None:
         self.n_integers, self.n_floats = integers, floats
         self.size = 0
         self.rows: NDArray[np.int64] = np.empty((_FIRST_ROWS, 1 + integers + floats), np.int64)
         self.slots: NDArray[np.int32] = np.full(2 * _FIRST_ROWS, _EMPTY, np.int32)
+        self._log: RowLog | None = None
 
     def __len__(self) -> int:
         return self.size
@@ -74,18 +78,28 @@ class KeyedRows:
         """Add every row of `other`, which has the same columns, to the row of its key here; new keys in their order there."""
         done = 0
         while True:
-            done, self.size = _merge(
-                self.slots, self.rows, self.floats, self.size, self.limit, other.rows, other.floats, other.size, done, self.n_integers
-            )
+            with self.undo(lambda: other.size) as undo:
+                done, self.size = _merge(
+                    self.slots, self.rows, self.floats, self.size, self.limit,
+                    other.rows, other.floats, other.size, done, self.n_integers, undo,
+                )  # fmt: skip
             if done == other.size:
                 return
             self.reserve(1)
 
-    def frozen(self) -> "KeyedRows":
-        """A copy of the rows as they are, to be read only: it has no table, and costs no more than its bytes."""
-        still = KeyedRows(self.n_integers, self.n_floats)
-        still.rows, still.size, still.slots = self.rows[: self.size].copy(), self.size, np.empty(0, np.int32)
-        return still
+    def undo(self, most: Callable[[], int]) -> AbstractContextManager[Undo]:
+        """What a kernel needs that changes at most `most()` rows; it has to end within the context."""
+        if self._log is not None and not self._log.open:
+            self._log = None
+        return nullcontext(NOTHING) if self._log is None else self._log.undo(most())
+
+    def frozen(self) -> "FrozenRows":
+        """The rows as they are now, to be written in any thread. There can be only one such at a time."""
+        if self._log is not None and self._log.open:
+            msg = "the rows are frozen already"
+            raise RuntimeError(msg)
+        self._log = RowLog(self.size, self.rows.shape[1])
+        return FrozenRows(self.rows, self.size, self._log)
 
     def sorted_columns(self) -> NDArray[np.int64]:
         """Columns (1 + columns, n), keys rising: a copy that does not depend on capacity or order of arrival."""
@@ -111,6 +125,19 @@ class KeyedRows:
         self.slots = np.empty(0, np.int32)
         self.slots = np.empty(1 << (2 * needed - 1).bit_length(), np.int32)
         return bool(_index(self.rows, self.size, self.slots))
+
+
+class FrozenRows(NamedTuple):
+    """The first `size` of `rows` as they were; log: what was changed since."""
+
+    rows: NDArray[np.int64]
+    size: int
+    log: RowLog
+
+    def write_sorted(self, columns: NDArray[np.int64], at: int) -> None:
+        """As `KeyedRows.write_sorted`; once, as it ends the freeze."""
+        _gather(self.rows, _rising(self.rows, self.size), columns, at)  # keys do not change
+        put_back(columns, at, at + self.size, self.log.take())
 
 
 @njit(cache=True)
@@ -155,6 +182,7 @@ def _merge(
     count: int,
     done: int,
     integers: int,
+    undo: Undo,
 ) -> tuple[int, int]:
     """Rows of `other` from `done` on, while there is room. Rows done and the new size."""
     for i in range(done, count):
@@ -162,6 +190,7 @@ def _merge(
             return i, size
         row = row_of(slots, rows, size, other[i, 0])
         size += row == size
+        save(undo, rows, row)
         for c in range(1, 1 + integers):
             rows[row, c] += other[i, c]
         for c in range(1 + integers, rows.shape[1]):

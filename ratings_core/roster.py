@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ratings_core.arena import Arena, pack
 from ratings_core.errors import InputError
+from ratings_core.frozen import Frozen, Still
 from ratings_core.hashing import hash_slice
 
 UNKNOWN: Final = -1
@@ -94,6 +95,11 @@ class Roster:
         """Canonical copy: bytes uint8 (total,), start int64 (n+1,), names in order of their ids."""
         arena = self._arena()
         return {"bytes": arena.bytes.copy(), "start": arena.start.copy()}
+
+    def frozen(self) -> Frozen:
+        """What `arrays` gives now, as `ratings_core.frozen` says: names are only ever added, after those that are there."""
+        arena = self._arena()
+        return Still({"bytes": arena.bytes, "start": arena.start})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Roster":

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ratings_core.errors import InputError
+from ratings_core.frozen import FrozenColumns
 
 MAX_ROWS: Final = 2**31
 """Agents are int32 ids."""
@@ -64,6 +65,10 @@ class OnlineState:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Canonical copy: each column of length n, by name. What checkpoints hold and digests cover."""
         return {name: self.column(name).copy() for name in self.COLUMNS}
+
+    def frozen(self) -> FrozenColumns:
+        """What `arrays` gives now, as `ratings_core.frozen` says: it is to be told of agents before a fold changes them."""
+        return FrozenColumns(self._columns, self._size)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:

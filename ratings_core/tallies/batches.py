@@ -90,6 +90,11 @@ def _are_not_scores(columns: ScoreColumns) -> bool:
     return len(columns.score) != len(columns.agent) or not bool((np.abs(columns.score) <= MAX_SCORE).all())
 
 
+def in_all(start: NDArray[np.int64], group: Group) -> int:
+    """How many entries the events of a group have, where event i has those from start[i] to start[i+1]."""
+    return int((start[group.select + 1] - start[group.select]).sum())
+
+
 def groups(bucket: NDArray[np.int64], task: NDArray[np.int32] | None, n: int) -> Iterator[Group]:
     """Events 0 to n-1 by bucket and, where `task` (n,) is given, by task. Raises `InputError` on other shapes and dtypes."""
     if bucket.shape != (n,) or bucket.dtype != np.int64:

@@ -8,6 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
+from ratings_core.frozen import Frozen, Joined, Still, Undo, save
 from ratings_core.keyed import row_of
 from ratings_core.outcomes import WEIGHT_ONE, OutcomeBatch
 from ratings_core.tallies.batches import Group, game_columns, groups
@@ -49,7 +50,8 @@ class PairTally(Tally):
     def _add_group(self, columns: Any, group: Group) -> None:
         slab, done = self.slabs.at(group.bucket, group.task), 0
         while True:
-            done, slab.size = _add(slab.slots, slab.rows, slab.size, slab.limit, group.select, done, columns)
+            with slab.undo(lambda: _pairs_of(columns, group)) as undo:
+                done, slab.size = _add(slab.slots, slab.rows, slab.size, slab.limit, group.select, done, columns, undo)
             if done == len(group.select):
                 break
             sides = int(columns.side_start[group.select[done] + 1] - columns.side_start[group.select[done]])
@@ -81,7 +83,11 @@ class PairTally(Tally):
         """Canonical copy: those of `Slabs.arrays` (key: lower id * 2**32 + higher id,
         wins and losses: of the lower, weights in units of 2**-20), and per_task uint8 (1,).
         """
-        return {**super().arrays(), "per_task": np.array([self.per_task], np.uint8)}
+        return {**super().arrays(), **self._mode()}
+
+    def frozen(self) -> Frozen:
+        """What `arrays` gives now, as `ratings_core.frozen` says."""
+        return Joined(super().frozen(), Still(self._mode()))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "PairTally":
@@ -97,6 +103,15 @@ class PairTally(Tally):
             raise InputError("arrays['key']", key, "must be pairs of two ids, the lower one first")
         return tally
 
+    def _mode(self) -> dict[str, NDArray[Any]]:
+        return {"per_task": np.array([self.per_task], np.uint8)}
+
+
+def _pairs_of(columns: Any, group: Group) -> int:
+    """How many pairs of sides a group has."""
+    sides = columns.side_start[group.select + 1] - columns.side_start[group.select]
+    return int((sides * (sides - 1) // 2).sum())
+
 
 def _counts(totals: Totals) -> PairCounts:
     wins, losses, ties = totals.values / WEIGHT_ONE
@@ -105,7 +120,7 @@ def _counts(totals: Totals) -> PairCounts:
 
 @njit(cache=True)
 def _add(
-    slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any
+    slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any, undo: Undo
 ) -> tuple[int, int]:
     """Outcomes of `select` from `done` on, while all pairs of one fit. Outcomes done and the new size."""
     for i in range(done, len(select)):
@@ -117,17 +132,18 @@ def _add(
                 at, other = columns.agent_start[s], columns.agent_start[t]
                 if columns.agent_start[s + 1] - at == 1 and columns.agent_start[t + 1] - other == 1:
                     order = np.sign(columns.place[s] - columns.place[t])
-                    size = _add_pair(slots, rows, size, columns.agent[at], columns.agent[other], order, columns.weight[select[i]])
+                    size = _add_pair(slots, rows, size, columns.agent[at], columns.agent[other], order, columns.weight[select[i]], undo)
     return len(select), size
 
 
 @njit(cache=True)
 def _add_pair(
-    slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, a: np.int32, b: np.int32, order: int, weight: np.int64
+    slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, a: np.int32, b: np.int32, order: int, weight: np.int64, undo: Undo
 ) -> int:
     """order: -1 where a was placed before b, 1 after, 0 where they tied."""
     if a > b:
         a, b, order = b, a, -order
     row = row_of(slots, rows, size, np.int64(a) << 32 | np.int64(b))
+    save(undo, rows, row)
     rows[row, 3 if order == 0 else 1 if order < 0 else 2] += weight
     return size + 1 if row == size else size

@@ -9,9 +9,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
+from ratings_core.frozen import Undo, save
 from ratings_core.keyed import row_of
 from ratings_core.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
-from ratings_core.tallies.batches import Group, game_columns, groups
+from ratings_core.tallies.batches import Group, game_columns, groups, in_all
 from ratings_core.tallies.slabs import Slabs
 from ratings_core.tallies.tally import Tally
 
@@ -61,7 +62,8 @@ class PlaceTally(Tally):
     def _add_group(self, columns: Any, group: Group) -> None:
         slab, done = self.slabs.at(group.bucket), 0
         while True:
-            done, slab.size = _add(slab.slots, slab.rows, slab.size, slab.limit, group.select, done, columns)
+            with slab.undo(lambda: in_all(columns.side_start, group)) as undo:
+                done, slab.size = _add(slab.slots, slab.rows, slab.size, slab.limit, group.select, done, columns, undo)
             if done == len(group.select):
                 break
             slab.reserve(int(columns.side_start[group.select[done] + 1] - columns.side_start[group.select[done]]))
@@ -88,7 +90,7 @@ class PlaceTally(Tally):
 
 @njit(cache=True)
 def _add(
-    slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any
+    slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any, undo: Undo
 ) -> tuple[int, int]:
     """Outcomes of `select` from `done` on, while all sides of one fit. Outcomes done and the new size."""
     for i in range(done, len(select)):
@@ -101,6 +103,7 @@ def _add(
                 key = np.int64(columns.agent[at]) << 24 | (hi - lo) << 16 | _standing(columns.place, lo, hi, columns.place[s])
                 row = row_of(slots, rows, size, key)
                 size += row == size
+                save(undo, rows, row)
                 rows[row, 1] += columns.weight[select[i]]
     return len(select), size
 

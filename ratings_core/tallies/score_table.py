@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
+from ratings_core.frozen import Undo, save
 from ratings_core.keyed import row_of
 from ratings_core.outcomes import WEIGHT_ONE, ScoreBatch
-from ratings_core.tallies.batches import Group, groups, score_columns
+from ratings_core.tallies.batches import Group, groups, in_all, score_columns
 from ratings_core.tallies.pair_counts import PairCounts
 from ratings_core.tallies.slabs import Slabs
 from ratings_core.tallies.tally import Tally
@@ -69,7 +70,8 @@ class ScoreTable(Tally):
     def _add_group(self, columns: Any, group: Group) -> None:
         slab, done = self.slabs.at(group.bucket), 0
         while True:
-            done, slab.size = _add(slab.slots, slab.rows, slab.floats, slab.size, slab.limit, group.select, done, columns)
+            with slab.undo(lambda: in_all(columns.start, group)) as undo:
+                done, slab.size = _add(slab.slots, slab.rows, slab.floats, slab.size, slab.limit, group.select, done, columns, undo)
             if done == len(group.select):
                 return
             slab.reserve(int(columns.start[group.select[done] + 1] - columns.start[group.select[done]]))
@@ -131,6 +133,7 @@ def _add(
     select: NDArray[np.int64],
     done: int,
     columns: Any,
+    undo: Undo,
 ) -> tuple[int, int]:
     """Measurements of `select` from `done` on, while all scores of one fit. Measurements done and the new size."""
     for i in range(done, len(select)):
@@ -140,6 +143,7 @@ def _add(
         for k in range(lo, hi):
             row = row_of(slots, rows, size, np.int64(columns.agent[k]) << 32 | np.int64(columns.task[select[i]]))
             size += row == size
+            save(undo, rows, row)
             rows[row, 1] += columns.weight[select[i]]
             weighted = np.float64(columns.weight[select[i]]) * columns.score[k]
             floats[row, 2] += weighted

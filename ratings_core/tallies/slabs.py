@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.keyed import KeyedRows
+from ratings_core.keyed import FrozenRows, KeyedRows
 from ratings_core.outcomes import NO_TASK
 
 MAX_WEIGHT_SUM: Final = 1 << 62
@@ -116,24 +116,11 @@ class Slabs:
         bucket int64 (s,), task int32 (s,), start int64 (s+1,): slab i has rows start[i] to start[i+1]; key int64 (rows,);
         then each column, int64 or float64 (rows,).
         """
-        slabs = sorted(self.maps)
-        start = np.zeros(len(slabs) + 1, np.int64)
-        np.cumsum([len(self.maps[slab]) for slab in slabs], out=start[1:])
-        columns = np.empty((1 + len(self.integers) + len(self.floats), start[-1]), np.int64)
-        for i, slab in enumerate(slabs):
-            self.maps[slab].write_sorted(columns, start[i])
-        return {
-            "bucket": np.array([bucket for bucket, _ in slabs], np.int64),
-            "task": np.array([task for _, task in slabs], np.int32),
-            "start": start,
-            **{name: columns[c].view(dtype) for c, (name, dtype) in enumerate(self._columns().items())},
-        }
+        return _canonical(self.maps, self._columns())
 
-    def frozen(self) -> "Slabs":
-        """A copy to be read only, made in no more time than its bytes take; sorting them is left to `arrays`, in whatever thread."""
-        still = Slabs(self.integers, self.floats)
-        still.maps = {slab: keyed.frozen() for slab, keyed in self.maps.items()}
-        return still
+    def frozen(self) -> "FrozenSlabs":
+        """The content as it is now, as `ratings_core.frozen` says."""
+        return FrozenSlabs({slab: keyed.frozen() for slab, keyed in self.maps.items()}, self._columns())
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Fill this, which is empty, with what `arrays()` gave. Raises `InputError` where that cannot be."""
@@ -165,6 +152,39 @@ class Slabs:
     def largest(self) -> int:
         """Sum over slabs of their largest integer cell."""
         return sum(int(keyed.rows[: len(keyed), 1 : 1 + len(self.integers)].max()) for keyed in self.maps.values() if len(keyed))
+
+
+class FrozenSlabs:
+    """`Slabs` as they were, to be read once."""
+
+    def __init__(self, maps: dict[tuple[int, int], FrozenRows], columns: dict[str, type[np.int64 | np.float64]]) -> None:
+        self._maps, self._columns = maps, columns
+
+    def arrays(self) -> Arrays:
+        """As `Slabs.arrays`."""
+        return _canonical(self._maps, self._columns)
+
+    def close(self) -> None:
+        """Nobody will read them."""
+        for rows in self._maps.values():
+            rows.log.take()
+
+
+def _canonical(
+    maps: Mapping[tuple[int, int], KeyedRows] | Mapping[tuple[int, int], FrozenRows], columns: Mapping[str, type[np.int64 | np.float64]]
+) -> Arrays:
+    slabs = sorted(maps)
+    start = np.zeros(len(slabs) + 1, np.int64)
+    np.cumsum([maps[slab].size for slab in slabs], out=start[1:])
+    written = np.empty((len(columns), start[-1]), np.int64)
+    for i, slab in enumerate(slabs):
+        maps[slab].write_sorted(written, start[i])
+    return {
+        "bucket": np.array([bucket for bucket, _ in slabs], np.int64),
+        "task": np.array([task for _, task in slabs], np.int32),
+        "start": start,
+        **{name: written[c].view(dtype) for c, (name, dtype) in enumerate(columns.items())},
+    }
 
 
 def _bucket_weights(buckets: Mapping[int, float] | None) -> dict[int, float] | None:

@@ -1,10 +1,10 @@
 """What every tally can do, whatever it counts."""
 
-from copy import copy
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from ratings_core.frozen import Frozen
 from ratings_core.tallies.slabs import Slabs
 
 
@@ -32,11 +32,9 @@ class Tally:
         """Add all that `other` counted; its ids must mean the same agents and tasks. Raises `InputError` near overflow."""
         self.slabs.merge(other.slabs)
 
-    def frozen(self) -> Self:
-        """A copy to be read only, made as `Slabs.frozen` says."""
-        still = copy(self)
-        still.slabs = self.slabs.frozen()
-        return still
+    def frozen(self) -> Frozen:
+        """What `arrays` gives now, as `ratings_core.frozen` says."""
+        return self.slabs.frozen()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Canonical copy, as described in `Slabs.arrays`, the same however it was counted."""

@@ -1,4 +1,4 @@
-"""Writes checkpoints beside the fold: content is copied by the folding thread; another sorts, hashes and writes it."""
+"""Writes checkpoints beside the fold: the folding thread only says when; another copies, sorts, hashes and writes."""
 
 import logging
 import time
@@ -13,8 +13,9 @@ from ratings_core.digest import digest
 from services.pools import FOLD_VERSION
 from services.shard.build import Build
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry, object_name
+from services.shard.frozen import FrozenPool
 from services.shard.partition import Partition
-from services.shard.pool import Arrays, PoolState
+from services.shard.pool import PoolState
 
 log = logging.getLogger("equirank.checkpoint")
 
@@ -24,11 +25,16 @@ _LOAD: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class _Frozen:
-    """One pool as it was when the checkpoint began: its entry, and what gives the arrays where they are not written yet."""
+    """One pool as it was when the checkpoint began: its entry, and its content where that is not written yet."""
 
     entry: PoolEntry
     version: int
-    arrays: Callable[[], Arrays] | None
+    content: FrozenPool | None
+
+    def close(self) -> None:
+        """Its content is not asked for any longer."""
+        if self.content is not None:
+            self.content.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +148,11 @@ class Checkpointer:
         self, manifest: Manifest, frozen: list[_Frozen], builds: list[_Frozen], whole: frozenset[tuple[str, int]], edition: int
     ) -> _Written:
         began = time.perf_counter()
-        pools, beside = [self._write_pool(item) for item in frozen], [self._write_pool(item) for item in builds]
+        try:
+            pools, beside = [self._write_pool(item) for item in frozen], [self._write_pool(item) for item in builds]
+        finally:
+            for item in (*frozen, *builds):
+                item.close()
         manifest = msgspec.structs.replace(manifest, pools=[item.entry for item in pools], builds=[item.entry for item in beside])
         self._store.write_manifest(manifest)
         self._store.prune(manifest.partition, self._keep, self._epoch)
@@ -150,9 +160,9 @@ class Checkpointer:
         return _Written(manifest, [*pools, *beside], whole, edition)
 
     def _write_pool(self, item: _Frozen) -> _Frozen:
-        if item.arrays is None:
+        if item.content is None:
             return item
-        arrays = item.arrays()
+        arrays = item.content.arrays()
         sha256, size = self._store.write_object(item.entry.object, arrays, {"pool": item.entry.pool})
         entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays))
         return _Frozen(entry, item.version, None)

@@ -1,6 +1,7 @@
 """The last ids that a pool applied, so that each outcome counts once (law 3)."""
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
+from ratings_core.frozen import Arrays
 from ratings_core.hashing import mix64
 
 NEW: Final = 0
@@ -63,6 +65,7 @@ class DedupeWindow:
         self._ids = np.empty((0, 2), np.uint64)
         self._bodies = np.empty(0, np.uint32)
         self._slots = np.empty(0, np.uint32)
+        self._frozen: FrozenWindow | None = None
         self._resize(min(_FIRST, capacity))
 
     def __len__(self) -> int:
@@ -90,6 +93,14 @@ class DedupeWindow:
         order = self._oldest, self._size
         return {"ids": _unrolled(self._ids, *order), "bodies": _unrolled(self._bodies, *order)}
 
+    def frozen(self) -> "FrozenWindow":
+        """What `arrays` gives now, as `ratings_core.frozen` says. There can be only one such at a time."""
+        if self._frozen is not None and self._frozen.open:
+            msg = "the window is frozen already"
+            raise RuntimeError(msg)
+        self._frozen = FrozenWindow(self._ids, self._bodies, self._oldest, self._size)
+        return self._frozen
+
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], capacity: int = DEFAULT_CAPACITY) -> "DedupeWindow":
         """The window whose `arrays()` these are. Raises `InputError` where they hold more than `capacity` or equal ids."""
@@ -109,12 +120,22 @@ class DedupeWindow:
         codes, touched = np.empty(len(ids), np.uint8), np.zeros(1, np.int64)
         done = 0
         while True:
+            self._save(len(ids) - done)
             done, self._size, self._oldest = _fold(
                 ids, bodies, codes, done, self._ids, self._bodies, self._slots, self._size, self._oldest, self._layout, touched
             )
             if done == len(ids):
                 return codes
             self._resize(min(2 * len(self._bodies), self.capacity))
+
+    def _save(self, new: int) -> None:
+        """Keep what that many new ids would push out, where it was frozen."""
+        if self._frozen is None:
+            return
+        if not self._frozen.open:
+            self._frozen = None
+        elif len(self._bodies) == self.capacity:
+            self._frozen.save(max(0, new - (self.capacity - self._size)))
 
     def _resize(self, length: int) -> None:
         """A longer ring, before the oldest id was ever pushed out, and its table; the old table goes first."""
@@ -126,6 +147,50 @@ class DedupeWindow:
         self._bodies[: self._size] = bodies[: self._size]
         self._slots = np.zeros(length + length // 2 + 2, np.uint32)
         _index(self._ids, self._slots, self._size, self._layout)
+
+
+class FrozenWindow:
+    """A window as it was: `size` ids in the order of the ring from `oldest` on, which is the order in which they are pushed out.
+
+    open: whether what is pushed out is still kept.
+    """
+
+    def __init__(self, ids: NDArray[np.uint64], bodies: NDArray[np.uint32], oldest: int, size: int) -> None:
+        self._rings: Arrays = {"ids": ids, "bodies": bodies}
+        self._order = oldest, size
+        self._kept: list[Arrays] = []
+        self._kept_to = 0
+        self._lock, self.open = Lock(), True
+
+    def save(self, most: int) -> None:
+        """Keep the next `most` ids: no more than those are about to be pushed out."""
+        oldest, size = self._order
+        with self._lock:
+            end = min(self._kept_to + most, size)
+            if not self.open or end == self._kept_to:
+                return
+            positions = (oldest + np.arange(self._kept_to, end)) % size
+            self._kept.append({name: ring[positions] for name, ring in self._rings.items()})
+            self._kept_to = end
+
+    def arrays(self) -> Arrays:
+        """As `DedupeWindow.arrays`; once, in any thread, which ends the freeze."""
+        copies = {name: _unrolled(ring, *self._order) for name, ring in self._rings.items()}
+        with self._lock:
+            self.open = False
+        begin = 0
+        for kept in self._kept:
+            end = begin + len(kept["ids"])
+            for name, values in kept.items():
+                copies[name][begin:end] = values
+            begin = end
+        return copies
+
+    def close(self) -> None:
+        """Nobody will read it."""
+        with self._lock:
+            self.open = False
+        self._rings, self._kept = {}, []
 
 
 def _unrolled(ring: NDArray[Any], oldest: int, size: int) -> NDArray[Any]:

@@ -3,19 +3,20 @@
 Nothing here knows of logs, clocks or stores. `arrays` is the canonical content: what checkpoints hold and digests cover.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.arena import Arena
 from ratings_core.errors import InputError
+from ratings_core.frozen import Arrays, Frozen, FrozenColumns, Still
 from ratings_core.online import Prequential, Rater
+from ratings_core.online.state import OnlineState
 from ratings_core.outcomes import NO_TASK, OutcomeBatch, ScoreBatch
 from ratings_core.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
-from ratings_core.tallies.tally import Tally
 from services.events import Event, GameEvent, Reason, RetractEvent, ScoreEvent
 from services.generations import check
 from services.pools import GenerationMade, Kind, PoolCreated
@@ -23,13 +24,22 @@ from services.raters import make_raters
 from services.shard.columns import GameColumns, ScoreColumns
 from services.shard.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
 from services.shard.edits import NONE, Edits, Retracted
-
-Arrays = dict[str, NDArray[Any]]
+from services.shard.frozen import FrozenPool, named
 
 COUNTERS: Final = ("outcomes", "duplicates", "conflicts", "retractions", "refused", "untasked")
 _AGENTS_FIELD: Final = {Kind.GAMES: "sides", Kind.SCORES: "scores"}
 _EVENT: Final = {Kind.GAMES: GameEvent, Kind.SCORES: ScoreEvent}
 _OTHER_EVENT: Final = {Kind.GAMES: ScoreEvent, Kind.SCORES: GameEvent}
+
+
+class _Part(Protocol):
+    """A part of a pool's content."""
+
+    def arrays(self) -> Arrays: ...
+
+
+class _LargePart(_Part, Protocol):
+    def frozen(self) -> Frozen: ...
 
 
 class Refused(NamedTuple):
@@ -69,6 +79,7 @@ class PoolState:
         self.version = self.recovered_at = 0
         self._dirty = np.zeros(0, np.bool_)
         self._told = -1
+        self._frozen: FrozenPool | None = None
         if self.stopped is None:
             self._start_from(generation.initial)
 
@@ -130,6 +141,7 @@ class PoolState:
             return
         self.counts["outcomes"] += len(columns)
         agents = self.agents.intern_packed(columns.names)
+        self._keep_frozen(agents)
         bucket = self._buckets(columns.time)
         if isinstance(columns, GameColumns):
             self._fold_games(columns.batch(agents, self._game_tasks(columns.tasks)), bucket)
@@ -137,6 +149,14 @@ class PoolState:
             self._fold_scores(columns.batch(agents, self.tasks.intern_packed(columns.tasks)), bucket)
         self._touch(agents)
         self._forget(bucket)
+
+    def _keep_frozen(self, agents: NDArray[np.int32]) -> None:
+        if self._frozen is None:
+            return
+        if self._frozen.open:
+            self._frozen.save(agents)
+        else:
+            self._frozen = None
 
     def _fold_games(self, batch: OutcomeBatch, bucket: NDArray[np.int64]) -> None:
         for name, rater in self.raters.items():
@@ -250,31 +270,49 @@ class PoolState:
 
     def arrays(self) -> Arrays:
         """The canonical content as copies: equal for equal folds, whatever the batches, capacities and hash tables were."""
-        return self.freeze()()
+        parts: dict[str, _Part] = {**self._by_agent, **self._large, **self._small}
+        activity = {"activity": self.activity[: len(self.agents)].copy()}
+        return named({prefix: part.arrays() for prefix, part in parts.items()}) | activity | self._loose()
 
-    def freeze(self) -> Callable[[], Arrays]:
-        """What gives `arrays` as of now, in whatever thread: folding goes on meanwhile. What has to be sorted is only copied here."""
-        parts: dict[str, Mapping[str, NDArray[Any]]] = {
-            "agents": self.agents.arrays(),
-            "tasks": self.tasks.arrays(),
-            "dedupe": self.dedupe.arrays(),
+    def freeze(self) -> "FrozenPool":
+        """The content as of now, for whatever thread, while folding goes on: nothing is copied before it changes.
+
+        Raises `RuntimeError` where the last one was neither read nor closed.
+        """
+        if self._frozen is not None and self._frozen.open:
+            msg = f"pool {self.generation.pool} is frozen already"
+            raise RuntimeError(msg)
+        parts: dict[str, Frozen] = {prefix: part.frozen() for prefix, part in self._large.items()}
+        parts |= {prefix: Still(part.arrays()) for prefix, part in self._small.items()}
+        by_agent = {prefix: online.frozen() for prefix, online in self._by_agent.items()}
+        self._frozen = FrozenPool(parts, by_agent, FrozenColumns({"activity": self.activity}, len(self.agents)), self._loose())
+        return self._frozen
+
+    @property
+    def _large(self) -> "dict[str, _LargePart]":
+        return {
+            "agents": self.agents,
+            "tasks": self.tasks,
+            "dedupe": self.dedupe,
+            "pairs": self.pairs,
+            "places": self.places,
+            "scores": self.scores,
         }
-        parts |= {f"online.{name}": online.arrays() for name, online in self.online.items()}
-        parts |= {f"prequential.{name}": sums.arrays() for name, sums in self.prequential.items()}
-        if self.edits is not None:
-            parts["edits"] = self.edits.arrays()
-        loose = {
-            "activity": self.activity[: len(self.agents)].copy(),
+
+    @property
+    def _by_agent(self) -> "dict[str, OnlineState]":
+        return {f"online.{name}": online for name, online in self.online.items()}
+
+    @property
+    def _small(self) -> "dict[str, _Part]":
+        prequential: dict[str, _Part] = {f"prequential.{name}": sums for name, sums in self.prequential.items()}
+        return prequential if self.edits is None else {**prequential, "edits": self.edits}
+
+    def _loose(self) -> Arrays:
+        return {
             "counts": np.array([self.counts[name] for name in COUNTERS], np.int64),
             "pool_time": np.array([] if self.pool_time is None else [self.pool_time], np.float64),
         }
-        tallies: dict[str, Tally] = {"pairs": self.pairs.frozen(), "places": self.places.frozen(), "scores": self.scores.frozen()}
-
-        def arrays() -> Arrays:
-            counted = {name: tally.arrays() for name, tally in tallies.items()}
-            return {f"{part}.{name}": array for part, named in (parts | counted).items() for name, array in named.items()} | loose
-
-        return arrays
 
     @classmethod
     def restore(cls, created: PoolCreated, generation: GenerationMade, arrays: Arrays, position: int) -> "PoolState":

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Mapping
 
 from ratings_core.errors import RatingsError
+from ratings_core.frozen import Arrays
 from services.log.partition import partition_of
 from services.log.protocol import LogError, OffsetLost, Topic
 from services.pools import FOLD_VERSION, ControlState, GenerationMade
@@ -12,7 +13,7 @@ from services.shard.build import Build, retracted_below
 from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
 from services.shard.edits import Retracted
 from services.shard.partition import Partition
-from services.shard.pool import Arrays, PoolState
+from services.shard.pool import PoolState
 
 log = logging.getLogger("equirank.recovery")
 

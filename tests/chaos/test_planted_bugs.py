@@ -16,7 +16,7 @@ from services.settings import Settings
 from services.shard.dead_letters import DeadLetter
 from services.shard.dedupe import DedupeWindow
 from services.shard.partition import Directory, Partition
-from services.shard.pool import Arrays
+from ratings_core.frozen import Arrays
 from tests.chaos.paused import FENCED
 from tests.support.redis import serving
 from tests.support.worker import PARTITIONS, SETTINGS, differences, play, published, until, working

@@ -170,7 +170,7 @@ def test_what_is_frozen_stays_as_it_was_while_folding_goes_on(tmp_path: Path) ->
     [state] = one.partition.pools.values()
     before, frozen = state.arrays(), state.freeze()
     one.grow(300, 600)
-    after = frozen()
+    after = frozen.arrays()
     assert after.keys() == before.keys()
     assert all(after[name].tobytes() == before[name].tobytes() for name in before)
     assert msgspec.json.encode(sorted(state.arrays())) == msgspec.json.encode(sorted(before))

@@ -16,7 +16,7 @@ from services.shard.build import Build
 from services.shard.directory import FixedDirectory
 from services.shard.edits import Retracted
 from services.shard.partition import Partition
-from services.shard.pool import Arrays, PoolState
+from services.shard.pool import PoolState
 
 PARTITIONS = 4
 NUMBER = 1

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from ratings_core.frozen import Arrays
 from services.control import ControlLog
 from services.log.protocol import Log, LogError, Reader, Record
 from services.log.sqlite import open_sqlite_log
 from services.pools import FOLD_VERSION, ControlState, GenerationMade, Kind, PoolCreated
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
-from services.shard.pool import Arrays, PoolState
+from services.shard.pool import PoolState
 from services.shard.recovery import WrongLog, recover, restore
 
 
