@@ -9,6 +9,7 @@ its entry, and one without an entry came too late to be in the copy. This needs 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -61,10 +62,10 @@ class Joined:
 
 
 class FrozenColumns:
-    """Columns of n rows each, some of which change. Whoever is about to change rows tells `save`."""
+    """Columns of n rows each, some of which change, and the rest, which does not. Whoever is about to change rows tells `save`."""
 
-    def __init__(self, columns: Mapping[str, NDArray[Any]], n: int) -> None:
-        self._columns = {name: column[:n] for name, column in columns.items()}
+    def __init__(self, columns: Mapping[str, NDArray[Any]], n: int, rest: Mapping[str, NDArray[Any]] = MappingProxyType({})) -> None:
+        self._columns, self._rest = {name: column[:n] for name, column in columns.items()}, rest
         self._marks = np.zeros(n, np.bool_)
         self._saved: list[tuple[NDArray[np.int64], Arrays]] = []
         self._lock, self._open = Lock(), True
@@ -87,7 +88,7 @@ class FrozenColumns:
         for rows, saved in self._saved:
             for name, values in saved.items():
                 copies[name][rows] = values
-        return copies
+        return {**copies, **self._rest}
 
     def close(self) -> None:
         """As `Frozen.close` says."""

@@ -49,10 +49,6 @@ class GlickoState(OnlineState):
         super().__init__()
         self.clock: NDArray[np.int64] = np.full(1, _NEVER, np.int64)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Canonical copy: each column of length n and the clock, by name."""
-        return super().arrays() | {"clock": self.clock.copy()}
-
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """The state whose `arrays()` these are. Raises `InputError` where they are not."""
@@ -62,6 +58,9 @@ class GlickoState(OnlineState):
         state = super().from_arrays({name: array for name, array in arrays.items() if name != "clock"})
         state.clock[:] = clock
         return state
+
+    def _rest(self) -> dict[str, NDArray[Any]]:
+        return {"clock": self.clock.copy()}
 
     def columns(self) -> "Columns":
         """All columns as kernels take them: views as `rating` is."""

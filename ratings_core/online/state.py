@@ -63,12 +63,12 @@ class OnlineState:
         self._size = n
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Canonical copy: each column of length n, by name. What checkpoints hold and digests cover."""
-        return {name: self.column(name).copy() for name in self.COLUMNS}
+        """Canonical copy: each column of length n, by name, and the rest. What checkpoints hold and digests cover."""
+        return {name: self.column(name).copy() for name in self.COLUMNS} | self._rest()
 
     def frozen(self) -> FrozenColumns:
         """What `arrays` gives now, as `ratings_core.frozen` says: it is to be told of agents before a fold changes them."""
-        return FrozenColumns(self._columns, self._size)
+        return FrozenColumns(self._columns, self._size, self._rest())
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -76,6 +76,10 @@ class OnlineState:
         state = cls()
         state._take_columns(arrays)
         return state
+
+    def _rest(self) -> dict[str, NDArray[Any]]:
+        """Copies of what a subclass holds beside columns, by name."""
+        return {}
 
     def _take_columns(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         if arrays.keys() != self.COLUMNS.keys():

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ratings_core.frozen import Arrays
 from services.log.protocol import Log, Record
 from services.log.sqlite import open_sqlite_log
 from services.settings import Settings
 from services.shard.dead_letters import DeadLetter
-from services.shard.dedupe import DedupeWindow
+from services.shard.dedupe import FrozenWindow
 from services.shard.partition import Directory, Partition
-from ratings_core.frozen import Arrays
 from tests.chaos.paused import FENCED
 from tests.support.redis import serving
 from tests.support.worker import PARTITIONS, SETTINGS, differences, play, published, until, working
@@ -111,13 +111,13 @@ def test_an_offset_saved_before_its_state_is_found(
 def test_a_dedupe_window_left_out_of_checkpoints_is_found(
     settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, forgotten: bool
 ) -> None:
-    arrays = DedupeWindow.arrays
+    arrays = FrozenWindow.arrays
 
-    def without(self: DedupeWindow) -> Arrays:
+    def without(self: FrozenWindow) -> Arrays:
         return {name: array[:0] if array.ndim else np.zeros_like(array) for name, array in arrays(self).items()}
 
     if forgotten:
-        monkeypatch.setattr(DedupeWindow, "arrays", without)
+        monkeypatch.setattr(FrozenWindow, "arrays", without)
     play(log, 0, 300)
     with working(settings, log):
         until(lambda: published(settings) == 300, "folded")

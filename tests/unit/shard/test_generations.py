@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ratings_core.digest import digest
+from ratings_core.frozen import Arrays
 from services import events, generations
 from services.log.partition import partition_of
 from services.log.protocol import Record
