@@ -1,0 +1,158 @@
+"""One pool of 1 M agents and 10 M pairs that met: what it holds in memory, how long a checkpoint holds folding up, how fast it is recovered.
+
+`python -m benchmarks.large_pool [--quick]`; `benchmarks.stream` prints the same rows. Goals: <= 250 bytes an agent (names of 16 bytes,
+two online methods), <= 64 bytes a met pair, 24 bytes an id of a full dedupe window; folding never held up for more than 0.05 s by
+a checkpoint; a shard that was killed serves again and has caught up within 10 s, not one bit different. The pool is drawn, not played: a
+checkpoint of it is written, and the log goes on from there.
+"""
+
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import Row, arguments, header, show
+from ratings_core.arena import pack
+from ratings_core.digest import digest
+from ratings_core.frozen import Arrays
+from ratings_core.outcomes import WEIGHT_ONE
+from services import events
+from services.events import GameEvent, Side
+from services.log.protocol import Record
+from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
+from services.shard.checkpoint import CheckpointStore
+from services.shard.checkpointer import Checkpointer
+from services.shard.directory import FixedDirectory
+from services.shard.partition import Partition
+from services.shard.pool import PoolState
+
+POOL = "large"
+GOAL_PAUSE, GOAL_RECOVERY = 0.05, 10.0
+GOAL_AGENT, GOAL_PAIR, GOAL_ID = 250.0, 64.0, 24.0
+PER_BATCH = 500
+
+
+def created() -> tuple[PoolCreated, GenerationMade]:
+    made = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings())
+    return made, GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=made.fold)
+
+
+def drawn(agents: int, pairs: int, ids: int) -> Arrays:
+    """Content of a pool that had so many agents, met pairs and remembered ids."""
+    rng, blank = np.random.default_rng(11), PoolState(*created()).arrays()
+    names = pack([f"player-{i:09d}" for i in range(agents)])
+    first = rng.integers(0, agents - 1, pairs + pairs // 50)
+    second = first + 1 + (rng.random(len(first)) * (agents - 1 - first)).astype(np.int64)
+    keys = np.unique(first << 32 | second)
+    keys = np.sort(rng.permutation(keys)[:pairs])
+    places = (np.arange(2 * agents) // 2 << 24) | 2 << 16 | (np.arange(2 * agents) % 2 << 8) | 1
+    content = {
+        "agents.bytes": names.bytes, "agents.start": names.start,
+        "dedupe.ids": rng.integers(0, 2**64, (ids, 2), np.uint64), "dedupe.bodies": rng.integers(0, 2**32, ids, np.uint32),
+        "activity": rng.integers(1, 50, agents), "counts": np.array([ids, 0, 0, 0, 0, 0]),
+        **_slab("pairs", keys, {"wins": rng.integers(0, 9, len(keys)), "losses": rng.integers(0, 9, len(keys)), "ties": np.ones(len(keys))}),
+        **_slab("places", places, {"weight": rng.integers(1, 50, len(places))}),
+    }  # fmt: skip
+    for name in ("elo", "sco"):
+        content |= {f"online.{name}.rating": rng.normal(1500.0, 200.0, agents), f"online.{name}.outcomes": rng.integers(1, 50, agents)}
+    return {name: content[name].astype(array.dtype) if name in content else array for name, array in blank.items()}
+
+
+def _slab(part: str, keys: np.ndarray, columns: dict[str, np.ndarray]) -> dict[str, Any]:
+    whole = {"bucket": np.zeros(1), "task": np.full(1, -1), "start": np.array([0, len(keys)]), "key": keys}
+    weights = {name: column * WEIGHT_ONE for name, column in columns.items()}
+    return {f"{part}.{name}": array for name, array in {**whole, **weights}.items()}
+
+
+def games(agents: int, count: int, first: int, seed: int) -> list[GameEvent]:
+    """Games of agents that the pool knows, one in a hundred of a new one."""
+    rng = np.random.default_rng(seed)
+    winners, losers = rng.integers(0, agents // 2, count), rng.integers(agents // 2, agents + agents // 100, count)
+    return [
+        GameEvent(v=1, id=f"later-{first + i}", pool=POOL, time=1.0, sides=[Side([f"player-{a:09d}"], 1), Side([f"player-{b:09d}"], 2)])
+        for i, (a, b) in enumerate(zip(winners.tolist(), losers.tolist(), strict=True))
+    ]
+
+
+def memory(state: PoolState, agents: int, pairs: int, ids: int) -> Iterator[Row]:
+    """Steady memory by part."""
+    by_agent = state.agents.nbytes + sum(online.nbytes for online in state.online.values()) + state.activity.nbytes + agents
+    yield Row("memory: an agent, without place tallies", f"{agents:,} agents, 2 methods", by_agent / agents, "goal", GOAL_AGENT, "B")
+    yield Row("memory: an agent, with place tallies", "2 places each", (by_agent + state.places.nbytes) / agents, "goal", GOAL_AGENT, "B")
+    yield Row("memory: a met pair", f"{pairs:,} pairs", state.pairs.nbytes / pairs, "goal", GOAL_PAIR, "B")
+    yield Row("memory: a remembered id", f"{ids:,} ids, full", state.dedupe.nbytes / ids, "goal", GOAL_ID, "B")
+
+
+class Folding:
+    """Folds small batches one after the other, and knows how long each took."""
+
+    def __init__(self, partition: Partition, agents: int) -> None:
+        self._partition, self._agents, self._number = partition, agents, 0
+        made = created()
+        control = ControlState()
+        control.apply_all([(0, made[0]), (1, made[1])])
+        self._directory = FixedDirectory(control)
+
+    def one(self) -> float:
+        """Seconds of the next batch."""
+        value = events.encode(games(self._agents, PER_BATCH, self._number * PER_BATCH, self._number))
+        self._number += 1
+        began = time.perf_counter()
+        record = Record(offset=self._partition.position, time=0.0, key=None, value=value)
+        if self._partition.fold([record], self._directory):
+            raise ValueError("the workload must be sound")
+        return time.perf_counter() - began
+
+
+def pauses(folder: Path, state: PoolState, agents: int, pairs: int) -> Iterator[Row]:
+    """While a checkpoint is taken, as a shard takes it."""
+    partition = Partition(0, 1)
+    partition.pools[POOL] = state
+    folding = Folding(partition, agents)
+    alone = [folding.one() for _ in range(80)][20:]
+    store = CheckpointStore((folder / "state").as_uri())
+    checkpointer = Checkpointer(store, "log", 1, 9, None)
+    wanted = digest(state.arrays())
+    beside, held = [], 0.0
+    while not checkpointer.counters["checkpoints"]:
+        began = time.perf_counter()
+        checkpointer.step(0.0, 1e9, partition)
+        held = max(held, time.perf_counter() - began)
+        beside.append(folding.one())
+    checkpointer.drain(1.0, partition)
+    if wanted not in _digests(store):
+        raise ValueError("the checkpoint is not of the moment when it began")
+    spent = checkpointer.counters["checkpoint_seconds"]
+    print(f"{len(beside)} batches of {PER_BATCH} folded meanwhile: longest {max(alone) * 1e3:.1f} ms alone, {max(beside) * 1e3:.1f} ms beside; {spent:.1f} s of writing")
+    yield Row("longest hold-up of the fold by a checkpoint", f"{agents:,} agents, {pairs:,} pairs", held, "goal", GOAL_PAUSE)
+    longer = max(beside) - max(alone)
+    yield Row("longest batch beside it, over the longest alone", f"{PER_BATCH} outcomes", max(longer, 1e-4), "goal", GOAL_PAUSE)
+
+
+def _digests(store: CheckpointStore) -> set[str]:
+    return {entry.digest for name in store.manifests(0) for entry in store.read_manifest(name).entries}
+
+
+def rows(quick: bool) -> None:
+    """All of them, printed."""
+    scale = 20 if quick else 1
+    agents, pairs, ids = 1_000_000 // scale, 10_000_000 // scale, 4_194_304 // (1 if not quick else 16)
+    arrays = drawn(agents, pairs, ids)
+    state = PoolState.restore(*created(), arrays, 0)
+    show(*memory(state, agents, pairs, ids))
+    with tempfile.TemporaryDirectory(prefix="bench-large-", dir=Path(__file__).parent) as folder:
+        show(*pauses(Path(folder), state, agents, pairs))
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    given = arguments(__doc__ or "", argv)
+    header("One large pool", ("numpy", "numba"))
+    rows(given.quick)
+
+
+if __name__ == "__main__":
+    main()
