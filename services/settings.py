@@ -46,6 +46,9 @@ class Settings(BaseSettings):
     batch_records: int = Field(2000, ge=1, le=100_000, description="Most log records folded between two looks at the clock.")
     publish_seconds: float = Field(0.2, gt=0, description="Least time between two publications of a live board.")
     checkpoint_seconds: float = Field(5.0, gt=0, description="Least time between two checkpoints of a partition that moved.")
+    checkpoint_outcomes: int = Field(
+        1_000_000, ge=1, description="Outcomes of a partition after which a checkpoint is written before that time."
+    )
     retraction_seconds: float = Field(
         2.0, ge=0, description="From a retraction to the new generation without its outcome; those that come meanwhile go with it."
     )

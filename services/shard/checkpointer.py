@@ -57,21 +57,24 @@ class Checkpointer:
         self._job: Future[_Written] | None = None
         self._next = float("-inf")
         self._began = self._interval = 0.0
-        self._sequence = self._edition = 0
+        self._sequence = self._edition = self._read = 0
         self._soon = False
         self._whole: frozenset[tuple[str, int]] = frozenset()
         self.position = standing.position if standing else None
         self.written_at = standing.written_at if standing else None
         self.counters = {"checkpoints": 0, "checkpoint_failures": 0, "checkpoint_seconds": 0.0, "checkpoint_pause_seconds": 0.0}
 
-    def step(self, now: float, interval: float, partition: Partition) -> None:
-        """Take in the last checkpoint's end, and begin the next when it is due and the partition moved."""
+    def step(self, now: float, interval: float, partition: Partition, most: int | None = None) -> None:
+        """Take in the last checkpoint's end, and begin the next when it is due and the partition moved.
+
+        interval: least seconds between two; most: outcomes read since the last began after which the next is due anyway.
+        """
         if self._job is not None:
             if not self._job.done():
                 return
             self._settle(self._job, now)
-        if (self._soon or now >= self._next) and self._moved(partition):
-            self._soon = False
+        if self._due(now, partition, most) and self._moved(partition):
+            self._soon, self._read = False, partition.outcomes
             self._began = time.perf_counter()
             self._interval = interval
             self._job = self._executor.submit(self._freeze(now, partition))
@@ -91,6 +94,9 @@ class Checkpointer:
     def hurry(self) -> None:
         """Write a checkpoint as soon as the one under way has ended."""
         self._soon = True
+
+    def _due(self, now: float, partition: Partition, most: int | None) -> bool:
+        return self._soon or now >= self._next or (most is not None and partition.outcomes - self._read >= most)
 
     def _moved(self, partition: Partition) -> bool:
         return (partition.position, partition.edition) != (self.position, self._edition)

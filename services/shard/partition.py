@@ -35,7 +35,7 @@ class Partition:
     """State of partition `number` of `partitions`. position: the first offset not yet folded.
 
     builds: generations under construction, by pool and number; hidden: pools whose state readers were already taken on from, to a
-    generation that is being built again; edition: rises with every change that the position does not tell.
+    generation that is being built again; edition: rises with every change that the position does not tell; outcomes: read so far.
     """
 
     def __init__(self, number: int, partitions: int, position: int = 0) -> None:
@@ -43,7 +43,7 @@ class Partition:
         self.pools: dict[str, PoolState] = {}
         self.builds: dict[tuple[str, int], Build] = {}
         self.hidden: set[str] = set()
-        self.edition = 0
+        self.edition = self.outcomes = 0
         self.odd_times: Counter[str] = Counter()
         """Outcomes "late" (before their pool's time) and "future" (ahead of the log's clock), since this object was made."""
         self.future_seconds = float("inf")
@@ -64,6 +64,7 @@ class Partition:
         known = {pool: self._state(pool, batch, indices, directory) for pool, indices in groups.items()}
         for pool, indices in groups.items():  # the directory was asked before anything is folded: it may fail, and the call be repeated
             self._fold_or_refuse(known[pool], indices, batch)
+        self.outcomes += len(batch.decoded.events)
         end = records[-1].offset + 1
         for build in [build for build in self.builds.values() if build.failed is None and not build.behind(self.position)]:
             self._fold_build(build, groups.get(build.generation.pool, ()), batch)

@@ -289,7 +289,8 @@ class ShardWorker:
         self._publisher.step(now, partitions, epochs)
         for owned in self._owned.values():
             if owned.stopped is None:
-                owned.checkpointer.step(now, self._settings.checkpoint_seconds, owned.partition)
+                settings = self._settings
+                owned.checkpointer.step(now, settings.checkpoint_seconds, owned.partition, settings.checkpoint_outcomes)
         if now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
             self._look_around()

@@ -164,6 +164,21 @@ def test_a_store_of_objects_that_refuses_is_tried_again(tmp_path: Path, monkeypa
     one.close()
 
 
+def test_a_checkpoint_is_due_after_some_time_or_after_so_many_outcomes(tmp_path: Path) -> None:
+    one = Folded(tmp_path, f"memory://due-{tmp_path.name}")
+    one.grow(0, 100)
+    one.checkpoint()
+    for start, stop, began in ((100, 140, False), (140, 180, True), (180, 220, False), (220, 260, True)):
+        one.grow(start, stop)
+        one.checkpointer.step(one.now, 1e9, one.partition, 80)
+        assert (one.checkpointer._job is not None) == began
+        if one.checkpointer._job is not None:
+            one.checkpointer._job.exception(60.0)
+    one.checkpointer.step(one.now, 1e9, one.partition, 80)
+    assert one.tries == (3, 0)
+    one.close()
+
+
 def test_what_is_frozen_stays_as_it_was_while_folding_goes_on(tmp_path: Path) -> None:
     one = Folded(tmp_path, f"memory://frozen-{tmp_path.name}")
     one.grow(0, 300)
