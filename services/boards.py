@@ -6,7 +6,7 @@ import msgspec
 
 from ratings_core.errors import InputError
 from services.solve.history import Difference, difference
-from services.solve.result import AgentRow, CertificateRow, SolvedBoard, TaskRow
+from services.solve.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
 from services.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, StoreError, StoreReader
 
 _TRIES: Final = 5
@@ -17,7 +17,8 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
 
     source: `live` (per-agent values no older than `position`) or `solved` (exactly the result at `position`); total: agents on the
     whole board; age_seconds: since it was published or solved. certificate, status, seconds, outcomes, version (of Equirank): of
-    solved boards; error: why the newest try failed, where an older result is shown; tasks: rated tasks; extra: what the method adds.
+    solved boards; error: why the newest try failed, where an older result is shown; tasks: rated tasks; extra: what the method adds;
+    intervals: what those of rows are.
     """
 
     pool: str
@@ -36,6 +37,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None = None
     tasks: list[TaskRow] = []
     extra: dict[str, object] = {}
+    intervals: Intervals | msgspec.UnsetType = msgspec.UNSET
 
 
 class Methods(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,6 +132,7 @@ def _of_solved(solved: SolvedBoard, total: int, now: float) -> Board:
         version=solved.version,
         tasks=result.tasks,
         extra=result.extra,
+        intervals=result.intervals,
     )
 
 

@@ -83,6 +83,7 @@ ENGINE: Final = (
     Metric("gauge", "equirank_solves_waiting", "Solves that are due and have no worker yet.", ("method",)),
     Metric("gauge", "equirank_solve_wait_seconds", "Longest wait of a due solve: a starving pool shows here.", ("method",)),
     Metric("gauge", "equirank_solved_age_seconds", "Age of the oldest solved board that newer outcomes of its pool wait for.", ("method",)),
+    Metric("counter", "equirank_bootstrap_replicates_total", "Replicates solved for intervals.", ("method",)),
     Metric("gauge", "equirank_solve_certificate", "Largest certificate on the solved boards, in the unit of its kind.", ("method",)),
     Metric("gauge", "equirank_pools_unconnected", "Pools in which some agents never met the others, by their newest insight."),
     Metric("gauge", "equirank_pools_thinly_led", "Pools with a board whose first rows are hardly linked to the others."),

@@ -58,6 +58,9 @@ class Settings(BaseSettings):
     solves_kept: int = Field(10, ge=1, le=100, description="Newest results of each pool and method that are kept and can be compared.")
     solve_memory_bytes: int = Field(4 << 30, ge=256 << 20, description="Memory one solve may take.")
     solve_deadline_seconds: float = Field(120.0, gt=0, description="A solve past this is cancelled.")
+    interval_seconds: float = Field(
+        5.0, ge=0, description="Most seconds of one worker for the intervals of one board, a tenth of its time in all; 0: no intervals."
+    )
 
     create_pools: bool | None = Field(None, description="Create unknown pools on first use; none: only when the log is embedded.")
     max_pools: int = Field(10_000, ge=1, description="Most pools of the installation.")

@@ -12,9 +12,11 @@ from rich.table import Table
 
 from ratings_core.errors import InputError
 from services.boards import Board, board, changes, methods_of
+from services.commands.interval_columns import interval_columns, interval_line
 from services.connect import open_store
 from services.settings import Settings
 from services.solve.history import Difference, Moved
+from services.solve.result import Intervals
 from services.store.protocol import StoreReader
 
 
@@ -50,6 +52,8 @@ def top(
     else:
         console.print(_title(found), highlight=False, soft_wrap=True)
         console.print(_table(found))
+        if isinstance(found.intervals, Intervals):
+            console.print(_plain(_intervals(found.intervals, found.position)), highlight=False, soft_wrap=True)
 
 
 def changed(store: StoreReader, pool: str, method: str, against: int | None, count: int) -> Difference:
@@ -79,9 +83,18 @@ def _table(found: Board) -> Table:
     table.add_column("rank", justify="right")
     table.add_column("agent")
     table.add_column("rating", justify="right")
-    for row in found.rows:
-        table.add_row(str(row.rank), _plain(row.agent), _number(row.rating))
+    told = interval_columns(found.rows)
+    for name in told:
+        table.add_column(name, justify="right")
+    for i, row in enumerate(found.rows):
+        table.add_row(str(row.rank), _plain(row.agent), _number(row.rating), *(column[i] for column in told.values()))
     return table
+
+
+def _intervals(told: Intervals, position: int) -> str:
+    """What a board's intervals are, and of when where the board is newer."""
+    older = told.position not in (None, position)
+    return interval_line(told) + (f"; computed at position {told.position}" if older else "")
 
 
 def _why(found: Difference) -> str:

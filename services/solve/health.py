@@ -13,7 +13,7 @@ class SolveHealth:
 
     ended: tries by (method, status); seconds: spent; waiting: due solves without a worker; longest_wait: seconds of the one that
     waits longest; outdated: seconds since the oldest board was solved that a try waits or runs to replace; certificates: largest
-    on the boards; each by method. unconnected, thinly_led: pools, as their newest insight finds.
+    on the boards; replicates: solved for intervals; each by method. unconnected, thinly_led: pools, as their newest insight finds.
     """
 
     running: int = 0
@@ -25,6 +25,7 @@ class SolveHealth:
     certificates: Mapping[str, float] = field(default_factory=dict)
     unconnected: int = 0
     thinly_led: int = 0
+    replicates: Mapping[str, float] = field(default_factory=dict)
 
 
 def largest(values: Iterable[tuple[str, float]]) -> dict[str, float]:

@@ -70,6 +70,10 @@ class GamesInput(PairsInput):
         places = _renamed_places(self.places, new_id)
         return GamesInput(_at(self.names, ids), _renamed(self.counts, new_id), places, self.tasks, by_task, groups)
 
+    def in_groups(self, groups: tuple[PairCounts, ...]) -> "GamesInput":
+        """The same with the pairs of whole games in groups at random."""
+        return replace(self, groups=groups)
+
 
 @dataclass(frozen=True, slots=True)
 class MarginsInput:

@@ -6,7 +6,7 @@ until the ranks of the best agents stay, or the time is spent.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final, NamedTuple
@@ -138,44 +138,45 @@ class Replication:
         """Whether the widest rank interval of the top ends where it did with half of the replicates."""
         ranks = self.whole().ranks[:, self.top]
         half = ranks[: len(ranks) // 2]
-        if len(half) < LEAST:
+        if len(half) < LEAST or not len(self.top):
             return False
         now, then = _ends(ranks), _ends(half)
         widest = int(np.argmax(now[1] - now[0]))
         return bool((now[:, widest] == then[:, widest]).all())
 
 
-def replication(solved: Taken, result: SolveResult, seconds: float) -> Replication:
-    """Of a solve whose answer is `result`."""
-    at = {name: i for i, name in enumerate(solved.problem.names)}
-    return Replication(seconds, np.array([at[row.agent] for row in result.agents[:_TOP]], np.int64))
+def replication(names: Sequence[str], result: SolveResult, seconds: float) -> Replication:
+    """Of a solve whose answer is `result`. names: of the agents that are redrawn; those of the result may be older."""
+    at = {name: i for i, name in enumerate(names)}
+    return Replication(seconds, np.array([at[row.agent] for row in result.agents[:_TOP] if row.agent in at], np.int64))
 
 
-def add_intervals(method: str, problem: Problem, parameters: Parameters, result: SolveResult, seconds: float) -> SolveResult:
+def add_intervals(
+    method: str, problem: Problem, parameters: Parameters, result: SolveResult, seconds: float, seed: int | None = None
+) -> SolveResult:
     """`result`, which `methods.solve` gave for the same, with intervals by as many replicates as `seconds` allow and ranks need.
 
-    Raises `InputError` where the problem cannot be redrawn.
+    seed: that of no pool by default. Raises `InputError` where the problem cannot be redrawn.
     """
     whole = taken(method, problem, parameters)
-    source, found = resampling(whole.problem, whole.method), replication(whole, result, seconds)
+    source, found = resampling(whole.problem, whole.method), replication(whole.problem.names, result, seconds)
+    base = seed_of("", 0, method) if seed is None else seed
     while not found.done:
         first, most = found.next
-        found.add(sample(whole, source, seed_of("", 0, method), first, most, seconds - found.spent))
-    return with_intervals(result, whole, source, found)
+        found.add(sample(whole, source, base, first, most, seconds - found.spent))
+    return with_intervals(result, whole.problem.names, source.about, found)
 
 
 def with_intervals(
-    result: SolveResult, solved: Taken, source: Resampling, found: Replication, position: int | None = None
+    result: SolveResult, names: Sequence[str], about: Intervals, found: Replication, position: int | None = None
 ) -> SolveResult:
-    """`result` with the intervals that replicates give, or with why there are none."""
+    """`result` with the intervals that replicates of the agents `names` give, or with why there are none. about: kind, assumes."""
     whole = found.whole()
     if (why := _too_few(whole, found)) is not None:
         return without_intervals(result, why, position)
-    about = core.intervals_of(whole.ratings, whole.ranks, level=LEVEL)
-    at = {name: i for i, name in enumerate(solved.problem.names)}
-    told = Intervals(
-        kind=source.kind,
-        assumes=source.assumes,
+    ends, at = core.intervals_of(whole.ratings, whole.ranks, level=LEVEL), {name: i for i, name in enumerate(names)}
+    told = msgspec.structs.replace(
+        about,
         level=LEVEL,
         replicates=len(whole.ratings),
         failed=whole.failed,
@@ -183,7 +184,8 @@ def with_intervals(
         seconds=found.spent,
         position=position,
     )
-    return msgspec.structs.replace(result, agents=[_row(row, about, at[row.agent]) for row in result.agents], intervals=told)
+    rows = [row if row.agent not in at else _row(row, ends, at[row.agent]) for row in result.agents]
+    return msgspec.structs.replace(result, agents=rows, intervals=told)
 
 
 def without_intervals(result: SolveResult, why: str, position: int | None = None) -> SolveResult:
@@ -199,9 +201,9 @@ def _too_few(whole: Sample, found: Replication) -> str | None:
     return None
 
 
-def _row(row: AgentRow, about: core.Intervals, i: int) -> AgentRow:
-    low, high = (float(side[i]) if np.isfinite(side[i]) else None for side in (about.low, about.high))
-    return msgspec.structs.replace(row, low=low, high=high, rank_low=int(about.rank_low[i]), rank_high=int(about.rank_high[i]))
+def _row(row: AgentRow, ends: core.Intervals, i: int) -> AgentRow:
+    low, high = (float(side[i]) if np.isfinite(side[i]) else None for side in (ends.low, ends.high))
+    return msgspec.structs.replace(row, low=low, high=high, rank_low=int(ends.rank_low[i]), rank_high=int(ends.rank_high[i]))
 
 
 def _ends(ranks: NDArray[np.int64]) -> NDArray[np.int64]:

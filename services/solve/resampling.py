@@ -11,6 +11,7 @@ from ratings_core.analysis.resampling import PairGroups, drawn_columns, poisson_
 from ratings_core.errors import InputError
 from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.method import Method, Takes
+from services.solve.result import Intervals
 
 _SMOOTH: Final = frozenset({"bradley_terry", "davidson", "fenchel_young_fit", "sco_fit", "borda", "plurality", "approval", "uniform"})
 """Methods whose ratings move a little when the data do: percentiles of refits are known to cover."""
@@ -23,6 +24,11 @@ class Resampling(NamedTuple):
     kind: str
     assumes: str
     draw: Callable[[Generator], Problem]
+
+    @property
+    def about(self) -> Intervals:
+        """What intervals made so say of themselves before there are any."""
+        return Intervals(kind=self.kind, assumes=self.assumes)
 
 
 def resampling(problem: Problem, method: Method) -> Resampling:

@@ -23,9 +23,10 @@ from services.solve import health, insight, methods
 from services.solve.choice import chosen_for
 from services.solve.health import SolveHealth
 from services.solve.history import Kept, kept
+from services.solve.interval_runner import IntervalRunner
 from services.solve.methods import Solved
 from services.solve.plan import Job, Ledger, Pace, PoolView, Tried, due
-from services.solve.result import VERSION, CertificateRow, SolvedBoard, SolveResult
+from services.solve.result import VERSION, CertificateRow, Intervals, SolvedBoard, SolveResult
 from services.solve.results import ResultFiles
 from services.solve.tasks import solve_pool
 from services.store.protocol import StoreError
@@ -63,6 +64,7 @@ class SolveRunner:
             self._stands(Job(board.pool, board.result.method), msgspec.structs.replace(board, start=None), name)
         self._ledger = Ledger({job: _tried(board) for job, board in self._latest.items()})
         self._pace = Pace(settings.solve_seconds, settings.solve_outcomes)
+        self._intervals = IntervalRunner(settings, checkpoints, log_identity)
         self._flights: dict[Any, _Flight] = {}
         self._unpublished = set(self._latest)
         self._looked_at = float("-inf")
@@ -84,6 +86,9 @@ class SolveRunner:
         for job in jobs[: self._workers - len(self._flights)]:
             view = insights[job.pool] if job.method == insight.INSIGHT else views[job.pool]
             self._start(job, view, entries[job.pool], now)
+        idle = not jobs and len(self._flights) < self._workers
+        if (redrawn := self._intervals.step(now, idle, self._latest, entries)) is not None and redrawn in self._latest:
+            self._unpublished.add(redrawn)
         self._publish(now)
 
     def health(self, now: float) -> SolveHealth:
@@ -97,6 +102,7 @@ class SolveRunner:
             longest_wait=health.largest((job.method, now - since) for job, since in waiting.items()),
             outdated=health.ages([*waiting, *(flight.job for flight in self._flights.values())], self._latest, now),
             certificates=health.certificates(self._latest),
+            replicates=dict(self._intervals.replicates),
             **insight.alarms(self._latest.values()),
         )
 
@@ -104,6 +110,7 @@ class SolveRunner:
         """Cancel what runs; nothing is lost, it is due again at the next start."""
         for reference in self._flights:
             ray.cancel(reference, force=True)
+        self._intervals.cancel()
 
     def _start(self, job: Job, view: PoolView, entry: PoolEntry, now: float) -> None:
         parameters = dict(view.methods[job.method])
@@ -187,7 +194,7 @@ class SolveRunner:
             self._find_lost()
         for job in list(self._unpublished):
             try:
-                if self._store.publish_solved(self._latest[job]):
+                if self._store.publish_solved(self._intervals.shown(job, self._latest[job])):
                     self._store.publish_history(*job, self._history[job])
             except StoreError as error:
                 self._troubles.warn(log, _WAITING, error)
@@ -205,6 +212,7 @@ class SolveRunner:
                 self._troubles.warn(log, "a retired board waits for the store: %s", error, **job._asdict())
                 return
             self._files.remove(job)
+            self._intervals.forget(job)
             self._ledger.forget(job)
             for noted in (self._latest, self._history, self._names):
                 noted.pop(job, None)
@@ -216,15 +224,19 @@ class SolveRunner:
             held = {pool: self._store.solved_whole(pool) for pool in {job.pool for job in self._latest}}
         except StoreError:
             return
-        self._unpublished |= {job for job, board in self._latest.items() if _lacks(held[job.pool].get(job.method), board)}
+        for job, board in self._latest.items():
+            if _lacks(held[job.pool].get(job.method), board, self._intervals.told(job, board)):
+                self._unpublished.add(job)
 
 
-def _lacks(held: SolvedBoard | None, board: SolvedBoard) -> bool:
-    """Whether a store that shows `held` has to be given `board`: not where another writer's newer one stands."""
+def _lacks(held: SolvedBoard | None, board: SolvedBoard, told: Intervals | msgspec.UnsetType) -> bool:
+    """Whether a store that shows `held` has to be given `board`, whose intervals say `told`: not where another writer's newer one
+    stands.
+    """
     if held is None or held.log != board.log:
         return True
     newer = (held.generation, held.position) > (board.generation, board.position)
-    return not newer and _identified(held) != _identified(board)
+    return not newer and (_identified(held), held.result.intervals) != (_identified(board), told)
 
 
 def _identified(board: SolvedBoard) -> tuple[object, ...]:

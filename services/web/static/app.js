@@ -116,21 +116,41 @@ function arrow(row) {
   return [make("span", { class: up > 0 ? "up" : "down", title: told, "aria-label": told, role: "img" }, up > 0 ? "▲" : "▼")];
 }
 
-function rowOf(row, low, span, shown) {
+// Interval columns of a board that has them: heading and cell.
+function intervalColumns(rows, shown) {
+  const found = [];
+  if (rows.some((row) => row.low !== undefined)) found.push(["interval", (row) => (row.low === undefined ? "–" : `${shown(row.low)} to ${shown(row.high)}`)]);
+  if (rows.some((row) => row.rank_low !== undefined)) found.push(["ranks", (row) => (row.rank_low === undefined ? "–" : `${row.rank_low}–${row.rank_high}`)]);
+  return found;
+}
+
+function intervalLine(board) {
+  const told = board.intervals;
+  if (told.kind === "none") return make("p", { class: "proof" }, `no intervals: ${told.why_not}`);
+  const replicates = told.replicates ? `, ${told.replicates} replicates` : "";
+  const older = told.position !== undefined && told.position !== board.position ? `, of position ${told.position}` : "";
+  const text = `${Math.round(100 * (told.level ?? 0.95))} % intervals: ${told.kind}${replicates}${older}`;
+  return make("p", { class: "proof", title: `They assume ${told.assumes}` }, text);
+}
+
+function rowOf(row, low, span, shown, intervals) {
   const name = make("td", { class: "name", title: row.agent }, row.agent);
   if (row.rating !== null && span > 0) name.style.backgroundSize = `${Math.round((100 * (row.rating - low)) / span)}% 100%`;
-  const interval = row.low !== undefined && row.high !== undefined ? { title: `${shown(row.low)} to ${shown(row.high)}` } : {};
-  return make("tr", {}, make("td", { class: "rank" }, String(row.rank), ...arrow(row)), name, make("td", { class: "number", ...interval }, shown(row.rating)));
+  return make("tr", {}, make("td", { class: "rank" }, String(row.rank), ...arrow(row)), name, make("td", { class: "number" }, shown(row.rating)),
+    ...intervals.map(([heading, cell]) => make("td", { class: `number ${heading}` }, cell(row))));
 }
 
 function tableOf(board, caption) {
   const rows = board.rows.slice(0, ROWS);
   const ratings = rows.map((row) => row.rating).filter((rating) => rating !== null);
   const low = Math.min(...ratings, ...(ratings.every((rating) => rating >= 0 && rating <= 1) ? [0] : []));
+  const shown = shower(ratings);
+  const intervals = intervalColumns(rows, shown);
   const head = make("tr", {}, make("th", { class: "rank", scope: "col" }, "rank"), make("th", { scope: "col" }, "agent"),
-    make("th", { class: "number", scope: "col" }, board.method === "outcomes" ? "outcomes" : "rating"));
+    make("th", { class: "number", scope: "col" }, board.method === "outcomes" ? "outcomes" : "rating"),
+    ...intervals.map(([heading]) => make("th", { class: `number ${heading}`, scope: "col" }, heading)));
   return make("table", { "aria-label": caption }, make("thead", {}, head),
-    make("tbody", {}, ...rows.map((row) => rowOf(row, low, Math.max(...ratings) - low, shower(ratings)))));
+    make("tbody", {}, ...rows.map((row) => rowOf(row, low, Math.max(...ratings) - low, shown, intervals))));
 }
 
 function card(board, since) {
@@ -138,6 +158,7 @@ function card(board, since) {
   const section = make("section", { class: "card", "data-method": board.method }, make("header", {}, make("h2", {}, title(board.method)), kind),
     proof(board, since));
   if (board.error) section.append(make("p", { class: "error" }, `The newest solve failed, this is the one before: ${board.error}`));
+  if (board.intervals) section.append(intervalLine(board));
   section.append(board.rows.length ? tableOf(board, `${title(board.method)} ratings`) : make("p", {}, "No agents yet."));
   if (board.total > ROWS) {
     const all = make("a", { href: `/v1/pools/${encodeURIComponent(board.pool)}/boards/${board.method}?count=1000` }, "JSON");

@@ -143,9 +143,9 @@ def test_too_few_or_too_many_without_an_answer_are_no_intervals() -> None:
     source = resampling(whole.problem, whole.method)
 
     def told(given: Sample) -> SolveResult:
-        run = replication(whole, plain, 1.0)
+        run = replication(whole.problem.names, plain, 1.0)
         run.add(given)
-        return with_intervals(plain, whole, source, run, 9)
+        return with_intervals(plain, whole.problem.names, source.about, run, 9)
 
     ranks = [list(range(1, 7))]
     few, selected = told(one(ranks * (LEAST - 1), seconds=2.0)), told(one(ranks * 50, failed=10))

@@ -83,6 +83,7 @@ class Store:
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     fake = FakeRay()
     monkeypatch.setattr(module, "ray", fake)
+    monkeypatch.setenv("EQUIRANK_INTERVAL_SECONDS", "0")  # intervals are not of this file
     return fake
 
 

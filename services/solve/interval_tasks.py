@@ -1,0 +1,67 @@
+"""What intervals do in processes of their own: read what is redrawn once, and solve slices of its replicates."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from ratings_core.tallies import PairTally
+from services.pools import Kind
+from services.shard.checkpoint import CheckpointStore, PoolEntry
+from services.shard.clusters import counts_of_groups
+from services.shard.pool import Arrays, part
+from services.solve import methods
+from services.solve.inputs import GamesInput, Problem
+from services.solve.intervals import Sample, sample
+from services.solve.limits import memory_limit
+from services.solve.parameters import Value
+from services.solve.resampling import resampling
+from services.solve.result import Intervals
+from services.solve.tasks import problem
+
+
+class Prepared(NamedTuple):
+    """What a method takes of a pool, and its parameters: what slices share in the object store."""
+
+    method: str
+    problem: Problem
+    values: dict[str, Value]
+
+    @property
+    def taken(self) -> methods.Taken:
+        """As `methods.taken` gave it."""
+        return methods.Taken(methods.find(self.method), self.problem, self.values, {})
+
+
+class Facts(NamedTuple):
+    """names: of the agents that are redrawn; about: how they are."""
+
+    names: tuple[str, ...]
+    about: Intervals
+
+
+def prepare(
+    url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int
+) -> tuple[Facts, Prepared]:
+    """(What the engine has to know, what is redrawn), of the data object that `entry` names. Raises what `solve_pool` does."""
+    pool = msgspec.json.decode(entry, type=PoolEntry)
+    with memory_limit(memory):
+        arrays, _ = CheckpointStore(url).read_object(pool.object, pool.sha256)
+        found = methods.taken(method, _with_groups(problem(Kind(pool.kind), arrays), arrays), parameters)
+        facts = Facts(found.problem.names, resampling(found.problem, found.method).about)
+        return facts, Prepared(method, found.problem, found.values)
+
+
+def solve_slice(prepared: Prepared, seed: int, first: int, most: int, seconds: float, memory: int) -> Sample:
+    """Replicates from `first` on, as `intervals.sample` solves them. Raises `InputError` where the data cannot be redrawn."""
+    with memory_limit(memory):
+        taken = prepared.taken
+        return sample(taken, resampling(taken.problem, taken.method), seed, first, most, seconds)
+
+
+def _with_groups(found: Problem, arrays: Arrays) -> Problem:
+    """With the groups of games that a clustered pool counts."""
+    clusters = part(arrays, "clusters")
+    if not clusters or not isinstance(found, GamesInput):
+        return found
+    return found.in_groups(counts_of_groups(PairTally.from_arrays(clusters)))

