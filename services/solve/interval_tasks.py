@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from ratings_core.frozen import Arrays
 from ratings_core.tallies import PairTally
 from services.pools import Kind
 from services.shard.checkpoint import CheckpointStore, PoolEntry
 from services.shard.clusters import counts_of_groups
-from services.shard.pool import Arrays, part
+from services.shard.pool import part
 from services.solve import methods
 from services.solve.inputs import GamesInput, Problem
 from services.solve.intervals import Sample, sample
