@@ -43,9 +43,7 @@ def store() -> Iterator[RedisStore]:
 def stuck_at_first(folder: Path) -> Callable[..., bytes]:
     """`solve_pool` that notes its node; the first solve of one method waits until it is lost. A closure, so that Ray ships it by value."""
 
-    def solve(
-        url: str, entry: bytes, method: str, parameters: Mapping[str, Any], memory: int, previous: str | None, *more: Any
-    ) -> bytes:
+    def solve(url: str, entry: bytes, method: str, parameters: Mapping[str, Any], memory: int, previous: str | None, *more: Any) -> bytes:
         tries = len(list(folder.glob(f"{method}-*")))
         (folder / f"{method}-{tries}").write_text(ray.get_runtime_context().get_node_id())
         while method == BAD and not tries:
