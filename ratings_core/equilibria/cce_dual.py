@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.optimize import minimize
+from scipy.optimize import minimize, nnls
 
 from ratings_core.games.tilted import Contractions, Mixes, Moments, Rows, covariance
 from ratings_core.solution import Floats
@@ -159,20 +159,24 @@ def _newton(counted: _Counted, x: Floats, accuracy: float, max_steps: int) -> tu
 
 
 def _direction(dual: Dual, x: Floats, at: Moments, gradient: Floats, free: NDArray[np.bool_]) -> Floats:
-    """Newton's step of the free multipliers; those at 0 that it would push below are held there and the rest solved again."""
+    """To the minimum of the quadratic model over the free multipliers, none below 0, so that every part of the step is feasible.
+
+    Rows that are nearly equal make nearly flat directions, in which a step that is cut off at the bounds afterwards goes nowhere.
+    """
     hessian = dual.hessian(x, free, at)
     hessian[np.diag_indices_from(hessian)] += _RIDGE * max(1.0, float(hessian.diagonal().max()))
-    step, ids = np.zeros(len(x)), np.flatnonzero(free)
-    held = np.zeros(len(ids), bool)
-    while not held.all():
-        open_ = ~held
-        part = linalg.lstsq(hessian[np.ix_(open_, open_)], -gradient[ids[open_]])[0]
-        pushed = (x[ids[open_]] <= 0) & (part < 0)
-        if not pushed.any():
-            step[ids[open_]] = part
-            break
-        held[np.flatnonzero(open_)[pushed]] = True
+    step, here, slope = np.zeros(len(x)), x[free], gradient[free]
+    part = linalg.lstsq(hessian, -slope)[0]
+    step[free] = part if (here + part >= 0).all() else _model_minimum(hessian, here, slope) - here
     return step
+
+
+def _model_minimum(hessian: Floats, here: Floats, slope: Floats) -> Floats:
+    """The z >= 0 of least slope @ (z - here) + (z - here) @ hessian @ (z - here) / 2, as nonnegative least squares."""
+    values, vectors = linalg.eigh(hessian)
+    root = np.sqrt(np.maximum(values, _RIDGE * values[-1]))
+    found, _ = nnls(root[:, None] * vectors.T, root * (vectors.T @ here) - (vectors.T @ slope) / root)
+    return np.asarray(found, np.float64)
 
 
 def _searched(counted: _Counted, x: Floats, at: Moments, step: Floats) -> tuple[Floats, Moments] | None:

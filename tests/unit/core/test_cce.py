@@ -201,3 +201,14 @@ def test_bad_input_is_refused(options, message):
 def test_other_games_are_refused():
     with pytest.raises(InputError, match="game must be a NormalForm, a KingOfTheHill or an AgentAgentTask"):
         cce("chess")
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-6, 1e-4])
+def test_nearly_equal_strategies_leave_flat_directions_and_digits_are_found_all_the_same(noise):
+    scores = np.random.default_rng(0).beta(0.5, 0.5, size=(8, 6))
+    for agent in (0, 3):
+        copies = scores[agent] + noise * np.random.default_rng(agent).normal(size=(6, 6))
+        found = cce(AgentAgentTask.of(np.vstack([scores, copies])))
+        assert found.certificate.value < 1e-9
+        assert abs(found.entropy_gap) < 1e-9
+        assert found.stats["newton_steps"] < 20
