@@ -19,7 +19,7 @@ from ratings_core import checks
 from ratings_core.deadline import Deadline
 from ratings_core.equilibria.affinity import EXACT
 from ratings_core.equilibria.cce import Target, class_targets, rated_player
-from ratings_core.equilibria.logit_finish import LARGEST_COUNTED, READY, SEEN, Candidate, Crossings, candidate, confirmed, mix_gains
+from ratings_core.equilibria.logit_finish import LARGEST_COUNTED, READY, SEEN, Candidate, Crossings, agree, candidate, confirmed, mix_gains
 from ratings_core.equilibria.logit_path import LostPathError, PathPoint, trace
 from ratings_core.equilibria.logit_system import LogitSystem
 from ratings_core.equilibria.record import GameRatings, facts
@@ -110,19 +110,20 @@ def _followed(
     labels = equitable_classes(game, targets, units)
     system = LogitSystem(game, targets, labels, unit)
     crossings = _crossings(game, targets, labels, system, unit)
-    best: tuple[PathPoint, Candidate | None] | None = None
+    best: PathPoint | None = None
+    first: Candidate | None = None
     steps, why = 0, "the path did not end"
     try:
         for steps, point in enumerate(trace(system)):
-            before, regret = best, float((system.regrets(point.at) * unit / units).max())
+            best, regret = point, float((system.regrets(point.at) * unit / units).max())
             near = candidate(game, point, labels, units) if regret < READY else None
-            best = (point, near)
+            first = first if agree(first, near) else near
             if crossings is not None:
                 crossings.look(point)
             symmetric = system.unknowns < sum(map(len, labels))
             if crossings is not None and point.at.beta < SEEN:
                 continue
-            if near is not None and before is not None and near.regret <= min(regret, tolerance) and confirmed(before[1], near):
+            if near is not None and near.regret <= min(regret, tolerance) and confirmed(first, near):
                 return _End(near.mixes, point, steps, True, "", crossings, symmetric)
             if regret <= 0.1 * tolerance or steps >= max_steps or deadline.passed():
                 why = "a strategy with a target of 0 would be better" if regret <= tolerance else "max_steps or max_seconds was reached"
@@ -131,7 +132,7 @@ def _followed(
         why = f"the path was lost {error}"
     if best is None:
         raise SolverError("no step along the path of logit equilibria could be taken")
-    return _End(best[0].at.mixes, best[0], steps, False, why, crossings, system.unknowns < sum(map(len, labels)))
+    return _End(best.at.mixes, best, steps, False, why, crossings, system.unknowns < sum(map(len, labels)))
 
 
 def _crossings(game: TiltedGame, targets: Mixes, labels: Labels, system: LogitSystem, unit: float) -> Crossings | None:

@@ -3,7 +3,7 @@
 By beta alone the regret falls like 1 / beta. Near the end log probabilities of strategies in the limit's support stand still while
 the others' fall in proportion to beta, so the path's direction tells the support; on it every strategy is worth the same, which
 Newton's method solves. The answer is taken only where the equilibrium is isolated, no player gains more than on the path in the
-whole game, and the path comes nearer to it from one point to the next.
+whole game, and points in a row that show it come nearer to it.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ READY: Final = 1e-2
 NEAR: Final = 0.1
 """How far an equilibrium may be from the path, in any probability."""
 APPROACH: Final = 0.9
-"""The next point has to be nearer by this factor (or within rounding)."""
+"""A later point has to be nearer by this factor (or within rounding), with the same equilibrium shown by all between."""
 MOST_OF: Final = 0.5
 """Of a player's probability that has to be on its support."""
 LARGEST_SUPPORT: Final = 2_000
@@ -70,12 +70,16 @@ def mix_gains(game: Game, mixes: Mixes) -> Floats:
     return np.array([own.max() - mix @ own for own, mix in zip(game.payoffs_against(mixes), mixes, strict=True)])
 
 
-def confirmed(before: Candidate | None, now: Candidate | None) -> bool:
-    """Whether two neighbouring points of the path show the same equilibrium, the later one nearer."""
+def agree(before: Candidate | None, now: Candidate | None) -> bool:
+    """Whether two points of the path show the same equilibrium."""
     if before is None or now is None:
         return False
-    apart = max(float(np.abs(a - b).max()) for a, b in zip(before.mixes, now.mixes, strict=True))
-    return apart < 1e-8 and (now.distance < APPROACH * before.distance or now.distance < 1e-9)
+    return max(float(np.abs(a - b).max()) for a, b in zip(before.mixes, now.mixes, strict=True)) < 1e-8
+
+
+def confirmed(first: Candidate | None, now: Candidate) -> bool:
+    """Whether the path has come nearer since the first of the points in a row that show this equilibrium, or is as good as there."""
+    return first is not None and first is not now and (now.distance < APPROACH * first.distance or now.distance < 1e-9)
 
 
 def _indifferent(game: TiltedGame, start: Mixes, supports: list[Ids], labels: Labels, units: Floats) -> Mixes | None:

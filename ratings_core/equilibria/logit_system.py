@@ -142,7 +142,8 @@ class LogitSystem:
     def regrets(self, point: LogitPoint, *, all_strategies: bool = False) -> Floats:
         """What each player could gain, in units, by a strategy of positive target, or by any."""
         best = [own[on | all_strategies].max() for own, on in zip(point.worth, self._active, strict=True)]
-        return np.array([top - mix @ own for top, mix, own in zip(best, point.mixes, point.worth, strict=True)])
+        # by differences: mixes of the path sum to 1 up to its residual only, and worths may be far from 0
+        return np.array([mix @ (top - own) for top, mix, own in zip(best, point.mixes, point.worth, strict=True)])
 
     def _moved(self, point: LogitPoint, p: int, own: Ids, q: int) -> Floats:
         """How the logit map of player p at strategies `own` moves with q's log probabilities: beta (D_pq - 1 x_p' D_pq) diag(x_q)."""
