@@ -81,7 +81,7 @@ def _connectivity(part: Connectivity) -> Iterator[str]:
         least = [f"{one.agent} ({_number(one.games, 'game')} against {one.opponents})" for one in part.thin[:_SHOWN]]
         yield f"hardly linked (worth fewer than {part.threshold:.3g} games): {_some(least, part.thin_total)}"
     for board in part.leaders:
-        yield f"{board.method} is led by some of them: {', '.join(board.agents)}"
+        yield f"of them among the first {board.of} by {board.method}: {', '.join(board.agents)}"
 
 
 def _cyclicity(part: Cyclicity) -> Iterator[str]:

@@ -14,6 +14,7 @@ import pytest
 from services.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
+from tests.support.insight import board as insight_board
 from tests.support.redis import flush, serving
 
 BROWSER = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
@@ -42,6 +43,7 @@ def filled(api: Running) -> Running:
     head = head_of("rps", position=12, published_at=NOW, label="simulated", online=["elo"], outcomes=12)
     assert api.store.publish_live(head, 1, boards)
     assert api.store.publish_solved(solved_of("rps", position=10, ratings=[(name, 1 / 3) for name in names], error="it took too long"))
+    assert api.store.publish_solved(insight_board("rps"))
     return api
 
 
@@ -61,7 +63,7 @@ def texts(document: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", " ", document))
 
 
-def test_methods_stand_side_by_side_with_their_proofs(filled: Running) -> None:
+def test_methods_stand_side_by_side_with_their_proofs_and_insight_and_names_are_text(filled: Running) -> None:
     document, console = dump(filled, "/pools/rps")
     assert console == ""
     assert re.findall(r'data-method="([a-z_]+)"', document) == ["elo", "maximal_lottery"]
@@ -72,12 +74,15 @@ def test_methods_stand_side_by_side_with_their_proofs(filled: Running) -> None:
     assert "<title>rps · Equirank</title>" in document
     assert 'class="state ok"' in document
     assert "main-svg" in document
-
-
-def test_names_are_text(filled: Running) -> None:
-    document, console = dump(filled, "/pools/rps")
-    assert console == ""
-    assert EVIL in texts(document)
+    insight = (
+        "all 3 agents", "Among the first 7, hardly linked to the others: stranger, other.", "What ratings do not say", "2 groups never met",
+        "paper › rock-copy › scissors › paper", "alike against everybody: rock, rock-copy",
+        "without 1 outcome other would be level or ahead",
+        "other: place 2 by Maximal lottery, 7 by Elo", "log loss 0.5000",
+    )  # fmt: skip
+    for part in insight:
+        assert part in text
+    assert EVIL in text
     assert not re.search(r"<img[^>]*onerror", document)
 
 

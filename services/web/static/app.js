@@ -3,7 +3,8 @@
 
 const SECOND = 1000;
 const ROWS = 12;
-const CHART_ROWS = 100;
+const CHART_ROWS = 1000;
+const CHART_SECONDS = 10;
 const PLOTLY = document.currentScript.dataset.plotly;
 const TITLES = {
   elo: "Elo", sco: "Soft Condorcet (SCO)", fenchel_young: "Fenchel-Young", melo: "Multidimensional Elo", weng_lin: "Weng-Lin",
@@ -92,9 +93,9 @@ function facts(head) {
   return make("ul", { class: "facts" }, ...items);
 }
 
-function proof(board, since) {
+function proof(board) {
   const line = make("p", { class: "proof" });
-  const age = make("span", { "data-age": board.age_seconds - since }, "");
+  const age = make("span", { "data-age": board.age_seconds }, "");
   if (board.source === "live") {
     line.append("as of position ", make("b", {}, String(board.position)), " · published ", age);
     return line;
@@ -153,12 +154,13 @@ function tableOf(board, caption) {
     make("tbody", {}, ...rows.map((row) => rowOf(row, low, Math.max(...ratings) - low, shown, intervals))));
 }
 
-function card(board, since) {
+function card(board, thin) {
   const kind = make("span", { class: `kind ${board.source}` }, board.source);
   const section = make("section", { class: "card", "data-method": board.method }, make("header", {}, make("h2", {}, title(board.method)), kind),
-    proof(board, since));
+    proof(board));
   if (board.error) section.append(make("p", { class: "error" }, `The newest solve failed, this is the one before: ${board.error}`));
   if (board.intervals) section.append(intervalLine(board));
+  if (thin) section.append(make("p", { class: "error" }, `Among the first ${thin.of}, hardly linked to the others: ${some(thin.agents, thin.agents.length)}.`));
   section.append(board.rows.length ? tableOf(board, `${title(board.method)} ratings`) : make("p", {}, "No agents yet."));
   if (board.total > ROWS) {
     const all = make("a", { href: `/v1/pools/${encodeURIComponent(board.pool)}/boards/${board.method}?count=1000` }, "JSON");
@@ -188,20 +190,26 @@ function heading(view) {
 // What has focus or was scrolled to survives a refresh, because the chart's card stays and only boards are replaced.
 class PoolPage {
   constructor() {
-    this.poll = new Poll(`/v1/pools/${encodeURIComponent(pool)}/boards?count=${CHART_ROWS}`);
+    this.poll = new Poll(`/v1/pools/${encodeURIComponent(pool)}/boards?count=${ROWS}`);
     this.top = make("div");
     this.boards = make("div", { class: "boards" });
     this.chart = new Chart();
+    this.insight = new InsightCard();
     main.replaceChildren(this.top, this.boards);
+  }
+
+  // Whether boards or insight changed.
+  async next() {
+    const fresh = await this.poll.next();
+    return (await this.insight.poll.next()) || fresh;
   }
 
   draw() {
     const { pool: view, boards } = this.poll.value;
-    const since = this.poll.since();
     const parts = [heading(view), facts(view.head)];
     if (view.head?.stopped) parts.push(make("p", { class: "error" }, `This pool stopped: ${view.head.stopped}`));
     this.top.replaceChildren(...parts);
-    const cards = boards.filter((board) => board.method !== "outcomes" || boards.length === 1).map((board) => card(board, since));
+    const cards = boards.filter((board) => board.method !== "outcomes" || boards.length === 1).map((board) => card(board, this.insight.thin(board.method)));
     if (!cards.length || (boards.length === 1 && !boards[0].rows.length)) {
       this.boards.replaceChildren(empty("No outcome of this pool was folded yet. Send one, and its boards appear here:", view.kind));
       return;
@@ -210,7 +218,119 @@ class PoolPage {
     for (const old of this.boards.querySelectorAll(":scope > :not(.wide)")) old.remove();
     this.boards.prepend(...cards);
     this.chart.draw(this.boards, boards);
+    this.insight.draw(this.boards, this.poll.since());
   }
+}
+
+// What ratings do not say. Each part says for itself where it does not apply.
+class InsightCard {
+  constructor() {
+    this.poll = new Poll(`/v1/pools/${encodeURIComponent(pool)}/insight`);
+    this.list = make("dl", { class: "findings" });
+    this.about = make("p", { class: "proof short" });
+    this.card = make("section", { class: "card wide", id: "insight" }, make("header", {}, make("h2", {}, "What ratings do not say")), this.about, this.list);
+  }
+
+  // Who among the first of a method's board is hardly linked to the others; nothing where nobody is.
+  thin(method) {
+    const links = this.poll.value?.findings?.connectivity;
+    return links?.leaders.find((board) => board.method === method);
+  }
+
+  // since: seconds since the page's boards came, from which all ages count on.
+  draw(where, since) {
+    const told = this.poll.value;
+    if (!told || (!told.findings && !told.error)) {
+      this.card.remove();
+      return;
+    }
+    if (!this.card.isConnected) where.append(this.card);
+    this.about.replaceChildren(...this.dated(told, since));
+    this.list.replaceChildren(...(told.findings ? lines(told.findings).flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, ...text)]) : []));
+  }
+
+  dated(told, since) {
+    const age = make("span", { "data-age": (told.age_seconds ?? 0) + this.poll.since() - since }, "");
+    const failed = told.error ? [make("span", { class: "bad" }, `The newest try failed: ${told.error} `)] : [];
+    return told.findings ? [...failed, "as of position ", make("b", {}, String(told.position)), " · found ", age] : failed;
+  }
+}
+
+function lines(found) {
+  const parts = [["Links", found.connectivity, links], ["Cyclicity", found.cyclicity, cyclicity], ["Strongest cycles", found.cycles, cycles],
+    ["Clones", found.clones, clones], ["The top", found.top, votes], ["Methods disagree", found.disagreement, disagree],
+    ["Forecasts", found.prequential, forecasts]];
+  return parts.map(([name, part, told]) => [name, part.not_applicable ? [line(`not applicable: ${part.not_applicable}`, "none")] : told(part)]);
+}
+
+function line(text, kind) {
+  return make("p", kind ? { class: kind } : {}, ...[text].flat());
+}
+
+function some(names, total) {
+  const shown = names.slice(0, 5);
+  return shown.join(", ") + (total > shown.length ? ` and ${(total - shown.length).toLocaleString("en")} more` : "");
+}
+
+function percent(share) {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+function count(number, word) {
+  return `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+}
+
+function links(part) {
+  const all = part.components === 1 ? ", all linked" : "";
+  const told = [line(`${count(part.pairs, "pair")} met, ${percent(part.density)} of all${all}`)];
+  if (part.components > 1) told.push(line(`${part.components} groups never met; outside the largest: ${some(part.apart, part.apart_total)}`, "bad"));
+  if (part.thin_total) {
+    const least = part.thin.map((one) => `${one.agent} (${count(one.games, "game")} against ${one.opponents})`);
+    told.push(line(`hardly linked, worth fewer than ${part.threshold.toPrecision(3)} games: ${some(least, part.thin_total)}`));
+  }
+  if (part.leaders.length) told.push(line(`boards with such agents among the first: ${part.leaders.map((board) => title(board.method)).join(", ")}`, "bad"));
+  return told;
+}
+
+function cyclicity(part) {
+  return [line([make("b", {}, percent(part.share)), ` of what outcomes say goes round in cycles, noise taken off (assumes ${part.assumes})`])];
+}
+
+function cycles(part) {
+  if (!part.cycles.length) return [line("none: majorities form no cycle")];
+  return part.cycles.map((one) => line(`${[...one.agents, one.agents[0]].join(" › ")}, by ${one.margins.join(", ")}`));
+}
+
+function clones(part) {
+  const told = [["alike against everybody", part.exact, part.exact_total], ["tasks alike", part.tasks, part.tasks_total]].flatMap(([what, groups, total]) =>
+    [...groups.slice(0, 5).map((group) => line(`${what}: ${some(group, group.length)}`)), ...(total > 5 ? [line(`and ${total - 5} more groups ${what}`)] : [])]);
+  told.push(...part.near.slice(0, 5).map((pair) => line(`nearly alike: ${pair.agents.join(" and ")}, mean results within ${pair.distance.toPrecision(2)}`)));
+  if (part.near_not_applicable) told.push(line(`near clones were ${part.near_not_applicable}`, "none"));
+  return told.length ? told : [line("none")];
+}
+
+function votes(part) {
+  const least = part.low === part.high ? String(part.low) : part.high === null ? `at least ${part.low}` : `${part.low} to ${part.high}`;
+  const unit = least === "1" ? part.unit.replace(/s$/, "") : part.unit;
+  const top = part.agents.length ? `${some(part.agents, part.agents_total)} ${part.agents_total === 1 ? "loses" : "lose"} to nobody` : "everybody loses to somebody";
+  const told = [line([`${top}; without `, make("b", {}, `${least} ${unit}`), ` ${part.rival} would be level or ahead`])];
+  if (part.votes.length) told.push(line(`${part.unit}: ${part.votes.join(", ")}`));
+  return told;
+}
+
+function disagree(part) {
+  if (!part.disputed.length) return [line(`not at all: one order of the ${part.agents} agents fits every board`)];
+  const told = part.disputed.slice(0, 5).map((one) => line(`${one.agent}: place ${one.high_place} by ${title(one.high)}, ${one.low_place} by ${title(one.low)}`));
+  const [far] = part.distances;
+  return [...told, line(`furthest apart: ${far.methods.map(title).join(" and ")}, ${percent(far.kendall)} of pairs`)];
+}
+
+function forecasts(part) {
+  return part.forecasts.map((one) => {
+    const means = [["log loss", one.log_loss], ["Brier", one.brier]].filter(([, value]) => value !== null).map(([name, value]) => `${name} ${value.toFixed(4)}`);
+    if (one.kendall !== null) means.push(`${percent(one.kendall)} of wins foreseen wrongly`);
+    return line(`${title(one.method)}: ${means.join(" · ") || "no pair yet"}`);
+  });
 }
 
 // One method against another: where they disagree, cycles and clones show.
@@ -220,10 +340,12 @@ class Chart {
     this.up = make("select", { "aria-label": "Up" });
     this.plot = make("div", { id: "chart", role: "img" });
     const pick = make("p", { class: "pick" }, make("label", {}, "across ", this.across), make("label", {}, "up ", this.up));
-    this.card = make("section", { class: "card wide" }, make("header", {}, make("h2", {}, "Where methods disagree")), pick, this.plot);
-    for (const select of [this.across, this.up]) select.addEventListener("change", () => this.plotNow());
+    this.note = make("p", { class: "more", id: "plotted" });
+    this.card = make("section", { class: "card wide" }, make("header", {}, make("h2", {}, "Where methods disagree")), pick, this.plot, this.note);
+    for (const select of [this.across, this.up]) select.addEventListener("change", () => this.show());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.plotNow());
     this.given = [];
+    this.whole = new Map();
     this.library = null;
   }
 
@@ -236,7 +358,7 @@ class Chart {
     if (!this.card.isConnected) where.append(this.card);
     this.offer();
     this.library ??= load(PLOTLY);
-    this.library.then(() => this.plotNow()).catch((error) => this.plot.replaceChildren(`No chart: ${error.message}`));
+    this.library.then(() => this.show()).catch((error) => this.plot.replaceChildren(`No chart: ${error.message}`));
   }
 
   offer() {
@@ -252,8 +374,34 @@ class Chart {
     });
   }
 
+  // The cards hold the first rows only: the two boards chosen are asked for as far as the API gives them, every few seconds.
+  async show() {
+    await Promise.all([this.across.value, this.up.value].map((name) => this.fill(name))).catch(() => {});
+    this.plotNow();
+  }
+
+  async fill(name) {
+    const board = this.given.find((one) => one.method === name);
+    const held = this.whole.get(name);
+    const now = performance.now() / SECOND;
+    if (!board || (held && now - held.at < CHART_SECONDS)) return;
+    if (board.rows.length >= board.total) {
+      this.whole.delete(name);
+      return;
+    }
+    const answer = await fetch(`/v1/pools/${encodeURIComponent(board.pool)}/boards/${name}?count=${CHART_ROWS}`, { signal: AbortSignal.timeout(10 * SECOND) });
+    if (answer.ok) this.whole.set(name, { at: now, board: await answer.json() });
+  }
+
+  shown(points, x, y) {
+    const all = Math.max(x.total, y.total);
+    if (points === all) return `all ${all.toLocaleString("en")} agents`;
+    const first = all > CHART_ROWS ? ` and are among the first ${CHART_ROWS.toLocaleString("en")} of both` : "";
+    return `${points.toLocaleString("en")} of ${all.toLocaleString("en")} agents: those that both methods rate${first}`;
+  }
+
   plotNow() {
-    const [x, y] = [this.across.value, this.up.value].map((name) => this.given.find((board) => board.method === name));
+    const [x, y] = [this.across.value, this.up.value].map((name) => this.whole.get(name)?.board ?? this.given.find((board) => board.method === name));
     if (!x || !y || !window.Plotly) return;
     const heights = new Map(y.rows.map((row) => [row.agent, row.rating]));
     const points = x.rows.filter((row) => row.rating !== null && (heights.get(row.agent) ?? null) !== null);
@@ -272,6 +420,7 @@ class Chart {
       margin: { l: 60, r: 20, t: 16, b: 48 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
       font: { color: colour("--ink"), family: getComputedStyle(document.body).fontFamily }, xaxis: axis(x), yaxis: axis(y), uirevision: `${x.method}/${y.method}`,
     };
+    this.note.replaceChildren(this.shown(points.length, x, y));
     this.plot.setAttribute("aria-label", `${points.length} agents by ${title(x.method)} and ${title(y.method)}; the tables above hold the numbers`);
     window.Plotly.react(this.plot, [trace], layout, { displayModeBar: false, responsive: true });
   }
@@ -349,7 +498,7 @@ async function run() {
       if (tick % 10 === 0 || pool === null) {
         if (await list.next()) navigate(list.value);
       }
-      const fresh = page.poll === list ? true : await page.poll.next();
+      const fresh = page.poll === list ? true : await page.next();
       if (fresh) {
         if (!main.contains(page.boards)) main.replaceChildren(...[page.top, page.boards].filter(Boolean));
         page.draw();

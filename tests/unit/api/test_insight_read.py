@@ -58,7 +58,8 @@ def test_the_command_tells_all_of_it(seen: Running) -> None:
     console.print(table(find(seen.store, "blitz")))
     text = console.export_text()
     for part in (
-        "7 agents, position 7", "2 groups that never met; outside the largest: other, stranger", "maximal_lottery is led by some of them",
+        "7 agents, position 7", "2 groups that never met; outside the largest: other, stranger",
+        "of them among the first 7 by maximal_lottery: stranger",
         "paper > rock-copy > scissors > paper", "agents alike: rock, rock-copy",
         "stranger; without 1 outcome other would be level or ahead",
         "other: place 2 by maximal_lottery, 7 by elo", "elo: log loss 0.5000", "sco: no pair yet",
