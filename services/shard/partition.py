@@ -79,7 +79,8 @@ class Partition:
         records: all that the partition holds from `start` to the last of them; a build that stands before them waits for others.
         """
         letters: list[DeadLetter] = []
-        old = [record for record in records if record.offset < self.position]
+        whole = not records or records[-1].offset < self.position
+        old = records if whole else [record for record in records if record.offset < self.position]
         reached = self.position if len(old) < len(records) else old[-1].offset + 1 if old else start
         for build in [build for build in self.builds.values() if build.behind(self.position) and start <= build.position < reached]:
             found = build.concerned(old)

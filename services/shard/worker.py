@@ -347,6 +347,9 @@ class ShardWorker:
 
 def slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
     """Runs of records of about _SLICE_BYTES, so that large ones do not hold publication up."""
+    if records and sum([len(record.value) for record in records]) < _SLICE_BYTES:
+        yield records
+        return
     start = size = 0
     for i, record in enumerate(records):
         size += len(record.value)
