@@ -95,7 +95,7 @@ def _copy_state(data: Path, part: Path, partitions: int) -> int:
             continue
         manifest, _ = found
         try:
-            for name in {entry.object for entry in manifest.entries}:
+            for name in {name for entry in manifest.entries for name in entry.objects}:
                 copies.write_file(name, source.read_file(name))
         except BadObject:
             continue  # a newer checkpoint took its place just now: the log is enough

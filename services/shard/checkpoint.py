@@ -6,6 +6,7 @@ object stores serve. An object is named by pool, generation, position and epoch:
 """
 
 import hashlib
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -19,13 +20,19 @@ from fsspec.implementations.local import LocalFileSystem
 
 from services.shard.objects import BadObject, pack, unpack
 
+log = logging.getLogger("equirank.checkpoint")
+
 FORMAT: Final = 1
 _MANIFEST = re.compile(r"(\d{20})-(\d{20})(?:-(\d{6}))?\.json$")
 _OBJECT = re.compile(r"-(\d{20})\.eqr$")
 
 
 class PoolEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One pool in a manifest. position: log offset up to which its object was folded (behind the partition's when stopped)."""
+    """One pool in a manifest. position: log offset up to which its object was folded (behind the partition's when stopped).
+
+    spare: another object of the same bytes, where the pool rests for so long that all kept checkpoints name its object: one bad file must
+    not cost them all.
+    """
 
     pool: str
     kind: str
@@ -37,6 +44,12 @@ class PoolEntry(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     digest: str
     stopped: str | None = None
+    spare: str | None = None
+
+    @property
+    def objects(self) -> list[str]:
+        """Names of its objects."""
+        return [self.object] if self.spare is None else [self.object, self.spare]
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +111,16 @@ class CheckpointStore:
             raise BadObject(f"{name}: checksum differs")
         return unpack(data)
 
+    def read_pool(self, entry: PoolEntry) -> tuple[PoolEntry, dict[str, np.ndarray[Any, Any]]]:
+        """The arrays of a pool, and its entry without an object that is not whole. Raises `BadObject` where none is."""
+        try:
+            return entry, self.read_object(entry.object, entry.sha256)[0]
+        except BadObject as error:
+            if entry.spare is None:
+                raise
+            log.warning("the spare object is read: %s", error, extra={"pool": entry.pool})
+        return msgspec.structs.replace(entry, object=entry.spare, spare=None), self.read_object(entry.spare, entry.sha256)[0]
+
     def write_manifest(self, manifest: Manifest) -> str:
         """Write a manifest (its objects must stand already); its name."""
         body = msgspec.json.encode(manifest)
@@ -131,10 +154,13 @@ class CheckpointStore:
         return next(self._whole(partition, skipped), None)
 
     def recover(self, partition: int, skipped: list[SkippedCheckpoint]) -> tuple[Manifest, dict[str, dict[str, Any]]] | None:
-        """The newest checkpoint that verifies with all its objects: the manifest and the arrays of each object, by its name."""
+        """The newest checkpoint that verifies with all its objects: the manifest and the arrays of each object, by its name.
+
+        Where a pool's object is not whole and its spare is, the manifest names that one.
+        """
         for manifest in self._whole(partition, skipped):
             try:
-                return manifest, self._arrays(manifest)
+                return self._arrays(manifest)
             except BadObject as error:
                 skipped.append(SkippedCheckpoint(_manifest_name(manifest), str(error)))
         return None
@@ -146,7 +172,7 @@ class CheckpointStore:
         for name in reversed(self.manifests(partition)):
             try:
                 if serves(manifest := self.read_manifest(name)):
-                    return manifest, self._arrays(manifest)
+                    return self._arrays(manifest)
             except BadObject:
                 continue  # told by recovery, which names it with its reason
         return None
@@ -159,7 +185,7 @@ class CheckpointStore:
         names = self.manifests(partition)
         for name in names[keep:]:
             self._fs.rm_file(f"{self._root}/{name}")
-        named = {entry.object for manifest in self._kept(names[:keep]) for entry in manifest.entries}
+        named = {name for manifest in self._kept(names[:keep]) for entry in manifest.entries for name in entry.objects}
         folder = f"{self._root}/{_objects(partition)}"
         if not self._fs.exists(folder):
             return
@@ -193,8 +219,10 @@ class CheckpointStore:
                 if skipped is not None:
                     skipped.append(SkippedCheckpoint(name, str(error)))
 
-    def _arrays(self, manifest: Manifest) -> dict[str, dict[str, Any]]:
-        return {entry.object: self.read_object(entry.object, entry.sha256)[0] for entry in manifest.entries}
+    def _arrays(self, manifest: Manifest) -> tuple[Manifest, dict[str, dict[str, Any]]]:
+        pools, builds = [self.read_pool(entry) for entry in manifest.pools], [self.read_pool(entry) for entry in manifest.builds]
+        manifest = msgspec.structs.replace(manifest, pools=[entry for entry, _ in pools], builds=[entry for entry, _ in builds])
+        return manifest, {entry.object: arrays for entry, arrays in (*pools, *builds)}
 
     def _kept(self, names: list[str]) -> Iterator[Manifest]:
         for name in names:

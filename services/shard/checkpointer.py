@@ -25,11 +25,15 @@ _LOAD: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class _Frozen:
-    """One pool as it was when the checkpoint began: its entry, and its content where that is not written yet."""
+    """One pool as it was when the checkpoint began: its entry, and its content where that is not written yet.
+
+    named: how many checkpoints named its object.
+    """
 
     entry: PoolEntry
     version: int
     content: FrozenPool | None
+    named: int = 1
 
     def close(self) -> None:
         """Its content is not asked for any longer."""
@@ -52,7 +56,8 @@ class Checkpointer:
 
     def __init__(self, store: CheckpointStore, log_identity: str, epoch: int, keep: int, standing: Manifest | None) -> None:
         self._store, self._identity, self._epoch, self._keep = store, log_identity, epoch, keep
-        self._written = {(entry.pool, entry.generation): (0, entry) for entry in standing.entries} if standing else {}
+        entries = standing.entries if standing else []
+        self._written = {(entry.pool, entry.generation): _Frozen(entry, 0, None, keep) for entry in entries}
         self._executor = ThreadPoolExecutor(1, "checkpoint")
         self._job: Future[_Written] | None = None
         self._next = float("-inf")
@@ -130,19 +135,23 @@ class Checkpointer:
 
     def _frozen(self, state: PoolState, position: int, partition: int) -> _Frozen:
         pool, number = state.generation.pool, state.generation.number
-        version, entry = self._written.get((pool, number), (-1, None))
-        if entry is not None and (version == state.version or state.stopped is not None):
-            stands = entry.position if state.stopped is not None else position
-            return _Frozen(msgspec.structs.replace(entry, position=stands, stopped=state.stopped), version, None)
+        before, name = self._written.get((pool, number)), object_name(partition, pool, number, position, self._epoch)
+        if before is not None and (before.version == state.version or state.stopped is not None):
+            entry, stands = before.entry, before.entry.position if state.stopped is not None else position
+            if before.named >= max(1, self._keep - 1) and state.stopped is None and entry.spare is None and name not in entry.objects:
+                again = msgspec.structs.replace(entry, position=stands, object=name, spare=entry.object)
+                return _Frozen(again, before.version, state.freeze())
+            return _Frozen(msgspec.structs.replace(entry, position=stands, stopped=state.stopped), before.version, None, before.named + 1)
         kept = state.emptied() if state.broken else state
         position = state.generation.start if state.broken else position
+        name = object_name(partition, pool, number, position, self._epoch)
         fresh = PoolEntry(
             pool=pool,
             kind=state.kind,
             generation=number,
             position=position,
             outcomes=kept.counts["outcomes"],
-            object=object_name(partition, pool, number, position, self._epoch),
+            object=name,
             sha256="",
             bytes=0,
             digest="",
@@ -170,7 +179,8 @@ class Checkpointer:
             return item
         arrays = item.content.arrays()
         sha256, size = self._store.write_object(item.entry.object, arrays, {"pool": item.entry.pool})
-        entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays))
+        spare = item.entry.spare if sha256 == item.entry.sha256 else None  # what another release wrote may differ in its header
+        entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays), spare=spare)
         return _Frozen(entry, item.version, None)
 
     def _settle(self, job: Future[_Written], now: float) -> None:
@@ -182,7 +192,7 @@ class Checkpointer:
             self.counters["checkpoint_failures"] += 1
             log.warning("checkpoint was not written, the one before stands: %s", error)
             return
-        self._written = {(item.entry.pool, item.entry.generation): (item.version, item.entry) for item in written.items}
+        self._written = {(item.entry.pool, item.entry.generation): item for item in written.items}
         self._sequence, self._edition, self._whole = written.manifest.sequence, written.edition, written.whole
         self.position, self.written_at = written.manifest.position, written.manifest.written_at
         self.counters["checkpoints"] += 1

@@ -35,7 +35,7 @@ def solve_pool(
     pool = msgspec.json.decode(entry, type=PoolEntry)
     with memory_limit(memory):
         files = CheckpointStore(url)
-        arrays, _ = files.read_object(pool.object, pool.sha256)
+        _, arrays = files.read_pool(pool)
         if method == insight.INSIGHT:
             return msgspec.json.encode(Solved(_insight(pool, files, arrays, parameters)))
         before = None if previous is None else read_result(files, previous)
