@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ratings_core.checks import number, real
 from ratings_core.errors import InputError
+from ratings_core.kernel import kernel
 
 Ints = NDArray[np.int64]
 Name = TypeVar("Name")
@@ -132,10 +133,17 @@ def _edges(ascending: NDArray[np.float64], tolerance: float) -> list[int]:
     """Where levels start and end in scores sorted best first and negated."""
     if tolerance == 0.0:
         return [0, *(np.flatnonzero(ascending[1:] != ascending[:-1]) + 1).tolist(), *([len(ascending)] if len(ascending) else [])]
-    edges = [0]
-    while edges[-1] < len(ascending):
-        edges.append(int(np.searchsorted(ascending, ascending[edges[-1]] + tolerance, side="right")))
-    return edges
+    return [*np.flatnonzero(_opens(ascending, tolerance)).tolist(), len(ascending)] if len(ascending) else [0]
+
+
+@kernel
+def _opens(ascending: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
+    """Whether each opens a level: it is not within `tolerance` of the last one that did."""
+    opens, limit = np.zeros(len(ascending), np.bool_), -np.inf
+    for i in range(len(ascending)):
+        if ascending[i] > limit or i == 0:
+            opens[i], limit = True, ascending[i] + tolerance
+    return opens
 
 
 def _by_id_within(ids: Ints, start: Ints) -> Ints:

@@ -144,10 +144,10 @@ def soft_condorcet_at(
 def _ranked(loss: SigmoidLoss, box: Box, tau: float, theta: Floats, winner: int | None) -> Ranking:
     """The order of ratings; those tied at a bound by the sum of their margins among themselves, a strong winner first (ours)."""
     levels: list[list[int]] = []
+    inside = (theta > box.low) & (theta < box.high)
     for level in Ranking.from_scores(theta, _TIED * tau).levels:
-        ids = np.array(level, np.int64)
-        at_bound = len(ids) > 1 and bool(np.isin(theta[ids], (box.low, box.high)).all())
-        levels += _by_margin(loss, ids, winner) if at_bound else [list(level)]
+        at_bound = len(level) > 1 and not inside[list(level)].any()
+        levels += _by_margin(loss, np.array(level, np.int64), winner) if at_bound else [list(level)]
     return Ranking.from_levels(levels)
 
 

@@ -22,7 +22,11 @@ from ratings_core.voting.profile import Profile
 _CHUNK: Final = 1 << 20
 """Votes drawn at once: bounds memory, whatever the number of iterations."""
 _SAFE_SPAN: Final = 600.0
-"""Span of a vote's ratings, in temperatures, in which exponentials of all can be compared without underflow of both of a pair."""
+"""Width of the box, in temperatures, in which exponentials of all ratings, taken from its middle, and their products are doubles."""
+_LANES: Final = 32
+"""Votes worked off side by side."""
+_NOWHERE: Final = -1.0
+_RATING, _ODDS, _PUSH = range(3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,15 +149,16 @@ class _Chain:
     def run(self, alpha: float, batch: int, iterations: int) -> None:
         """Takes `iterations` steps; batch 0 takes all votes in each."""
         bounds = (1.0 / self._tau, self._box.low, self._box.high)
+        steps = _steps if self._box.width <= _SAFE_SPAN * self._tau else _steps_far
         if not batch:
             share = self._profile.weight * (alpha / self._tau / self._profile.voters)
             every = np.arange(len(share), dtype=np.int64)[None, :]
             for _ in range(iterations):
-                _steps(self.theta, *self._votes, every, share, bounds)
+                steps(self.theta, *self._votes, every, share, bounds)
             return
         share = np.full(batch, alpha / self._tau / batch)
         for votes in self._drawn(batch, iterations):
-            _steps(self.theta, *self._votes, votes, share, bounds)
+            steps(self.theta, *self._votes, votes, share, bounds)
 
     def gradient_noise(self) -> float:
         """Trace of the covariance of the gradient of one vote drawn by weight."""
@@ -177,17 +182,84 @@ def _steps(
     theta: Floats, start: NDArray[np.int64], agent: NDArray[np.int32], level: NDArray[np.int32],
     votes: NDArray[np.int64], share: Floats, bounds: tuple[float, float, float],
 ) -> None:  # fmt: skip
-    """One step a row of `votes` (steps, batch). share: (batch,), of each column's push; bounds: 1/tau, low, high."""
-    push = np.zeros(len(theta))
-    place, odds, own = np.empty(len(theta)), np.empty(len(theta)), np.empty(len(theta))
+    """One step a row of `votes` (steps, batch). share: (batch,), of each column's push; bounds: 1/tau, low, high.
+
+    For boxes up to `_SAFE_SPAN`: each agent's exponential is kept and taken anew when its rating moves. An agent's numbers lie side by
+    side, one cache line an agent and step; the votes of a step are worked off side by side, in vector instructions.
+    """
+    slope, low, high = bounds
+    state, middle = np.zeros((len(theta), 4)), (low + high) / 2  # rating, odds against the middle, push, nothing
+    for a in range(len(theta)):
+        state[a, _RATING], state[a, _ODDS] = theta[a], np.exp(slope * (theta[a] - middle))
+    longest = np.max(start[1:] - start[:-1])
+    odds, place, own = np.empty((longest, _LANES)), np.empty((longest, _LANES)), np.empty((longest, _LANES))
+    for step in range(len(votes)):
+        for column in range(0, votes.shape[1], _LANES):
+            lanes = votes[step, column : column + _LANES]
+            n = _gather(state, start, agent, level, lanes, odds, place)
+            _pushes_in_lanes(odds[:n], place[:n], own[:n], len(lanes))
+            for lane in range(len(lanes)):
+                begin = start[lanes[lane]]
+                for i in range(start[lanes[lane] + 1] - begin):
+                    state[agent[begin + i], _PUSH] += share[column + lane] * own[i, lane]
+        for vote in votes[step]:
+            for i in range(start[vote], start[vote + 1]):
+                one = state[agent[i]]
+                if one[_PUSH] != 0.0:  # the second time that it is met it is
+                    one[_RATING] = min(max(one[_RATING] + one[_PUSH], low), high)
+                    one[_ODDS], one[_PUSH] = np.exp(slope * (one[_RATING] - middle)), 0.0
+    theta[:] = state[:, _RATING]
+
+
+@inlined
+def _gather(
+    state: Floats, start: NDArray[np.int64], agent: NDArray[np.int32], level: NDArray[np.int32],
+    votes: NDArray[np.int64], odds: Floats, place: Floats,
+) -> int:  # fmt: skip
+    """Writes odds and levels of what `votes` list, a column each, shorter ones filled up by `_NOWHERE`; returns the longest's length."""
+    longest = 0
+    for lane in range(len(votes)):
+        begin = start[votes[lane]]
+        n = start[votes[lane] + 1] - begin
+        for i in range(longest, n):
+            odds[i, :lane], place[i, :lane] = 1.0, _NOWHERE
+        longest = max(longest, n)
+        for i in range(n):
+            odds[i, lane], place[i, lane] = state[agent[begin + i], _ODDS], level[begin + i]
+        for i in range(n, longest):
+            odds[i, lane], place[i, lane] = 1.0, _NOWHERE
+    return longest
+
+
+@kernel
+def _pushes_in_lanes(odds: Floats, place: Floats, own: Floats, lanes: int) -> None:
+    """`_pushes` of `lanes` votes at once, one division a pair and no exponential. odds, place, own: (n, lanes or more)."""
+    own[:] = 0.0
+    for i in range(len(odds)):
+        for j in range(i + 1, len(odds)):
+            for lane in range(lanes):
+                mine, other = odds[i, lane], odds[j, lane]
+                rest = 1.0 / (mine + other)
+                up = (mine * rest) * (other * rest) if place[j, lane] > place[i, lane] else 0.0
+                own[i, lane] += up
+                own[j, lane] -= up
+
+
+@kernel
+def _steps_far(
+    theta: Floats, start: NDArray[np.int64], agent: NDArray[np.int32], level: NDArray[np.int32],
+    votes: NDArray[np.int64], share: Floats, bounds: tuple[float, float, float],
+) -> None:  # fmt: skip
+    """As `_steps`, for boxes of any width."""
+    push, own = np.zeros(len(theta)), np.empty(len(theta))
     for step in range(len(votes)):
         for column in range(votes.shape[1]):
             begin, end = start[votes[step, column]], start[votes[step, column] + 1]
-            _pushes(theta, agent, level, begin, end, bounds[0], place, odds, own)
+            _pushes(theta, agent, level, begin, end, bounds[0], own)
             for i in range(begin, end):
                 push[agent[i]] += share[column] * own[i - begin]
-        for column in range(votes.shape[1]):
-            for i in range(start[votes[step, column]], start[votes[step, column] + 1]):
+        for vote in votes[step]:
+            for i in range(start[vote], start[vote + 1]):
                 a = agent[i]  # the second time that it is met its push is 0
                 theta[a] = min(max(theta[a] + push[a], bounds[1]), bounds[2])
                 push[a] = 0.0
@@ -199,10 +271,10 @@ def _moments(
     weight: Floats, slope: float, total: Floats, squares: Floats,
 ) -> None:  # fmt: skip
     """Sum over votes of tau times their gradient, and its squared length vote by vote."""
-    place, odds, own = np.empty(len(theta)), np.empty(len(theta)), np.empty(len(theta))
+    own = np.empty(len(theta))
     for vote in range(len(weight)):
         begin, end = start[vote], start[vote + 1]
-        _pushes(theta, agent, level, begin, end, slope, place, odds, own)
+        _pushes(theta, agent, level, begin, end, slope, own)
         for i in range(begin, end):
             total[agent[i]] += weight[vote] * own[i - begin]
             squares[vote] += own[i - begin] ** 2
@@ -210,32 +282,14 @@ def _moments(
 
 @inlined
 def _pushes(
-    theta: Floats, agent: NDArray[np.int32], level: NDArray[np.int32], begin: int, end: int, slope: float,
-    place: Floats, odds: Floats, own: Floats,
-) -> None:  # fmt: skip
+    theta: Floats, agent: NDArray[np.int32], level: NDArray[np.int32], begin: int, end: int, slope: float, own: Floats
+) -> None:
     """Minus tau times the gradient of one vote's loss by the rating of each agent it lists, written to `own`."""
-    n = end - begin
-    least, most = np.inf, -np.inf
-    for i in range(n):
-        place[i] = slope * theta[agent[begin + i]]
-        least, most = min(least, place[i]), max(most, place[i])
-        own[i] = 0.0
-    if most - least <= _SAFE_SPAN and level[end - 1] == n - 1:  # without ties and far ratings: one exponential an agent, not one a pair
-        for i in range(n):
-            odds[i] = np.exp(place[i] - most)
-        for i in range(n):
-            mine, gain = odds[i], 0.0
-            for j in range(i + 1, n):
-                rest = 1.0 / (mine + odds[j])
-                up = (mine * rest) * (odds[j] * rest)
-                gain += up
-                own[j] -= up
-            own[i] += gain
-        return
-    for i in range(n):
-        for j in range(i + 1, n):
-            if level[begin + i] != level[begin + j]:
-                small = np.exp(-abs(place[i] - place[j]))
+    own[: end - begin] = 0.0
+    for i in range(begin, end):
+        for j in range(i + 1, end):
+            if level[i] != level[j]:
+                small = np.exp(-slope * abs(theta[agent[i]] - theta[agent[j]]))
                 up = small / ((1.0 + small) * (1.0 + small))
-                own[i] += up
-                own[j] -= up
+                own[i - begin] += up
+                own[j - begin] -= up
