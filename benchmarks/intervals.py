@@ -1,8 +1,9 @@
 """How often 95 % intervals of Bradley-Terry ratings hold the truth, by number of sides a game, and what resampling costs.
 
-`python -m benchmarks.intervals [--quick]`. Tournaments of free-for-alls by Plackett-Luce, whose pairs follow Bradley-Terry. Four kinds of
-intervals: resampled pairs and the sandwich of pairs, which take pairs of one game for independent, and resampled games and
-the sandwich clustered by game, which do not. The first two are too narrow by sqrt((k + 1)/3) at k sides.
+`python -m benchmarks.intervals [--quick]`. Tournaments of free-for-alls by Plackett-Luce, whose pairs follow Bradley-Terry. Five kinds of
+intervals: resampled pairs and the sandwich of pairs, which take pairs of one game for independent, and resampled games, the
+sandwich clustered by game and 64 groups of games left out in turn, which do not. The first two are too narrow by
+sqrt((k + 1)/3) at k sides.
 """
 
 import math
@@ -17,13 +18,14 @@ from scipy.special import ndtri
 from benchmarks.common import Row, arguments, header, seconds, show
 from benchmarks.workloads import battles
 from ratings_core.analysis.intervals import cell_replicates, outcome_replicates, replicate_intervals
+from ratings_core.analysis.jackknife import group_deletions, jackknife_intervals
 from ratings_core.batch.bradley_terry import bradley_terry
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.pair_counts import PairCounts
 from ratings_core.solution import Floats
 
 AGENTS, GAMES, LEVEL = 16, 300, 0.95
-KINDS = ("pairs resampled", "sandwich of pairs", "games resampled", "sandwich of games")
+KINDS = ("pairs resampled", "sandwich of pairs", "games resampled", "sandwich of games", "groups of games left out")
 
 
 def tournament(k: int, skill: Floats, seed: int) -> Comparisons:
@@ -45,7 +47,7 @@ def ratings(counts: PairCounts) -> Floats:
 def coverage(k: int, tournaments: int, replicates: int) -> None:
     """One line a kind: share of intervals that hold the truth, and their mean half-width over the fits' spread."""
     skill = np.linspace(0.6, -0.6, AGENTS)
-    held, width, fits = np.zeros(4), np.zeros(4), []
+    held, width, fits = np.zeros(len(KINDS)), np.zeros(len(KINDS)), []
     for seed in range(tournaments):
         data = tournament(k, skill, seed)
         fits.append(ratings(data.counts()))
@@ -55,7 +57,7 @@ def coverage(k: int, tournaments: int, replicates: int) -> None:
     spread = np.std(fits, axis=0).mean() * ndtri(0.5 + LEVEL / 2)
     print(f"\n{k} sides, {tournaments} tournaments of {GAMES} games, {AGENTS} agents; sqrt((k + 1)/3) = {math.sqrt((k + 1) / 3):.2f}")
     for name, share, half in zip(KINDS, held, width, strict=True):
-        print(f"  {name:20} holds the truth {share:6.1%}   true spread over half-width {spread / half:5.2f}", flush=True)
+        print(f"  {name:26} holds the truth {share:6.1%}   true spread over half-width {spread / half:5.2f}", flush=True)
 
 
 def _intervals(data: Comparisons, fit: Floats, seed: int, replicates: int) -> list[tuple[Floats, Floats]]:
@@ -69,7 +71,8 @@ def _intervals(data: Comparisons, fit: Floats, seed: int, replicates: int) -> li
     assert pairs is not None
     assert clustered is not None
     bands = [(fit - normal * error, fit + normal * error) for error in (pairs, clustered)]
-    return [(cells.low, cells.high), bands[0], (games.low, games.high), bands[1]]
+    without = jackknife_intervals(ratings, counts, group_deletions(data, seed=seed), level=LEVEL)
+    return [(cells.low, cells.high), bands[0], (games.low, games.high), bands[1], (without.low, without.high)]
 
 
 def cost(n: int, replicates: int, repeats: int) -> None:

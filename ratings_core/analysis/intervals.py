@@ -101,13 +101,18 @@ def outcome_replicates(
     the same replicates. Raises `InputError` where keys are not one an outcome, or two are equal (they would move together).
     """
     count, base = checks.count("replicates", replicates, low=1), checks.count("seed", seed)
+    return _outcome_replicates(PairCells.of(comparisons), comparisons.weight, outcome_keys(comparisons, key), base, count)
+
+
+def outcome_keys(comparisons: Comparisons, key: NDArray[np.uint64] | None) -> NDArray[np.uint64]:
+    """`key`, checked, or where it is None each outcome's place; as `outcome_replicates` says."""
     if key is None:
-        key = np.stack([np.arange(len(comparisons.weight), dtype=np.uint64)] * 2, axis=1)
+        return np.stack([np.arange(len(comparisons.weight), dtype=np.uint64)] * 2, axis=1)
     if key.dtype != np.uint64 or key.shape != (len(comparisons.weight), 2):
         raise InputError("key", key.shape, f"must be uint64 ({len(comparisons.weight)}, 2)")
     if len(np.unique(key, axis=0)) < len(key):
-        raise InputError("key", len(key), "must differ between outcomes, else they are resampled together")
-    return _outcome_replicates(PairCells.of(comparisons), comparisons.weight, key, base, count)
+        raise InputError("key", len(key), "must differ between outcomes, else they are drawn together")
+    return key
 
 
 def cell_replicates(counts: PairCounts, *, seed: int, replicates: int) -> Iterator[PairCounts]:
