@@ -43,6 +43,7 @@ ENGINE: Final = (
     Metric("gauge", "equirank_pools_stopped", "Pools that stopped at an outcome they cannot fold.", ("partition",)),
     Metric("gauge", "equirank_pools_frozen", "Pools whose boards go no further: their generation cannot be folded again.", ("partition",)),
     Metric("gauge", "equirank_agents", "Agents of all pools.", ("partition",)),
+    Metric("gauge", "equirank_state_bytes", "Memory of all pools and builds: names, ratings, tallies, dedupe.", ("partition", "part")),
     Metric("gauge", "equirank_partition_position", "First log offset not yet folded.", ("partition",)),
     Metric("gauge", "equirank_partition_lag_records", "Log offsets not yet folded.", ("partition",)),
     Metric("gauge", "equirank_partition_lag_seconds", "How long the first of them waits, at most; 0 where none does.", ("partition",)),

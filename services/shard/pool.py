@@ -288,6 +288,15 @@ class PoolState:
         self._frozen = FrozenPool(parts, by_agent, FrozenColumns({"activity": self.activity}, len(self.agents)), self._loose())
         return self._frozen
 
+    def memory(self) -> dict[str, int]:
+        """Bytes held, room to grow included, by part."""
+        return {
+            "names": self.agents.nbytes + self.tasks.nbytes,
+            "ratings": sum(online.nbytes for online in self.online.values()) + self.activity.nbytes + self._dirty.nbytes,
+            "tallies": self.pairs.nbytes + self.places.nbytes + self.scores.nbytes,
+            "dedupe": self.dedupe.nbytes,
+        }
+
     @property
     def _large(self) -> "dict[str, _LargePart]":
         return {

@@ -39,6 +39,7 @@ FOLD_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 
 _POLL_SECONDS: Final = 0.05
 _LOOK_SECONDS: Final = 1.0
 _SLICE_BYTES: Final = 1 << 21
+_MEMORY_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -48,7 +49,7 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
 
     checkpoint, checkpoint_at: position and time of the newest checkpoint of this start; stopped: why the partition stopped;
     pools_frozen: those whose boards go no further, as their generation cannot be folded again; pending: retractions that no generation
-    heeds yet; building: generations under construction; progress: of the one that is least far, 0 to 1.
+    heeds yet; building: generations under construction; progress: of the one that is least far, 0 to 1; memory: bytes by part.
     """
 
     partition: int
@@ -68,6 +69,7 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
     pending: int = 0
     building: int = 0
     progress: float | None = None
+    memory: dict[str, int] = {}
 
 
 class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +104,8 @@ class _Owned:
     end: int = 0
     folded_at: float | None = None
     stopped: str | None = None
+    memory: dict[str, int] = field(default_factory=dict)
+    memory_at: float = float("-inf")
     letters: list[DeadLetter] = field(default_factory=list)
 
     @property
@@ -360,6 +364,17 @@ def slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
         yield records[start:]
 
 
+def _memory(owned: _Owned, now: float) -> dict[str, int]:
+    """Bytes of pools and builds by part; counted now and then, as there may be thousands."""
+    if now >= owned.memory_at + _MEMORY_SECONDS:
+        partition, total = owned.partition, Counter[str]()
+        building = [build.state for build in list(partition.builds.values()) if build.state is not None]
+        for state in (*list(partition.pools.values()), *building):
+            total.update(state.memory())
+        owned.memory, owned.memory_at = dict(total), now
+    return owned.memory
+
+
 def _health(owned: _Owned, now: float) -> PartitionHealth:
     partition, checkpointer = owned.partition, owned.checkpointer
     pools, builds = list(partition.pools.values()), [build for build in list(partition.builds.values()) if build.failed is None]
@@ -381,4 +396,5 @@ def _health(owned: _Owned, now: float) -> PartitionHealth:
         pending=sum(max(0, state.pending_retractions) for state in pools),
         building=len(builds),
         progress=min((build.progress(partition.position) for build in builds), default=None),
+        memory=_memory(owned, now),
     )

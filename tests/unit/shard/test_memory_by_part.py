@@ -1,0 +1,57 @@
+"""What a partition's pools and builds hold in memory, by part."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+
+from services.engine_metrics import EngineMetrics
+from services.events import GameEvent, Side
+from services.pools import GenerationMade, Kind, PoolCreated
+from services.shard.build import Build
+from services.shard.partition import Partition
+from services.shard.pool import PoolState
+from services.shard.worker import _health, _memory, _Owned
+from tests.unit.commands.test_engine import health_of
+
+
+def pool(games: int) -> PoolState:
+    made = PoolCreated(pool="p", kind=Kind.GAMES, time=0.0)
+    state = PoolState(made, GenerationMade(pool="p", number=1, start=0, time=0.0, fold=made.fold))
+    state.fold([
+        GameEvent(v=1, id=f"g{i}", pool="p", time=0.0, sides=[Side([f"a{i}"], 1), Side([f"b{i}"], 2)]) for i in range(games)
+    ])  # fmt: skip
+    return state
+
+
+def test_every_part_of_a_pool_is_counted() -> None:
+    state = pool(500)
+    tallies = ("pairs", "places", "scores")
+    parts = {"names": ("agents", "tasks"), "ratings": ("online", "activity"), "tallies": tallies, "dedupe": ("dedupe",)}
+    arrays, held = state.arrays(), state.memory()
+    assert held.keys() == parts.keys()
+    for part, prefixes in parts.items():
+        content = sum(array.nbytes for name, array in arrays.items() if name.startswith(prefixes))
+        assert content <= held[part] <= 10 * content + 10_000
+
+
+def test_pools_and_builds_are_counted_together_now_and_then() -> None:
+    partition, state = Partition(0, 1), pool(10)
+    partition.pools["p"] = state
+    build = Build.restored(pool(10), 0)
+    partition.builds[build.key] = build
+    owned = _Owned(partition, 1, cast("Any", None), cast("Any", None), even_at=0.0)
+    first = _memory(owned, 0.0)
+    assert first == {part: 2 * size for part, size in state.memory().items()}
+    del partition.builds[build.key]
+    assert _memory(owned, 5.0) == first
+    assert _memory(owned, 10.0) == state.memory()
+
+
+def test_the_engine_tells_them_by_partition_and_part() -> None:
+    metrics, health = EngineMetrics(None), health_of("shard-0/1")
+    owned = _Owned(Partition(3, 4), 1, cast("Any", SimpleNamespace(position=None, written_at=None)), cast("Any", None), even_at=0.0)
+    owned.partition.pools["p"] = pool(10)
+    metrics.shards([msgspec.structs.replace(health, partitions=[_health(owned, 0.0)])], 1)
+    told = {s.labels["part"]: s.value for family in metrics.collect() for s in family.samples if s.name == "equirank_state_bytes"}
+    assert told == owned.partition.pools["p"].memory()
