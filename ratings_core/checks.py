@@ -5,7 +5,8 @@ caller's own array where nothing had to be converted, so solvers treat it as rea
 """
 
 import math
-from typing import Any, SupportsFloat, TypeAlias, cast
+from collections.abc import Sequence
+from typing import Any, SupportsFloat, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ from ratings_core.solution import Floats
 
 Sparse: TypeAlias = "sparse.csr_array[Any]"
 Matrix: TypeAlias = "Floats | sparse.csr_array[Any]"
+T = TypeVar("T")
 
 
 def is_sparse(matrix: object) -> bool:
@@ -38,6 +40,19 @@ def real(argument: str, values: ArrayLike) -> Floats:
         if isinstance(error, InputError):
             raise
         raise InputError(argument, values, f"must be an array of real numbers ({error})") from error
+
+
+def integers(argument: str, values: ArrayLike) -> NDArray[Any]:
+    """`values` as an array of whole numbers of any shape. Raises `InputError` for all else, floats and bools among them."""
+    if np.ma.is_masked(values):
+        raise InputError(argument, values, "must not be masked; what is behind a mask would count")
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise InputError(argument, values, f"must be an array of whole numbers ({error})") from error
+    if array.dtype.kind not in "iu":
+        raise InputError(argument, array.dtype, "must hold whole numbers")
+    return array
 
 
 def finite(argument: str, values: ArrayLike) -> Floats:
@@ -116,7 +131,9 @@ def sparse_antisymmetric(argument: str, matrix: Any, tolerance: float = 0.0) -> 
 
 
 def number(argument: str, value: SupportsFloat, *, low: float = -math.inf, above: float = -math.inf, high: float = math.inf) -> float:
-    """`value` as a finite float with low <= value <= high and value > above."""
+    """`value` as a finite float with low <= value <= high and value > above; bools and text are refused."""
+    if isinstance(value, bool | np.bool_ | str | bytes):
+        raise InputError(argument, value, "must be a number")
     try:
         given = float(value)
     except (TypeError, ValueError, OverflowError) as error:
@@ -136,6 +153,36 @@ def count(argument: str, value: object, *, low: int = 0) -> int:
 def whole(argument: str, value: object, *, low: int = 0) -> int:
     """As `count`, where settings files may write 30 as 30.0."""
     return count(argument, int(value) if isinstance(value, float) and value.is_integer() else value, low=low)
+
+
+def switch(argument: str, value: object) -> bool:
+    """`value` where it is True or False: what counts as true elsewhere, such as the word "no", is refused."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(argument, value, "must be True or False")
+    return bool(value)
+
+
+def choice(argument: str, value: object, choices: Sequence[str]) -> str:
+    """`value` where it is one of the words."""
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(argument, value, f"must be one of {', '.join(choices)}")
+    return value
+
+
+def instance(argument: str, value: object, *kinds: type[T]) -> T:
+    """`value` where it is of one of the classes."""
+    if not isinstance(value, kinds):
+        raise InputError(argument, value, f"must be a {' or '.join(kind.__name__ for kind in kinds)}")
+    return value
+
+
+def sequence(argument: str, values: Any) -> Sequence[Any]:
+    """`values` where they are several in an order, such as a list, a tuple or an array of at least one axis; no text and no mapping."""
+    if isinstance(values, np.ndarray) and values.ndim:
+        return cast("Sequence[Any]", values)
+    if isinstance(values, str | bytes) or not isinstance(values, Sequence):
+        raise InputError(argument, values, "must be a list")
+    return values
 
 
 def _bounds(low: float, above: float, high: float) -> str:

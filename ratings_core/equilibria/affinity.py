@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Final
+from typing import Final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,6 +89,7 @@ def most_affine(
     with status `approximate`, instead of raising. Raises `InputError`, and `SolverError` (with what was found) beyond the tolerance.
     """
     accepted = checks.number("tolerance", tolerance, above=0.0)
+    checks.switch("accept_approximate", accept_approximate)
     found = _most_affine(kernel, accepted, Deadline.after(max_seconds))
     return found if accept_approximate else _accepted(found, accepted)
 
@@ -127,6 +128,8 @@ def affinity_targets(game: TiltedGame, how: AffinityTarget, deadline: Deadline =
 
     Raises `SolverError` where a target is not certain when the deadline passes: it decides what ratings mean.
     """
+    checks.instance("how", how, AffinityTarget)
+    checks.instance("game", game, *get_args(TiltedGame))
     return tuple((1 - how.floor) * _most_affine_of(game, player, how, deadline) + how.floor / n for player, n in enumerate(game.shape))
 
 

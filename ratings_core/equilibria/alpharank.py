@@ -72,6 +72,7 @@ def alpharank(
         raise InputError("game", type(game).__name__, "must be a NormalForm")
     if (profiles := math.prod(game.shape)) > MOST_PROFILES:
         raise InputError("game", profiles, f"must have at most {MOST_PROFILES} profiles")
+    checks.switch("accept_approximate", accept_approximate)
     rules = _Rules.of(alpha, population, noise, tolerance, max_seconds)
     rates = np.full((profiles, profiles), -np.inf)
     ids = np.arange(profiles).reshape(game.shape)
@@ -111,6 +112,7 @@ def alpharank_symmetric(
     A = checks.finite("payoffs", checks.square("payoffs", payoffs))
     if (most := float(np.abs(A).max())) > LARGEST:
         raise InputError("payoffs", most, f"must be within +-{LARGEST:g}")
+    checks.switch("accept_approximate", accept_approximate)
     rules = _Rules.of(alpha, population, noise, tolerance, max_seconds)
     n = len(A)
     gain = A.T - A if math.isinf(rules.alpha) else _first_gain(A, rules.population)

@@ -89,6 +89,8 @@ def cce(
     started = time.perf_counter()
     tolerance = checks.number("tolerance", tolerance, above=0.0)
     eps = checks.number("eps", eps, low=0.0)
+    checks.switch("merge", merge)
+    checks.switch("accept_approximate", accept_approximate)
     max_iterations = checks.count("max_iterations", max_iterations, low=1)
     deadline = Deadline.after(max_seconds)
     small = merged(game, merge=merge)

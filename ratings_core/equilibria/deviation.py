@@ -72,6 +72,8 @@ def deviation(
     """
     started = time.perf_counter()
     tolerance = checks.number("tolerance", tolerance, above=0.0)
+    checks.switch("merge", merge)
+    checks.switch("accept_approximate", accept_approximate)
     max_solves = checks.count("max_solves", max_solves, low=1)
     deadline = Deadline.after(max_seconds)
     small = reduced(game, merge=merge)

@@ -80,6 +80,8 @@ def lle(
     """
     started = time.perf_counter()
     tolerance = checks.number("tolerance", tolerance, above=0.0)
+    checks.switch("merge", merge)
+    checks.switch("accept_approximate", accept_approximate)
     max_steps = checks.count("max_steps", max_steps, low=1)
     deadline = Deadline.after(max_seconds)
     small = merged(game, merge=merge)

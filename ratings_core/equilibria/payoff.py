@@ -48,14 +48,15 @@ def payoff_ratings(
 
     Raises `InputError` for bad arguments, `SolverError` (with the ratings) where `play` is no equilibrium to the tolerance.
     """
-    if against not in get_args(Against):
-        raise InputError("against", against, f"must be one of {', '.join(get_args(Against))}")
+    checks.choice("against", against, get_args(Against))
+    checks.switch("accept_approximate", accept_approximate)
     judged = _judged(game, play, tolerance)
     return judged.rated(judged.where_played() if against == "recommended" else judged.worth, accept_approximate)
 
 
 def mass_ratings(game: Game, play: Play, *, tolerance: float = 1e-6, accept_approximate: bool = False) -> FromEquilibrium:
     """How often each strategy is played under `play`, an equilibrium of `game`. Arguments and errors as for `payoff_ratings`."""
+    checks.switch("accept_approximate", accept_approximate)
     judged = _judged(game, play, tolerance)
     return judged.rated(judged.marginals, accept_approximate)
 

@@ -39,10 +39,9 @@ def agent_vs_agent(
     misses most of them, again and again; ``prior`` shrinks all pairs); merge: agents of equal results are one; agents: names, by
     default numbers. Raises `InputError`.
     """
-    if payoff not in get_args(PairPayoff):
-        raise InputError("payoff", payoff, f"must be one of {', '.join(get_args(PairPayoff))}")
+    checks.choice("payoff", payoff, get_args(PairPayoff))
     extra = checks.number("pseudo_count", pseudo_count, low=0.0)
-    duels = Duels.of_counts([counts], n)
+    duels = Duels.of_counts([checks.instance("counts", counts, PairCounts)], checks.count("n", n, low=1))
     games = np.where(duels.games > 0, duels.games + 2 * extra, 0.0)
     u = preferences(Duels(duels.ahead, games, "wins"), missing=missing, kappa=kappa, merge=merge)
     names = u.agent_side.named(names_or_numbers("agents", agents, n))

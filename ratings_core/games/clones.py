@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core import checks
+from ratings_core.errors import InputError
 from ratings_core.solution import Floats
 
 
@@ -34,10 +36,13 @@ def clone_classes(rows: Floats, within: float = 0.0) -> CloneClasses:
     """Classes of equal rows of `rows` (n, k); 0 and -0 are equal, so are two NaN (not measured), nothing else is rounded.
 
     within: 0, or rows whose entries differ by no more than it from those of an earlier class's first row join the first such
-    class. That depends on the order of rows, as being near is not transitive.
+    class. That depends on the order of rows, as being near is not transitive. Raises `InputError`.
     In an antisymmetric matrix agents with equal rows have equal columns too and tie with each other, so its rows are enough.
     """
-    if within > 0:
+    rows = checks.real("rows", rows)
+    if rows.ndim != 2:
+        raise InputError("rows", rows.shape, "must be a matrix")
+    if checks.number("within", within, low=0.0) > 0:
         absent = np.isnan(rows)
         return grouped(len(rows), lambda a, b: bool((absent[a] == absent[b]).all() and not (np.abs(rows[a] - rows[b]) > within).any()))
     seen: dict[bytes, int] = {}
@@ -69,8 +74,11 @@ def singletons(n: int) -> CloneClasses:
 
 
 def split_evenly(totals: Floats, classes: CloneClasses) -> Floats:
-    """Shares of the members, (n,): each gets its class's total over the class's size."""
-    return np.asarray((totals / classes.size)[classes.member], np.float64)
+    """Shares of the members, (n,): each gets its class's total over the class's size. Raises `InputError`."""
+    given = checks.real("totals", totals)
+    if given.shape != (len(checks.instance("classes", classes, CloneClasses)),):
+        raise InputError("totals", given.shape, f"must have a number for each of {len(classes)} classes")
+    return np.asarray((given / classes.size)[classes.member], np.float64)
 
 
 def _described(member: NDArray[np.int64]) -> CloneClasses:

@@ -42,13 +42,13 @@ class Duels:
 
         Raises `InputError`.
         """
-        if not counts:
+        given = checks.sequence("counts", counts)
+        if not len(given):
             raise InputError("counts", 0, "must be of at least one task")
-        if checks.count("agents", agents) < 1:
-            raise InputError("agents", agents, "must be at least 1")
-        ahead, games = np.zeros((2, len(counts), agents, agents))
-        for task, one in enumerate(counts):
-            wins, ties = one.dense(agents)
+        agents = checks.count("agents", agents, low=1)
+        ahead, games = np.zeros((2, len(given), agents, agents))
+        for task, one in enumerate(given):
+            wins, ties = checks.instance(f"counts[{task}]", one, PairCounts).dense(agents)
             ahead[task], games[task] = wins - wins.T, wins + wins.T + ties
         return cls(ahead, games, "wins")
 
@@ -65,8 +65,7 @@ class Duels:
             agent, task = (int(i) for i in beyond[0])
             rule = f"must be within +-{LARGEST:g}, or NaN where not measured"
             raise InputError(f"scores[{agent}, {task}]", given[agent, task].item(), rule)
-        if compare not in get_args(Compare):
-            raise InputError("compare", compare, f"must be one of {', '.join(get_args(Compare))}")
+        checks.choice("compare", compare, get_args(Compare))
         ahead = given.T[:, :, None] - given.T[:, None, :]
         games = np.asarray(~np.isnan(ahead), np.float64)
         known = np.nan_to_num(ahead, nan=0.0)
@@ -77,8 +76,8 @@ class Duels:
 
         Single votes make |u| = 1 whoever is better, so tasks of few votes are better pooled. Raises `InputError`.
         """
-        ids = np.asarray(group)
-        if ids.shape != (len(self.ahead),) or ids.dtype.kind not in "iu" or not np.array_equal(np.unique(ids), np.arange(ids.max() + 1)):
+        ids = checks.integers("group", group)
+        if ids.shape != (len(self.ahead),) or not np.array_equal(np.unique(ids), np.arange(ids.max() + 1)):
             raise InputError("group", group, f"must be a number from 0 on, without gaps, for each of {len(self.ahead)} tasks")
         ahead, games = np.zeros((2, int(ids.max()) + 1, *self.ahead.shape[1:]))
         np.add.at(ahead, ids, self.ahead)
@@ -123,8 +122,9 @@ def preferences(duels: Duels, *, missing: Uncompared = "refuse", kappa: float | 
     prediction counts for, > 0, needed by ``prior`` and by nothing else. merge: agents that did equally against all others on every task
     and tied with each other, and tasks with equal results, are one. Raises `InputError`.
     """
-    if missing not in get_args(Uncompared):
-        raise InputError("missing", missing, f"must be one of {', '.join(get_args(Uncompared))}")
+    checks.instance("duels", duels, Duels)
+    checks.choice("missing", missing, get_args(Uncompared))
+    checks.switch("merge", merge)
     weight = _kappa(kappa, missing, duels.compare)
     rows, columns = _classes(duels, merge)
     small = duels.part(columns.first, rows.first)

@@ -64,14 +64,15 @@ class JointDistribution:
     @classmethod
     def of(cls, joints: ArrayLike, probability: ArrayLike, shape: tuple[int, ...]) -> "JointDistribution":
         """Checked against a game's shape; equal joints are added up, joints of probability 0 left out, ids in order."""
-        ids = _ids_of("joints", joints, shape)
+        sizes = accepted_shape(shape)
+        ids = _ids_of("joints", joints, sizes)
         shares = checks.finite("probability", probability)
         if shares.shape != (len(ids),):
             raise InputError("probability", shares.shape, f"must have a number for each of the {len(ids)} joints")
         _check_probabilities("probability", shares)
-        flat, place = np.unique(np.ravel_multi_index(tuple(ids.T), shape), return_inverse=True)
+        flat, place = np.unique(np.ravel_multi_index(tuple(ids.T), sizes), return_inverse=True)
         total = np.asarray(np.bincount(place.ravel(), shares / shares.sum()), np.float64)
-        return cls(_unravelled(flat[total > 0], shape), total[total > 0])
+        return cls(_unravelled(flat[total > 0], sizes), total[total > 0])
 
     @classmethod
     def from_dense(cls, probability: ArrayLike) -> "JointDistribution":
@@ -104,7 +105,8 @@ class NormalForm:
 
         strategies, players: names, by default numbers from 0. Raises `InputError`.
         """
-        tensors = tuple(_tensor(f"payoffs[{p}]", tensor, len(payoffs)) for p, tensor in enumerate(payoffs))
+        given = checks.sequence("payoffs", payoffs)
+        tensors = tuple(_tensor(f"payoffs[{p}]", tensor, len(given)) for p, tensor in enumerate(given))
         if len(tensors) < 2:
             raise InputError("payoffs", len(tensors), "must be of at least two players")
         for p, tensor in enumerate(tensors):
@@ -141,14 +143,23 @@ def accepted_game(game: object) -> Game:
     return cast("Game", game)
 
 
+def accepted_play(game: Game, play: object) -> JointDistribution:
+    """`play` where it is a distribution over joints of `game`. Raises `InputError`."""
+    given = checks.instance("play", play, JointDistribution)
+    _ids_of("joints", given.joints, game.shape)
+    return given
+
+
 def deviation_gains(game: Game, play: JointDistribution) -> tuple[Floats, ...]:
-    """For each player what each strategy gains when its player always deviates to it, (shape[p],)."""
+    """For each player what each strategy gains when its player always deviates to it, (shape[p],). Raises `InputError`."""
+    game, play = accepted_game(game), accepted_play(game, play)
     here = play.probability @ game.payoffs_at(play.joints)
     return tuple(play.probability @ there - here[p] for p, there in enumerate(game.deviations_at(play.joints)))
 
 
 def expected_payoffs(game: Game, play: JointDistribution) -> Floats:
-    """What each player gets in expectation, (N,)."""
+    """What each player gets in expectation, (N,). Raises `InputError`."""
+    game, play = accepted_game(game), accepted_play(game, play)
     return np.asarray(play.probability @ game.payoffs_at(play.joints), np.float64)
 
 
@@ -164,18 +175,27 @@ def cce_gap(game: Game, play: JointDistribution) -> float:
 
 def mix_regrets(game: Game, mixes: Sequence[ArrayLike]) -> Floats:
     """For each player the best deviation gain while all mix independently: all 0 exactly in Nash equilibria, (N,)."""
-    accepted = accepted_mixes(mixes, game.shape)
+    accepted = accepted_mixes(mixes, accepted_game(game).shape)
     against = game.payoffs_against(accepted)
     return np.array([max(0.0, float(worth.max() - mix @ worth)) for worth, mix in zip(against, accepted, strict=True)])
 
 
 def uniform_mixes(shape: tuple[int, ...]) -> tuple[Floats, ...]:
-    """Every strategy of a player equally often; against it strategies are worth their uniform ratings."""
-    return tuple(np.full(n, 1.0 / n) for n in shape)
+    """Every strategy of a player equally often; against it strategies are worth their uniform ratings. Raises `InputError`."""
+    return tuple(np.full(n, 1.0 / n) for n in accepted_shape(shape))
+
+
+def accepted_shape(shape: object) -> tuple[int, ...]:
+    """How many strategies each of at least two players has. Raises `InputError`."""
+    sizes = checks.sequence("shape", shape)
+    if len(sizes) < 2:
+        raise InputError("shape", shape, "must have a number of strategies for each of at least two players")
+    return tuple(checks.count(f"shape[{p}]", n, low=1) for p, n in enumerate(sizes))
 
 
 def accepted_mixes(mixes: Sequence[ArrayLike], shape: tuple[int, ...]) -> tuple[Floats, ...]:
     """A distribution over each player's strategies, divided by its sum. Raises `InputError`."""
+    mixes = checks.sequence("mixes", mixes)
     if len(mixes) != len(shape):
         raise InputError("mixes", len(mixes), f"must be one for each of the {len(shape)} players")
     given = tuple(checks.finite(f"mixes[{p}]", mix) for p, mix in enumerate(mixes))
@@ -190,17 +210,21 @@ def names_or_numbers(argument: str, names: Sequence[str] | None, n: int) -> Name
     """`names`, n different ones, or the numbers from 0 where there are none. Raises `InputError`."""
     if names is None:
         return tuple(map(str, range(n)))
-    if len(names) != n:
-        raise InputError(argument, len(names), f"must name each of {n} once")
-    if len(set(names)) != n:
-        raise InputError(argument, next(name for name in names if list(names).count(name) > 1), "must not be there twice")
-    return tuple(names)
+    given = [name.item() if isinstance(name, np.generic) else name for name in checks.sequence(argument, names)]
+    if len(given) != n:
+        raise InputError(argument, len(given), f"must name each of {n} once")
+    for place, name in enumerate(given):
+        if not isinstance(name, str):
+            raise InputError(f"{argument}[{place}]", name, "must be a name, as text")
+    if len(set(given)) != n:
+        raise InputError(argument, next(name for name in given if given.count(name) > 1), "must not be there twice")
+    return tuple(given)
 
 
 def _all_names(strategies: Sequence[Sequence[str]] | None, shape: tuple[int, ...]) -> tuple[Names, ...]:
-    if strategies is not None and len(strategies) != len(shape):
-        raise InputError("strategies", len(strategies), f"must be a list of names for each of the {len(shape)} players")
-    given = [None] * len(shape) if strategies is None else strategies
+    given = [None] * len(shape) if strategies is None else checks.sequence("strategies", strategies)
+    if len(given) != len(shape):
+        raise InputError("strategies", len(given), f"must be a list of names for each of the {len(shape)} players")
     return tuple(names_or_numbers(f"strategies[{p}]", names, shape[p]) for p, names in enumerate(given))
 
 
@@ -215,8 +239,8 @@ def _tensor(argument: str, values: ArrayLike, players: int) -> Floats:
 
 
 def _ids_of(argument: str, joints: ArrayLike, shape: tuple[int, ...]) -> Joints:
-    ids = np.asarray(joints)
-    if ids.ndim != 2 or ids.shape[1] != len(shape) or not len(ids) or ids.dtype.kind not in "iu":
+    ids = checks.integers(argument, joints)
+    if ids.ndim != 2 or ids.shape[1] != len(shape) or not len(ids):
         raise InputError(argument, ids.shape, f"must be at least one row of {len(shape)} ids, one for each player")
     if (bad := np.argwhere((ids < 0) | (ids >= shape))).size:
         row, p = (int(i) for i in bad[0])

@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.solution import Floats
 
@@ -24,8 +25,7 @@ def normalised(scores: Floats, normalise: str) -> tuple[Floats, Mask]:
 
     min-max, z and rank are undefined where all agents agree. Raises `InputError` where that is every task, or for another word.
     """
-    if normalise not in _NORMALISERS:
-        raise InputError("normalise", normalise, f"must be one of {', '.join(_NORMALISERS)}")
+    checks.choice("normalise", normalise, tuple(_NORMALISERS))
     if normalise in ("none", "winrate"):
         defined = np.ones(scores.shape[1], bool)
     else:

@@ -37,6 +37,11 @@ class Rules(Limits):
     merge: bool
     accept_approximate: bool
 
+    def __post_init__(self) -> None:
+        Limits.__post_init__(self)
+        checks.switch("merge", self.merge)
+        checks.switch("accept_approximate", self.accept_approximate)
+
     def classes(self, rows: Floats) -> CloneClasses:
         """Classes of equal rows, each a class of its own where nothing is merged."""
         return clone_classes(rows) if self.merge else singletons(len(rows))

@@ -47,6 +47,7 @@ class ScorePart:
         normalising; merge: equal rows and equal columns are one. Raises `InputError`.
         """
         given = _matrix(scores)
+        checks.switch("merge", merge)
         _check_policy(given, missing)
         rows, columns = (clone_classes(side) if merge else singletons(len(side)) for side in (given, given.T))
         small = given[np.ix_(rows.first, columns.first)]
@@ -79,8 +80,7 @@ def _matrix(scores: ArrayLike) -> Floats:
 
 
 def _check_policy(scores: Floats, missing: str) -> None:
-    if missing not in get_args(Missing):
-        raise InputError("missing", missing, f"must be one of {', '.join(get_args(Missing))}")
+    checks.choice("missing", missing, get_args(Missing))
     absent = np.isnan(scores)
     if absent.any() and missing == "refuse":
         agent, task = (int(i) for i in np.argwhere(absent)[0])
