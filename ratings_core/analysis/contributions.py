@@ -6,14 +6,24 @@ al., sec. 4.3, with two corrections: their formula sums to minus the rating, and
 does not sum to it at all where play is correlated.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.games.normal_form import Game, JointDistribution, Names
+from ratings_core.games.normal_form import Game, JointDistribution, Joints, Names, accepted_game, accepted_mixes
+from ratings_core.games.pair_payoffs import pair_payoffs
+from ratings_core.games.tilted import Mixes, TiltedJoint, contractions
 from ratings_core.solution import Floats
+
+Play: TypeAlias = JointDistribution | TiltedJoint | Sequence[ArrayLike]
+
+_CELLS: Final = 1 << 22
+"""Joints times strategies looked at together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +47,54 @@ class Contributions:
         return {self.parts[i]: float(row[i]) for i in np.argsort(-row, kind="stable")}
 
 
-def contributions(game: Game, play: JointDistribution, *, player: int = 0, by: int = -1) -> Contributions:
+def contributions(game: Game, play: Play, *, player: int = 0, by: int = -1) -> Contributions:
     """What the strategies of `player` gain under `play`, parted by the strategies of player `by` (from -1 on counted from the last).
 
-    Where several distributions give the same ratings, as in deviation ratings, the parts are those of the one handed in. With
-    `by` = `player` a part is what would be gained over an own recommendation (Marris et al., equation 1). Raises `InputError`.
+    play: a joint distribution, such as those of `deviation` and `cce` (of the latter all joints are looked at), or a mix for each player,
+    such as those of `lle`. Where several distributions give the same ratings, as in deviation ratings, the parts are those of the one
+    handed in. With `by` = `player` a part is what would be gained over an own recommendation (Marris et al., equation 1). Raises
+    `InputError`.
     """
-    rated, parting = _seat("player", player, len(game.shape)), _seat("by", by, len(game.shape))
-    checked = JointDistribution.of(play.joints, play.probability, game.shape)
-    here = game.payoffs_at(checked.joints)[:, rated]
-    there = next(gains for p, gains in enumerate(game.deviations_at(checked.joints)) if p == rated)
+    shape = accepted_game(game).shape
+    rated, parting = _seat("player", player, len(shape)), _seat("by", by, len(shape))
+    if isinstance(play, TiltedJoint):
+        values = _of_blocks(game, play, rated, parting)
+    elif isinstance(play, JointDistribution):
+        checked = JointDistribution.of(play.joints, play.probability, shape)
+        values = _of_joints(game, checked.joints, checked.probability, rated, parting)
+    else:
+        values = _of_mixes(game, accepted_mixes(play, shape), rated, parting)
+    return Contributions(values, game.strategies[rated], game.strategies[parting])
+
+
+def _of_joints(game: Game, joints: Joints, probability: Floats, rated: int, parting: int) -> Floats:
+    here = game.payoffs_at(joints)[:, rated]
+    there = next(gains for p, gains in enumerate(game.deviations_at(joints)) if p == rated)
     values = np.zeros((game.shape[parting], game.shape[rated]))
-    np.add.at(values, checked.joints[:, parting], checked.probability[:, None] * (there - here[:, None]))
-    return Contributions(values.T, game.strategies[rated], game.strategies[parting])
+    np.add.at(values, joints[:, parting], probability[:, None] * (there - here[:, None]))
+    return np.ascontiguousarray(values.T)
+
+
+def _of_blocks(game: Game, play: TiltedJoint, rated: int, parting: int) -> Floats:
+    if play.game is not game:
+        raise InputError("play", type(play).__name__, "must be of the game it is handed in with")
+    values = np.zeros((game.shape[rated], game.shape[parting]))
+    most = max(1, _CELLS // game.shape[rated])
+    for block, logs in contractions(play.game).log_blocks(play.log_prior, play.multipliers):
+        probability = np.exp(logs.ravel() - play.log_total)
+        for start in range(0, logs.size, most):
+            some = np.arange(start, min(start + most, logs.size))
+            values += _of_joints(game, block.joints(some), probability[some], rated, parting)
+    return values
+
+
+def _of_mixes(game: Game, mixes: Mixes, rated: int, parting: int) -> Floats:
+    """Where players choose independently, what all others do but the two is averaged out first."""
+    if rated == parting:
+        worth = game.payoffs_against(mixes)[rated]
+        return np.asarray((worth[:, None] - worth) * mixes[rated], np.float64)
+    together = pair_payoffs(game, mixes).pairs[rated, parting]
+    return np.asarray((together - mixes[rated] @ together) * mixes[parting], np.float64)
 
 
 def _seat(argument: str, player: int, players: int) -> int:

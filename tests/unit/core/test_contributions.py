@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratings_core.analysis.contributions import contributions
-from ratings_core.equilibria import deviation
+from ratings_core.equilibria import cce, deviation, lle
 from ratings_core.errors import InputError
-from ratings_core.games import JointDistribution, NormalForm, agent_vs_agent_vs_task, deviation_gains
+from ratings_core.games import AgentAgentTask, JointDistribution, KingOfTheHill, NormalForm, agent_vs_agent_vs_task, deviation_gains
 
 TABLE = list(csv.reader((Path(__file__).parents[2] / "golden/deviation/atari_table3.csv").read_text().splitlines()))
 AGENTS, TASKS = TABLE[0][1:], [row[0] for row in TABLE[1:]]
@@ -48,6 +48,38 @@ def test_by_products_of_marginals_as_printed_they_would_not_sum_to_the_rating():
     mixes = np.outer(row, column)
     independent = JointDistribution.from_dense(mixes)
     assert -printed.sum(axis=1) == pytest.approx(contributions(game, independent).ratings), "where play is independent only the sign is off"
+
+
+@pytest.mark.parametrize("player", [0, 1, 2])
+@pytest.mark.parametrize("by", [0, 1, 2])
+@pytest.mark.parametrize("name", ["stored", "hill", "task"])
+def test_parts_of_cce_and_limiting_logit_ratings_are_those_of_their_joints(name, player, by, monkeypatch):
+    monkeypatch.setattr("ratings_core.analysis.contributions._CELLS", 50)
+    rng = np.random.default_rng(5)
+    half = rng.normal(size=(3, 4, 4))
+    game = {
+        "stored": NormalForm.of([rng.normal(size=(3, 2, 4)) for _ in range(3)]),
+        "hill": KingOfTheHill.of(half - half.transpose(0, 2, 1)),
+        "task": AgentAgentTask.of(half[0]),
+    }[name]
+    near, end = cce(game), lle(game)
+    everywhere = np.argwhere(np.ones(game.shape))
+    share = near.play.probability(everywhere)
+    independent = np.prod([end.marginals[p][everywhere[:, p]] for p in range(3)], axis=0)
+    for found, dense, ratings in ((near.play, share, near.by_player), (end.marginals, independent, end.by_player)):
+        parts = contributions(game, found, player=player, by=by)
+        wanted = contributions(game, JointDistribution.of(everywhere, dense / dense.sum(), game.shape), player=player, by=by)
+        assert parts.values == pytest.approx(wanted.values, abs=1e-9)
+        assert parts.ratings == pytest.approx(ratings[player], abs=1e-9)
+        assert (parts.strategies, parts.parts) == (game.strategies[player], game.strategies[by])
+
+
+def test_what_is_played_has_to_be_of_the_game():
+    game, other = (NormalForm.of([np.eye(2), np.eye(2)]) for _ in range(2))
+    with pytest.raises(InputError, match="play must be of the game"):
+        contributions(game, cce(other).play)
+    with pytest.raises(InputError, match="mixes"):
+        contributions(game, [[1.0, 0.0]])
 
 
 def test_what_ties_the_top_of_the_atari_agents_and_lifts_the_human():

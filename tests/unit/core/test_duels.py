@@ -64,7 +64,7 @@ def test_differences_are_the_game_of_the_table():
 
 
 def test_the_hill_has_the_preferences_and_its_penalty():
-    made = duel_for_the_hill(Duels.of_counts(FULL, 3), agents="abc", tasks=["s", "t"])
+    made = duel_for_the_hill(Duels.of_counts(FULL, 3), agents=tuple("abc"), tasks=["s", "t"])
     king = made.game.payoffs_at(np.array([[0, 0, 1], [1, 2, 1], [0, 1, 1]]))
     assert king[:, 1].tolist() == [0.5, -1, 0]
     assert king[2].tolist() == [0, 0, -1]
@@ -191,7 +191,7 @@ def test_agents_against_agents_by_win_rates_and_logits():
     assert logits[1, 2] == pytest.approx(np.log(1 / 6))
     assert (logits == -logits.T).all()
     with pytest.raises(InputError, match=r"pseudo_count.*y over z|z over y"):
-        agent_vs_agent(COUNTS, 3, payoff="logit", agents="xyz")
+        agent_vs_agent(COUNTS, 3, payoff="logit", agents=tuple("xyz"))
 
 
 def test_agents_that_never_met_need_a_policy():
@@ -202,7 +202,7 @@ def test_agents_that_never_met_need_a_policy():
     prior = agent_vs_agent(some, 3, payoff="logit", missing="prior", kappa=1.0)
     assert 0 < prior.game.payoffs[0][0, 2] < prior.game.payoffs[0][0, 1]
     assert prior.imputed == pytest.approx(1 / 3)
-    dropped = agent_vs_agent(some, 3, payoff="win_rate", missing="drop_agents", agents="abc")
+    dropped = agent_vs_agent(some, 3, payoff="win_rate", missing="drop_agents", agents=tuple("abc"))
     assert dropped.game.strategies[0] == ("a", "b")
     assert dropped.of_agents(np.array([1.0, 2.0])) == pytest.approx([1, 2, NAN], nan_ok=True)
 
@@ -226,7 +226,7 @@ def test_agents_that_never_met_need_a_policy():
         (lambda: preferences(Duels.of_counts([GAPS[2]], 3), missing="drop_tasks"), "missing"),
         (lambda: agent_vs_agent(COUNTS, 3, payoff="elo"), "payoff"),
         (lambda: agent_vs_agent(COUNTS, 3, payoff="logit", pseudo_count=-1), "pseudo_count"),
-        (lambda: agent_vs_agent(COUNTS, 3, payoff="win_rate", agents="ab"), "agents"),
+        (lambda: agent_vs_agent(COUNTS, 3, payoff="win_rate", agents=tuple("ab")), "agents"),
     ],
 )
 def test_bad_input_is_refused(make, argument):

@@ -43,7 +43,7 @@ def test_everything_is_kept_of_a_complete_table(gamify):
 
 @pytest.mark.parametrize("gamify", GAMES)
 def test_dropped_tasks_are_named(gamify):
-    made = gamify(SCORES, missing="drop_tasks", tasks="wxyz")
+    made = gamify(SCORES, missing="drop_tasks", tasks=tuple("wxyz"))
     assert (table_of(made) == SCORES[:, [0, 2]]).all()
     assert made.dropped_tasks.tolist() == [1, 3]
     assert made.game.strategies[-1] == ("w", "y")
@@ -52,7 +52,7 @@ def test_dropped_tasks_are_named(gamify):
 
 @pytest.mark.parametrize("gamify", GAMES)
 def test_dropped_agents_are_named(gamify):
-    made = gamify(SCORES, missing="drop_agents", agents="abc")
+    made = gamify(SCORES, missing="drop_agents", agents=tuple("abc"))
     assert (table_of(made) == SCORES[[0]]).all()
     assert made.dropped_agents.tolist() == [1, 2]
     assert made.game.strategies[0] == ("a",)

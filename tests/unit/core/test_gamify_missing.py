@@ -53,7 +53,7 @@ def test_what_was_filled_in_is_reported_with_nash_averages():
 @pytest.mark.parametrize("missing", ["drop_agents", "drop_tasks", "zero", "prior"])
 def test_duplicates_are_found_with_their_gaps(missing):
     holes = np.array([[1.0, NAN, 3.0, 3.0], [1.0, NAN, 3.0, 3.0], [2.0, 5.0, 1.0, 1.0], [2.0, 4.0, 2.0, 2.0]])
-    made = agent_vs_task(holes, missing=missing, agents="abcd", tasks="wxyz")
+    made = agent_vs_task(holes, missing=missing, agents=tuple("abcd"), tasks=tuple("wxyz"))
     assert made.agent_side.at[0] == made.agent_side.at[1]
     assert made.task_side.at[2] == made.task_side.at[3]
     assert "b" not in made.game.strategies[0]

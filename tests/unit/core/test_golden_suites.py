@@ -19,7 +19,8 @@ CASES = {
     "deviation": {"atari_2p_nash_computed.json", "atari_deviation_2p_computed.csv", "atari_table3.csv", "shapley.json"},
     "nash_averaging": {"alphago3.json", "appendixF.json", "benchmark_suites.csv", "elo_clones.json", "example1.json", "example2.json"}
     | {"example2_closed_form.csv", "melo2_update.json"},
-    "equilibrium": {"affinity_rbf_computed.json", "clone_affinity_entropy.csv", "king_of_the_hill_toy.json", "two_action_clone_example.json"},
+    "equilibrium": {"affinity_rbf_computed.json", "clone_affinity_entropy.csv", "king_of_the_hill_toy.json"}
+    | {"two_action_clone_example.json"},
 }
 TASKS = {"1": ["t1", "t2", "t3a"], "2": ["t1", "t2", "t3a", "t3b"]}
 
