@@ -52,16 +52,23 @@ class _Boards:
 
 
 class _Attack:
-    """One table for each wave of the attack."""
+    """One table for each wave of the attack; one for all near copies, which is a curve."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings, self._shown = settings, 0
+        self._settings, self._shown, self._curve = settings, 0, False
 
     def __call__(self, _: float) -> Sequence[Table | Text]:
         noted = attack.read(self._settings)
-        fresh = noted.reports[self._shown :] if noted else []
-        self._shown += len(fresh)
-        return [_report(report, first=report.wave == noted.reports[0].wave) for report in fresh] if noted else []
+        if noted is None:
+            return []
+        near = [report for report in noted.reports if report.noise is not None]
+        exact = noted.reports[: len(noted.reports) - len(near)]
+        fresh = [_report(report, first=report is exact[0]) for report in exact[self._shown :]]
+        self._shown = max(self._shown, len(exact))
+        if len(near) == len(clones.NOISES) and not self._curve:
+            self._curve = True
+            fresh.append(_curve(near))
+        return fresh
 
 
 def _report(report: Report, *, first: bool) -> Table | Text:
@@ -72,6 +79,14 @@ def _report(report: Report, *, first: bool) -> Table | Text:
     for row in report.moved:
         share = f"{row.share:.1%} of the spread of ratings" if row.share > _MOVED else "nothing"
         table.add_row(row.method, share, str(row.ranks))
+    return table
+
+
+def _curve(near: Sequence[Report]) -> Table:
+    title = f"after {clones.NEAR_COPIES} near copies of the task {clones.TASK}: moved by, in the spread of ratings, for each noise"
+    table = Table("method", *(f"{report.noise:g}" for report in near), title=Text(title), title_justify="left")
+    for rows in zip(*(report.moved for report in near), strict=True):
+        table.add_row(rows[0].method, *(f"{row.share:.2%}" if row.share > _MOVED else "nothing" for row in rows))
     return table
 
 

@@ -1,4 +1,4 @@
-"""Sends the waves of the clone attack, one when the last one is on all boards, and notes what each did to them."""
+"""Sends the waves of the clone attack, one when the last one is on all boards, and notes what each did to them; near copies last."""
 
 import logging
 import threading
@@ -42,14 +42,18 @@ def attack(settings: Settings, log_: Log, store: StoreReader, stop: threading.Ev
     noted = read(settings)
     if noted is None or noted.log != log_.outcomes.identity:
         noted = Attack(log=log_.outcomes.identity)
-    for wave in clones.waves((files("services.demo") / "atari.csv").read_text(encoding="utf-8"), time.time())[len(noted.reports) :]:
-        _send(log_, wave)
+    table = (files("services.demo") / "atari.csv").read_text(encoding="utf-8")
+    waves, near = clones.waves(table, time.time()), clones.near(table, time.time())
+    for wave in [*waves, *near][len(noted.reports) :]:
+        for one in near if wave.noise is not None else [wave]:  # near copies have pools of their own: all are solved at once
+            _send(log_, one)
         boards = _solved(store, wave, stop)
         if boards is None:
             return
         now = {method: list(clones.standing(board)) for method, board in boards.items()}
         noted.before = noted.before or now
-        noted.reports.append(Report(wave.name, [clones.moved(method, noted.before[method], now[method]) for method in clones.METHODS]))
+        moved = [clones.moved(method, noted.before[method], now[method]) for method in clones.METHODS]
+        noted.reports.append(Report(wave.name, moved, wave.noise))
         write_whole(_file(settings), msgspec.json.encode(noted))
 
 
@@ -69,23 +73,24 @@ def _prepare(settings: Settings, log_: Log) -> None:
     fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
     control = ControlLog(log_.control)
     try:
-        control.create_pool(PoolCreated(pool=clones.POOL, kind=Kind.SCORES, time=time.time(), fold=fold, label=clones.LABEL))
-        control.append(plan_of(control.refresh(), clones.POOL, clones.METHODS, time.time()))
+        for pool in clones.POOLS:
+            control.create_pool(PoolCreated(pool=pool, kind=Kind.SCORES, time=time.time(), fold=fold, label=clones.LABEL))
+            control.append(plan_of(control.refresh(), pool, clones.METHODS, time.time()))
     finally:
         control.close()
 
 
 def _send(log_: Log, wave: Wave) -> None:
     """Ids make a repeat harmless: a demo started again sends everything again."""
-    partition = partition_of(clones.POOL, log_.outcomes.partitions)
-    log_.outcomes.append(partition, [(clones.POOL.encode(), record) for record in events.encode_records(wave.events)])
+    partition = partition_of(wave.pool, log_.outcomes.partitions)
+    log_.outcomes.append(partition, [(wave.pool.encode(), record) for record in events.encode_records(wave.events)])
 
 
 def _solved(store: StoreReader, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:
     """The boards of all methods once they count the wave; None where `stop` was set first."""
     while not stop.wait(_LOOK_SECONDS):
         try:
-            found = {method: store.solved(clones.POOL, method, 0, _ROWS) for method in clones.METHODS}
+            found = {method: store.solved(wave.pool, method, 0, _ROWS) for method in clones.METHODS}
         except StoreError as error:
             log.warning("the attack waits for the store: %s", error)
             continue

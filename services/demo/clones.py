@@ -1,8 +1,10 @@
-"""A clone attack on the Atari table: first the table, then 20 exact copies of one agent, then 200 exact copies of one task.
+"""A clone attack on the Atari table: first the table, then 20 exact copies of one agent, then 200 exact copies of one task. And, each in
+a pool of its own, the table with 20 copies of the task that are only near: by how much shows how gracefully a method fails.
 
 Everything is a function of the table, so a restarted demo sends the same outcomes under the same ids.
 """
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
@@ -18,6 +20,10 @@ AGENT: Final = "human"
 TASK: Final = "pitfall"
 AGENT_COPIES: Final = 20
 TASK_COPIES: Final = 200
+NEAR_COPIES: Final = 20
+NOISES: Final = (1e-4, 1e-3, 1e-2, 1e-1)
+"""Standard deviation of the normal noise on every score of a near copy; scores are from 0 to 1."""
+POOLS: Final = (POOL, *(f"{POOL}-near-{i + 1}" for i in range(len(NOISES))))
 
 METHODS: Final[Mapping[str, dict[str, float | str | bool]]] = {
     "bradley_terry": {},
@@ -31,11 +37,13 @@ METHODS: Final[Mapping[str, dict[str, float | str | bool]]] = {
 
 
 class Wave(NamedTuple):
-    """What is sent together. name: for people; outcomes: of the pool once it is counted."""
+    """What is sent together. name: for people; outcomes: of the pool once it is counted; noise: of near copies."""
 
     name: str
     events: Sequence[ScoreEvent]
     outcomes: int
+    pool: str = POOL
+    noise: float | None = None
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -50,10 +58,11 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What one wave did to the boards."""
+    """What one wave did to the boards. noise: of near copies."""
 
     wave: str
     moved: list[Moved]
+    noise: float | None = None
 
 
 Standing: TypeAlias = Sequence[tuple[str, float]]
@@ -76,6 +85,24 @@ def waves(table: str, time: float) -> list[Wave]:
     ]
 
 
+def near(table: str, time: float) -> list[Wave]:
+    """The table with near copies of the task, the nearest first. table: text of a score table (CSV)."""
+    read = read_scores(table)
+    scores = {task: dict(zip(read.agents, column, strict=True)) for task, column in zip(read.tasks, read.scores.T.tolist(), strict=True)}
+    return [_near(scores, pool, noise, time) for pool, noise in zip(POOLS[1:], NOISES, strict=True)]
+
+
+def _near(scores: Mapping[str, Mapping[str, float]], pool: str, noise: float, time: float) -> Wave:
+    draw = random.Random(f"equirank {pool}")  # noqa: S311 - a simulation, not a secret
+    copies = {f"{TASK} (near {i + 1})": _noisy(scores[TASK], noise, draw) for i in range(NEAR_COPIES)}
+    events = [_event("near", task, measured, time, pool) for task, measured in {**scores, **copies}.items()]
+    return Wave(f"{NEAR_COPIES} copies of the task {TASK} with noise of {noise:g}", events, len(events), pool, noise)
+
+
+def _noisy(scores: Mapping[str, float], noise: float, draw: random.Random) -> dict[str, float]:
+    return {agent: score + noise * draw.gauss(0.0, 1.0) for agent, score in scores.items()}
+
+
 def standing(board: SolvedBoard) -> Standing:
     """The rated agents of a board."""
     return [(row.agent, row.rating) for row in board.result.agents if row.rating is not None]
@@ -91,5 +118,5 @@ def moved(method: str, before: Standing, after: Standing) -> Moved:
     return Moved(method, share, sum(one != other for one, other in zip(*orders, strict=True)))
 
 
-def _event(wave: str, task: str, scores: Mapping[str, float], time: float) -> ScoreEvent:
-    return ScoreEvent(v=1, id=f"{POOL}/{wave}/{task}", pool=POOL, time=time, task=task, scores=dict(scores))
+def _event(wave: str, task: str, scores: Mapping[str, float], time: float, pool: str = POOL) -> ScoreEvent:
+    return ScoreEvent(v=1, id=f"{pool}/{wave}/{task}", pool=pool, time=time, task=task, scores=dict(scores))
