@@ -1,5 +1,5 @@
-"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `insight`, `methods`, `pools`, `dead-letters`,
-`verify`, `backup`, `restore`.
+"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `insight`, `next`, `methods`, `pools`,
+`dead-letters`, `verify`, `backup`, `restore`.
 
 Only the command that is asked for is imported, so that `equirank top` does not wait for Ray and numba.
 """
@@ -11,7 +11,7 @@ from typing import Final
 import typer
 
 COMMANDS: Final = (
-    *("up", "engine", "api", "replay", "solve", "top", "insight"),
+    *("up", "engine", "api", "replay", "solve", "top", "insight", "next"),
     *("methods", "pools", "dead-letters", "verify", "backup", "restore"),
 )
 _HIDDEN: Final = ("demo",)

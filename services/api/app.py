@@ -1,5 +1,6 @@
 """The application: routes, what surrounds them, and how failures become problems."""
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
@@ -8,12 +9,13 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ratings_core.errors import InputError
-from services.api import boards, generations, health, insight, methods, outcomes, pages, pools
+from services.api import boards, generations, health, insight, methods, next_matches, outcomes, pages, pools
 from services.api.context import Context, context
 from services.api.directory import Directory
 from services.api.intake import Intake
@@ -38,7 +40,7 @@ def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable
     intake = Intake(settings, log, directory, metrics, clock)
     app = FastAPI(title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None)
     app.state.context = Context(settings, store, directory, intake, access, metrics, clock)
-    for module in (outcomes, pools, generations, methods, boards, insight, health, pages):
+    for module in (outcomes, pools, generations, methods, boards, insight, next_matches, health, pages):
         app.include_router(module.router)
     for kind, handler in _HANDLERS.items():
         app.add_exception_handler(kind, handler)
@@ -49,10 +51,18 @@ def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
+        for route in app.routes:
+            if isinstance(route, APIRoute):
+                route.summary = _first_sentence(route.description)
         found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         found.setdefault("components", {}).setdefault("schemas", {}).update(components())
         app.openapi_schema = found
     return app.openapi_schema
+
+
+def _first_sentence(text: str) -> str:
+    """Of a route's description: what lists of routes show."""
+    return re.split(r"[.;:] ", text.strip().rstrip("."), maxsplit=1)[0]
 
 
 def _answer(request: Request, error: ApiError) -> Response:

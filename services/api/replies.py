@@ -12,6 +12,7 @@ from services.api.intake import Accepted
 from services.api.problems import PROBLEM_TYPE, Problem
 from services.boards import Board, Methods
 from services.insight import Insight
+from services.next_matches import Next
 from services.pools import FoldSettings, GenerationMade, GenerationWanted, Start
 from services.solve.choice import MethodChoice
 from services.solve.history import Difference, Past
@@ -116,7 +117,7 @@ class AgentView(msgspec.Struct, frozen=True, kw_only=True):
 
 _TYPES: Final = (
     *(Accepted, PoolView, PoolList, PoolWanted, GenerationAsked, GenerationWish, Generations, MethodsWanted, MethodChoices),
-    *(Boards, Board, History, Difference, AgentView, Insight, Problem),
+    *(Boards, Board, History, Difference, AgentView, Insight, Next, Problem),
 )
 _PROBLEMS: Final[Mapping[int, str]] = {
     400: "The request cannot be read.",

@@ -171,7 +171,8 @@ class TestOpenApi:
         paths = api.client.get("/openapi.json").json()["paths"]
         assert {path for path in paths if path.startswith("/v1")} == {
             "/v1/outcomes", "/v1/pools", "/v1/pools/{pool}", "/v1/pools/{pool}/methods",
-            "/v1/pools/{pool}/insight", "/v1/pools/{pool}/boards", "/v1/pools/{pool}/boards/{method}",
+            "/v1/pools/{pool}/insight", "/v1/pools/{pool}/next",
+            "/v1/pools/{pool}/boards", "/v1/pools/{pool}/boards/{method}",
             "/v1/pools/{pool}/boards/{method}/history", "/v1/pools/{pool}/boards/{method}/diff",
             "/v1/pools/{pool}/boards/{method}/around/{agent}", "/v1/pools/{pool}/agents/{agent}", "/v1/pools/{pool}/generations",
         }

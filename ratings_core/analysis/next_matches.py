@@ -1,0 +1,202 @@
+"""Which games to play next: sampling rates of pairs that shrink a chosen uncertainty of Bradley-Terry ratings fastest.
+
+An optimal design of experiments (Pukelsheim 2006; for paired comparisons Grasshoff and Schwabe 2008). A game of a and b adds
+w (e_a - e_b)(e_a - e_b)' to the information F of the ratings, w = p (1 - p) by the present fit. What is to shrink is tr(L C),
+C the inverse of F: c-optimal for one agent, A-optimal for all ratings, and for the top k the variances of differences across its
+edge, weighed by how likely each is the wrong way round. tr(L C) is convex in the rates of all pairs, so there is a best design, and a
+certificate of how far from it a design can be. The present fit is taken for the truth: play a batch, fit again, ask again.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.special import ndtr
+
+from ratings_core import checks
+from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.logistic import PairLikelihood, variance
+from ratings_core.batch.pair_counts import of_tally
+from ratings_core.errors import InputError
+from ratings_core.solution import Certificate, Floats, Status
+from ratings_core.tallies.pair_counts import PairCounts
+
+Ids: TypeAlias = NDArray[np.int64]
+Loss: TypeAlias = Callable[[Floats, Floats], Floats]
+"""From ratings (m,) in logits and their covariance (m, m) to the matrix L (m, m) whose tr(L C) is to shrink; L 1 = 0."""
+
+AGENTS_UP_TO: Final = 500
+"""The design works on all pairs, and inverts a dense matrix at each step."""
+_STEPS: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextMatches:
+    """first, second: int64 (pairs,), all pairs of agents; rate: (pairs,), probability that the next game is theirs; they sum to 1, none is
+    below floor / pairs. before: tr(L C) now; after: expected after `games` games drawn by these rates; uniform: after as many drawn evenly.
+
+    certificate (``duality_gap``): by how much `after` can be above what the best rates reach, over before - after; recomputed at the
+    rates returned. status: approximate where it is above the tolerance: the rates are then good, not best.
+    """
+
+    first: Ids
+    second: Ids
+    rate: Floats
+    floor: float
+    games: float
+    before: float
+    after: float
+    uniform: float
+    certificate: Certificate
+    status: Status
+    seconds: float
+
+
+def all_ratings() -> Loss:
+    """The sum of all ratings' variances, each rating less their mean (A-optimal)."""
+    return lambda theta, _: np.eye(len(theta)) - 1 / len(theta)
+
+
+def one_rating(agent: int) -> Loss:
+    """The variance of one agent's rating (c-optimal), its interval: less the mean of all, each weighed by how well it is known, since
+    else hardly known others would be what is uncertain about it.
+    """
+
+    def loss(theta: Floats, covariance: Floats) -> Floats:
+        if checks.count("agent", agent) >= len(theta):
+            raise InputError("agent", agent, f"must be an id from 0 to {len(theta) - 1}")
+        known = 1 / covariance.diagonal()
+        contrast = -known / known.sum()
+        contrast[agent] += 1
+        return np.outer(contrast, contrast)
+
+    return loss
+
+
+def top(k: int) -> Loss:
+    """Who is among the best k: for each a inside and b outside, the overlap of their intervals, P(b is better), times the part of the
+    variance of their difference that is left. Equal ratings at the edge go by id.
+    """
+
+    def loss(theta: Floats, covariance: Floats) -> Floats:
+        if not 1 <= checks.count("k", k) < len(theta):
+            raise InputError("k", k, f"must be from 1 to {len(theta) - 1}")
+        inside = np.zeros(len(theta), np.bool_)
+        inside[np.argsort(-theta, kind="stable")[:k]] = True
+        across = inside[:, None] & ~inside
+        spread = np.where(across, _of_differences(covariance), 1.0)
+        weight = np.where(across, ndtr(-(theta[:, None] - theta) / np.sqrt(spread)) / spread, 0.0)
+        weight = weight + weight.T
+        return np.asarray(np.diag(weight.sum(axis=1)) - weight, np.float64)
+
+    return loss
+
+
+def next_matches(
+    counts: PairCounts, agents: int, loss: Loss, *, games: float, floor: float = 0.1, prior: float = 0.5, tolerance: float = 0.02
+) -> NextMatches:
+    """The rates at which to draw the next `games` games so that `loss` is expected to be least after them.
+
+    counts: of agents 0 to agents - 1, ties being half a win of both; floor: share of the games drawn evenly from all pairs, 0 to 1, so
+    that the design explores, and that what is drawn can be weighed back; prior: tied games of each agent against an anchor, which keep
+    ratings of separated agents finite. Exponentiated gradients; a step that does not help is halved. Raises `InputError`.
+    """
+    begun = time.perf_counter()
+    m = checks.count("agents", agents, low=2)
+    if m > AGENTS_UP_TO:
+        raise InputError("agents", m, f"must be at most {AGENTS_UP_TO}: choose whom to match")
+    budget, even = checks.number("games", games, above=0.0), checks.number("floor", floor, low=0.0, high=1.0)
+    known = of_tally(counts, m)
+    fit = bradley_terry(known, prior=checks.number("prior", prior, above=0.0), scale=1.0, centre=0.0)
+    information = PairLikelihood(known, prior).curvature(fit.ratings).dense()
+    problem = _Problem.of(information, fit.ratings, loss, budget)
+    before = problem.at(np.zeros(len(problem.first))).value
+    rate, point = _descend(problem, even, before, tolerance)
+    gap = (1 - even) * float(point.gain.max() - problem.mean_gain(point, rate, even)) / (before - point.value)
+    return NextMatches(
+        first=problem.first,
+        second=problem.second,
+        rate=rate,
+        floor=even,
+        games=budget,
+        before=before,
+        after=point.value,
+        uniform=problem.at(np.full(len(rate), 1 / len(rate))).value,
+        certificate=Certificate("duality_gap", max(gap, 0.0)),
+        status=Status.OPTIMAL if gap <= tolerance else Status.APPROXIMATE,
+        seconds=time.perf_counter() - begun,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """tr(L C) at some rates, and by how much a game more of each pair, in the unit of rates, lessens it (pairs,)."""
+
+    value: float
+    gain: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """information: (m, m) now; matrix: L; weight: (pairs,), information of all games were they one pair's."""
+
+    information: Floats
+    matrix: Floats
+    first: Ids
+    second: Ids
+    weight: Floats
+
+    @classmethod
+    def of(cls, information: Floats, theta: Floats, loss: Loss, games: float) -> "_Problem":
+        first, second = (np.asarray(ids, np.int64) for ids in np.triu_indices(len(theta), 1))
+        matrix = loss(theta, _inverse(information))
+        return cls(information, matrix, first, second, games * variance(theta[first] - theta[second]))
+
+    def at(self, rate: Floats) -> _Point:
+        m = len(self.information)
+        links = np.zeros((m, m))
+        links[self.first, self.second] = links[self.second, self.first] = rate * self.weight
+        covariance = _inverse(self.information + np.diag(links.sum(axis=1)) - links)
+        image = covariance @ self.matrix
+        slope = _of_differences(image @ covariance)
+        return _Point(float(np.trace(image)), np.asarray(self.weight * slope[self.first, self.second], np.float64))
+
+    def mean_gain(self, point: _Point, rate: Floats, floor: float) -> float:
+        """Of the rates without their floor."""
+        own = (rate - floor / len(rate)) / (1 - floor) if floor < 1 else rate
+        return float(own @ point.gain)
+
+
+def _descend(problem: _Problem, floor: float, before: float, tolerance: float) -> tuple[Floats, _Point]:
+    pairs = len(problem.first)
+    own, step = np.full(pairs, 1 / pairs), 1.0
+    rate = floor / pairs + (1 - floor) * own
+    point = problem.at(rate)
+    for _ in range(_STEPS):
+        excess = point.gain - point.gain.max()
+        if (1 - floor) * -float(own @ excess) <= tolerance * (before - point.value):
+            break
+        tried = own * np.exp(step * excess / point.gain.max())
+        tried /= tried.sum()
+        there = floor / pairs + (1 - floor) * tried
+        found = problem.at(there)
+        if found.value < point.value:
+            own, rate, point, step = tried, there, found, 1.6 * step
+        else:
+            step /= 4
+    return rate, point
+
+
+def _inverse(matrix: Floats) -> Floats:
+    inverse = linalg.inv(matrix, check_finite=False)
+    return np.asarray((inverse + inverse.T) / 2, np.float64)
+
+
+def _of_differences(matrix: Floats) -> Floats:
+    """Quadratic form of e_a - e_b for every a and b (m, m)."""
+    diagonal = matrix.diagonal()
+    return np.asarray(diagonal[:, None] + diagonal - 2 * matrix, np.float64)

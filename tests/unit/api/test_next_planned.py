@@ -1,0 +1,109 @@
+"""GET /v1/pools/{pool}/next and `equirank next`, on a checkpoint."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from services.commands.next import table, title
+from services.events import Event, GameEvent, ScoreEvent, Side
+from services.next_matches import plan
+from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
+from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.shard.pool import PoolState
+from tests.support.api import NOW, Running
+from tests.support.boards import head_of
+
+NAMES = ("ann", "bob", "cyd", "dan")
+
+
+def game(i: int) -> GameEvent:
+    pair = NAMES[i % 3], NAMES[i % 3 + 1]
+    order = pair if i % 5 else pair[::-1]
+    return GameEvent(v=1, id=str(i), pool="blitz", time=0.0, sides=[Side(agents=[name], place=at) for at, name in enumerate(order)])
+
+
+def measured(i: int) -> ScoreEvent:
+    scores = {name: float((7 * i + 3 * at) % 5) for at, name in enumerate(NAMES[:3])}
+    return ScoreEvent(v=1, id=str(i), pool="atari", time=0.0, task=f"t{i % 2}", scores=scores)
+
+
+def checkpointed(api: Running, folder: Path, kind: Kind, events: list[Event]) -> None:
+    """A pool of these events: its checkpoint and what readers see of it."""
+    pool, files = events[0].pool, CheckpointStore((folder / "state").as_uri())
+    created = PoolCreated(pool=pool, kind=kind, time=0.0)
+    state = PoolState(created, GenerationMade(pool=pool, number=1, start=0, time=0.0, fold=FoldSettings()))
+    assert state.fold(events) == []
+    sha256, size = files.write_object(pool, state.arrays(), {})
+    entry = PoolEntry(
+        pool=pool, kind=kind.value, generation=1, position=9, outcomes=len(events), object=pool, sha256=sha256, bytes=size, digest=""
+    )
+    manifest = Manifest(
+        format=FORMAT, partition=0, position=9, epoch=1, log_identity="log", last_offset=None, last_sha256=None, fold_version=1,
+        written_at=0.0, pools=[entry],
+    )  # fmt: skip
+    files.write_manifest(manifest)
+    assert api.store.publish_live(head_of(pool, position=9, published_at=NOW, kind=kind.value, online=[]), 1, {})
+
+
+def ask(api: Running, pool: str, **query: object) -> dict:
+    answer = api.client.get(f"/v1/pools/{pool}/next", params=query)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+@pytest.mark.parametrize(("target", "pairs"), [("all", 6), ("top:1", 6), ("agent:dan", 6)])
+def test_rates_of_pairs_are_published_and_sum_to_1(api: Running, tmp_path: Path, target: str, pairs: int) -> None:
+    checkpointed(api, tmp_path, Kind.GAMES, [game(i) for i in range(30)])
+    found = ask(api, "blitz", target=target, n=4, floor=0.3)
+    assert len(found["matches"]) == 4
+    assert found["others"] == pairs - 4
+    rates = [row["rate"] for row in found["matches"]]
+    assert sum(rates) + found["others"] * found["other_rate"] == pytest.approx(1)
+    assert min([*rates, found["other_rate"]]) >= 0.3 / pairs * (1 - 1e-9)
+    assert found["after"] <= found["uniform"] < found["before"]
+    assert (found["position"], found["agents"], found["left_out"]) == (9, 4, 0)
+    if target == "agent:dan":
+        assert "dan" in found["matches"][0]["agents"]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_rates_of_cells_are_published_and_sum_to_1(api: Running, tmp_path: Path, again: bool) -> None:
+    checkpointed(api, tmp_path, Kind.SCORES, [measured(i) for i in range(8 if again else 2)])
+    found = ask(api, "atari", target="deviation:bob", n=3)
+    assert sum(row["rate"] for row in found["matches"]) + found["others"] * found["other_rate"] == pytest.approx(1)
+    assert {row["task"] for row in found["matches"]} <= {"t0", "t1"}
+    assert ("as none was measured twice" in found["assumes"]) is not again
+    assert found["after"] <= found["before"]
+
+
+def test_a_kind_of_pool_that_lacks_the_target_says_why(api: Running, tmp_path: Path) -> None:
+    checkpointed(api, tmp_path, Kind.GAMES, [game(0)])
+    assert "needs a pool of scores" in ask(api, "blitz", target="deviation:ann")["not_applicable"]
+    checkpointed(api, tmp_path, Kind.SCORES, [measured(0)])
+    assert "needs a pool of games" in ask(api, "atari", target="top:1")["not_applicable"]
+
+
+def test_wrong_targets_and_pools_without_a_checkpoint_are_told(api: Running, tmp_path: Path) -> None:
+    assert api.client.get("/v1/pools/nowhere/next").status_code == 404
+    assert api.store.publish_live(head_of("early", position=1, published_at=NOW, online=[]), 1, {})
+    assert api.client.get("/v1/pools/early/next").status_code == 503
+    checkpointed(api, tmp_path, Kind.GAMES, [game(i) for i in range(3)])
+    for target in ("worst", "top", "top:0", "top:9", "top:x", "agent:", "agent:eve", "all:1"):
+        assert api.client.get("/v1/pools/blitz/next", params={"target": target}).status_code == 422, target
+
+
+def test_the_command_shows_rates_and_what_they_gain(api: Running, tmp_path: Path) -> None:
+    checkpointed(api, tmp_path, Kind.GAMES, [game(i) for i in range(30)])
+    head = api.store.head("blitz")
+    assert head is not None
+    found = plan(CheckpointStore((tmp_path / "state").as_uri()), head, "agent:dan", 2, 0.1)
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(table(found))
+    text = console.export_text()
+    assert "each of the 4 others" in text
+    assert "dan" in text
+    assert "after 2 more" in title(found)
+    lacking = plan(CheckpointStore((tmp_path / "state").as_uri()), head, "deviation:dan", 2, 0.1)
+    assert "not applicable: needs a pool of scores" in title(lacking)
