@@ -1,27 +1,35 @@
 """One pool of 1 M agents and 10 M pairs that met: memory, how long a checkpoint holds folding up, how fast it is recovered.
 
-`python -m benchmarks.large_pool [--quick]`; `benchmarks.stream` prints the same rows. Goals: <= 250 bytes an agent (names of 16 bytes,
+`python -m benchmarks.large_pool [--quick]`. Goals: <= 250 bytes an agent (names of 16 bytes,
 two online methods), <= 64 bytes a met pair, 24 bytes an id of a full dedupe window; folding never held up for more than 0.05 s by
 a checkpoint; a shard that was killed serves again and has caught up within 10 s, not one bit different. The pool is drawn, not played: a
 checkpoint of it is written, and the log goes on from there.
 """
 
+import hashlib
+import os
+import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.common import Row, arguments, header, show
+from benchmarks.stream import PARTITIONS, Up
 from ratings_core.arena import pack
 from ratings_core.digest import digest
 from ratings_core.frozen import Arrays
 from ratings_core.outcomes import WEIGHT_ONE
 from services import events
+from services.control import ControlLog
 from services.events import GameEvent, Side
+from services.log.partition import partition_of
 from services.log.protocol import Record
+from services.log.sqlite import open_sqlite_log
 from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
 from services.shard.checkpoint import CheckpointStore
 from services.shard.checkpointer import Checkpointer
@@ -30,6 +38,7 @@ from services.shard.partition import Partition
 from services.shard.pool import PoolState
 
 POOL = "large"
+HOME = partition_of(POOL, PARTITIONS)
 GOAL_PAUSE, GOAL_RECOVERY = 0.05, 10.0
 GOAL_AGENT, GOAL_PAIR, GOAL_ID = 250.0, 64.0, 24.0
 PER_BATCH = 500
@@ -137,8 +146,62 @@ def _longest(spent: Sequence[float]) -> str:
     return ", ".join(f"{seconds * 1e3:.1f}" for seconds in sorted(spent)[:-4:-1])
 
 
-def _digests(store: CheckpointStore) -> set[str]:
-    return {entry.digest for name in store.manifests(0) for entry in store.read_manifest(name).entries}
+def _digests(store: CheckpointStore, partition: int = 0) -> set[str]:
+    return {entry.digest for name in store.manifests(partition) for entry in store.read_manifest(name).entries}
+
+
+def prepared(data: Path, content: Arrays) -> None:
+    """A data folder whose checkpoint holds the pool, and whose log goes on from there."""
+    record = events.encode(games(1000, 1, -1, 0))
+    with closing(open_sqlite_log(data / "log.sqlite", PARTITIONS)) as log:
+        control = ControlLog(log.control)
+        for made in created():
+            control.append(made)
+        [offset] = log.outcomes.append(HOME, [(POOL.encode(), record)])
+        partition = Partition(HOME, PARTITIONS, offset + 1)
+        partition.pools[POOL] = PoolState.restore(*created(), content, offset + 1)
+        partition.last = offset, hashlib.sha256(record).hexdigest()
+        Checkpointer(CheckpointStore((data / "state").as_uri()), log.outcomes.identity, 0, 3, None).drain(0.0, partition)
+        control.close()
+
+
+def shard_of(data: Path) -> int:
+    """The process of the shard that works on a data folder."""
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):
+            ours = f"EQUIRANK_DATA={data}".encode() in (folder / "environ").read_bytes().split(b"\0")
+            if ours and (folder / "cmdline").read_bytes().startswith(b"ray::ShardActor"):
+                return int(folder.name)
+    raise RuntimeError("no shard runs")
+
+
+def recovery(folder: Path, content: Arrays, agents: int, tail: int) -> Iterator[Row]:
+    """Through all processes of `equirank up`: its shard is killed, and what comes then is waited for on the board."""
+    data, known = folder / "data", int(content["counts"][0])
+    data.mkdir()
+    prepared(data, content)
+    sent = games(agents, tail, 0, 1)
+    began = time.perf_counter()
+    up = Up(data, POOL)
+    try:
+        up.wait(known)
+        print(f"from nothing running to all {agents:,} agents on the board: {time.perf_counter() - began:.1f} s", flush=True)
+        for start in range(0, tail - 1, PER_BATCH):
+            up.post(events.encode(sent[start : min(start + PER_BATCH, tail - 1)]))
+        up.wait(known + tail - 1)
+        began = time.perf_counter()
+        os.kill(shard_of(data), signal.SIGKILL)
+        up.post(events.encode(sent[-1:]))
+        up.wait(known + tail)
+        spent = time.perf_counter() - began
+    finally:
+        up.stop()
+    state = PoolState.restore(*created(), content, 0)
+    state.fold(sent)
+    if digest(state.arrays()) not in _digests(CheckpointStore((data / "state").as_uri()), HOME):
+        raise ValueError("the state after recovery is another")
+    yield Row("recovery: shard killed -> serving, caught up", f"{agents:,} agents, {tail:,} since", spent, "goal", GOAL_RECOVERY)
+    print("the state of the last checkpoint is bit for bit that of an offline fold")
 
 
 def rows(quick: bool) -> None:
@@ -150,11 +213,13 @@ def rows(quick: bool) -> None:
     show(*memory(state, agents, pairs, ids))
     with tempfile.TemporaryDirectory(prefix="bench-large-", dir=Path(__file__).parent) as folder:
         show(*pauses(Path(folder), state, agents, pairs))
+        del state
+        show(*recovery(Path(folder), arrays, agents, 50_000 // scale))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     given = arguments(__doc__ or "", argv)
-    header("One large pool", ("numpy", "numba"))
+    header("One large pool", ("numpy", "numba", "ray"))
     rows(given.quick)
 
 

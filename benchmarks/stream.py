@@ -2,7 +2,8 @@
 
 `python -m benchmarks.stream [--quick]`. Goals: single-outcome records on one core at >= 0.6 of a bare kafka-python loop that
 decodes and discards; 500 outcomes a record >= 0.3 M outcomes/s; end to end on two cores >= 20,000 single-outcome records/s;
-outcome produced -> readable p99 <= 0.5 s at 5,000 outcomes/s. The workload is that of `zipf_games`, names of 16 bytes.
+outcome produced -> readable p99 <= 0.5 s at 5,000 outcomes/s. What concerns one large pool, its memory, its checkpoints and its recovery,
+is in `benchmarks.large_pool`. The workload is that of `zipf_games`, names of 16 bytes.
 
 Folding is the real thing: `Partition.fold` with decoding, dedupe, interning, scored Elo and SCO, pair and place tallies, in slices as
 a shard makes them. Its rows count CPU seconds of this process, readers included; a ring of ids that is full is not part of it.
@@ -178,8 +179,8 @@ def sqlite_rows(folder: Path, sent: Sequence[GameEvent], repeats: int) -> None:
 class Up:
     """`equirank up` in a folder of its own."""
 
-    def __init__(self, data: Path) -> None:
-        self.data = data
+    def __init__(self, data: Path, pool: str = POOL) -> None:
+        self.data, self.pool = data, pool
         unset = {name: value for name, value in os.environ.items() if not name.startswith("EQUIRANK_")}
         own = {"EQUIRANK_DATA": str(data), "EQUIRANK_PORT": "0", "EQUIRANK_METRICS_PORT": "0"}
         command = [sys.executable, "-m", "services.cli", "up"]
@@ -195,7 +196,7 @@ class Up:
     def outcomes(self) -> int:
         """How many outcomes of the pool readers see now."""
         try:
-            with urllib.request.urlopen(f"{self.api}/v1/pools/{POOL}", timeout=10) as answer:  # noqa: S310 - our own address
+            with urllib.request.urlopen(f"{self.api}/v1/pools/{self.pool}", timeout=10) as answer:  # noqa: S310 - our own address
                 head = json.load(answer)["head"]
         except URLError:
             return 0
