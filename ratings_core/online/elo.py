@@ -6,13 +6,13 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.checks import count, number, whole
+from ratings_core.checks import number, whole
 from ratings_core.errors import InputError
 from ratings_core.kernel import inlined, kernel
-from ratings_core.online.games import NO_KEYS, Games, Scoring, check_pair, games_of, scoring
+from ratings_core.online.games import NO_KEYS, Games, Scoring, games_of, scoring
 from ratings_core.online.pairwise import Keys, fold_pairs, no_noise
+from ratings_core.online.plain import PlainRater
 from ratings_core.online.prequential import Prequential
-from ratings_core.online.reading import Reading, plain_reading
 from ratings_core.online.state import OnlineState
 from ratings_core.outcomes import OutcomeBatch
 from ratings_core.portable import log, sigmoid
@@ -23,7 +23,7 @@ _MIN_SCALE: Final = 1e-6
 
 
 @dataclass(frozen=True)
-class Elo:
+class Elo(PlainRater):
     """Expected score E = 1/(1 + base**(-(a - b)/scale)); after an outcome each member of a side moves by K weight/(n - 1) sum(S - E).
 
     An outcome of n sides is its n(n-1)/2 pairs, all from the ratings before it; S is 1, 1/2 (tie) or 0; the sum is over the
@@ -55,12 +55,6 @@ class Elo:
         if self.provisional_k is not None:
             self._set("provisional_k", number("provisional_k", self.provisional_k, low=0.0, high=_MAX_K))
 
-    def init(self, n: int) -> OnlineState:
-        """A state of `n` agents at `start`."""
-        state = OnlineState()
-        self._grow(state, count("n", n))
-        return state
-
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` says."""
         games, n = games_of(batch)
@@ -69,25 +63,10 @@ class Elo:
         rates = (self.k, provisional_k, self.provisional_outcomes)
         _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, rates, scoring(score))
 
-    def read(self, state: OnlineState, agents: NDArray[np.int32]) -> Reading:
-        """Ratings of `agents`, as `Rater.read` says."""
-        return plain_reading(state, agents)
-
-    def predict(self, state: OnlineState, a: int, b: int) -> float:
-        """Expected score of agent `a` against agent `b`. Raises `InputError` where the state has no such agents."""
-        check_pair(state, a, b)
-        return sigmoid(self._slope * float(state.rating[a] - state.rating[b]))
-
     @property
     def _slope(self) -> float:
         """Log odds a rating point; by our own log, as it is part of the fold."""
         return log(self.base) / self.scale
-
-    def _grow(self, state: OnlineState, n: int) -> None:
-        state.grow(n, {"rating": self.start, "outcomes": 0})
-
-    def _set(self, field: str, value: float) -> None:
-        object.__setattr__(self, field, value)
 
 
 _Rates = tuple[float, float, int]

@@ -6,17 +6,16 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.checks import count, number
+from ratings_core.checks import number
 from ratings_core.kernel import inlined, kernel
 from ratings_core.noise import checked_seed, gumbel, keyed_word
-from ratings_core.online.games import Games, Scoring, check_pair, games_of, keys_of, scoring
+from ratings_core.online.games import Games, Scoring, games_of, keys_of, scoring
 from ratings_core.online.pairwise import Keys, fold_pairs
+from ratings_core.online.plain import PlainRater
 from ratings_core.online.prequential import Prequential
-from ratings_core.online.reading import Reading, plain_reading
 from ratings_core.online.sco import projected_step
 from ratings_core.online.state import OnlineState
 from ratings_core.outcomes import OutcomeBatch
-from ratings_core.portable import sigmoid
 
 _MAX_ALPHA: Final = 1e6
 _MAX_RATING: Final = 1e9
@@ -24,7 +23,7 @@ _MIN_SIGMA: Final = 1e-6
 
 
 @dataclass(frozen=True)
-class FenchelYoung:
+class FenchelYoung(PlainRater):
     """Stochastic gradient descent with batches of one outcome on the Fenchel-Young loss of ranking under Gumbel noise.
 
     Each side's rating is perturbed by sigma times a standard Gumbel deviate; the sides are ranked by what comes out; each side then moves
@@ -61,12 +60,6 @@ class FenchelYoung:
         self._set("start", number("start", self.start, low=self.low, high=self.high))
         self._set("seed", checked_seed(self.seed))
 
-    def init(self, n: int) -> OnlineState:
-        """A state of `n` agents at `start`."""
-        state = OnlineState()
-        self._grow(state, count("n", n))
-        return state
-
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` says. Raises `InputError` for an outcome without a key, too."""
         games, n = games_of(batch)
@@ -75,24 +68,9 @@ class FenchelYoung:
         settings = (self.alpha, self.low, self.high, np.uint64(self.seed))
         _fold(state.rating, state.outcomes, games, key, self._slope, settings, scoring(score))
 
-    def read(self, state: OnlineState, agents: NDArray[np.int32]) -> Reading:
-        """Ratings of `agents`, as `Rater.read` says."""
-        return plain_reading(state, agents)
-
-    def predict(self, state: OnlineState, a: int, b: int) -> float:
-        """sigmoid((a - b)/sigma): how often the noise ranks a before b. Raises as `Rater.predict` does."""
-        check_pair(state, a, b)
-        return sigmoid(self._slope * float(state.rating[a] - state.rating[b]))
-
     @property
     def _slope(self) -> float:
         return 1.0 / self.sigma
-
-    def _grow(self, state: OnlineState, n: int) -> None:
-        state.grow(n, {"rating": self.start, "outcomes": 0})
-
-    def _set(self, field: str, value: float) -> None:
-        object.__setattr__(self, field, value)
 
 
 _Settings = tuple[float, float, float, np.uint64]

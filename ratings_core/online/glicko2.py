@@ -13,6 +13,7 @@ from ratings_core.checks import count, number
 from ratings_core.errors import InputError
 from ratings_core.kernel import inlined, kernel
 from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring, times_of
+from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record
 from ratings_core.online.reading import Reading, checked_agents
 from ratings_core.online.state import OnlineState
@@ -80,7 +81,7 @@ class Columns(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Glicko2:
+class Glicko2(CheckedSettings):
     """Ratings move at the end of a rating period, by all its games at once, against everybody as they entered it.
 
     A period is `period_seconds` long and counted from 1970, by pool time (the greatest time so far), so a late outcome counts in the
@@ -163,9 +164,6 @@ class Glicko2:
     def _grow(self, state: GlickoState, n: int) -> None:
         newcomer = {"rating": self.start, "deviation": self.deviation, "volatility": self.volatility}
         state.grow(n, newcomer | {"information": 0.0, "surprise": 0.0, "period": _NEVER, "outcomes": 0})
-
-    def _set(self, field: str, value: float) -> None:
-        object.__setattr__(self, field, value)
 
 
 _Model = tuple[float, float, float]

@@ -14,6 +14,7 @@ from ratings_core.errors import InputError
 from ratings_core.kernel import inlined, kernel
 from ratings_core.noise import checked_seed, normal_pair
 from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring, side_means
+from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record
 from ratings_core.online.reading import Reading, plain_reading
 from ratings_core.online.state import OnlineState
@@ -59,7 +60,7 @@ class Skills:
 
 
 @dataclass(frozen=True)
-class Melo:
+class Melo(CheckedSettings):
     """Elo with log odds slope (r_a - r_b) + sum over planes of c_a0 c_b1 - c_a1 c_b0 (eq. 13): the second term can be a cycle.
 
     An outcome of n sides is its n(n-1)/2 pairs, all from the state before it. With S - E of each pair as in `Elo`, each member of a
@@ -151,9 +152,6 @@ class Melo:
     def _check(self, state: MeloState) -> None:
         if state.vector.shape[1] != self.dimensions:
             raise InputError("state", state.vector.shape, f"must hold vectors of {self.dimensions} numbers")
-
-    def _set(self, field: str, value: float) -> None:
-        object.__setattr__(self, field, value)
 
 
 def _twisted(vector: NDArray[np.float64]) -> NDArray[np.float64]:

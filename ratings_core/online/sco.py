@@ -6,15 +6,15 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.checks import count, number
+from ratings_core.checks import number
 from ratings_core.kernel import inlined, kernel
-from ratings_core.online.games import NO_KEYS, Games, Scoring, check_pair, games_of, scoring
+from ratings_core.online.games import NO_KEYS, Games, Scoring, games_of, scoring
 from ratings_core.online.pairwise import Keys, fold_pairs, no_noise
+from ratings_core.online.plain import PlainRater
 from ratings_core.online.prequential import Prequential
-from ratings_core.online.reading import Reading, plain_reading
 from ratings_core.online.state import OnlineState
 from ratings_core.outcomes import OutcomeBatch
-from ratings_core.portable import exp, sigmoid
+from ratings_core.portable import exp
 
 _MAX_ALPHA: Final = 1e6
 _MAX_RATING: Final = 1e9
@@ -22,7 +22,7 @@ _MIN_TAU: Final = 1e-6
 
 
 @dataclass(frozen=True)
-class Sco:
+class Sco(PlainRater):
     """Stochastic gradient descent with batches of one outcome (sec. 3.2.1, eq. 7, Algorithm 1; E.4).
 
     The loss of an outcome is the sum, over its pairs of sides of which a ended before b, of sigmoid((b - a)/tau): a soft count
@@ -49,12 +49,6 @@ class Sco:
         self._set("high", number("high", self.high, above=self.low, high=_MAX_RATING))
         self._set("start", number("start", self.start, low=self.low, high=self.high))
 
-    def init(self, n: int) -> OnlineState:
-        """A state of `n` agents at `start`."""
-        state = OnlineState()
-        self._grow(state, count("n", n))
-        return state
-
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` says."""
         games, n = games_of(batch)
@@ -62,24 +56,9 @@ class Sco:
         step = (self.alpha * self._slope, self.low, self.high)
         _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, step, scoring(score))
 
-    def read(self, state: OnlineState, agents: NDArray[np.int32]) -> Reading:
-        """Ratings of `agents`, as `Rater.read` says."""
-        return plain_reading(state, agents)
-
-    def predict(self, state: OnlineState, a: int, b: int) -> float:
-        """sigmoid((a - b)/tau): the share of pairs like this that the loss counts as rightly ordered. Raises as `Rater.predict` does."""
-        check_pair(state, a, b)
-        return sigmoid(self._slope * float(state.rating[a] - state.rating[b]))
-
     @property
     def _slope(self) -> float:
         return 1.0 / self.tau
-
-    def _grow(self, state: OnlineState, n: int) -> None:
-        state.grow(n, {"rating": self.start, "outcomes": 0})
-
-    def _set(self, field: str, value: float) -> None:
-        object.__setattr__(self, field, value)
 
 
 _Step = tuple[float, float, float]

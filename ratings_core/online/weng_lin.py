@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from ratings_core.checks import count, number
 from ratings_core.kernel import inlined, kernel
 from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring
+from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record
 from ratings_core.online.reading import Reading, checked_agents
 from ratings_core.online.state import OnlineState
@@ -37,7 +38,7 @@ class BeliefState(OnlineState):
 
 
 @dataclass(frozen=True)
-class WengLin:
+class WengLin(CheckedSettings):
     """An outcome is one Plackett-Luce ranking of its sides; a team's strength is its members' sum. Boards rank by mu - z sigma.
 
     With c**2 the sum over sides of sigma_i**2 + beta**2, p_iq the chance e**(mu_i/c) over the sum of e**(mu_s/c) of the sides s that
@@ -102,9 +103,6 @@ class WengLin:
 
     def _grow(self, state: BeliefState, n: int) -> None:
         state.grow(n, {"rating": self.mu, "deviation": self.sigma, "outcomes": 0})
-
-    def _set(self, field: str, value: float) -> None:
-        object.__setattr__(self, field, value)
 
 
 _Model = tuple[float, float, float]

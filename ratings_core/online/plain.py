@@ -1,0 +1,46 @@
+"""What raters share: settings that are checked when they are made, and agents that have one number each."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.checks import count
+from ratings_core.online.games import check_pair
+from ratings_core.online.reading import Reading, plain_reading
+from ratings_core.online.state import OnlineState
+from ratings_core.portable import sigmoid
+
+
+class CheckedSettings:
+    """Of a frozen dataclass, whose `__post_init__` keeps what its checks return."""
+
+    def _set(self, field: str, value: float) -> None:
+        object.__setattr__(self, field, value)
+
+
+class PlainRater(CheckedSettings):
+    """One rating an agent, of which pairs are compared: `init`, `read` and `predict` as `Rater` says."""
+
+    start: float
+
+    def init(self, n: int) -> OnlineState:
+        """A state of `n` agents at `start`."""
+        state = OnlineState()
+        self._grow(state, count("n", n))
+        return state
+
+    def read(self, state: OnlineState, agents: NDArray[np.int32]) -> Reading:
+        """Ratings of `agents`, as `Rater.read` says."""
+        return plain_reading(state, agents)
+
+    def predict(self, state: OnlineState, a: int, b: int) -> float:
+        """Expected score of agent `a` against agent `b`, the sigmoid of their difference. Raises as `Rater.predict` does."""
+        check_pair(state, a, b)
+        return sigmoid(self._slope * float(state.rating[a] - state.rating[b]))
+
+    @property
+    def _slope(self) -> float:
+        """Log odds a rating point."""
+        raise NotImplementedError
+
+    def _grow(self, state: OnlineState, n: int) -> None:
+        state.grow(n, {"rating": self.start, "outcomes": 0})
