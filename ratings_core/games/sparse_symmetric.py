@@ -56,12 +56,12 @@ def some_optimal_strategy(margins: Sparse, *, tolerance: float, max_iterations: 
 def _by_program(margins: Sparse, tolerance: float, max_iterations: int) -> SparseSolution:
     scaled = sparse.csr_array(margins / float(np.abs(margins.data).max()))
     limits = {
-        "first_order": ("pdlp", "pdlp_iteration_limit", FIRST_ORDER_STEPS),
-        "interior": ("ipm", "ipm_iteration_limit", max_iterations),
+        "first_order": ("pdlp", "pdlp_iteration_limit", FIRST_ORDER_STEPS, 1.0),
+        "interior": ("ipm", "ipm_iteration_limit", max_iterations, float(margins.shape[0])),
     }
     best: SparseSolution | None = None
-    for name, (solver, limit, most) in limits.items():
-        found = _solved(scaled, name, solver, {limit: most})
+    for name, (solver, limit, most, total) in limits.items():
+        found = _solved(scaled, total, name, solver, {limit: most})
         if found is not None and (best is None or found.exploitability < best.exploitability):
             best = found
         if best is not None and best.exploitability <= tolerance:
@@ -71,10 +71,10 @@ def _by_program(margins: Sparse, tolerance: float, max_iterations: int) -> Spars
     return best
 
 
-def _solved(scaled: Sparse, name: str, solver: str, limit: dict[str, int]) -> SparseSolution | None:
+def _solved(scaled: Sparse, total: float, name: str, solver: str, limit: dict[str, int]) -> SparseSolution | None:
     """None where the solver leaves no strategy; whatever it leaves is judged by the margins."""
     model = _model({"solver": solver, "run_crossover": "off", **limit})
-    if model.passModel(_program(scaled)) == highspy.HighsStatus.kError:
+    if model.passModel(_program(scaled, total)) == highspy.HighsStatus.kError:
         raise SolverError("HiGHS refuses the program of a lottery; check that margins are finite and below 1e15")
     model.run()
     values = np.asarray(model.getSolution().col_value, np.float64)
@@ -97,8 +97,13 @@ def _model(options: dict[str, str | int]) -> highspy.Highs:
     return model
 
 
-def _program(scaled: Sparse) -> highspy.HighsLp:
-    """A column per agent: its margins over the others, and 1 in the row that sums to 1."""
+def _program(scaled: Sparse, total: float) -> highspy.HighsLp:
+    """A column per agent: its margins over the others, and 1/total in the row that sums to 1; unknowns are probabilities times `total`.
+
+    The interior point's residuals are of the size of its tolerance whatever the unknowns' size. Probabilities of thousands of agents
+    are as small as its residuals get (it ended at 1e-8 of the margins at 17,000 agents), unknowns of about 1 are not (below 1e-15).
+    First-order steps have the longer way to go then, and more to do than they can.
+    """
     m = scaled.shape[0]
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = m, m + 1
@@ -108,5 +113,5 @@ def _program(scaled: Sparse) -> highspy.HighsLp:
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_ = (scaled.indptr + np.arange(m + 1)).astype(np.int32)
     lp.a_matrix_.index_ = np.insert(scaled.indices, scaled.indptr[1:], m).astype(np.int32)
-    lp.a_matrix_.value_ = np.insert(scaled.data, scaled.indptr[1:], 1.0)
+    lp.a_matrix_.value_ = np.insert(scaled.data, scaled.indptr[1:], 1.0 / total)
     return lp
