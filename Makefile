@@ -41,7 +41,7 @@ lint: install    ## ruff and mypy strict
 	$(BIN)/mypy
 
 bench: install   ## every benchmark beside its reference (QUICK=1 for small sizes)
-	@for name in $(filter-out common peers workloads,$(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))); do \
+	@for name in $(filter-out common isolated peers workloads,$(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))); do \
 		$(BIN)/python -m benchmarks.$$name $(if $(QUICK),--quick) || exit 1; done
 
 docs: install    ## regenerate the files in docs that are written by the code

@@ -8,7 +8,7 @@ import argparse
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -65,6 +65,12 @@ def show(*rows: Row) -> None:
     """Prints rows as soon as they are known."""
     for row in rows:
         print(_line(row.cells()), flush=True)
+
+
+def stream(rows: Iterable[Row]) -> None:
+    """Prints rows that are measured as they are asked for, each before the next is begun."""
+    for row in rows:
+        show(row)
 
 
 def machine(packages: Sequence[str] = ()) -> str:

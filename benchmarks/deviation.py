@@ -3,9 +3,14 @@
 `python -m benchmarks.deviation [--quick] [--full]`. Goals, one core: 20 agents on 18 tasks >= 100 times faster than the paper's way
 with equal ratings to 1e-8; 20 on 54 <= 1.5 s; 60 on 18 <= 1 s; 100 on 54 <= 15 s; 200 on 100 within 5 min and 4 GiB (`--full`).
 One reference has a column for every joint, without removing any symmetry, and warm-starts HiGHS from level to level. The other
-is the paper's own way, CVXPY with GLOP on the game without its symmetries, by the interpreter that `EQUIRANK_PEERS` names (see
-`benchmarks.peers`). Seconds are CPU seconds, one thread; `cert` bounds the
-rating error, `off` is the largest difference from the reference.
+is the paper's own way, CVXPY with GLOP on the game without its symmetries, by the interpreter that `EQUIRANK_PEERS` names:
+
+    scripts/peers .venv-peers
+    EQUIRANK_PEERS=.venv-peers/bin/python .venv/bin/python -m benchmarks.deviation
+
+Seconds are CPU seconds, one thread; `cert` bounds the rating error, `off` is the largest difference from the reference, `peak` the
+memory of the process that solved it. Every part has a process of its own and five minutes at most; all takes about five minutes on two
+quiet cores, most of it GLOP, and `--full` two more.
 """
 
 import os
@@ -13,13 +18,15 @@ from collections.abc import Iterator, Sequence
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
 
-import resource
 import time
+from itertools import chain
+from typing import Any
 
 import highspy
 import numpy as np
 
-from benchmarks.common import Row, header, parser, seconds, show
+from benchmarks.common import Row, header, parser, seconds, stream
+from benchmarks.isolated import memory, run
 from benchmarks.peers import LONGEST, ask
 from ratings_core.equilibria import Deviation, deviation
 from ratings_core.games import AgentAgentTask
@@ -32,6 +39,7 @@ GLOP = "the paper's way, CVXPY + GLOP"
 MOST_JOINTS_FOR_GLOP = 25_000
 """(20, 54) takes it a minute, and the larger ones of these sizes more than a quarter of an hour."""
 POSITIVE = 1e-6
+_DENSE = "benchmarks.deviation:dense_peer"
 
 
 def scores(agents: int, tasks: int, seed: int = 0) -> Floats:
@@ -86,44 +94,58 @@ def _dense_program(A: Floats) -> highspy.Highs:
     return model
 
 
-def rows(agents: int, tasks: int, repeats: int, longest: float) -> Iterator[Row]:
-    """One size, with the references that end in bounded time."""
+def ours(agents: int, tasks: int, repeats: int) -> dict[str, Any]:
+    """In a process of its own: the seconds of the fastest, and what was found."""
+    deviation(AgentAgentTask.of(scores(3, 2)))  # compiles
+    game, kept = AgentAgentTask.of(scores(agents, tasks)), []
+    spent = seconds(lambda: kept.append(deviation(game)), repeats)
+    found: Deviation = kept[-1]
+    ratings = [own.tolist() for own in found.by_player]
+    return {"seconds": spent, "certificate": found.certificate.value, "levels": found.stats["levels"], "ratings": ratings}
+
+
+def dense_peer(agents: int, tasks: int) -> dict[str, Any]:
+    """In a process of its own."""
     game = AgentAgentTask.of(scores(agents, tasks))
-    found = deviation(game)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    size = f"({agents}, {tasks}), cert {found.certificate.value:.0e}"
-    ours = seconds(lambda: deviation(game), repeats)
-    name = f"deviation, {found.stats['levels']:.0f} levels, peak {peak:.0f} MB"
-    if agents * agents * tasks > MOST_JOINTS_FOR_PEER:
-        yield Row(name, size, ours, f"{PEER} (not run at this size)", None)
-    else:
-        started = time.process_time()
-        reference = dense(game)
-        theirs = time.process_time() - started
-        off = np.abs(np.concatenate(found.by_player) - reference).max()
-        yield Row(name, f"{size}, off {off:.0e}", ours, PEER, theirs)
-    yield papers_way(name, size, ours, game, found, longest)
+    started = time.process_time()
+    reference = dense(game)
+    return {"seconds": time.process_time() - started, "ratings": reference.tolist()}
 
 
-def papers_way(name: str, size: str, ours: float, game: AgentAgentTask, found: Deviation, longest: float) -> Row:
-    if np.prod(game.shape) > MOST_JOINTS_FOR_GLOP:
-        return Row(name, size, ours, f"{GLOP} (not run at this size)", None)
-    answer = ask("deviation_glop", {"scores": game.scores.tolist()}, longest)
-    if isinstance(answer, str):
-        return Row(name, size, ours, f"{GLOP} ({answer})", None)
-    off = np.abs(np.concatenate([found.by_player[0], found.by_player[2]]) - answer["ratings"]).max()
-    return Row(name, f"{size}, off {off:.0e}", ours, GLOP, answer["seconds"])
+def rows(agents: int, tasks: int, repeats: int, longest: float) -> Iterator[Row]:
+    """One size, with the references that end in bounded time; longest: seconds that each part may take."""
+    size, asked = f"({agents}, {tasks})", {"agents": agents, "tasks": tasks}
+    found = run("benchmarks.deviation:ours", {**asked, "repeats": repeats}, longest, f"deviation {size}")
+    if isinstance(found, str):
+        yield Row(f"deviation ({found})", size, float("nan"), "-", None)
+        return
+    name = f"deviation, {found['levels']:.0f} levels, peak {memory(found['peak'])}"
+    size = f"{size}, cert {found['certificate']:.0e}"
+    first, _, last = found["ratings"]
+    for reference, joints, most, ratings, ask_it in (
+        (PEER, agents * agents * tasks, MOST_JOINTS_FOR_PEER, list(chain(*found["ratings"])), lambda: run(_DENSE, asked, longest, PEER)),
+        (GLOP, agents * agents * tasks, MOST_JOINTS_FOR_GLOP, first + last, lambda: ask("deviation_glop", _table(agents, tasks), longest)),
+    ):
+        answer = ask_it() if joints <= most else "not run at this size"
+        if isinstance(answer, str):
+            yield Row(name, size, found["seconds"], f"{reference} ({answer})", None)
+        else:
+            off = np.abs(np.array(ratings) - answer["ratings"]).max()
+            yield Row(name, f"{size}, off {off:.0e}", found["seconds"], reference, answer["seconds"])
+
+
+def _table(agents: int, tasks: int) -> dict[str, Any]:
+    return {"scores": scores(agents, tasks).tolist()}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     options = parser(__doc__ or "")
-    options.add_argument("--full", action="store_true", help="200 agents on 100 tasks, too: a minute or two")
+    options.add_argument("--full", action="store_true", help="200 agents on 100 tasks, too: a minute or two more")
     given = options.parse_args(argv)
     header("Deviation ratings, agent against agent on a task", ("highspy", "numpy", "numba"))
-    deviation(AgentAgentTask.of(scores(3, 2)))  # compiles
     sizes = ((8, 6), (12, 12)) if given.quick else ((20, 18), (20, 54), (60, 18), (100, 54))
     for agents, tasks in (*sizes, (200, 100)) if given.full else sizes:
-        show(*rows(agents, tasks, 1 if agents > 100 else min(given.repeats, 3), 60.0 if given.quick else LONGEST))
+        stream(rows(agents, tasks, 1 if agents > 100 else min(given.repeats, 3), 60.0 if given.quick else LONGEST))
 
 
 if __name__ == "__main__":

@@ -1,19 +1,19 @@
 """Peers that cannot live beside ours: run by an interpreter of their own, as ortools and highspy clash in one process.
 
-`EQUIRANK_PEERS` names a Python that has them: `python -m venv peers`, then `peers/bin/pip install ortools cvxpy polarix`, then
-`peers/bin/pip uninstall highspy`, which cvxpy brings along. Without it such rows are printed without a reference, and say so. A
-peer's program reads one JSON object and prints one.
+`scripts/peers FOLDER` makes an environment that has them (CVXPY with GLOP, polarix), from a lock of its own, and prints the line that
+names it: `EQUIRANK_PEERS=FOLDER/bin/python`. Without it such rows are printed without a reference, and say so. A peer's program reads
+one JSON object and prints one.
 """
 
-import json
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
+from benchmarks.isolated import answer
+
 VARIABLE = "EQUIRANK_PEERS"
 FOLDER = Path(__file__).parent / "peer_programs"
-LONGEST = 900.0
+LONGEST = 300.0
 """Seconds after which a peer counts as one that did not finish."""
 
 
@@ -28,14 +28,4 @@ def ask(program: str, question: dict[str, Any], longest: float = LONGEST) -> dic
     if python is None:
         return f"not run, {VARIABLE} is not set"
     environment = {"PATH": os.environ.get("PATH", ""), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    command = [python, str(FOLDER / f"{program}.py")]
-    try:
-        done = subprocess.run(
-            command, input=json.dumps(question), capture_output=True, text=True, timeout=longest, env=environment, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"not finished: {type(error).__name__}"
-    if done.returncode:
-        return f"failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return answer
+    return answer([python, str(FOLDER / f"{program}.py")], question, longest, environment, program)
