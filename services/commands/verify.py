@@ -1,4 +1,4 @@
-"""`equirank verify`: folds the log again and compares it with checkpoints and store."""
+"""`equirank verify`: folds the log again and compares it with checkpoints and store, and solved boards with their files."""
 
 import sys
 from pathlib import Path
@@ -13,12 +13,16 @@ from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore
 from services.store.protocol import StoreError, StoreReader
 from services.verify import Finding, verify_partition
+from services.verify_solved import verify_solved
 
 
 def verify(
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
-    """Fold the log again, and compare it with the newest checkpoints and with every live board. Status 1 on a difference."""
+    """Fold the log again, and compare it with the newest checkpoints and every live board; and solved boards with their files.
+
+    Status 1 on a difference.
+    """
     settings = Settings(data=data) if data else Settings()
     log, checkpoints = open_log(settings, create=False), CheckpointStore(settings.checkpoint_url)
     console = Console(soft_wrap=True)
@@ -26,6 +30,10 @@ def verify(
     findings: list[Finding] = []
     for number in range(log.outcomes.partitions):
         for finding in verify_partition(number, log, checkpoints, store):
+            findings.append(finding)
+            _tell(console, finding)
+    if store is not None:
+        for finding in verify_solved(log, checkpoints, store):
             findings.append(finding)
             _tell(console, finding)
     log.close()

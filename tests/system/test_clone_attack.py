@@ -41,7 +41,7 @@ def test_copies_move_the_methods_that_they_must_and_no_other(tmp_path: Path) -> 
         assert max(still) <= NOTHING
         assert one.outcomes(clones.POOL) == 53 + 53 + 200
         assert [noise for noise, _ in told_all[3:]] == list(clones.NOISES)
-        for noise, near in told_all[3:]:
+        for noise, (_, near) in zip(clones.NOISES, told_all[3:], strict=True):
             assert all(near[method] > 0.1 for method in AFTER_AGENTS), "near copies count as much as exact ones"
             for method in FAIR:
                 assert NOTHING < near[method] <= noise, "no further than the copies are apart"
