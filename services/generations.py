@@ -20,6 +20,8 @@ def check(
 ) -> None:
     """Raises `InputError` where a generation of a pool of this kind could not run so."""
     raters = make_raters(kind, fold)
+    if fold.clustered and kind is Kind.SCORES:
+        raise InputError("clustered", fold.clustered, "must be false for scores, whose intervals redraw tasks")
     if unknown := sorted(initial.keys() - raters.keys()):
         raise InputError("initial", unknown[0], f"must be for the pool's online methods ({', '.join(raters) or 'it has none'})")
     _check_names("aliases", [*aliases, *aliases.values()])

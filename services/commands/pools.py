@@ -64,6 +64,7 @@ def settings_(
     method: Annotated[list[str] | None, typer.Option(help="An online method to keep, in place of those there are; repeatable.")] = None,
     param: Annotated[list[str] | None, typer.Option(help="A parameter of an online method, as elo.k=20; may be repeated.")] = None,
     per_task: Annotated[bool | None, typer.Option(help="Keep results of pairs per task, too.")] = None,
+    clustered: Annotated[bool | None, typer.Option(help="Keep whole games in groups, for intervals of games of many sides.")] = None,
     bucket_seconds: Annotated[int | None, typer.Option(min=0, help="Width of a time bucket; 0: one bucket.")] = None,
     buckets_kept: Annotated[int | None, typer.Option(min=0, help="Newest buckets kept; 0: all.")] = None,
     dedupe_window: Annotated[int | None, typer.Option(min=1, help="Ids remembered.")] = None,
@@ -81,6 +82,7 @@ def settings_(
     settings = _settings(data)
     given = {
         "per_task": per_task,
+        "clustered": clustered,
         "bucket_seconds": bucket_seconds,
         "buckets_kept": buckets_kept,
         "dedupe_window": dedupe_window,

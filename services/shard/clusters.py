@@ -2,7 +2,7 @@
 
 A pair tally whose tasks are the groups. An outcome counts once, in the group that the hash of its id says, so the groups add up to the
 pool's own tally, hold at most one row for each pair of each outcome, and need no seed; replicates are drawn from them when
-they are wanted (docs/decisions/0023-clustered-pools.md).
+they are wanted (docs/decisions/0025-clustered-pools.md).
 """
 
 from dataclasses import replace

@@ -21,6 +21,7 @@ from services.events import Event, GameEvent, Reason, RetractEvent, ScoreEvent
 from services.generations import check
 from services.pools import GenerationMade, Kind, PoolCreated
 from services.raters import make_raters
+from services.shard.clusters import in_groups
 from services.shard.columns import GameColumns, ScoreColumns
 from services.shard.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
 from services.shard.edits import NONE, Edits, Retracted
@@ -70,6 +71,7 @@ class PoolState:
         self.online = {name: rater.init(0) for name, rater in self.raters.items()}
         self.prequential = {name: Prequential() for name in self.raters}
         self.pairs, self.places, self.scores = PairTally(per_task=fold.per_task), PlaceTally(), ScoreTable()
+        self.clusters = PairTally(per_task=True) if fold.clustered else None
         self.dedupe = DedupeWindow(fold.dedupe_window)
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.pool_time: float | None = None
@@ -163,6 +165,8 @@ class PoolState:
             rater.fold(self.online[name], batch, self.prequential[name])
         self.pairs.add(batch, bucket)
         self.places.add(batch, bucket)
+        if self.clusters is not None:
+            self.clusters.add(in_groups(batch), bucket)
 
     def _fold_scores(self, batch: ScoreBatch, bucket: NDArray[np.int64]) -> None:
         self.scores.add(batch, bucket)
@@ -193,7 +197,7 @@ class PoolState:
     def _forget(self, bucket: NDArray[np.int64]) -> None:
         kept = self.generation.fold.buckets_kept
         if kept is not None:
-            for tally in (self.pairs, self.places, self.scores):
+            for tally in (self.pairs, self.places, self.scores, *([] if self.clusters is None else [self.clusters])):
                 tally.drop_before(int(bucket[-1]) - kept + 1)
 
     def _touch(self, agents: NDArray[np.int32]) -> None:
@@ -306,6 +310,7 @@ class PoolState:
             "pairs": self.pairs,
             "places": self.places,
             "scores": self.scores,
+            **({} if self.clusters is None else {"clusters": self.clusters}),
         }
 
     @property
@@ -333,6 +338,8 @@ class PoolState:
         state.dedupe = DedupeWindow.from_arrays(part(arrays, "dedupe"), generation.fold.dedupe_window)
         state.pairs, state.places = PairTally.from_arrays(part(arrays, "pairs")), PlaceTally.from_arrays(part(arrays, "places"))
         state.scores = ScoreTable.from_arrays(part(arrays, "scores"))
+        if state.clusters is not None:
+            state.clusters = PairTally.from_arrays(part(arrays, "clusters"))
         for name in state.raters:
             state.online[name] = type(state.online[name]).from_arrays(part(arrays, f"online.{name}"))
             state.prequential[name] = Prequential.from_arrays(part(arrays, f"prequential.{name}"))

@@ -86,7 +86,7 @@ def stream() -> tuple[list[Record], FixedDirectory]:
             value = {"v": 1, "id": f"r{number}", "pool": games, "time": 0, "retracts": "g1"}
         values.append(value)
     known = directory(
-        created(games, per_task=True, max_tasks=2, dedupe_window=64),
+        created(games, per_task=True, clustered=True, max_tasks=2, dedupe_window=64),
         created(bucketed, bucket_seconds=100_000, buckets_kept=3, max_agents=25),
         created(scores, Kind.SCORES, max_tasks=8),
     )
