@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from ratings_core.errors import InputError
-from services.solve.history import Difference, difference
+from services.solve.history import Difference, Kept, difference, unpacked
 from services.solve.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
 from services.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, StoreError, StoreReader
 
@@ -15,7 +15,8 @@ _TRIES: Final = 5
 class Board(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of one board, best first.
 
-    source: `live` (per-agent values no older than `position`) or `solved` (exactly the result at `position`); total: agents on the
+    source: `live` (per-agent values no older than `position`), `solved` (exactly the result at `position`) or `past` (as it was at
+    `position`, an earlier one); total: agents on the
     whole board; age_seconds: since it was published or solved. certificate, status, seconds, outcomes, version (of Equirank): of
     solved boards; error: why the newest try failed, where an older result is shown; tasks: rated tasks; extra: what the method adds;
     intervals: what those of rows are.
@@ -133,6 +134,26 @@ def _of_solved(solved: SolvedBoard, total: int, now: float) -> Board:
         tasks=result.tasks,
         extra=result.extra,
         intervals=result.intervals,
+    )
+
+
+def past_solve(pool: str, method: str, kept: Kept, start: int, count: int, now: float) -> Board:
+    """A kept solve as a board: as many of its best rows as its compact form keeps."""
+    past = kept.past
+    return Board(
+        pool=pool,
+        method=method,
+        source="past",
+        generation=past.generation,
+        position=past.position,
+        total=past.total,
+        age_seconds=_age(now, past.solved_at),
+        rows=[AgentRow(agent=row.agent, rating=row.rating, rank=row.rank) for row in unpacked(kept.rows)[start : start + count]],
+        outcomes=past.outcomes,
+        certificate=past.certificate,
+        status=past.status,
+        seconds=past.seconds,
+        version=past.version,
     )
 
 

@@ -13,6 +13,8 @@ from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import AgentView, Boards, History, described, fresh_reply, reply
 from services.boards import Board, Methods
+from services.past import NotKept, When, past_board
+from services.shard.checkpoint import CheckpointStore
 from services.solve.history import Difference
 
 router = APIRouter(tags=["boards"])
@@ -21,6 +23,8 @@ Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Most rows to
 Against: TypeAlias = Annotated[
     int | None, Query(ge=0, le=2**63 - 1, description="Position of the earlier solve; the one before the newest unless given.")
 ]
+Position: TypeAlias = Annotated[int | None, Query(ge=0, description="As of the newest kept position at or before this one.")]
+At: TypeAlias = Annotated[float | None, Query(description="The same by time, seconds since 1970; not with `position`.")]
 Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="First rows of every board; 0: names only.")]
 
 
@@ -36,12 +40,17 @@ def get_boards(request: Request, pool: str, count: Summary = 0) -> Response:
     return fresh_reply(request, Boards(pool=view, methods=methods, boards=found), Boards(pool=view, methods=methods, boards=ageless))
 
 
-@router.get("/v1/pools/{pool}/boards/{method}", response_model=None, responses=described(Board, (404, 422, 503)))
+@router.get("/v1/pools/{pool}/boards/{method}", response_model=None, responses=described(Board, (404, 410, 422, 503)))
 @reads
-def get_board(request: Request, pool: str, method: str, start: Start = 0, count: Count = 50) -> Response:
-    """Rows of one live or solved board, best first."""
+def get_board(
+    request: Request, pool: str, method: str, start: Start = 0, count: Count = 50, position: Position = None, at: At = None
+) -> Response:
+    """Rows of one live or solved board, best first; with `position` or `at` as it was then, where that is kept (410 where not)."""
     here = context(request)
-    found = boards.board(here.store, pool, method, start=start, count=count, now=here.clock())
+    if position is None and at is None:
+        found = boards.board(here.store, pool, method, start=start, count=count, now=here.clock())
+    else:
+        found = _past(here, pool, method, When(position, at), start, count)
     return reply(found) if found is not None else _nothing(here, pool, f"board {method}")
 
 
@@ -79,6 +88,14 @@ def get_agent(request: Request, pool: str, agent: str) -> Response:
     here = context(request)
     found = here.store.agent(pool, agent)
     return reply(AgentView(pool=pool, agent=agent, boards=found)) if found is not None else _nothing(here, pool, f"agent {agent!r}")
+
+
+def _past(here: Context, pool: str, method: str, when: When, start: int, count: int) -> Board | None:
+    files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
+    try:
+        return past_board(here.store, files, control, pool, method, when, start=start, count=count, now=here.clock())
+    except NotKept as error:
+        raise ApiError(410, "not kept", str(error)) from error
 
 
 def _nothing(here: Context, pool: str, what: str) -> Response:

@@ -125,6 +125,7 @@ _PROBLEMS: Final[Mapping[int, str]] = {
     403: "The key does not allow this, or a foreign page asked.",
     404: "There is no such pool, board or agent.",
     409: "The pool stands with another kind, label or settings; or there are too many.",
+    410: "Nothing that is kept reaches so far back.",
     413: "The body is too large.",
     415: "The body is not application/json.",
     422: "A rule is broken; nothing was written.",

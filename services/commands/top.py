@@ -1,6 +1,7 @@
 """`equirank top`: the best of a board, for people or for programs."""
 
 import time
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,8 +14,12 @@ from rich.table import Table
 from ratings_core.errors import InputError
 from services.boards import Board, board, changes, methods_of
 from services.commands.interval_columns import interval_columns, interval_line
-from services.connect import open_store
+from services.connect import open_log, open_store
+from services.control import ControlLog
+from services.past import When, past_board
+from services.pools import ControlState
 from services.settings import Settings
+from services.shard.checkpoint import CheckpointStore
 from services.solve.history import Difference, Moved
 from services.solve.result import Intervals
 from services.store.protocol import StoreReader
@@ -33,13 +38,20 @@ def top(
     count: Annotated[int, typer.Option(min=1, max=1000, help="Rows, best first.")] = 20,
     diff: Annotated[bool, typer.Option("--diff", help="What changed since the solve before, and why (solved boards).")] = False,
     against: Annotated[int | None, typer.Option(min=0, help="With --diff: since the kept solve of this position.")] = None,
+    position: Annotated[int | None, typer.Option(min=0, help="As it was at the newest kept position at or before this one.")] = None,
+    at: Annotated[str | None, typer.Option(help="The same by time, as 2026-11-22T06:00:00Z or seconds since 1970.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:
     """Print the best agents of a board."""
-    store = open_store(Settings(data=data) if data else Settings())
+    settings = Settings(data=data) if data else Settings()
+    store = open_store(settings)
     try:
-        found = changed(store, pool, method, against, count) if diff else find(store, pool, method, count)
+        found: Board | Difference
+        if position is not None or at is not None:
+            found = past(settings, store, pool, method, When(position, None if at is None else _time(at)), count)
+        else:
+            found = changed(store, pool, method, against, count) if diff else find(store, pool, method, count)
     finally:
         store.close()
     if format is Format.JSON:
@@ -64,6 +76,35 @@ def changed(store: StoreReader, pool: str, method: str, against: int | None, cou
     if find(store, pool, method, 1).source == "live":
         raise InputError("--method", method, "must be a solved board: live ones keep no earlier state")
     raise InputError("--method", method, "must have been solved twice: there is nothing to compare with yet")
+
+
+def past(settings: Settings, store: StoreReader, pool: str, method: str, when: When, count: int) -> Board:
+    """The board's first rows as they were. Raises `NotKept`, and `InputError` where there is no such board."""
+    files = CheckpointStore(settings.checkpoint_url)
+    found = past_board(store, files, lambda: _control(settings), pool, method, when, start=0, count=count, now=time.time())
+    return found if found is not None else find(store, pool, method, count)
+
+
+def _control(settings: Settings) -> ControlState:
+    log = open_log(settings, create=False)
+    control = ControlLog(log.control)
+    try:
+        return control.refresh()
+    finally:
+        control.close()
+        log.close()
+
+
+def _time(text: str) -> float:
+    """Seconds since 1970. Raises `InputError`."""
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError as error:
+        raise InputError("--at", text, "must be a time such as 2026-11-22T06:00:00Z, or seconds since 1970") from error
 
 
 def find(store: StoreReader, pool: str, method: str, count: int) -> Board:

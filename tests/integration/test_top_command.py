@@ -76,3 +76,19 @@ def test_the_difference_tells_who_moved_and_why(data: Path) -> None:
     assert (found["before"]["position"], found["after"]["position"]) == (4, 9)
     with pytest.raises(InputError, match="live ones keep no earlier state"):
         run(data, "--pool", "blitz", "--diff")
+
+
+def test_a_board_as_it_was_says_of_when_it_is(data: Path) -> None:
+    board = json.loads(run(data, "--pool", "blitz", "--method", "maximal_lottery", "--format", "json", "--position", "8"))
+    assert (board["source"], board["position"], board["rows"][0]["agent"]) == ("past", 4, "paper")
+    by_time = json.loads(run(data, "--pool", "blitz", "--method", "maximal_lottery", "--format", "json", "--at", "1970-01-01T00:16:35Z"))
+    assert by_time["position"] == 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(("--position", "3"), "positions 4, 9"), (("--at", "994"), "positions 4, 9"), (("--at", "noon"), "seconds since")],
+)
+def test_what_is_not_kept_is_refused(data: Path, arguments: tuple[str, ...], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        run(data, "--pool", "blitz", "--method", "maximal_lottery", *arguments)

@@ -215,3 +215,15 @@ def test_the_kept_solves_of_a_method_and_what_changed_between_them(filled: Runni
     assert filled.client.get("/v1/pools/blitz/boards/elo/diff").status_code == 404
     filled.store.drop_solved("blitz", "maximal_lottery")
     assert filled.client.get(f"{where}/history").status_code == 404
+
+
+def test_a_board_as_of_a_kept_position_and_410_before_what_is_kept(filled: Running) -> None:
+    filled.store.publish_history("blitz", "maximal_lottery", map(kept, [solved_of(position=4), solved_of(position=10)]))
+    board = filled.client.get("/v1/pools/blitz/boards/maximal_lottery?position=9").json()
+    assert (board["source"], board["position"], board["status"]) == ("past", 4, "optimal")
+    refused = {"maximal_lottery?position=3": 410, "elo?position=3": 410, "copeland?position=3": 404, "elo?position=3&at=1": 422}
+    for url, status in refused.items():
+        answer = filled.client.get(f"/v1/pools/blitz/boards/{url}")
+        assert answer.status_code == status, answer.text
+    assert "positions 4, 10" in filled.client.get("/v1/pools/blitz/boards/maximal_lottery?at=1").json()["detail"]
+    assert "none yet" in filled.client.get("/v1/pools/blitz/boards/elo?position=3").json()["detail"]

@@ -1,0 +1,115 @@
+"""Boards as of an earlier position: from kept checkpoints and kept solves, saying of when they are, or what is kept."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratings_core.errors import InputError
+from services.boards import Board
+from services.demo import simulated
+from services.past import NotKept, When, past_board
+from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
+from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.shard.pool import PoolState
+from services.solve.history import Kept, Past, kept
+from tests.support.boards import head_of, solved_of
+
+POOL = simulated.POOL
+
+
+class Store:
+    """A store that knows one pool's head and kept solves."""
+
+    def __init__(self, solves: list[Any]) -> None:
+        self.solves = [kept(one) for one in reversed(solves)]
+
+    def head(self, pool: str) -> Any:
+        return head_of(POOL, position=30, online=["elo", "sco"], partition=0) if pool == POOL else None
+
+    def history(self, _: str, method: str) -> list[Past]:
+        return [one.past for one in self.solves] if method == "maximal_lottery" else []
+
+    def past(self, _pool: str, _method: str, index: int) -> Kept:
+        return self.solves[index]
+
+
+class World:
+    def __init__(self, folder: Path) -> None:
+        self.files = CheckpointStore(folder.as_uri())
+        created = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
+        made = GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings())
+        self.control = ControlState()
+        self.control.apply(0, created)
+        self.control.apply(1, made)
+        self.store = Store([solved_of(POOL, position=at, ratings=[("a", float(at))]) for at in (12, 22)])
+        state, self.ratings = PoolState(created, made), {}
+        for position in (10, 20, 30):
+            assert state.fold([simulated.game(i, float(i)) for i in range(position - 10, position)]) == []
+            self.checkpoint(state, position)
+            names = state.agents.names()
+            self.ratings[position] = dict(zip(names, state.online["elo"].rating.tolist(), strict=True))
+
+    def checkpoint(self, state: PoolState, position: int) -> None:
+        name = f"objects/p00000/at-{position}.eqr"
+        sha256, size = self.files.write_object(name, state.arrays(), {})
+        entry = PoolEntry(pool=POOL, kind="games", generation=1, position=position, outcomes=position, object=name, sha256=sha256,
+                          bytes=size, digest="d")  # fmt: skip
+        log: dict[str, Any] = {"log_identity": "log", "last_offset": None, "last_sha256": None, "fold_version": 1}
+        self.files.write_manifest(
+            Manifest(format=FORMAT, partition=0, position=position, epoch=1, pools=[entry], written_at=100.0 * position, **log)
+        )
+
+    def board(self, method: str, when: When, count: int = 100) -> Board | None:
+        return past_board(self.store, self.files, lambda: self.control, POOL, method, when, start=0, count=count, now=5000.0)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return World(tmp_path_factory.mktemp("kept"))
+
+
+@pytest.mark.parametrize(("when", "position"), [(When(10), 10), (When(29), 20), (When(10**9), 30), (When(time=2500.0), 20)])
+def test_a_live_board_is_that_of_the_newest_checkpoint_that_is_no_later(world: World, when: When, position: int) -> None:
+    board = world.board("elo", when)
+    assert board is not None
+    assert (board.source, board.position, board.outcomes, board.age_seconds) == ("past", position, position, 5000.0 - 100 * position)
+    assert {row.agent: row.rating for row in board.rows} == world.ratings[position]
+    assert [row.rating for row in board.rows] == sorted((row.rating for row in board.rows), reverse=True)
+    assert board.rows[0].rank == 1
+
+
+def test_activity_counts_back_then_and_pages_are_cut(world: World) -> None:
+    board, first = world.board("outcomes", When(20)), world.board("elo", When(20), count=1)
+    assert board is not None
+    assert first is not None
+    assert sum(row.rating or 0 for row in board.rows) == 40
+    assert (len(first.rows), first.total) == (1, board.total)
+
+
+@pytest.mark.parametrize(("when", "position"), [(When(21), 12), (When(22), 22)])
+def test_a_solved_board_is_that_of_a_kept_solve(world: World, when: When, position: int) -> None:
+    board = world.board("maximal_lottery", when)
+    assert board is not None
+    assert (board.source, board.position, board.rows[0].rating) == ("past", position, float(position))
+
+
+@pytest.mark.parametrize(("method", "kept_"), [("elo", "10, 20, 30"), ("maximal_lottery", "12, 22")])
+def test_what_reaches_no_further_back_says_what_is_kept(world: World, method: str, kept_: str) -> None:
+    with pytest.raises(NotKept, match=kept_):
+        world.board(method, When(9))
+
+
+def test_unknown_boards_are_none_and_one_of_position_and_time_is_needed(world: World) -> None:
+    assert world.board("copeland", When(20)) is None
+    for when in (When(), When(1, 1.0)):
+        with pytest.raises(InputError, match="one of the two"):
+            world.board("elo", when)
+
+
+def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
+    damaged = World(tmp_path)
+    damaged.files.remove_file("objects/p00000/at-30.eqr")
+    board = damaged.board("elo", When(30))
+    assert board is not None
+    assert board.position == 20
