@@ -25,9 +25,9 @@ from services.solve.lotteries import LOTTERIES
 from services.solve.method import GIVEN_BY_SCORES, Method, Rated, Takes, given_by_games
 from services.solve.parameters import Parameter, Value, accepted
 from services.solve.read_off import READ_OFF
-from services.solve.result import AgentRow, CertificateRow, Intervals, SolveResult, TaskRow
+from services.solve.result import AgentRow, CertificateRow, Intervals, PackedStart, SolveResult, TaskRow
 from services.solve.rosters import ROSTER, roster
-from services.solve.starts import PackedStart, packed, unpacked
+from services.solve.starts import packed, unpacked
 from services.solve.voting import VOTING
 
 Parameters: TypeAlias = Mapping[str, Value]

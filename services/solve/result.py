@@ -5,8 +5,6 @@ from typing import Final
 
 import msgspec
 
-from services.solve.starts import PackedStart
-
 VERSION: Final = version("equirank")
 
 
@@ -58,6 +56,22 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     rating: float | None
     rank: int
+
+
+class PackedArray(msgspec.Struct, frozen=True):
+    """One array. dtype: numpy's word, little-endian; data: zlib of its bytes, row by row."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+
+class PackedStart(msgspec.Struct, frozen=True):
+    """A `ratings_core.equilibria.starts.Start`."""
+
+    method: str
+    strategies: tuple[tuple[str, ...], ...]
+    arrays: dict[str, PackedArray]
 
 
 class SolveResult(msgspec.Struct, frozen=True, kw_only=True):

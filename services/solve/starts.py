@@ -2,26 +2,10 @@
 
 import zlib
 
-import msgspec
 import numpy as np
 
 from ratings_core.equilibria.starts import Start
-
-
-class PackedArray(msgspec.Struct, frozen=True):
-    """One array. dtype: numpy's word, little-endian; data: zlib of its bytes, row by row."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    data: bytes
-
-
-class PackedStart(msgspec.Struct, frozen=True):
-    """A `Start` of `ratings_core`."""
-
-    method: str
-    strategies: tuple[tuple[str, ...], ...]
-    arrays: dict[str, PackedArray]
+from services.solve.result import PackedArray, PackedStart
 
 
 def packed(start: Start) -> PackedStart:

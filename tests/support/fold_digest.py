@@ -4,6 +4,7 @@ Run as a process of its own, so that the processor can be set.
 """
 
 import sys
+from typing import Final
 
 import numpy as np
 
@@ -14,6 +15,10 @@ from ratings_core.outcomes import ScoreBatch
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from tests.support.game_streams import at_times, batch_of, mixed_games
 
+COMMITTED: Final = (
+    "f39dbba51fa6f98da734991bca296a7ffa7f7ad918a3d31725d6e285dffdbed2",
+    "8ff804b7c5b1a2b0b951c5ce3da7051f763cd35785a17afb6f9bb84a1b00aff2",
+)
 RATERS: tuple[Rater, ...] = (
     Elo(),
     Elo(k=20, scale=173.7, base=2.718281828459045, provisional_k=50, provisional_outcomes=30),

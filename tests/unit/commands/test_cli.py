@@ -10,11 +10,6 @@ from typer.testing import CliRunner
 from services import cli
 
 
-def run(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "services.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240, check=False)
-
-
 def test_help_lists_every_command() -> None:
     found = CliRunner().invoke(cli.application(), ["--help"])
     assert found.exit_code == 0
@@ -45,13 +40,27 @@ def test_every_command_explains_itself(command: str) -> None:
     ],
 )
 def test_what_the_caller_can_mend_is_one_line_and_status_2(
-    arguments: list[str], environment: dict[str, str], words: str, tmp_path: Path
+    arguments: list[str],
+    environment: dict[str, str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = run(*arguments, **{name: value.format(tmp=tmp_path) for name, value in environment.items()})
-    assert found.returncode == 2, found.stdout + found.stderr
-    assert words in found.stderr
-    assert "Traceback" not in found.stderr
-    assert found.stderr.count("\n") == 1
+    monkeypatch.setattr(sys, "argv", ["equirank", *arguments])
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value.format(tmp=tmp_path))
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    told = capsys.readouterr()
+    assert ended.value.code == 2, told.out + told.err
+    assert words in told.err
+    assert told.err.count("\n") == 1
+
+
+def test_the_status_is_that_of_the_process() -> None:
+    found = subprocess.run([sys.executable, "-m", "services.cli", "nonsense"], capture_output=True, text=True, timeout=240, check=False)
+    assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
 
 
 def test_reading_a_board_imports_no_engine() -> None:
