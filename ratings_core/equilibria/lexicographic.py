@@ -3,7 +3,8 @@
 Marris et al., Algorithm 1, by column generation: rows (deviations) are few, joints are many, so a level's program is solved on
 the joints met so far and those whose weighted gains are least are added until none is below the optimum. Rows with a positive
 multiplier have their gain in every optimum; exactly those are frozen. Missing one costs another round, freezing a wrong one
-would cost the answer.
+would cost the answer. Joints of equal gains are one column: any split of its probability among them has the same gains, and the
+joint that was met first stands for them.
 """
 
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from ratings_core.deadline import NEVER, Deadline
 from ratings_core.equilibria.master import Master, MasterPoint
 from ratings_core.games.gain_matrix import GainMatrix
+from ratings_core.games.symmetry import DIGITS
 from ratings_core.solution import Floats
 
 BATCH: Final = 50
@@ -79,6 +81,8 @@ class _Search:
         self.effect = np.zeros((0, 0))
         self.solves = self.iterations = self.cold = 0
         self.used: set[int] = set()
+        self.seen: set[bytes] = set()
+        self.duplicates = 0
         self._add(matrix.least(np.full(matrix.rows, 1.0 / matrix.rows), BATCH)[0] if not len(start) else start)
 
     def run(self) -> LeastGains:
@@ -128,11 +132,23 @@ class _Search:
         return level.value + float(level.point.multipliers[frozen] @ self.master.bounds[frozen])
 
     def _add(self, ids: NDArray[np.int64]) -> bool:
-        new = ids[~np.isin(ids, self.ids)]
-        if len(new):
-            self.master.add(self.matrix.columns(new))
-            self.ids = np.append(self.ids, new)
-        return bool(len(new))
+        """Whether any joint was new: neither there by its id, nor one of equal gains, which would be the same column again."""
+        asked = ids[~np.isin(ids, self.ids)]
+        columns = self.matrix.columns(asked)
+        unlike = self._unlike(columns)
+        if unlike.any():
+            self.master.add(columns[:, unlike])
+            self.ids = np.append(self.ids, asked[unlike])
+        return bool(unlike.any())
+
+    def _unlike(self, columns: Floats) -> NDArray[np.bool_]:
+        """Where columns differ from all seen before, and from earlier ones of these."""
+        fresh = []
+        for column in np.round(columns.T, DIGITS) + 0.0:  # -0 is 0
+            fresh.append((key := column.tobytes()) not in self.seen)
+            self.seen.add(key)
+        self.duplicates += fresh.count(False)
+        return np.array(fresh, bool)
 
     def _freeze(self, level: _Level) -> bool:
         """Whether rows are left open."""
@@ -174,6 +190,7 @@ class _Search:
                 "solves": self.solves,
                 "iterations": self.iterations,
                 "columns": len(self.ids),
+                "duplicate_joints": self.duplicates,
                 "cold_starts": self.cold,
             },
         )

@@ -11,7 +11,7 @@ import numpy as np
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.games.duels import Duels, Uncompared, preferences
+from ratings_core.games.duels import Duels, Kappa, Uncompared, preferences
 from ratings_core.games.gamified import Gamified
 from ratings_core.games.normal_form import NormalForm, names_or_numbers
 from ratings_core.solution import Floats
@@ -27,7 +27,7 @@ def agent_vs_agent(
     payoff: PairPayoff,
     pseudo_count: float = 0.0,
     missing: Uncompared = "refuse",
-    kappa: float | None = None,
+    kappa: Kappa | None = None,
     merge: bool = True,
     agents: Sequence[str] | None = None,
 ) -> Gamified[NormalForm]:

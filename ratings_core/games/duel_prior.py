@@ -4,6 +4,7 @@ Log-odds of a over b on task t: (s_a + o_ta) - (s_b + o_tb). Strengths and offse
 unique for any results, a task that says little keeps offsets near 0, and an agent that never played is average.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,8 @@ STRENGTHS: Final = 2.0
 """Standard deviation of strengths, in logits: wide, but finite where an agent won everything."""
 OFFSETS: Final = 0.5
 """Standard deviation of offsets, in logits: tasks mostly agree with the whole."""
+KAPPAS: Final = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+"""Among which games held out choose."""
 _FLAT: Final = 1e-6
 """Largest slope of the fit's loss, over the games of the agent of most games, called its minimum."""
 
@@ -49,13 +52,24 @@ def predicted(ahead: Floats, games: Floats, *, strengths: float = STRENGTHS, off
     return np.asarray(expit(strength[:, :, None] - strength[:, None, :]), np.float64)
 
 
+def kappa_by_held_out(ahead: Floats, games: Floats) -> float:
+    """Of `KAPPAS` the one of least held-out loss, of equals the largest: whole games only. Raises `InputError`."""
+    losses = held_out_losses(ahead, games, KAPPAS)
+    return max(kappa for kappa, loss in zip(KAPPAS, losses, strict=True) if loss == min(losses))
+
+
 def held_out_loss(ahead: Floats, games: Floats, kappa: float, *, share: float = 0.2, seed: int = 0) -> float:
-    """Mean log loss, in nats a game, of games held out of cells that were compared: how to choose kappa.
+    """As `held_out_losses`, of one kappa."""
+    return held_out_losses(ahead, games, (kappa,), share=share, seed=seed)[0]
+
+
+def held_out_losses(ahead: Floats, games: Floats, kappas: Sequence[float], *, share: float = 0.2, seed: int = 0) -> tuple[float, ...]:
+    """Mean log losses, in nats a game, of games held out of cells that were compared, one for each kappa: how to choose it.
 
     Each win and loss is held out with chance `share`, two ties of a cell being one of each and a single tie not held out. The rest
-    is fitted and shrunk by `kappa` as in `preferences`. ahead, games: of whole numbers of games. Raises `InputError`.
+    is fitted and shrunk by each kappa as in `preferences`. ahead, games: of whole numbers of games. Raises `InputError`.
     """
-    kappa = checks.number("kappa", kappa, above=0.0)
+    weights = [checks.number("kappa", kappa, above=0.0) for kappa in kappas]
     rng = np.random.default_rng(seed)
     upper = np.triu(np.ones(ahead.shape[1:], bool), 1)
     won, lost = (games + ahead)[:, upper] / 2, (games - ahead)[:, upper] / 2
@@ -66,5 +80,6 @@ def held_out_loss(ahead: Floats, games: Floats, kappa: float, *, share: float = 
     kept[0][:, upper], kept[1][:, upper] = won - lost - out[0] + out[1], won + lost - out[0] - out[1]
     train = kept[0] - np.swapaxes(kept[0], 1, 2), kept[1] + np.swapaxes(kept[1], 1, 2)
     q = predicted(*train)
-    chance = (((train[1] + train[0]) / 2 + kappa * q) / (train[1] + kappa))[:, upper]
-    return float(-(out[0] * np.log(chance) + out[1] * np.log1p(-chance)).sum() / max(1.0, (out[0] + out[1]).sum()))
+    chances = ((((train[1] + train[0]) / 2 + kappa * q) / (train[1] + kappa))[:, upper] for kappa in weights)
+    total = max(1.0, float((out[0] + out[1]).sum()))
+    return tuple(float(-(out[0] * np.log(chance) + out[1] * np.log1p(-chance)).sum()) / total for chance in chances)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.games.clones import CloneClasses, clone_classes, grouped, singletons
-from ratings_core.games.duel_prior import predicted
+from ratings_core.games.duel_prior import kappa_by_held_out, predicted
 from ratings_core.games.gamified import GameT, Gamified, Mask, Side
 from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.normal_form import LARGEST, NormalForm, names_or_numbers
@@ -23,6 +23,7 @@ from ratings_core.tallies.pair_counts import PairCounts
 
 Compare: TypeAlias = Literal["wins", "differences"]
 Uncompared: TypeAlias = Literal["refuse", "drop_tasks", "drop_agents", "prior", "zero"]
+Kappa: TypeAlias = float | Literal["held-out"]
 _NAMED: Final = "pass missing='drop_tasks', 'drop_agents', 'prior' or 'zero'"
 
 
@@ -110,27 +111,29 @@ class Preferences:
 
     def gamified(self, game: GameT) -> Gamified[GameT]:
         """`game`, made of these."""
-        return Gamified(game, self.agent_side, self.task_side, "none", self.missing, self.imputed)
+        return Gamified(game, self.agent_side, self.task_side, "none", self.missing, self.imputed, self.kappa)
 
 
-def preferences(duels: Duels, *, missing: Uncompared = "refuse", kappa: float | None = None, merge: bool = True) -> Preferences:
+def preferences(duels: Duels, *, missing: Uncompared = "refuse", kappa: Kappa | None = None, merge: bool = True) -> Preferences:
     """u(t, a, b) of the duels.
 
     missing: with pairs not compared on a task ``refuse``; ``drop_tasks`` that have one; ``drop_agents``, again and again the one with
     most of them (of equals the last), until there is none; ``zero``, u = 0; ``prior``, for every pair
     u = (ahead + kappa (2q - 1)) / (games + kappa) with q from a Bradley-Terry fit, see `games.duel_prior`. kappa: games that the
-    prediction counts for, > 0, needed by ``prior`` and by nothing else. merge: agents that did equally against all others on every task
+    prediction counts for, > 0, or ``held-out``: as many as games held out speak for, `duel_prior.KAPPAS`, of whole games only; needed by
+    ``prior`` and by nothing else. merge: agents that did equally against all others on every task
     and tied with each other, and tasks with equal results, are one. Raises `InputError`.
     """
     checks.instance("duels", duels, Duels)
     checks.choice("missing", missing, get_args(Uncompared))
     checks.switch("merge", merge)
-    weight = _kappa(kappa, missing, duels.compare)
+    given = _kappa(kappa, missing, duels.compare)
     rows, columns = _classes(duels, merge)
     small = duels.part(columns.first, rows.first)
     agents, tasks = _kept(small, missing)
     left = small.part(np.flatnonzero(tasks), np.flatnonzero(agents))
     sides = Side.of(rows, agents, agents), Side.of(columns, tasks, tasks)
+    weight = kappa_by_held_out(left.ahead, left.games) if given == "held-out" else given
     others = ~np.eye(int(agents.sum()), dtype=bool)
     imputed = float((~left.known)[:, others].mean()) if others.any() else 0.0
     return Preferences(_measured(left, weight), *sides, missing, imputed, weight)
@@ -140,7 +143,7 @@ def duel_for_the_hill(
     duels: Duels,
     *,
     missing: Uncompared = "refuse",
-    kappa: float | None = None,
+    kappa: Kappa | None = None,
     merge: bool = True,
     penalty: float = 1.0,
     agents: Sequence[str] | None = None,
@@ -159,7 +162,7 @@ def duel_on_task(
     duels: Duels,
     *,
     missing: Uncompared = "refuse",
-    kappa: float | None = None,
+    kappa: Kappa | None = None,
     merge: bool = True,
     agents: Sequence[str] | None = None,
     tasks: Sequence[str] | None = None,
@@ -175,7 +178,7 @@ def duelist_vs_task(
     duels: Duels,
     *,
     missing: Uncompared = "refuse",
-    kappa: float | None = None,
+    kappa: Kappa | None = None,
     merge: bool = True,
     agents: Sequence[str] | None = None,
     tasks: Sequence[str] | None = None,
@@ -198,7 +201,7 @@ def _names(u: Preferences, agents: Sequence[str] | None, tasks: Sequence[str] | 
     return u.agent_side.named(rows), u.task_side.named(columns)
 
 
-def _kappa(kappa: float | None, missing: str, compare: str) -> float:
+def _kappa(kappa: Kappa | None, missing: str, compare: str) -> Kappa:
     if missing != "prior":
         if kappa is not None:
             raise InputError("kappa", kappa, "must be left out unless missing='prior'")
@@ -207,7 +210,7 @@ def _kappa(kappa: float | None, missing: str, compare: str) -> float:
         raise InputError("missing", missing, "needs wins and losses, differences of scores have no such prior")
     if kappa is None:
         raise InputError("kappa", kappa, "must be given with missing='prior': how many games the prediction counts for")
-    return checks.number("kappa", kappa, above=0.0)
+    return "held-out" if isinstance(kappa, str) and kappa == "held-out" else checks.number("kappa", kappa, above=0.0)
 
 
 def _classes(duels: Duels, merge: bool) -> tuple[CloneClasses, CloneClasses]:

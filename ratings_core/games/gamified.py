@@ -62,7 +62,7 @@ class Gamified(Generic[GameT]):
     """A game and where its strategies stand in the data it came from.
 
     agent_side, task_side: of the data (no tasks where there are none); normalise, missing: the policies it was made with;
-    imputed: share of the game's cells that were not measured but filled in.
+    imputed: share of the game's cells that were not measured but filled in; kappa: games that predictions counted for, 0 without.
     """
 
     game: GameT
@@ -71,6 +71,7 @@ class Gamified(Generic[GameT]):
     normalise: str
     missing: str
     imputed: float
+    kappa: float = 0.0
 
     @property
     def agents(self) -> Mask:

@@ -4,7 +4,7 @@ A clone is a strategy that equals another for every player. Deviation gains do n
 plays (offsets), so those are taken out first and clones up to offsets are found too. Payoffs are divided by one factor for all
 players, as scaling one of them alone would change which gains compare, and rounded to 14 digits (Marris et al., appendix B.2).
 Players are interchangeable where giving each the other's strategies and payoffs leaves the game as it is. Joints of equal gains
-(their appendix B.1) need no removal: programs are solved on the few joints that they ask for.
+(their appendix B.1) are merged where programs ask for them (`equilibria.lexicographic`), as most joints never are.
 """
 
 import itertools

@@ -17,7 +17,7 @@ from ratings_core.games.gamified import Gamified
 from ratings_core.games.gamify import agent_vs_agent_vs_task
 from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.solution import Floats
-from services.solve.games import OnTasks, kappa_of, left_out, most_cells, on_all
+from services.solve.games import KAPPA, OnTasks, kappa_of, left_out, most_cells, on_all
 from services.solve.inputs import ScoresInput
 from services.solve.method import Method, Rated, Takes
 from services.solve.parameters import Parameter
@@ -112,7 +112,7 @@ _GAME: Final = (
     Parameter("penalty", 1.0, "what the rebel loses where it plays the king's agent", 0.0, 1e6),
     Parameter("normalise", "none", "how scores are put on one scale, with game=agent_agent_task", choices=_SCALES),
     Parameter("missing", "refuse", "pairs not compared on a task", choices=("refuse", "drop_tasks", "drop_agents", "prior", "zero")),
-    Parameter("kappa", 1.0, "games that the prediction counts for, with missing=prior, in results", 1e-6, 1e6),
+    *KAPPA,
     Parameter("merge", True, "exact duplicates are solved as one"),
     Parameter("target", "affinity", "what the equilibrium is near to, or the path starts from", choices=("affinity", "even")),
     Parameter("sigma", 0.0, "width of the kernel, in payoffs; 0: only equal payoffs are alike", 0.0, 1e6),

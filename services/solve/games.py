@@ -55,9 +55,11 @@ def most_cells(problem: OnTasks) -> None:
         raise InputError("tasks x agents x agents", cells, f"must be at most {_STORED_CELLS}")
 
 
-def kappa_of(parameters: dict[str, Any]) -> float | None:
-    """Its value, None where the policy for what is missing has no use for it."""
-    return parameters["kappa"] if parameters["missing"] == "prior" else None
+def kappa_of(parameters: dict[str, Any]) -> Any:
+    """Its value or how to find it, None where the policy for what is missing has no use for it."""
+    if parameters["missing"] != "prior":
+        return None
+    return "held-out" if parameters["fit_kappa"] else parameters["kappa"]
 
 
 def left_out(made: Gamified[Any], problem: Pairs | OnTasks) -> dict[str, object]:
@@ -68,6 +70,7 @@ def left_out(made: Gamified[Any], problem: Pairs | OnTasks) -> dict[str, object]
         "dropped_tasks": [tasks[i] for i in made.dropped_tasks.tolist()],
         "constant_tasks": [tasks[i] for i in made.constant_tasks.tolist()],
         "imputed": made.imputed,
+        **({"kappa": made.kappa} if made.kappa else {}),
     }
 
 
@@ -160,19 +163,22 @@ _POLICIES: Final = ("refuse", "drop_tasks", "drop_agents", "prior", "zero")
 _SCALES: Final = ("none", "minmax", "z", "rank", "winrate")
 _NORMALISE: Final = Parameter("normalise", "none", "how scores of tasks are put on one scale", choices=_SCALES)
 _MISSING: Final = Parameter("missing", "refuse", "cells not measured, pairs that did not meet", choices=_POLICIES)
-_KAPPA: Final = Parameter("kappa", 1.0, "games that the prediction counts for, with missing=prior, in results", 1e-6, 1e6)
+KAPPA: Final = (
+    Parameter("kappa", 1.0, "games that the prediction counts for, with missing=prior, in results", 1e-6, 1e6),
+    Parameter("fit_kappa", False, "as many as games held out speak for, instead of kappa; of whole games"),
+)
 _MERGE: Final = Parameter("merge", True, "exact duplicates are solved as one")
 TASKS: Final = (
     Parameter("players", 3, "2: agent against task; 3: agent against agent on a task", 2, 3),
     _NORMALISE,
     _MISSING,
-    _KAPPA,
+    *KAPPA,
     _MERGE,
 )
 PAIRS: Final = (
     Parameter("pseudo_count", 0.0, "wins that each side of a pair that met is taken to have besides", 0.0, 1e6),
     Parameter("missing", "refuse", "pairs that did not meet", choices=("refuse", "drop_agents", "prior", "zero")),
-    _KAPPA,
+    *KAPPA,
 )
 GAMES: Final = (
     Method(
@@ -181,7 +187,7 @@ GAMES: Final = (
         run=_nash_average,
         cost=2,
         tie_tolerance=1e-7,
-        parameters=(_NORMALISE, _MISSING, _KAPPA, *LOTTERY),
+        parameters=(_NORMALISE, _MISSING, *KAPPA, *LOTTERY),
     ),
     Method(
         name="nash_average_agents",

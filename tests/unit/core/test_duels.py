@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from ratings_core.equilibria import deviation
 from ratings_core.errors import InputError
 from ratings_core.games import Duels, agent_vs_agent, agent_vs_agent_vs_task, duel_for_the_hill, duel_on_task, duelist_vs_task, preferences
-from ratings_core.games.duel_prior import held_out_loss, predicted
+from ratings_core.games.duel_prior import KAPPAS, held_out_loss, held_out_losses, predicted
 from ratings_core.outcomes import Outcome, OutcomeBatch, Side
 from ratings_core.roster import Roster
 from ratings_core.tallies import PairCounts, PairTally
@@ -137,6 +137,28 @@ def test_nothing_known_predicts_even_odds_and_certain_winners_stay_finite():
     assert (predicted(np.zeros((2, 3, 3)), np.zeros((2, 3, 3))) == 0.5).all()
     sure = Duels.of_counts([PairCounts.from_dense([[0, 1000], [0, 0]])], 2)
     assert 0.99 < predicted(sure.ahead, sure.games)[0, 0, 1] < 1
+
+
+def test_kappa_may_be_left_to_games_held_out():
+    """With few games a cell the prediction deserves more weight than with many, and what was chosen is reported."""
+    rng, strength = np.random.default_rng(6), np.array([0.0, 0.7, 1.4, 2.1])
+    chance = 1 / (1 + np.exp(strength[None, :] - strength[:, None]))
+    chosen = {}
+    for each in (2, 200):
+        wins = np.triu(rng.binomial(each, np.broadcast_to(chance, (5, 4, 4))), 1).astype(float)
+        lost = np.triu(np.full((5, 4, 4), float(each)), 1) - wins
+        counts = [PairCounts.from_dense(won + one.T) for won, one in zip(wins, lost, strict=True)]
+        duels = Duels.of_counts(counts, 4)
+        found = preferences(duels, missing="prior", kappa="held-out")
+        losses = held_out_losses(duels.ahead, duels.games, KAPPAS)
+        assert min(losses) == losses[KAPPAS.index(found.kappa)]
+        assert losses[2] == held_out_loss(duels.ahead, duels.games, KAPPAS[2])
+        assert duel_on_task(duels, missing="prior", kappa="held-out").kappa == found.kappa
+        assert found.ahead == pytest.approx(preferences(duels, missing="prior", kappa=found.kappa).ahead)
+        chosen[each] = found.kappa
+    assert chosen[2] >= 3
+    with pytest.raises(InputError, match="kappa must be left out"):
+        preferences(duels, missing="zero", kappa="held-out")
 
 
 def test_held_out_games_choose_how_far_to_shrink():

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ratings_core.equilibria import deviation
 from ratings_core.equilibria.lexicographic import least_gains
 from ratings_core.equilibria.master import Master
 from ratings_core.errors import SolverError
-from ratings_core.games import AgentAgentTask, NormalForm
+from ratings_core.games import AgentAgentTask, NormalForm, deviation_gains
 from ratings_core.games.gain_matrix import PairGains, TensorGains
 from ratings_core.games.symmetry import reduced
 
@@ -91,3 +92,23 @@ def test_both_orders_of_two_agents_are_played_evenly():
     play = small.play(pair_on_first_task, np.ones(1))
     assert play.joints.tolist() == [[0, 1, 0], [1, 0, 0]]
     assert play.probability.tolist() == [0.5, 0.5]
+
+
+def test_joints_of_equal_gains_are_one_column():
+    """A third player whom nobody minds repeats every joint of the other two four times."""
+    two = np.random.default_rng(3).integers(-2, 3, (2, 3, 3)).astype(float)
+    three = [np.repeat(tensor[:, :, None], 4, axis=2) for tensor in two] + [np.zeros((3, 3, 4))]
+    game = NormalForm.of(three)
+    gains = TensorGains(game)
+    distinct = np.unique(gains.columns(np.arange(36)), axis=1).shape[1]
+    assert distinct <= 9
+    found = least_gains(gains, max_solves=1000)
+    assert found.complete
+    assert found.stats["columns"] <= distinct
+    assert found.stats["duplicate_joints"] >= 36 - distinct
+    alone = least_gains(TensorGains(NormalForm.of(two)), max_solves=1000)
+    assert found.gains[:6] == pytest.approx(alone.gains, abs=1e-12)
+    assert found.gains[6:] == pytest.approx(np.zeros(4), abs=1e-12)
+    play = deviation(game, merge=False).play
+    assert play.probability.sum() == pytest.approx(1)
+    assert np.concatenate(deviation_gains(game, play))[:6] == pytest.approx(alone.gains, abs=1e-9)

@@ -10,6 +10,7 @@ import pytest
 from ratings_core.equilibria import alpharank, cce, lle
 from ratings_core.errors import InputError
 from ratings_core.games import NormalForm, agent_vs_agent_vs_task, agent_vs_task
+from ratings_core.games.duel_prior import KAPPAS
 from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
 from services.pools import Kind
@@ -311,6 +312,8 @@ def test_policies_of_games_are_refused_and_applied() -> None:
         found = solve(method, games, {"missing": "prior", "kappa": 2.0})
         assert found.extra["imputed"] == pytest.approx(1 / 3)
         assert found.agents[0].agent == "a"
+        assert found.extra["kappa"] == 2.0
+        assert solve(method, games, {"missing": "prior", "fit_kappa": True}).extra["kappa"] in KAPPAS
         dropped = solve(method, games, {"missing": "drop_agents"})
         assert dropped.extra["dropped_agents"] == ["c"]
         assert dropped.agents[-1].rating is None
