@@ -31,7 +31,7 @@ web: install     ## the pages in a real browser
 	$(PYTEST) tests/web
 
 system: install  ## whole installations on real data: generations on football, the clone attack
-	$(PYTEST) tests/system
+	$(PYTEST) -W "ignore:unclosed <socket:ResourceWarning" tests/system
 
 chaos: install   ## everything killed, paused and damaged under load, and planted bugs that have to be found
 	$(PYTEST) -W "ignore:unclosed <socket:ResourceWarning" tests/chaos  # kafka-python's, of brokers that went away

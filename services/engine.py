@@ -46,11 +46,11 @@ class TakenOver(Exception):  # noqa: N818 - names the fact
 
 
 class LocalCheckpoints(Exception):  # noqa: N818 - names the fact
-    """Checkpoints in a folder of one node, on a cluster of several."""
+    """Checkpoints in a folder of one machine, on a cluster of several."""
 
-    def __init__(self, url: str, nodes: int) -> None:
+    def __init__(self, url: str, machines: int) -> None:
         super().__init__(
-            f"checkpoints at {url} are a folder of one node, and Ray has {nodes}: set EQUIRANK_CHECKPOINTS to a URL that all nodes reach"
+            f"checkpoints at {url} are a folder of one machine, and Ray has {machines}: set EQUIRANK_CHECKPOINTS to a URL that all reach"
         )
 
 
@@ -109,9 +109,9 @@ class Engine:
                 "_temp_dir": ray_folder,
             }
         ray.init(address=self._settings.ray, namespace="equirank", log_to_driver=False, configure_logging=False, **local)
-        nodes = sum(bool(node["Alive"]) for node in ray.nodes())
-        if nodes > 1 and self._settings.checkpoint_url.startswith("file:"):
-            raise LocalCheckpoints(self._settings.checkpoint_url, nodes)
+        machines = {node["NodeManagerHostname"] for node in ray.nodes() if node["Alive"]}
+        if len(machines) > 1 and CheckpointStore(self._settings.checkpoint_url).is_local:
+            raise LocalCheckpoints(self._settings.checkpoint_url, len(machines))
 
     def _solve_workers(self) -> int:
         return self._settings.solve_workers or max(1, (os.cpu_count() or 2) - 1)

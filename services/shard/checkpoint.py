@@ -96,6 +96,11 @@ class CheckpointStore:
         self.url = url
         self._fs, self._root = fsspec.core.url_to_fs(url)
 
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine sees them, however the URL spells it."""
+        return isinstance(self._fs, LocalFileSystem)
+
     def write_object(self, name: str, arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any]) -> tuple[str, int]:
         """Write a data object; its SHA-256 and size."""
         parts, sha = pack(arrays, meta), hashlib.sha256()

@@ -102,27 +102,31 @@ def run(
     stream = traffic(seed, system.partitions)
     draw, report, began = random.Random(f"faults {seed}"), Report(), time.monotonic()
     feed, watch = Feed(system, stream, outcomes, seconds), Watch(system)
+
+    def wait(condition: Callable[[], bool], seconds: float) -> None:
+        _until(condition, system, report, seconds, [feed, watch])
+
     feed.start()
     watch.start()
     try:
-        _until(lambda: watch.all_there, system, report, _FLOW_SECONDS)
+        wait(lambda: watch.all_there, _FLOW_SECONDS)
         for name in schedule(draw, sorted(system.faults)):
             if (late := time.monotonic() - began > seconds) and not system.faults.keys() - report.faults.keys():
                 break
             if late and report.faults[name]:
                 continue
-            _until(lambda: False, system, report, draw.uniform(*gap))
+            wait(lambda: False, draw.uniform(*gap))
             say(f"{time.monotonic() - began:6.1f} s, {feed.outcomes} outcomes: {name}")
             system.faults[name](draw)
             report.faults[name] += 1
             watch.mark(name)
-        _until(lambda: feed.outcomes >= outcomes, system, report, _END_SECONDS)
+        wait(lambda: feed.outcomes >= outcomes, _END_SECONDS)
     finally:
         feed.stop()
-    _until(lambda: not feed.is_alive(), system, report, _END_SECONDS)
+    wait(lambda: not feed.is_alive(), _END_SECONDS)
     feed.finish()
     watch.mark("the end")
-    _until(lambda: watch.caught_up, system, report, _END_SECONDS)
+    wait(lambda: watch.caught_up, _END_SECONDS)
     watch.stop()
     report.catch_up, report.seconds = watch.seconds, time.monotonic() - began
     report.wrong += [f"never caught up with: {name}" for name in watch.waiting]
@@ -136,27 +140,46 @@ def schedule(draw: random.Random, names: Sequence[str]) -> Iterator[str]:
         yield from draw.sample(names, len(names))
 
 
-class Feed(threading.Thread):
+class Helper(threading.Thread):
+    """A thread of the room. What it dies of is kept, and raised where the room waits next: nobody goes on without it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name, daemon=True)
+        self._stopping = threading.Event()
+        self._failure: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.work()
+        except BaseException as error:  # noqa: BLE001 - raised again by `check`
+            self._failure = error
+
+    def work(self) -> None:
+        """What it does until it is stopped."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raise what it died of."""
+        if self._failure is not None:
+            raise AssertionError(f"the {self.name} thread died") from self._failure
+
+
+class Feed(Helper):
     """Sends so many outcomes of `stream` within most of `seconds`, and then goes on slowly. What was not accepted is sent again."""
 
     def __init__(self, system: System, stream: Iterator[Sent], outcomes: int, seconds: float) -> None:
-        super().__init__(name="feed", daemon=True)
+        super().__init__("feed")
         self._system, self._stream, self._wanted, self._rate = system, stream, outcomes, outcomes / (0.85 * seconds)
-        self._stopping = threading.Event()
-        self._failure: BaseException | None = None
         self.outcomes = self.records = 0
         self.accepted: set[bytes] = set()
         self.refused: dict[bytes, Mapping[int, str]] = {}
 
-    def run(self) -> None:
-        try:
-            waiting: list[Sent] = []
-            while waiting or not self._stopping.is_set():
-                if not self._stopping.is_set():
-                    waiting += [next(self._stream) for _ in range(_AT_ONCE - len(waiting))]
-                waiting = self._sent(waiting)
-        except BaseException as error:  # noqa: BLE001 - raised again by `finish`
-            self._failure = error
+    def work(self) -> None:
+        waiting: list[Sent] = []
+        while waiting or not self._stopping.is_set():
+            if not self._stopping.is_set():
+                waiting += [next(self._stream) for _ in range(_AT_ONCE - len(waiting))]
+            waiting = self._sent(waiting)
 
     def stop(self) -> None:
         self._stopping.set()
@@ -164,8 +187,7 @@ class Feed(threading.Thread):
     def finish(self) -> None:
         if self.is_alive():
             raise AssertionError("the feed waits for the log, which takes nothing")
-        if self._failure is not None:
-            raise self._failure
+        self.check()
 
     def _sent(self, batch: list[Sent]) -> list[Sent]:
         """Those of `batch` that have to be sent again."""
@@ -187,13 +209,12 @@ class Feed(threading.Thread):
         return left
 
 
-class Watch(threading.Thread):
+class Watch(Helper):
     """Looks at the store all the time, and takes how long after each fault readers saw all that was accepted by its end."""
 
     def __init__(self, system: System) -> None:
-        super().__init__(name="watch", daemon=True)
+        super().__init__("watch")
         self._system, self._marks = system, list[tuple[str, float, dict[int, int]]]()
-        self._stopping = threading.Event()
         self.seconds: dict[str, float] = {}
         self.all_there = False
 
@@ -213,7 +234,7 @@ class Watch(threading.Thread):
         self._stopping.set()
         self.join()
 
-    def run(self) -> None:
+    def work(self) -> None:
         while not self._stopping.wait(_LOOK_SECONDS):
             try:
                 heads = self._system.heads()
@@ -292,10 +313,12 @@ def _reached(heads: Mapping[str, PoolHead], ends: Mapping[int, int], partitions:
     return all(heads[pool].position >= ends.get(partition_of(pool, partitions), 0) for pool in POOLS)
 
 
-def _until(condition: Callable[[], bool], system: System, report: Report, seconds: float) -> None:
-    """Wait for `condition`, at most so long, while the orchestrator does its work."""
+def _until(condition: Callable[[], bool], system: System, report: Report, seconds: float, helpers: Sequence[Helper]) -> None:
+    """Wait for `condition`, at most so long, while the orchestrator does its work. Raises at once what a helper died of."""
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:
+        for helper in helpers:
+            helper.check()
         report.revived.update(system.keep())
         time.sleep(_LOOK_SECONDS)
 

@@ -23,7 +23,7 @@ from tests.support.installation import STOP_SECONDS, processes_with, until
 
 PARTITIONS = 4
 SHARDS = 2
-_LINGERING = ("ray::DashboardAgent", "ray::RuntimeEnvAgent")
+LINGERING = ("ray::DashboardAgent", "ray::RuntimeEnvAgent")
 """Helpers of Ray's own, which hold nothing of ours. Those of a killed Ray try for a minute to report to it before they end."""
 
 
@@ -33,7 +33,7 @@ class Cluster:
     def __init__(self, folder: Path, bootstrap: str, redis_url: str) -> None:
         self.folder, self.bootstrap = folder, bootstrap
         self.prefix = f"e2e-{uuid.uuid4().hex[:8]}."
-        port, self._metrics_port = _free_ports(2)
+        port, self._metrics_port = free_ports(2)
         self._mark = f"EQUIRANK_DATA={folder / 'data'}"
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("EQUIRANK_")},
@@ -62,7 +62,7 @@ class Cluster:
             self._programs[program] = subprocess.Popen(command, env=self.environment, stdout=output, stderr=output)
 
     def kill_engine(self) -> None:
-        """SIGKILL of the driver; returns when all that it had started is gone too, but for what `_LINGERING` says."""
+        """SIGKILL of the driver; returns when all that it had started is gone too, but for what `LINGERING` says."""
         self._programs["engine"].kill()
         self._programs["engine"].wait()
         until(lambda: self._left() <= {self._programs["api"].pid}, "whatever a killed engine had started has ended", 30.0)
@@ -216,7 +216,7 @@ class Cluster:
         return [manifest for manifest in found if manifest is not None]
 
     def _left(self) -> set[int]:
-        return {pid for pid, command in self.processes().items() if not command.startswith(_LINGERING)}
+        return {pid for pid, command in self.processes().items() if not command.startswith(LINGERING)}
 
     def _answers(self, path: str) -> bool:
         for name, process in self._programs.items():
@@ -239,7 +239,7 @@ def cluster_on(folder: Path, bootstrap: str, redis_url: str) -> Iterator[Cluster
         one.close()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [int(probe.getsockname()[1]) for probe in probes]
     for probe in probes:

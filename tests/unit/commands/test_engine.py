@@ -4,6 +4,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -131,6 +132,22 @@ def ray_folder_of(data: Path) -> Path:
     folder = _ray_folder(Settings(data=data))
     assert folder is not None
     return folder
+
+
+@pytest.mark.parametrize(
+    ("url", "machines", "refused"),
+    [("file:///tmp/c", 2, True), ("/tmp/c", 2, True), ("local:///tmp/c", 2, True), ("/tmp/c", 1, False), ("memory://c", 2, False)],
+)
+def test_checkpoints_that_one_machine_sees_are_refused_on_several(
+    fake: FakeRay, url: str, machines: int, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = [{"NodeManagerHostname": f"m{i % machines}", "Alive": True} for i in range(4)]
+    nodes += [{"NodeManagerHostname": "gone", "Alive": False}]
+    monkeypatch.setattr(fake, "init", lambda **_: None, raising=False)
+    monkeypatch.setattr(fake, "nodes", lambda: nodes, raising=False)
+    driver = Engine(Settings(ray="10.0.0.1:6379", checkpoints=url), EngineMetrics(None))
+    with pytest.raises(engine.LocalCheckpoints, match="URL that all reach") if refused else nullcontext():
+        driver.start()
 
 
 def health_of(owner: str) -> WorkerHealth:

@@ -1,0 +1,61 @@
+"""The room itself: whoever it leans on and dies ends the run at once, instead of an account of half a run."""
+
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+import pytest
+
+from services.store.protocol import PoolHead
+from tests.chaos.oracle import Letter, Record
+from tests.chaos.room import run
+from tests.chaos.traffic import Sent
+
+
+class Unwatched:
+    """A system that takes all, and whose store gives what nobody can read."""
+
+    partitions = 4
+
+    def __init__(self, *, feeds: bool) -> None:
+        self.feeds = feeds
+        self.faults = {"nothing": self.nothing}
+
+    def nothing(self, _: random.Random) -> None:
+        return
+
+    def send(self, batch: Sequence[Sent]) -> list[bool]:
+        if not self.feeds:
+            raise RuntimeError("nobody can be fed")
+        return [True] * len(batch)
+
+    def ends(self) -> dict[int, int]:
+        return {}
+
+    def heads(self) -> Mapping[str, PoolHead]:
+        if self.feeds:
+            raise RuntimeError("nobody can read that")
+        return {}
+
+    def board(self, pool: str, method: str) -> dict[str, float]:
+        raise NotImplementedError
+
+    def records(self) -> Iterator[Record]:
+        raise NotImplementedError
+
+    def letters(self) -> Iterator[tuple[Letter, str]]:
+        raise NotImplementedError
+
+    def keep(self) -> Sequence[str]:
+        return ()
+
+    def verify(self) -> tuple[bool, str]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(("feeds", "who"), [(True, "watch"), (False, "feed")])
+def test_a_thread_that_dies_ends_the_run_at_once(feeds: bool, who: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(AssertionError, match=f"the {who} thread died"):
+        run(Unwatched(feeds=feeds), 1, seconds=3600.0, outcomes=1000, gap=(600.0, 600.0), say=lambda _: None)
+    assert time.monotonic() - began < 60

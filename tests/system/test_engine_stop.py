@@ -1,0 +1,45 @@
+"""How an engine stops whose shard hangs: at the deadline, or at once by a second signal; in either case nothing of it stays."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.cluster import LINGERING
+from tests.support.drivers import drivers
+from tests.support.installation import START_SECONDS, processes_with, until
+from tests.support.worker import HOME, play
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def test_a_shard_that_hangs_is_given_up_at_the_deadline_and_a_second_signal_is_hard(tmp_path: Path) -> None:
+    mark = f"EQUIRANK_DATA={tmp_path}"
+
+    def left() -> list[str]:
+        return [line for line in processes_with(mark, mark).values() if not line.startswith(LINGERING)]
+
+    def hanging(outcomes: int) -> "subprocess.Popen[bytes]":
+        seen = one.owners()
+        play(one.log, outcomes - 100, outcomes)
+        engine = one.start(shards=1)
+        until(lambda: one.owners().get(HOME, 0) != seen.get(HOME, 0), f"taken over\n{one.output()}", START_SECONDS)
+        one.counted(outcomes)
+        os.kill(one.owners()[HOME], signal.SIGSTOP)
+        engine.send_signal(signal.SIGTERM)
+        return engine
+
+    with drivers(tmp_path, "local") as one:
+        engine = hanging(100)
+        assert engine.wait(120.0) == 0
+        assert "1 shards did not finish within 20 s" in one.output()
+        until(lambda: not left(), f"nothing is left of {left()}", 60.0)
+
+        engine = hanging(200)
+        with pytest.raises(subprocess.TimeoutExpired):
+            engine.wait(2.0)
+        engine.send_signal(signal.SIGTERM)
+        assert engine.wait(60.0) == 128 + signal.SIGTERM
+        until(lambda: not left(), f"nothing is left of {left()}", 60.0)

