@@ -148,3 +148,25 @@ def test_nonsense_is_refused_by_name(name, argument):
             refused = found
         assert isinstance(refused, InputError), what
         assert (bool(refused.argument), bool(refused.rule)) == (True, True), what
+
+
+@pytest.mark.parametrize(
+    ("make", "argument"),
+    [
+        (lambda: NormalForm.of([[[np.inf, 1.0]], [[0.0, 1.0]]]), "payoffs[0][0, 0]"),
+        (lambda: games.duelist_vs_task(Duels.of_scores([[1.0, 2.0]])), "duels"),
+        (lambda: NormalForm.of([[1.0, 2.0]]), "payoffs"),
+        (lambda: equilibria.payoff_ratings(GAME, [[0.0, 0.0, 0.0], [0.5, 0.5]]), "mixes[0]"),
+        (lambda: JointDistribution.of(np.empty((0, 2), int), [], (3, 2)), "joints"),
+        (lambda: NormalForm.of([[[1.0], [1.0, 2.0]], [[1.0]]]), "payoffs[0]"),
+        (lambda: games.agent_vs_task([[1.0, 2.0], [np.nan, np.nan]], missing="prior"), "scores[1]"),
+        (lambda: games.agent_vs_task([[1.0, 2.0], [np.nan, np.nan]]), "scores[1, 0]"),
+    ],
+    ids=["non-finite", "one strategy", "one player", "empty support", "no joint", "ragged", "empty row to fill", "empty row"],
+)
+def test_games_that_are_none_are_refused_with_argument_value_and_rule(make, argument):
+    with pytest.raises(InputError) as refused:
+        make()
+    assert refused.value.argument == argument
+    assert refused.value.rule
+    assert hasattr(refused.value, "value")
