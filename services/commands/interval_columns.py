@@ -1,6 +1,6 @@
-"""Intervals in tables for people."""
+"""Intervals, and who was left out, in tables for people."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from services.solve.result import AgentRow, Intervals
 
@@ -22,6 +22,13 @@ def interval_line(told: Intervals) -> str:
     replicates = f" of {told.replicates} replicates" if told.replicates else ""
     missing = f", {told.failed} had no answer" if told.failed else ""
     return f"{told.level:.0%} intervals ({told.kind}){replicates}{missing}; they assume {told.assumes}"
+
+
+def roster_line(extra: Mapping[str, object]) -> str | None:
+    """Which agents of a larger input a result is of; None where it is of all."""
+    if not isinstance(said := extra.get("roster"), dict):
+        return None
+    return f"of the {said['agents']} {said['by']} agents; {said['left_out']} are left out"
 
 
 def _cell(low: float | None, high: float | None) -> str:

@@ -13,7 +13,7 @@ from ratings_core.errors import InputError
 from ratings_core.formats import FileKind
 from ratings_core.formats.results import Unplayed
 from ratings_core.voting.profile import Unlisted
-from services.commands.interval_columns import interval_columns, interval_line
+from services.commands.interval_columns import interval_columns, interval_line, roster_line
 from services.commands.options import Columns, Delimiter, file_options
 from services.solve import methods
 from services.solve.inputs import Problem, ScoresInput
@@ -100,6 +100,8 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
         cells = [column[i] for column in told.values()]
         table.add_row(str(row.rank), row.agent, "-" if row.rating is None else f"{row.rating:.6g}", *cells)
     console.print(table)
+    if (said := roster_line(result.extra)) is not None:
+        console.print(said, highlight=False, markup=False)
     if isinstance(result.intervals, Intervals):
         console.print(interval_line(result.intervals), highlight=False, markup=False)
     if len(result.agents) > _ROWS_SHOWN:

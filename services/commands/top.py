@@ -13,7 +13,7 @@ from rich.table import Table
 
 from ratings_core.errors import InputError
 from services.boards import Board, board, changes, methods_of
-from services.commands.interval_columns import interval_columns, interval_line
+from services.commands.interval_columns import interval_columns, interval_line, roster_line
 from services.connect import open_log, open_store
 from services.control import ControlLog
 from services.past import When, past_board
@@ -64,6 +64,8 @@ def top(
     else:
         console.print(_title(found), highlight=False, soft_wrap=True)
         console.print(_table(found))
+        if (said := roster_line(found.extra)) is not None:
+            console.print(_plain(said), highlight=False, soft_wrap=True)
         if isinstance(found.intervals, Intervals):
             console.print(_plain(_intervals(found.intervals, found.position)), highlight=False, soft_wrap=True)
 

@@ -1,20 +1,27 @@
-"""Which agents of a large input a solve takes: all, those named, or the most active; what was left out is part of the result."""
+"""Which agents of a large input a solve takes: all, those named, the most active or the best rated. What was left out is part of the
+result.
+"""
 
 import json
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.pair_counts import of_tally
 from ratings_core.errors import InputError
-from services.solve.inputs import Ids, Problem
+from ratings_core.solution import Floats
+from services.solve.inputs import Ids, MarginsInput, Problem
 from services.solve.method import Method
 from services.solve.parameters import Parameter, Value
 
 ROSTER: Final = (
-    Parameter("most_agents", 0, "solve the most active ones only; 0: as many as the method takes", 0, 1_000_000_000),
+    Parameter("most_agents", 0, "solve so many only; 0: as many as the method takes", 0, 1_000_000_000),
+    Parameter("roster_by", "activity", "which agents come first, where there are more", choices=("activity", "rating")),
     Parameter("only_agents", "", "solve these only: a JSON list of names", free=True),
 )
 """Parameters that every method has beside its own."""
+_PRIOR_GAMES: Final = 1.0
 
 
 class Roster(NamedTuple):
@@ -27,19 +34,30 @@ class Roster(NamedTuple):
 def roster(problem: Problem, method: Method, values: dict[str, Value]) -> Roster:
     """The part of `problem`, sorted by name, that a solve takes. Raises `InputError` for a list of names that is none.
 
-    Activity is what the input counts: pairs met, ballots, tasks measured. Equal activity goes by name.
+    Activity is what the input counts: pairs met, ballots, tasks measured. Ratings are of Bradley-Terry's model with a prior game each,
+    of the pairs that the input gives, so that they need nothing else and agree live and offline; of margins, their sums. Equal ones go
+    by name.
     """
     n, named = len(problem.names), _named(problem, str(values["only_agents"]))
     if named is not None:
         problem = problem.take(named)
     limits = [limit for limit in (int(values["most_agents"]), method.most_agents) if limit]
     most = min(limits, default=n)
+    by_rating = values["roster_by"] == "rating"
     if len(problem.names) > most:
-        problem = problem.take(np.sort(np.argsort(-problem.activity, kind="stable")[:most]))
+        first = _rating(problem) if by_rating else problem.activity
+        problem = problem.take(np.sort(np.argsort(-first, kind="stable")[:most]))
     if len(problem.names) == n:
         return Roster(problem, {})
-    by = "most active" if named is None else "named" if len(problem.names) == len(named) else "most active of those named"
+    cut = "best rated" if by_rating else "most active"
+    by = cut if named is None else "named" if len(problem.names) == len(named) else f"{cut} of those named"
     return Roster(problem, {"roster": {"agents": len(problem.names), "left_out": n - len(problem.names), "by": by}})
+
+
+def _rating(problem: Problem) -> Floats:
+    if isinstance(problem, MarginsInput):
+        return np.asarray(problem.margins.sum(axis=1), np.float64)
+    return bradley_terry(of_tally(problem.counts, len(problem.names)), prior=_PRIOR_GAMES).ratings
 
 
 def _named(problem: Problem, text: str) -> Ids | None:

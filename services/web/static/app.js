@@ -159,6 +159,8 @@ function card(board, thin) {
   const section = make("section", { class: "card", "data-method": board.method }, make("header", {}, make("h2", {}, title(board.method)), kind),
     proof(board));
   if (board.error) section.append(make("p", { class: "error" }, `The newest solve failed, this is the one before: ${board.error}`));
+  const roster = board.extra?.roster;
+  if (roster) section.append(make("p", { class: "proof" }, `of the ${roster.agents} ${roster.by} agents; ${roster.left_out} are left out`));
   if (board.intervals) section.append(intervalLine(board));
   if (thin) section.append(make("p", { class: "error" }, `Among the first ${thin.of}, hardly linked to the others: ${some(thin.agents, thin.agents.length)}.`));
   section.append(board.rows.length ? tableOf(board, `${title(board.method)} ratings`) : make("p", {}, "No agents yet."));

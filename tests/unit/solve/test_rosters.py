@@ -32,7 +32,7 @@ IDS = [problem.__class__.__name__ for problem in PROBLEMS]
 def take(problem: Problem, **given: object) -> tuple[Problem, dict[str, object]]:
     limit = given.pop("limit", None)
     method = replace(find("copeland"), most_agents=limit)
-    found, extra = roster(problem.by_name(), method, {"most_agents": 0, "only_agents": "", **given})
+    found, extra = roster(problem.by_name(), method, {"most_agents": 0, "roster_by": "activity", "only_agents": "", **given})
     return found, extra.get("roster", {})
 
 
@@ -81,6 +81,23 @@ def test_named_ones_beyond_the_limit_go_by_activity() -> None:
     found, said = take(PAIRS, only_agents='["zed", "cyd", "amy"]', limit=2)
     assert found.names == ("amy", "zed")
     assert said == {"agents": 2, "left_out": 2, "by": "most active of those named"}
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=IDS)
+def test_the_best_rated_are_taken_where_that_is_asked(problem: Problem) -> None:
+    found, said = take(problem, most_agents=1, roster_by="rating")
+    best = "amy" if isinstance(problem, MarginsInput) else solve("bradley_terry", problem, {"prior": 1.0}).agents[0].agent
+    assert found.names == (best,)
+    assert said == {"agents": 1, "left_out": 3, "by": "best rated"}
+    assert take(problem, most_agents=1, roster_by="rating", only_agents='["amy", "bob"]')[1]["by"] == "best rated of those named"
+
+
+def test_rating_and_activity_take_others() -> None:
+    wins = np.zeros((3, 3))
+    wins[0, 1], wins[1, 2], wins[2, 1] = 3, 9, 9
+    problem = PairsInput(("few", "much", "more"), PairCounts.from_dense(wins))
+    assert take(problem, most_agents=1)[0].names == ("much",)
+    assert take(problem, most_agents=1, roster_by="rating")[0].names == ("few",)
 
 
 @pytest.mark.parametrize("text", ["zed", "[]", '{"zed": 1}', '["zed", "zed"]', '["nobody"]', "[1]", '[["zed"]]', '[{"zed": 1}]'])
