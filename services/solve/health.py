@@ -12,8 +12,9 @@ class SolveHealth:
     """A copy, safe to read while solves go on.
 
     ended: tries by (method, status); seconds: spent; waiting: due solves without a worker; longest_wait: seconds of the one that
-    waits longest; outdated: seconds since the oldest board was solved that a try waits or runs to replace; certificates: largest
-    on the boards; replicates: solved for intervals; each by method. unconnected, thinly_led: pools, as their newest insight finds.
+    waits longest; outdated: seconds since the oldest board was solved that a try waits or runs to replace, or whose newest try
+    failed; unpublished: boards that the store has not taken yet; certificates: largest on the boards; replicates: solved for
+    intervals; each by method. unconnected, thinly_led: pools, as their newest insight finds.
     """
 
     running: int = 0
@@ -22,6 +23,7 @@ class SolveHealth:
     waiting: Mapping[str, int] = field(default_factory=dict)
     longest_wait: Mapping[str, float] = field(default_factory=dict)
     outdated: Mapping[str, float] = field(default_factory=dict)
+    unpublished: Mapping[str, int] = field(default_factory=dict)
     certificates: Mapping[str, float] = field(default_factory=dict)
     unconnected: int = 0
     thinly_led: int = 0

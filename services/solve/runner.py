@@ -100,11 +100,15 @@ class SolveRunner:
             seconds=dict(self._seconds),
             waiting=dict(Counter(job.method for job in waiting)),
             longest_wait=health.largest((job.method, now - since) for job, since in waiting.items()),
-            outdated=health.ages([*waiting, *(flight.job for flight in self._flights.values())], self._latest, now),
+            outdated=health.ages([*waiting, *(flight.job for flight in self._flights.values()), *self._failing()], self._latest, now),
+            unpublished=dict(Counter(job.method for job in self._unpublished)),
             certificates=health.certificates(self._latest),
             replicates=dict(self._intervals.replicates),
             **insight.alarms(self._latest.values()),
         )
+
+    def _failing(self) -> list[Job]:
+        return [job for job, board in self._latest.items() if board.error is not None]
 
     def cancel(self) -> None:
         """Cancel what runs; nothing is lost, it is due again at the next start."""

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import ray
 
-from services.boards import changes
+from services.boards import board, changes
 from services.pools import SolvePlan
 from services.solve import methods
 from services.solve import runner as module
@@ -108,6 +108,11 @@ def test_a_method_that_fails_keeps_its_last_good_board_and_stops_nobody(
     assert why in (told.error or "")
     assert (told.position, told.result, told.solved_at) == (first, good.result, good.solved_at), "the last good one stands"
     assert world.ended(BAD, "failed") >= 1
+    later = time.time() + world.ahead + 1000.0
+    shown = board(store, POOL, BAD, start=0, count=1, now=later)
+    assert shown is not None
+    assert shown.age_seconds == pytest.approx(later - good.solved_at, abs=0.01), "its age grows"
+    assert world.runner.health(later).outdated[BAD] == later - good.solved_at
     harm.unlink()
     third = world.play(50)
     world.until(world.solved(BAD, third), "it recovers with the next outcomes")
@@ -192,3 +197,25 @@ def test_a_board_says_where_its_agents_stood_before_and_what_changed_since(tmp_p
         for row, old in ((row, old) for row in after.result.agents for old in before.result.agents if old.agent == row.agent)
         if (row.rank, row.rating) != (old.rank, old.rating)
     }
+
+
+def test_a_store_that_takes_nothing_shows_the_last_good_boards_and_gets_the_new_ones_later(tmp_path: Path, store: RedisStore) -> None:
+    world = World(tmp_path, store)
+    first = world.play(50)
+    for method in (GOOD, BAD):
+        world.until(world.solved(method, first), f"{method} solved")
+    good = world.board(GOOD)
+    assert good is not None
+    store._redis.client.config_set("maxmemory", 1)
+    second = world.play(50)
+    world.until(lambda: world.ended(GOOD, "optimal") == world.ended(BAD, "optimal") == 2, "solves go on")
+    assert world.board(GOOD) == good
+    shown = board(store, POOL, GOOD, start=0, count=1, now=good.solved_at + 500.0)
+    assert shown is not None
+    assert shown.age_seconds == 500.0
+    waiting = world.runner.health(time.time()).unpublished
+    assert (waiting[GOOD], waiting[BAD]) == (1, 1)
+    store._redis.client.config_set("maxmemory", 0)
+    for method in (GOOD, BAD):
+        world.until(world.solved(method, second), f"{method} published")
+    assert not {GOOD, BAD} & world.runner.health(time.time()).unpublished.keys()
