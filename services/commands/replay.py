@@ -3,6 +3,7 @@
 Delivery: at least once into the log; ids are hashes of the rows, so outcomes sent again are duplicates and change nothing.
 """
 
+import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ _CHUNK: Final = 5_000
 _STUCK_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.1
 _JOURNALS: Final = "replay"
+_GC_THRESHOLD: Final = 100_000
+"""Outcomes hold no cycles: the collector's default walks them over and over, for a third of the time."""
 _SHOWN: Final = 5
 
 Tell = Callable[[int, int], None]
@@ -77,6 +80,7 @@ def replay(
     A file is read twice, a row at a time: once to check and count it, once to send it. So it may be larger than memory, and a row that
     refuses the file sends nothing of it. Outcomes of the wire schema are refused one by one: the others are sent.
     """
+    gc.set_threshold(_GC_THRESHOLD)
     settings = Settings(data=data) if data else Settings()
     options = file_options(kind, unplayed, column, delimiter, None if at is None else seconds(at, 1, "--time"))
     console = Console(soft_wrap=True)
