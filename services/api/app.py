@@ -9,7 +9,6 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -51,10 +50,9 @@ def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
-        for route in app.routes:
-            if isinstance(route, APIRoute):
-                route.summary = _first_sentence(route.description)
         found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        for told in (told for verbs in found["paths"].values() for told in verbs.values() if "description" in told):
+            told["summary"] = _first_sentence(told["description"])
         found.setdefault("components", {}).setdefault("schemas", {}).update(components())
         app.openapi_schema = found
     return app.openapi_schema

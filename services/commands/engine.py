@@ -1,6 +1,7 @@
 """`equirank engine`: shards and solves against the log, Ray and Redis of the settings."""
 
 import fcntl
+import logging
 import os
 import shutil
 import signal
@@ -35,6 +36,7 @@ def engine() -> None:
     from services.engine import Engine  # noqa: PLC0415 - importing Ray reads the environment
     from services.engine_metrics import EngineMetrics  # noqa: PLC0415
 
+    logging.getLogger("equirank.engine").info("starting %s", "Ray" if settings.ray == "local" else f"on the Ray cluster {settings.ray}")
     metrics = EngineMetrics(settings.metrics_port, settings.metrics_host)
     try:
         driver = Engine(settings, metrics)

@@ -83,8 +83,12 @@ def _parsed(text: str) -> tuple[str, dict[str, Value]]:
 
 
 def _table(pool: str, found: list[MethodChoice]) -> Table:
-    table = Table("method", "solved", "parameters, or why it does not apply", title=Text(pool), title_justify="left")
+    """All methods; why some do not apply stands below, each reason once."""
+    reasons = list(dict.fromkeys(row.why_not for row in found if row.why_not is not None))
+    notes = "\n".join(f"({i}) {reason}" for i, reason in enumerate(reasons, 1))
+    table = Table("method", "solved", "parameters", title=Text(pool), title_justify="left", caption=Text(notes), caption_justify="left")
     for row in found:
         given = ", ".join(f"{name}={value}" for name, value in (row.chosen or {}).items())
-        table.add_row(row.method, "" if row.chosen is None else "yes", Text(row.why_not or given))
+        lacking = None if row.why_not is None else f"does not apply ({reasons.index(row.why_not) + 1})"
+        table.add_row(row.method, "" if row.chosen is None else "yes", Text(lacking or given))
     return table

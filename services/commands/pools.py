@@ -18,9 +18,10 @@ from rich.text import Text
 from ratings_core.errors import InputError
 from services import generations
 from services.commands.edits import read_aliases, read_bans, read_initial
+from services.commands.top import Format
 from services.connect import open_log, open_store
 from services.control import ControlLog
-from services.pools import FoldSettings, GenerationWanted, Kind, Start
+from services.pools import FoldSettings, GenerationMade, GenerationWanted, Kind, Start
 from services.settings import Settings
 from services.store.protocol import PoolHead, StoreError, StoreReader
 from services.store.redis import RedisStore
@@ -77,8 +78,9 @@ def settings_(
     start: Annotated[str | None, typer.Option(help="Where it begins: same (as now), now (a season), or a position, waited for.")] = None,
     wait: _Wait = True,
     data: _Data = None,
+    format: Annotated[Format, typer.Option(help="Of what is shown: table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:
-    """Show how a pool is folded, as JSON; or change it: a new generation is folded from the log, and boards switch to it at once."""
+    """Show how a pool is folded; or change it: a new generation is folded from the log, and boards switch to it at once."""
     settings = _settings(data)
     given = {
         "per_task": per_task,
@@ -93,8 +95,7 @@ def settings_(
     edits = _edits(aliases, bans, initial, clear or [])
     with _control(settings) as control:
         if not (method or param or limits or edits or start is not None):
-            standing = msgspec.to_builtins(control.standing(pool))
-            sys.stdout.write(msgspec.json.format(msgspec.json.encode(standing), indent=2).decode() + "\n")
+            _show(control.standing(pool), _kind(control, pool), format)
             return
         kind, standing_ = _kind(control, pool), control.standing(pool)
         fold = _fold(standing_.fold, kind, limits, method, param or [])
@@ -187,6 +188,24 @@ def _start(text: str) -> Start:
 
 
 # what people see
+
+
+def _show(standing: GenerationMade | GenerationWanted, kind: Kind, shape: Format) -> None:
+    if shape is Format.JSON:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(standing), indent=2).decode() + "\n")
+        return
+    table = Table("setting", "value", title=Text(f"{standing.pool} ({kind.value})"), title_justify="left")
+    for method, parameters in standing.fold.methods(kind).items():
+        given = ", ".join(f"{name}={value:g}" for name, value in parameters.items())
+        table.add_row(f"method {method}", Text(given or "default parameters"))
+    limits = msgspec.structs.asdict(standing.fold)
+    del limits["online"]
+    told = {name: "none" if value is None else str(value) for name, value in limits.items()}
+    told |= {"start": str(standing.start), "aliases": str(len(standing.aliases)), "bans": ", ".join(standing.bans) or "none"}
+    told["initial"] = ", ".join(f"{len(ratings)} agents by {method}" for method, ratings in standing.initial.items()) or "none"
+    for name, value in told.items():
+        table.add_row(name, Text(value))
+    Console().print(table)
 
 
 def _ask(settings: Settings, control: ControlLog, pool: str, wish: int, *, wait: bool) -> None:

@@ -7,6 +7,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Final
@@ -63,10 +64,21 @@ class Replayed:
     position: int
 
 
+class ReplayedKind(StrEnum):
+    """Kinds of files that hold outcomes; margins and profiles hold what was counted of them."""
+
+    SCORES = "scores"
+    BATTLES = "battles"
+    RESULTS = "results"
+    PGN = "pgn"
+    CONTESTS = "contests"
+    OUTCOMES = "outcomes"
+
+
 def replay(
     files: Annotated[list[Path], typer.Argument(help="Results, battles, chess games, contests, scores or outcomes, sent in this order.")],
     pool: Annotated[str, typer.Option(help="Pool they go to; created where there is none.")],
-    kind: Annotated[FileKind | None, typer.Option("--kind", "--input", help="Kind of the files, where its guess is wrong.")] = None,
+    kind: Annotated[ReplayedKind | None, typer.Option("--kind", "--input", help="Kind of the files, where its guess is wrong.")] = None,
     unplayed: Annotated[Unplayed, typer.Option(help="Results without scores: leave out (and count) or refuse the file.")] = "skip",
     at: Annotated[str | None, typer.Option("--time", help="Time of all outcomes: a date, an ISO time or seconds since 1970.")] = None,
     column: Columns = None,
@@ -82,7 +94,7 @@ def replay(
     """
     gc.set_threshold(_GC_THRESHOLD)
     settings = Settings(data=data) if data else Settings()
-    options = file_options(kind, unplayed, column, delimiter, None if at is None else seconds(at, 1, "--time"))
+    options = file_options(FileKind(kind) if kind else None, unplayed, column, delimiter, None if at is None else seconds(at, 1, "--time"))
     console = Console(soft_wrap=True)
     log = open_log(settings)
     try:

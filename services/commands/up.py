@@ -71,12 +71,14 @@ class Installation:
         began = time.monotonic()
         self._say(f"Equirank starts; data in {self._settings.data}, logs in {self._settings.data / 'logs'}")
         self._start_store()
+        self._say("The store answers; engine and API start, which takes some seconds ...")
         for program in self._programs():
             self._supervisor.start(program)
         address = _url(self._settings.host, self._settings.port)
         self._supervisor.wait_until("api", lambda: self._stop.is_set() or bool(_answer(f"{address}/readyz")), _READY_SECONDS)
         metrics = f"{_url(self._settings.metrics_host, self._settings.metrics_port)}/metrics"
         self._say(f"Boards and API: [bold]{address}[/]   API description: {address}/docs   metrics: {address}/metrics and {metrics}")
+        self._say("The engine starts Ray and its shards ...")
         shards = f"equirank_shards {float(self._settings.shards)}"
         self._supervisor.wait_until("engine", lambda: self._stop.is_set() or shards in _answer(metrics), _READY_SECONDS)
         redis = self._redis.url if self._redis else str(self._settings.redis)
@@ -119,7 +121,8 @@ class Installation:
         self._stop.set()
 
     def _end(self) -> None:
-        self._console.print("Equirank stops: finishing batches and writing checkpoints (Ctrl-C again stops hard)")
+        # On a line of its own: a terminal has just shown ^C.
+        self._console.print("\nEquirank stops; Ctrl-C again stops hard. Finishing batches and writing checkpoints ...", soft_wrap=True)
         self._stop.set()
         if self._redis is not None:
             self._supervisor.stop_programs()

@@ -58,10 +58,10 @@ def attack(settings: Settings, log_: Log, store: StoreReader, stop: threading.Ev
 
 
 def read(settings: Settings) -> Attack | None:
-    """How far the attack came; None before its first report."""
+    """How far the attack came; None before its first report, and where the note of it is damaged: then it begins again, harmlessly."""
     try:
         return msgspec.json.decode(_file(settings).read_bytes(), type=Attack)
-    except FileNotFoundError:
+    except (FileNotFoundError, msgspec.DecodeError):
         return None
 
 

@@ -177,6 +177,13 @@ class TestOpenApi:
             "/v1/pools/{pool}/boards/{method}/around/{agent}", "/v1/pools/{pool}/agents/{agent}", "/v1/pools/{pool}/generations",
         }
 
+    def test_every_route_says_in_its_summary_what_it_does(self, api: Running) -> None:
+        paths = api.client.get("/openapi.json").json()["paths"]
+        summaries = {(path, verb): told["summary"] for path, verbs in paths.items() for verb, told in verbs.items()}
+        assert len(set(summaries.values())) == len(summaries)
+        assert summaries["/v1/pools/{pool}/boards/{method}", "get"] == "Rows of one live or solved board, best first"
+        assert all(len(summary) <= 120 for summary in summaries.values())
+
 
 def test_metrics_name_no_pool_and_no_agent(filled: Running) -> None:
     filled.client.get("/v1/pools/blitz/agents/rock")

@@ -33,6 +33,7 @@ def test_every_command_explains_itself(command: str) -> None:
         (["solve", "no-such-file.csv", "--method", "copeland"], {}, "no-such-file.csv"),
         (["verify"], {"EQUIRANK_DATA": "{tmp}/nothing/here"}, "equirank up"),
         (["solve", "x.csv", "--method", "copeland", "--input", "nonsense"], {}, "'--input'"),
+        (["replay", "x.csv", "--pool", "x", "--input", "margins"], {}, "'--input'"),
         (["solve", "x.csv"], {}, "'--method'"),
         (["solve", "x.csv", "--method", "copeland", "--typo"], {}, "--typo"),
         (["top", "--pool", "x", "--count", "0"], {}, "'--count'"),

@@ -46,7 +46,9 @@ def waiting(control: ControlLog, pool: str = "blitz") -> GenerationWanted:
 
 
 def test_settings_are_shown_and_nothing_is_asked_for(control: ControlLog) -> None:
-    shown = json.loads(run("settings", "blitz"))
+    shown = json.loads(run("settings", "blitz", "--format", "json"))
+    table = run("settings", "blitz")
+    assert all(part in table for part in ("blitz (games)", "method elo", "default parameters", "per_task", "bans"))
     assert (shown["pool"], shown["number"], shown["fold"]["per_task"]) == ("blitz", 1, False)
     assert control.refresh().wish("blitz") is None
 
