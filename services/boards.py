@@ -9,6 +9,8 @@ from services.solve.history import Difference, Kept, difference, unpacked
 from services.solve.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
 from services.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, StoreError, StoreReader
 
+PROVISIONAL_OUTCOMES: Final = 10
+"""An agent of fewer outcomes is provisional on live boards."""
 _TRIES: Final = 5
 
 
@@ -58,7 +60,7 @@ def board(store: StoreReader, pool: str, method: str, *, start: int, count: int,
     """Rows start to start + count; None where there is no such board. now: seconds since 1970. Raises `StoreError`, `InputError`."""
     page = store.live(pool, method, start, count)
     if page is not None:
-        return _of_live(page, now)
+        return _of_live(store, page, now)
     found = store.solved(pool, method, start, count) if method != INSIGHT else None
     return None if found is None else _of_solved(*found, now)
 
@@ -67,7 +69,7 @@ def around(store: StoreReader, pool: str, method: str, agent: str, *, count: int
     """`count` rows with the agent in the middle; None where there is no such board, or the agent is not on it."""
     page = store.around(pool, method, agent, count)
     if page is not None:
-        return _of_live(page, now)
+        return _of_live(store, page, now)
     found = store.solved_around(pool, method, agent, count)
     return None if found is None else _of_solved(*found, now)
 
@@ -101,7 +103,7 @@ def _methods(store: StoreReader, head: PoolHead) -> Methods:
     return Methods(live=[*head.online, ACTIVITY], solved=store.solved_methods(head.pool))
 
 
-def _of_live(page: BoardPage, now: float) -> Board:
+def _of_live(store: StoreReader, page: BoardPage, now: float) -> Board:
     return Board(
         pool=page.pool,
         method=page.method,
@@ -110,8 +112,15 @@ def _of_live(page: BoardPage, now: float) -> Board:
         position=page.position,
         total=page.total,
         age_seconds=_age(now, page.published_at),
-        rows=page.rows,
+        rows=page.rows if page.method == ACTIVITY else _with_standing(store, page),
     )
+
+
+def _with_standing(store: StoreReader, page: BoardPage) -> list[AgentRow]:
+    """Rows that say who is provisional: found out for those who are read."""
+    outcomes = store.outcomes_of(page.pool, page.generation, [row.agent for row in page.rows])
+    few = (count < PROVISIONAL_OUTCOMES for count in outcomes)
+    return [msgspec.structs.replace(row, provisional=less) for row, less in zip(page.rows, few, strict=True)]
 
 
 def _of_solved(solved: SolvedBoard, total: int, now: float) -> Board:

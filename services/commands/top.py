@@ -130,7 +130,8 @@ def _table(found: Board) -> Table:
     for name in told:
         table.add_column(name, justify="right")
     for i, row in enumerate(found.rows):
-        table.add_row(str(row.rank), _plain(row.agent), _number(row.rating), *(column[i] for column in told.values()))
+        rank = f"{row.rank}?" if row.provisional else str(row.rank)
+        table.add_row(rank, _plain(row.agent), _number(row.rating), *(column[i] for column in told.values()))
     return table
 
 

@@ -17,7 +17,8 @@ class CertificateRow(msgspec.Struct, frozen=True, kw_only=True):
 
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of a board. rank: 1 is best, equal ratings share a rank; low, high, rank_low, rank_high: intervals of rating and rank,
-    where they were computed; rank_before: on the solved board before this one, where the agent was on it.
+    where they were computed; rank_before: on the solved board before this one, where the agent was on it; provisional: of live
+    boards, whether the agent took part in few outcomes yet.
     """
 
     agent: str
@@ -28,6 +29,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rank_before: int | None = None
     rank_low: int | None = None
     rank_high: int | None = None
+    provisional: bool = False
 
 
 class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

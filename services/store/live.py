@@ -79,6 +79,14 @@ class LiveBoards:
         check_window(0, count)
         return self._live_page(pool, method, scripts.AROUND, [agent, count])
 
+    def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
+        """How many outcomes each of `agents` took part in, 0 for those not known."""
+        if not agents:
+            return []
+        name = keys.live(pool, generation, ACTIVITY)
+        found = self._redis.run(lambda client: client.zmscore(name, list(agents)))
+        return [0 if one is None else round(-float(one)) for one in found]
+
     def live_rows(self, pool: str, agent: str) -> dict[str, AgentRow]:
         """The agent's row on every live board that it is on, by method."""
         head = self.head(pool)

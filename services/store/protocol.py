@@ -150,6 +150,9 @@ class StoreReader(Protocol):
     def around(self, pool: str, method: str, agent: str, count: int) -> BoardPage | None:
         """`count` rows with the agent in the middle."""
 
+    def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
+        """How many outcomes each of `agents` took part in, 0 for those not known."""
+
     def agent(self, pool: str, agent: str) -> dict[str, AgentRow] | None:
         """The agent's row on every live board, and on every solved one."""
 

@@ -23,6 +23,7 @@ class RedisStore:
         self._live = LiveBoards(self._redis, log)
         self._solved = SolvedBoards(self._redis)
         self.publish_live = self._live.publish_live
+        self.outcomes_of = self._live.outcomes_of
         self.published = self._live.published
         self.pools = self._live.pools
         self.head = self._live.head

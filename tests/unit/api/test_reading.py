@@ -234,3 +234,12 @@ def test_a_board_as_of_a_kept_position_and_410_before_what_is_kept(filled: Runni
         assert answer.status_code == status, answer.text
     assert "positions 4, 10" in filled.client.get("/v1/pools/blitz/boards/maximal_lottery?at=1").json()["detail"]
     assert "none yet" in filled.client.get("/v1/pools/blitz/boards/elo?position=3").json()["detail"]
+
+
+def test_who_took_part_in_few_outcomes_is_provisional(api: Running) -> None:
+    live = {"elo": LiveBoard(["old", "new"], [1500.0, 1600.0]), ACTIVITY: LiveBoard(["old", "new"], [10.0, 9.0])}
+    assert api.store.publish_live(head_of(position=12, online=["elo"]), 1, live)
+    rows = {row["agent"]: row for row in api.client.get("/v1/pools/blitz/boards/elo").json()["rows"]}
+    assert rows["new"]["provisional"] is True
+    assert "provisional" not in rows["old"]
+    assert not any("provisional" in row for row in api.client.get("/v1/pools/blitz/boards/outcomes").json()["rows"])
