@@ -111,6 +111,17 @@ class Profile:
         )
 
     @property
+    def histogram(self) -> tuple[Ballot, ...]:
+        """Different votes, each once with the weight of all equal ones, heaviest first, equally heavy ones by their levels.
+
+        How many there are tells how diverse the votes are (VasE, on the Arcade Learning Environment).
+        """
+        weight: dict[tuple[tuple[int, ...], ...], float] = {}
+        for ballot in self.ballots:
+            weight[ballot.levels] = weight.get(ballot.levels, 0.0) + ballot.weight
+        return tuple(Ballot(total, levels) for levels, total in sorted(weight.items(), key=lambda vote: (-vote[1], vote[0])))
+
+    @property
     def voters(self) -> float:
         """The votes' total weight."""
         return float(self.weight.sum())

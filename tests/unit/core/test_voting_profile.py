@@ -175,3 +175,11 @@ def test_other_refusals():
         mcgarvey([[0, 1], [1, 0]])
     with pytest.raises(InputError, match="weight"):
         Profile.from_scores([[np.nan]])
+
+
+def test_the_histogram_has_each_different_vote_once_the_heaviest_first():
+    votes = [(1.0, ((0,), (1,))), (2.0, ((1,), (0, 2))), (1.5, ((0,), (1,))), (2.0, ((0, 1),)), (0.0, ((2,),))]
+    found = Profile.from_ballots([Ballot(*vote) for vote in votes], "abc").histogram
+    assert [(ballot.weight, ballot.levels) for ballot in found] == [
+        (2.5, ((0,), (1,))), (2.0, ((0, 1),)), (2.0, ((1,), (0, 2))), (0.0, ((2,),)),
+    ]  # fmt: skip
