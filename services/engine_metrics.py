@@ -10,7 +10,7 @@ from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
 from services import metrics
-from services.shard.worker import FOLD_BUCKETS, PartitionHealth, WorkerHealth
+from services.shard.worker import PartitionHealth, WorkerHealth
 from services.solve.health import SolveHealth
 
 _TABLE: Final = {metric.name: metric for metric in metrics.ENGINE}
@@ -137,8 +137,8 @@ def _by_reason(told: Sequence[Mapping[str, int]]) -> list[_Row]:
 
 def _durations(healths: Sequence[WorkerHealth]) -> Family:
     metric = _TABLE["equirank_fold_batch_seconds"]
-    counts = accumulate(sum(health.durations[i] for health in healths) for i in range(len(FOLD_BUCKETS) + 1))
-    bounds = [*(str(bound) for bound in FOLD_BUCKETS), "+Inf"]
+    counts = accumulate(sum(health.durations[i] for health in healths) for i in range(len(metrics.FOLD_BUCKETS) + 1))
+    bounds = [*(str(bound) for bound in metrics.FOLD_BUCKETS), "+Inf"]
     family = HistogramMetricFamily(metric.name, metric.help)
     seconds = sum(health.counters.get("fold_seconds", 0.0) for health in healths)
     family.add_metric((), [(bound, float(count)) for bound, count in zip(bounds, counts, strict=True)], seconds)

@@ -11,6 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
+FOLD_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 _FAST: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 _SLOW: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 
@@ -65,7 +66,7 @@ ENGINE: Final = (
     Metric("counter", "equirank_record_bytes_total", "Bytes of log records folded since the shard started."),
     Metric("counter", "equirank_batches_total", "Calls of the fold since the shard started."),
     Metric("counter", "equirank_fold_seconds_total", "Seconds spent folding since the shard started."),
-    Metric("histogram", "equirank_fold_batch_seconds", "Seconds of one call of the fold, since the shard started."),
+    Metric("histogram", "equirank_fold_batch_seconds", "Seconds of one call of the fold, since the shard started.", (), FOLD_BUCKETS),
     Metric("counter", "equirank_odd_times_total", "Outcomes that count though late (before pool time) or future.", ("reason",)),
     Metric("counter", "equirank_log_failures_total", "Times the log could not be read."),
     Metric("counter", "equirank_publications_total", "Live boards written to the store, a pool each."),

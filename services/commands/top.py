@@ -14,12 +14,8 @@ from rich.table import Table
 from ratings_core.errors import InputError
 from services.boards import Board, board, changes, methods_of
 from services.commands.interval_columns import interval_columns, interval_line, roster_line
-from services.connect import open_log, open_store
-from services.control import ControlLog
-from services.past import When, past_board
-from services.pools import ControlState
+from services.connect import open_store
 from services.settings import Settings
-from services.shard.checkpoint import CheckpointStore
 from services.solve.history import Difference, Moved
 from services.solve.result import Intervals
 from services.store.protocol import StoreReader
@@ -49,7 +45,10 @@ def top(
     try:
         found: Board | Difference
         if position is not None or at is not None:
-            found = past(settings, store, pool, method, When(position, None if at is None else _time(at)), count)
+            from services.commands.past import past  # noqa: PLC0415 - reads checkpoints, and so waits for their kernels
+
+            found = past(settings, store, pool, method, (position, None if at is None else _time(at)), count)
+            found = found or find(store, pool, method, count)
         else:
             found = changed(store, pool, method, against, count) if diff else find(store, pool, method, count)
     finally:
@@ -78,23 +77,6 @@ def changed(store: StoreReader, pool: str, method: str, against: int | None, cou
     if find(store, pool, method, 1).source == "live":
         raise InputError("--method", method, "must be a solved board: live ones keep no earlier state")
     raise InputError("--method", method, "must have been solved twice: there is nothing to compare with yet")
-
-
-def past(settings: Settings, store: StoreReader, pool: str, method: str, when: When, count: int) -> Board:
-    """The board's first rows as they were. Raises `NotKept`, and `InputError` where there is no such board."""
-    files = CheckpointStore(settings.checkpoint_url)
-    found = past_board(store, files, lambda: _control(settings), pool, method, when, start=0, count=count, now=time.time())
-    return found if found is not None else find(store, pool, method, count)
-
-
-def _control(settings: Settings) -> ControlState:
-    log = open_log(settings, create=False)
-    control = ControlLog(log.control)
-    try:
-        return control.refresh()
-    finally:
-        control.close()
-        log.close()
 
 
 def _time(text: str) -> float:

@@ -18,6 +18,7 @@ import msgspec
 
 from services.control import ControlLog
 from services.log.protocol import CommitsPositions, Log, LogError, OffsetLost, Reader, Record
+from services.metrics import FOLD_BUCKETS
 from services.pools import FoldSettings, Takeover
 from services.settings import Settings
 from services.shard import dead_letters
@@ -34,7 +35,6 @@ from services.store.protocol import StoreWriter
 
 log = logging.getLogger("equirank.shard")
 
-FOLD_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 """Bounds, in seconds, between which calls of the fold are counted by their duration."""
 _POLL_SECONDS: Final = 0.05
 _LOOK_SECONDS: Final = 1.0

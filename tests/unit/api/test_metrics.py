@@ -4,7 +4,7 @@ import pytest
 
 from services.metrics import API, ENGINE, Metrics, as_markdown
 
-BOUNDED = {"method", "route", "status", "reason", "partition", "shard"}
+BOUNDED = {"method", "route", "status", "reason", "partition", "shard", "part"}
 
 
 def test_docs_list_every_metric() -> None:

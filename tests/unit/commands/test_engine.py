@@ -16,8 +16,9 @@ from services import engine
 from services.commands.engine import _ray_folder
 from services.engine import Engine
 from services.engine_metrics import EngineMetrics
+from services.metrics import FOLD_BUCKETS
 from services.settings import Settings
-from services.shard.worker import FOLD_BUCKETS, WorkerHealth
+from services.shard.worker import WorkerHealth
 from services.solve.health import SolveHealth
 from services.store.protocol import StoreError
 

@@ -1,0 +1,30 @@
+"""Boards as they were, for `equirank top --position` and `--at`."""
+
+import time
+
+from services.boards import Board
+from services.connect import open_log
+from services.control import ControlLog
+from services.past import When, past_board
+from services.pools import ControlState
+from services.settings import Settings
+from services.shard.checkpoint import CheckpointStore
+from services.store.protocol import StoreReader
+
+
+def past(
+    settings: Settings, store: StoreReader, pool: str, method: str, when: tuple[int | None, float | None], count: int
+) -> Board | None:
+    """The board's first rows as they were at `when` (a position, or a time), None where there is no such board. Raises `NotKept`."""
+    files = CheckpointStore(settings.checkpoint_url)
+    return past_board(store, files, lambda: _control(settings), pool, method, When(*when), start=0, count=count, now=time.time())
+
+
+def _control(settings: Settings) -> ControlState:
+    log = open_log(settings, create=False)
+    control = ControlLog(log.control)
+    try:
+        return control.refresh()
+    finally:
+        control.close()
+        log.close()
