@@ -47,8 +47,8 @@ def top(
         if position is not None or at is not None:
             from services.commands.past import past  # noqa: PLC0415 - reads checkpoints, and so waits for their kernels
 
-            found = past(settings, store, pool, method, (position, None if at is None else _time(at)), count)
-            found = found or find(store, pool, method, count)
+            then = past(settings, store, pool, method, (position, None if at is None else _time(at)), count)
+            found = find(store, pool, method, count) if then is None else then
         else:
             found = changed(store, pool, method, against, count) if diff else find(store, pool, method, count)
     finally:
