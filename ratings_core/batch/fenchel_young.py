@@ -7,12 +7,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core import checks
 from ratings_core.analysis.components import Labels, strong_components, weak_components
+from ratings_core.batch.box_fit import box_fit
 from ratings_core.batch.logistic import PairLikelihood, conjugate_gradient
-from ratings_core.batch.pair_counts import PairCounts, pair_counts
+from ratings_core.batch.pair_counts import PairCounts
 from ratings_core.batch.sigmoid_loss import Box
-from ratings_core.batch.soft_condorcet import box_of
 from ratings_core.errors import SolverError
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
@@ -61,11 +60,11 @@ def fenchel_young(
     Raises `InputError`, and `SolverError` with the best point where it is above, unless accept_approximate.
     """
     begun = time.perf_counter()
-    counts, box = pair_counts(wins, ties), box_of(low, high)
-    scale, allowed = checks.number("sigma", sigma, above=0.0), checks.number("tolerance", tolerance, above=0.0)
-    likelihood = PairLikelihood(counts, checks.number("prior", prior, low=0.0))
+    asked = box_fit(wins, ties, ("sigma", sigma), low, high, prior=prior, tolerance=tolerance, max_iterations=max_iterations)
+    counts, box, scale, _, allowed, _ = asked
+    likelihood = PairLikelihood(counts, asked.prior)
     half = box.width / (2 * scale)
-    theta, steps = _minimise(likelihood, half, allowed / 2, checks.count("max_iterations", max_iterations, low=1))
+    theta, steps = _minimise(likelihood, half, allowed / 2, asked.max_iterations)
     if not likelihood.prior:
         theta = _spread(counts, theta, half)
     solution = _solution(likelihood, box, scale, theta, half, allowed)

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
+from ratings_core.batch.box_fit import box_of
 from ratings_core.batch.pair_counts import pair_counts
 from ratings_core.batch.sigmoid_loss import Box, SigmoidLoss, descend
-from ratings_core.batch.soft_condorcet import SoftCondorcet, box_of, soft_condorcet, soft_condorcet_at, strong_winner
+from ratings_core.batch.soft_condorcet import SoftCondorcet, soft_condorcet, soft_condorcet_at, strong_winner
 from ratings_core.errors import InputError, SolverError
 from ratings_core.kernel import inlined, kernel
 from ratings_core.solution import Certificate, Floats, Status

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ratings_core import checks
-from ratings_core.batch.pair_counts import pair_counts
+from ratings_core.batch.box_fit import box_fit
 from ratings_core.batch.sigmoid_loss import Box, Descent, SigmoidLoss, descend
 from ratings_core.errors import SolverError
 from ratings_core.ranking import Ranking
@@ -76,10 +75,9 @@ def soft_condorcet(
     Raises `InputError`, and `SolverError` with the best point where the certificate is above `tolerance`, unless accept_approximate.
     """
     begun = time.perf_counter()
-    box = box_of(low, high)
-    tau, tolerance = checks.number("tau", tau, above=0.0), checks.number("tolerance", tolerance, above=0.0)
-    loss = SigmoidLoss.of(pair_counts(wins, ties), checks.number("prior", prior, low=0.0))
-    steps = checks.count("max_iterations", max_iterations, low=1)
+    asked = box_fit(wins, ties, ("tau", tau), low, high, prior=prior, tolerance=tolerance, max_iterations=max_iterations)
+    _, box, tau, _, tolerance, steps = asked
+    loss = SigmoidLoss.of(asked.counts, asked.prior)
     winner = strong_winner(loss)
     found, starts = _annealed(loss, box, tau, steps, tolerance / 4), 1
     bound = 0.0
@@ -98,12 +96,6 @@ def soft_condorcet(
         return solution
     reached = f"the projected gradient is {solution.certificate.value:.3g}, more than {tolerance:g}"
     raise SolverError(f"{reached}: raise max_iterations or tolerance, or pass accept_approximate=True", solution)
-
-
-def box_of(low: float, high: float) -> Box:
-    """The box, checked. Raises `InputError` where low is not below high."""
-    least = checks.number("low", low)
-    return Box(least, checks.number("high", high, above=least))
 
 
 def strong_winner(loss: SigmoidLoss) -> int | None:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
+from ratings_core.batch.box_fit import box_of
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.batch.sigmoid_loss import Box, SigmoidLoss
-from ratings_core.batch.soft_condorcet import SoftCondorcet, box_of, soft_condorcet_at
+from ratings_core.batch.soft_condorcet import SoftCondorcet, soft_condorcet_at
 from ratings_core.errors import InputError
 from ratings_core.kernel import inlined, kernel
 from ratings_core.ranking import Ranking
@@ -85,13 +86,12 @@ def soft_condorcet_sgd(
     Raises `InputError`.
     """
     begun = time.perf_counter()
-    box, tau, alpha = box_of(low, high), checks.number("tau", tau, above=0.0), checks.number("alpha", alpha, above=0.0)
     checks.number("tolerance", tolerance, above=0.0)
-    chain = _Chain(profile, box, tau, np.random.default_rng(checks.count("seed", seed)))
-    chain.run(alpha, checks.count("batch", batch), checks.count("iterations", iterations))
+    chain = _Chain(profile, box_of(low, high), tau, alpha, seed)
+    chain.run(checks.count("batch", batch), checks.count("iterations", iterations))
     loss = SigmoidLoss.of(of_tally(profile.pair_counts("unknown"), len(profile.names)))
     stats = {"iterations": iterations, "batch": batch or len(profile), "pairs": len(loss.margin)}
-    solution = soft_condorcet_at(loss, box, tau, chain.theta, tolerance=tolerance, bound=loss.agreed, stats=stats)
+    solution = soft_condorcet_at(loss, chain.box, chain.tau, chain.theta, tolerance=tolerance, bound=loss.agreed, stats=stats)
     return replace(solution, seconds=time.perf_counter() - begun)
 
 
@@ -118,54 +118,55 @@ def soft_condorcet_posterior(
     rank intervals held about 80 % of the true ranks. Replicates of the data (`analysis.intervals`) are the way to intervals that
     cover. Raises `InputError`, also where the votes agree so far that their gradients do not differ.
     """
-    box, tau, alpha = box_of(low, high), checks.number("tau", tau, above=0.0), checks.number("alpha", alpha, above=0.0)
     count, each = checks.count("samples", samples, low=1), checks.count("thin", thin, low=1)
     size = checks.count("batch", batch, low=1)
-    chain = _Chain(profile, box, tau, np.random.default_rng(checks.count("seed", seed)))
-    chain.run(alpha, size, checks.count("burn_in", burn_in))
+    chain = _Chain(profile, box_of(low, high), tau, alpha, seed)
+    chain.run(size, checks.count("burn_in", burn_in))
     noise = chain.gradient_noise()
     if not noise > 0:
         raise InputError("profile", profile.voters, "must hold votes that differ: their gradients have no variance here")
-    step = 2 * (size / profile.voters) * (len(profile.names) - 1) / noise
+    chain.alpha = 2 * (size / profile.voters) * (len(profile.names) - 1) / noise
     found = np.empty((count, len(profile.names)))
     for sample in found:
-        chain.run(step, size, each)
+        chain.run(size, each)
         sample[:] = chain.theta
-    return Posterior(samples=found, step=step, gradient_noise=noise)
+    return Posterior(samples=found, step=chain.alpha, gradient_noise=noise)
 
 
 class _Chain:
-    """Ratings and the votes that move them."""
+    """Ratings and the votes that move them, by steps of alpha. Raises `InputError` for what no descent can be made of."""
 
-    def __init__(self, profile: Profile, box: Box, tau: float, rng: np.random.Generator) -> None:
+    def __init__(self, profile: Profile, box: Box, tau: float, alpha: float, seed: int) -> None:
         if not profile.voters > 0:
             raise InputError("weight", profile.voters, "must be positive in sum")
-        self._profile, self._box, self._tau, self._rng = profile, box, tau, rng
+        self._profile, self.box = profile, box
+        self.tau, self.alpha = checks.number("tau", tau, above=0.0), checks.number("alpha", alpha, above=0.0)
+        self._rng = np.random.default_rng(checks.count("seed", seed))
         self._votes = (profile.start, profile.agent, profile.level)
         weight = profile.weight / profile.voters
         self._upto = None if (weight == weight[0]).all() else np.cumsum(weight)
         self.theta = np.full(len(profile.names), box.middle)
 
-    def run(self, alpha: float, batch: int, iterations: int) -> None:
+    def run(self, batch: int, iterations: int) -> None:
         """Takes `iterations` steps; batch 0 takes all votes in each."""
-        bounds = (1.0 / self._tau, self._box.low, self._box.high)
-        steps = _steps if self._box.width <= _SAFE_SPAN * self._tau else _steps_far
+        bounds = (1.0 / self.tau, self.box.low, self.box.high)
+        steps = _steps if self.box.width <= _SAFE_SPAN * self.tau else _steps_far
         if not batch:
-            share = self._profile.weight * (alpha / self._tau / self._profile.voters)
+            share = self._profile.weight * (self.alpha / self.tau / self._profile.voters)
             every = np.arange(len(share), dtype=np.int64)[None, :]
             for _ in range(iterations):
                 steps(self.theta, *self._votes, every, share, bounds)
             return
-        share = np.full(batch, alpha / self._tau / batch)
+        share = np.full(batch, self.alpha / self.tau / batch)
         for votes in self._drawn(batch, iterations):
             steps(self.theta, *self._votes, votes, share, bounds)
 
     def gradient_noise(self) -> float:
         """Trace of the covariance of the gradient of one vote drawn by weight."""
         total, squares = np.zeros(len(self.theta)), np.zeros(len(self._profile))
-        _moments(self.theta, *self._votes, self._profile.weight, 1.0 / self._tau, total, squares)
+        _moments(self.theta, *self._votes, self._profile.weight, 1.0 / self.tau, total, squares)
         voters = self._profile.voters
-        return float((squares @ self._profile.weight / voters - (total / voters) @ (total / voters)) / self._tau**2)
+        return float((squares @ self._profile.weight / voters - (total / voters) @ (total / voters)) / self.tau**2)
 
     def _drawn(self, batch: int, iterations: int) -> Iterator[NDArray[np.int64]]:
         rows = max(1, _CHUNK // batch)
