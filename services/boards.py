@@ -5,12 +5,11 @@ from typing import Final
 import msgspec
 
 from ratings_core.errors import InputError
+from services.settings import PROVISIONAL, Provisional
 from services.solve.history import Difference, Kept, difference, unpacked
 from services.solve.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
 from services.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, StoreError, StoreReader
 
-PROVISIONAL_OUTCOMES: Final = 10
-"""An agent of fewer outcomes is provisional on live boards."""
 _TRIES: Final = 5
 
 
@@ -56,28 +55,36 @@ def methods_of(store: StoreReader, pool: str) -> Methods | None:
     return None if head is None else _methods(store, head)
 
 
-def board(store: StoreReader, pool: str, method: str, *, start: int, count: int, now: float) -> Board | None:
-    """Rows start to start + count; None where there is no such board. now: seconds since 1970. Raises `StoreError`, `InputError`."""
+def board(
+    store: StoreReader, pool: str, method: str, *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL
+) -> Board | None:
+    """Rows start to start + count; None where there is no such board. now: seconds since 1970; provisional: who is marked so.
+
+    Raises `StoreError`, `InputError`.
+    """
     page = store.live(pool, method, start, count)
     if page is not None:
-        return _of_live(store, page, now)
+        return _of_live(store, page, now, provisional)
     found = store.solved(pool, method, start, count) if method != INSIGHT else None
-    return None if found is None else _of_solved(*found, now)
+    return None if found is None else _of_solved(*found, now, provisional)
 
 
-def around(store: StoreReader, pool: str, method: str, agent: str, *, count: int, now: float) -> Board | None:
+def around(
+    store: StoreReader, pool: str, method: str, agent: str, *, count: int, now: float, provisional: Provisional = PROVISIONAL
+) -> Board | None:
     """`count` rows with the agent in the middle; None where there is no such board, or the agent is not on it."""
     page = store.around(pool, method, agent, count)
     if page is not None:
-        return _of_live(store, page, now)
+        return _of_live(store, page, now, provisional)
     found = store.solved_around(pool, method, agent, count)
-    return None if found is None else _of_solved(*found, now)
+    return None if found is None else _of_solved(*found, now, provisional)
 
 
-def all_boards(store: StoreReader, head: PoolHead, *, count: int, now: float) -> list[Board]:
+def all_boards(store: StoreReader, head: PoolHead, *, count: int, now: float, provisional: Provisional = PROVISIONAL) -> list[Board]:
     """The first rows of every board of a pool: live ones in the pool's order, then solved ones by name."""
     methods = _methods(store, head)
-    found = [board(store, head.pool, method, start=0, count=count, now=now) for method in (*methods.live, *methods.solved)]
+    names = (*methods.live, *methods.solved)
+    found = [board(store, head.pool, method, start=0, count=count, now=now, provisional=provisional) for method in names]
     return [one for one in found if one is not None]
 
 
@@ -103,7 +110,7 @@ def _methods(store: StoreReader, head: PoolHead) -> Methods:
     return Methods(live=[*head.online, ACTIVITY], solved=store.solved_methods(head.pool))
 
 
-def _of_live(store: StoreReader, page: BoardPage, now: float) -> Board:
+def _of_live(store: StoreReader, page: BoardPage, now: float, provisional: Provisional) -> Board:
     return Board(
         pool=page.pool,
         method=page.method,
@@ -112,18 +119,28 @@ def _of_live(store: StoreReader, page: BoardPage, now: float) -> Board:
         position=page.position,
         total=page.total,
         age_seconds=_age(now, page.published_at),
-        rows=page.rows if page.method == ACTIVITY else _with_standing(store, page),
+        rows=page.rows if page.method == ACTIVITY else _few_told(store, page, provisional),
     )
 
 
-def _with_standing(store: StoreReader, page: BoardPage) -> list[AgentRow]:
-    """Rows that say who is provisional: found out for those who are read."""
+def _few_told(store: StoreReader, page: BoardPage, provisional: Provisional) -> list[AgentRow]:
+    """Rows that say who took part in few outcomes: found out for those who are read."""
     outcomes = store.outcomes_of(page.pool, page.generation, [row.agent for row in page.rows])
-    few = (count < PROVISIONAL_OUTCOMES for count in outcomes)
-    return [msgspec.structs.replace(row, provisional=less) for row, less in zip(page.rows, few, strict=True)]
+    return [_marked(row, provisional=count < provisional.outcomes) for row, count in zip(page.rows, outcomes, strict=True)]
 
 
-def _of_solved(solved: SolvedBoard, total: int, now: float) -> Board:
+def _wide_told(rows: list[AgentRow], total: int, provisional: Provisional) -> list[AgentRow]:
+    """Rows that say whose rank the data leave open."""
+    most = provisional.ranks * (total - 1)
+    ends = ((row, row.rank_low, row.rank_high) for row in rows)
+    return [_marked(row, provisional=low is not None and high is not None and high - low > most) for row, low, high in ends]
+
+
+def _marked(row: AgentRow, *, provisional: bool) -> AgentRow:
+    return msgspec.structs.replace(row, provisional=True) if provisional else row
+
+
+def _of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisional) -> Board:
     result = solved.result
     return Board(
         pool=solved.pool,
@@ -133,7 +150,7 @@ def _of_solved(solved: SolvedBoard, total: int, now: float) -> Board:
         position=solved.position,
         total=total,
         age_seconds=_age(now, solved.solved_at),
-        rows=result.agents,
+        rows=_wide_told(result.agents, total, provisional),
         outcomes=solved.outcomes,
         certificate=result.certificate,
         status=result.status,

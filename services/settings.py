@@ -6,7 +6,7 @@ The TOML file is named by EQUIRANK_CONFIG. Lists and tables are written as JSON 
 import os
 import tomllib
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -16,6 +16,17 @@ from services.log.records import PREFIX
 
 _CONFIG: Final = "EQUIRANK_CONFIG"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class Provisional(NamedTuple):
+    """Who is not settled yet. outcomes: whoever took part in fewer; ranks: share of a board that an interval of ranks may span."""
+
+    outcomes: int
+    ranks: float
+
+
+PROVISIONAL: Final = Provisional(outcomes=10, ranks=0.5)
+"""Unless told otherwise."""
 
 
 class Settings(BaseSettings):
@@ -62,6 +73,16 @@ class Settings(BaseSettings):
         5.0, ge=0, description="Most seconds of one worker for the intervals of one board, a tenth of its time in all; 0: no intervals."
     )
 
+    provisional_outcomes: int = Field(
+        PROVISIONAL.outcomes, ge=0, description="An agent of fewer outcomes is provisional on live boards: a question mark at its rank."
+    )
+    provisional_ranks: float = Field(
+        PROVISIONAL.ranks,
+        gt=0,
+        le=1,
+        description="An agent whose interval of ranks spans more of the way from first to last is provisional on solved boards.",
+    )
+
     create_pools: bool | None = Field(None, description="Create unknown pools on first use; none: only when the log is embedded.")
     max_pools: int = Field(10_000, ge=1, description="Most pools of the installation.")
     max_agents: int = Field(10_000_000, ge=2, le=2**31 - 1, description="Most agents of a pool created here.")
@@ -98,6 +119,11 @@ class Settings(BaseSettings):
     def creates_pools(self) -> bool:
         """Whether an unknown pool is created by its first outcome."""
         return self.embedded if self.create_pools is None else self.create_pools
+
+    @property
+    def provisional(self) -> Provisional:
+        """Who is provisional on boards."""
+        return Provisional(self.provisional_outcomes, self.provisional_ranks)
 
     @property
     def checkpoint_url(self) -> str:

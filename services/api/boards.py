@@ -35,7 +35,9 @@ def get_boards(request: Request, pool: str, count: Summary = 0) -> Response:
     here = context(request)
     view = pool_view(here, pool)
     methods = boards.methods_of(here.store, pool) or Methods(live=[], solved=[])
-    found = boards.all_boards(here.store, view.head, count=count, now=here.clock()) if view.head is not None and count else []
+    found = []
+    if view.head is not None and count:
+        found = boards.all_boards(here.store, view.head, count=count, now=here.clock(), provisional=here.settings.provisional)
     ageless = [msgspec.structs.replace(one, age_seconds=0.0) for one in found]
     return fresh_reply(request, Boards(pool=view, methods=methods, boards=found), Boards(pool=view, methods=methods, boards=ageless))
 
@@ -48,7 +50,8 @@ def get_board(
     """Rows of one live or solved board, best first; with `position` or `at` as it was then, where that is kept (410 where not)."""
     here = context(request)
     if position is None and at is None:
-        found = boards.board(here.store, pool, method, start=start, count=count, now=here.clock())
+        told = here.settings.provisional
+        found = boards.board(here.store, pool, method, start=start, count=count, now=here.clock(), provisional=told)
     else:
         found = _past(here, pool, method, When(position, at), start, count)
     return reply(found) if found is not None else _nothing(here, pool, f"board {method}")
@@ -59,7 +62,8 @@ def get_board(
 def get_around(request: Request, pool: str, method: str, agent: str, count: Count = 11) -> Response:
     """Rows around an agent. Percent-encode its name, slashes too."""
     here = context(request)
-    found = boards.around(here.store, pool, method, agent, count=count, now=here.clock())
+    told = here.settings.provisional
+    found = boards.around(here.store, pool, method, agent, count=count, now=here.clock(), provisional=told)
     return reply(found) if found is not None else _nothing(here, pool, f"agent {agent!r} on a board {method}")
 
 

@@ -15,7 +15,7 @@ from ratings_core.errors import InputError
 from services.boards import Board, board, changes, methods_of
 from services.commands.interval_columns import interval_columns, interval_line, roster_line
 from services.connect import open_store
-from services.settings import Settings
+from services.settings import PROVISIONAL, Provisional, Settings
 from services.solve.history import Difference, Moved
 from services.solve.result import Intervals
 from services.store.protocol import StoreReader
@@ -48,9 +48,9 @@ def top(
             from services.commands.past import past  # noqa: PLC0415 - reads checkpoints, and so waits for their kernels
 
             then = past(settings, store, pool, method, (position, None if at is None else _time(at)), count)
-            found = find(store, pool, method, count) if then is None else then
+            found = find(store, pool, method, count, settings.provisional) if then is None else then
         else:
-            found = changed(store, pool, method, against, count) if diff else find(store, pool, method, count)
+            found = changed(store, pool, method, against, count) if diff else find(store, pool, method, count, settings.provisional)
     finally:
         store.close()
     if format is Format.JSON:
@@ -91,9 +91,9 @@ def _time(text: str) -> float:
         raise InputError("--at", text, "must be a time such as 2026-11-22T06:00:00Z, or seconds since 1970") from error
 
 
-def find(store: StoreReader, pool: str, method: str, count: int) -> Board:
+def find(store: StoreReader, pool: str, method: str, count: int, provisional: Provisional = PROVISIONAL) -> Board:
     """The board's first rows. Raises `InputError` that lists what there is where it is not."""
-    found = board(store, pool, method, start=0, count=count, now=time.time())
+    found = board(store, pool, method, start=0, count=count, now=time.time(), provisional=provisional)
     if found is not None:
         return found
     methods = methods_of(store, pool)

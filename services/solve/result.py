@@ -17,8 +17,8 @@ class CertificateRow(msgspec.Struct, frozen=True, kw_only=True):
 
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of a board. rank: 1 is best, equal ratings share a rank; low, high, rank_low, rank_high: intervals of rating and rank,
-    where they were computed; rank_before: on the solved board before this one, where the agent was on it; provisional: of live
-    boards, whether the agent took part in few outcomes yet.
+    where they were computed; rank_before: on the solved board before this one, where the agent was on it; provisional: whether the
+    agent took part in few outcomes yet (live boards), or its interval of ranks is wide (solved ones); found out when a board is read.
     """
 
     agent: str

@@ -243,3 +243,26 @@ def test_who_took_part_in_few_outcomes_is_provisional(api: Running) -> None:
     assert rows["new"]["provisional"] is True
     assert "provisional" not in rows["old"]
     assert not any("provisional" in row for row in api.client.get("/v1/pools/blitz/boards/outcomes").json()["rows"])
+
+
+def test_whose_interval_of_ranks_is_wide_is_provisional(api: Running) -> None:
+    solved = solved_of(ratings=[("sure", 4.0), ("open", 3.0), ("half", 2.0), ("none", 1.0), ("last", 0.0)])
+    ranks = {"sure": (1, 2), "open": (1, 4), "half": (2, 4), "last": (5, 5)}
+    rows = [
+        msgspec.structs.replace(row, rank_low=ranks[row.agent][0], rank_high=ranks[row.agent][1]) if row.agent in ranks else row
+        for row in solved.result.agents
+    ]
+    api.store.publish_solved(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=rows)))
+    page = api.client.get("/v1/pools/blitz/boards/maximal_lottery").json()
+    assert {row["agent"] for row in page["rows"] if row.get("provisional")} == {"open"}
+    near = api.client.get("/v1/pools/blitz/boards/maximal_lottery/around/open?count=1").json()
+    assert [row["provisional"] for row in near["rows"]] == [True]
+
+
+def test_who_is_provisional_can_be_set(tmp_path: Path, api_redis: str) -> None:
+    flush(api_redis)
+    live = {"elo": LiveBoard(["old", "new"], [1500.0, 1600.0]), ACTIVITY: LiveBoard(["old", "new"], [10.0, 9.0])}
+    with running(tmp_path, api_redis, provisional_outcomes=0) as api:
+        assert api.store.publish_live(head_of(position=12, online=["elo"]), 1, live)
+        (elo, _) = api.client.get("/v1/pools/blitz/boards?count=5").json()["boards"]
+    assert not any("provisional" in row for row in elo["rows"])

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +41,7 @@ TEXT = "lorem ipsum " * 160
 class Repeated(io.RawIOBase):
     """A file of any length that is nowhere: a beginning, then rows made as they are read, then an end."""
 
-    def __init__(self, rows: Iterator[str]) -> None:
+    def __init__(self, rows: Iterator[bytes]) -> None:
         super().__init__()
         self._rows, self._left = rows, b""
 
@@ -49,7 +50,7 @@ class Repeated(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         while len(self._left) < size and (row := next(self._rows, None)) is not None:
-            self._left += row.encode()
+            self._left += row
         piece, self._left = self._left[:size], self._left[size:]
         return piece
 
@@ -58,23 +59,41 @@ def battle(i: int) -> str:
     return json.dumps({"model_a": f"m{i % 50}", "model_b": f"n{i % 49}", "winner": "tie", "tstamp": i, "text": TEXT})
 
 
-def framed(first: str, row: Callable[[int], str], last: str = "") -> Callable[[int], Iterator[str]]:
-    def rows(count: int) -> Iterator[str]:
-        yield first
+def framed(first: str, row: Callable[[int], str], last: str = "") -> Callable[[int], Iterator[bytes]]:
+    def rows(count: int) -> Iterator[bytes]:
+        yield first.encode()
         for i in range(count):
-            yield row(i)
-        yield last
+            yield row(i).encode()
+        yield last.encode()
 
     return rows
 
 
+def zst(plain: Callable[[int], Iterator[bytes]]) -> Callable[[int], Iterator[bytes]]:
+    def rows(count: int) -> Iterator[bytes]:
+        packer = zstandard.ZstdCompressor().compressobj()
+        for row in plain(count):
+            yield packer.compress(row)
+        yield packer.flush()
+
+    return rows
+
+
+def vote(i: int) -> str:
+    states = [{"model_name": f"m{i % 50}", "messages": [["user", TEXT]]}, {"model_name": f"n{i % 49}"}]
+    return json.dumps({"tstamp": i, "type": "leftvote", "models": ["", ""], "states": states})
+
+
+CHESS = framed("", lambda i: f'[White "a{i}"]\n[Black "b"]\n[Result "1-0"]\n\n1. e4 {{{TEXT}}} 1-0\n\n')
 STREAMS = {
     "lines": (iter_battles, framed("", lambda i: battle(i) + "\n")),
     "array": (iter_battles, framed("[", lambda i: ("," if i else "") + battle(i), "]")),
+    "raw log": (iter_battles, framed("", lambda i: vote(i) + "\n")),
     "csv": (iter_battles, framed("model_a,model_b,winner,text\n", lambda i: f'a{i},b,tie,"{TEXT}\n"\n')),
     "results": (iter_results, framed("home_team,away_team,home_score,away_score,text\n", lambda i: f'a{i},b,1,2,"{TEXT}"\n')),
     "scores": (iter_scores, framed("task,a" + ",".join(f"b{i}" for i in range(200)) + "\n", lambda i: f"t{i}" + ",1" * 200 + "\n")),
-    "pgn": (iter_games, framed("", lambda i: f'[White "a{i}"]\n[Black "b"]\n[Result "1-0"]\n\n1. e4 {{{TEXT}}} 1-0\n\n')),
+    "pgn": (iter_games, CHESS),
+    "pgn.zst": (iter_games, zst(CHESS)),
     "contests": (iter_contests, framed("", lambda i: json.dumps({"name": TEXT, "standings": [["a", 0, 0], ["b", 1, 1]]}, indent=1))),
 }
 
