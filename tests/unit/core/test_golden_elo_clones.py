@@ -43,3 +43,9 @@ def test_the_error_of_elo_grows_with_the_copies():
         assert solved.expected_score(0, last) == pytest.approx(float(row["phat_AC"]), abs=1e-8)
     assert solved.ratings[0] - solved.ratings[last] == pytest.approx(87.6, abs=0.05)
     assert solved.expected_score(0, last) == pytest.approx(0.6235, abs=5e-5)
+    printed = json.loads((GOLDEN / "vase" / "clone_elo_fig2_published.json").read_text())
+    assert {"rA_minus_rC": solved.ratings[0] - solved.ratings[last], "phat_AC": solved.expected_score(0, last)} == pytest.approx(
+        printed["computed_mle"], abs=1e-5
+    )
+    assert 1 / (1 + 10 ** (-printed["rA_minus_rC_published"] / 400)) == pytest.approx(0.637, abs=5e-4)
+    assert printed["phat_AC_published"] == 0.631, "the two printed numbers contradict each other"

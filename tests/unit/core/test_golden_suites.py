@@ -1,4 +1,4 @@
-"""Golden cases of games, counted; what a redundant task does to averages, and a cycle that no Elo can say (Balduzzi et al. 2018)."""
+"""Golden cases, counted; what a redundant task does to averages, and a cycle that no Elo can say (Balduzzi et al. 2018)."""
 
 import csv
 import json
@@ -21,6 +21,10 @@ CASES = {
     | {"example2_closed_form.csv", "melo2_update.json"},
     "equilibrium": {"affinity_rbf_computed.json", "clone_affinity_entropy.csv", "king_of_the_hill_toy.json"}
     | {"two_action_clone_example.json"},
+    "vase": {"clone_elo_fig2.csv", "clone_elo_fig2_published.json", "pentathlon.json", "prompt_profiles_reconstructed.json"}
+    | {"prompt_table17_published.csv", "properties_tables1_4.json"},
+    "sco": {"diplomacy_published.json", "e3_true_skills.json", "eq11_profile.json", "kendall_discrete_loss.json"}
+    | {"missing_data_sec43.csv", "sec43_parameters.json", "table2_preflib_published.csv"},
 }
 TASKS = {"1": ["t1", "t2", "t3a"], "2": ["t1", "t2", "t3a", "t3b"]}
 

@@ -152,3 +152,13 @@ def test_published_distances_of_the_soft_condorcet_example():
         assert sum(weight * kendall_tau(vote, ranking_of(word)) for weight, vote in votes) == expected
     rated = Ranking.from_scores([published["theta"][name] for name in "ABC"])
     assert rated == ranking_of("CAB")
+
+
+def test_orders_drawn_at_random_are_as_far_off_as_published():
+    """An order and its reverse are 21 pairs of seven players from any other together, so the mean is half of that (SCO, sec. 4.4)."""
+    case = json.loads((GOLDEN / "sco" / "diplomacy_published.json").read_text())
+    rng, players = np.random.default_rng(0), case["players_per_game"]
+    for _ in range(5):
+        order, other = (Ranking.from_scores(rng.permutation(players)) for _ in range(2))
+        back = Ranking.from_scores(order.rank)
+        assert (kendall_tau(order, other) + kendall_tau(back, other)) / 2 == case["random_order_baseline"]

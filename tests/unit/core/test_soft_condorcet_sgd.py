@@ -78,7 +78,7 @@ def test_openspiel_takes_the_same_steps():
 @pytest.mark.parametrize("seed", range(6))
 def test_steps_are_those_of_the_twin(seed):
     profile = random_profile(seed, largest=6, votes=5, least=2)
-    drawn = module._Chain(profile, module.box_of(1.0, 4.0), 0.8, np.random.default_rng(seed))._drawn(3, 40)
+    drawn = module._Chain(profile, module.box_of(1.0, 4.0), 0.8, 0.9, seed)._drawn(3, 40)
     theta = np.full(len(profile.names), 2.5)
     for votes in np.concatenate(list(drawn)):
         theta = np.clip(theta - 0.9 * twin_gradient(profile, votes, theta, 0.8), 1.0, 4.0)
@@ -89,17 +89,17 @@ def test_steps_are_those_of_the_twin(seed):
 def test_agents_far_below_the_best_of_a_vote_are_told_apart():
     """Their exponentials, taken from the best's, are both 0."""
     profile = Profile.from_orders([[3, 1, 0, 2]])
-    chain = module._Chain(profile, module.box_of(0.0, 5_000.0), 1.0, np.random.default_rng(0))
+    chain = module._Chain(profile, module.box_of(0.0, 5_000.0), 1.0, 0.5, 0)
     theta = np.array([100.0, 100.5, 101.0, 4_000.0])
     chain.theta[:] = theta
-    chain.run(0.5, 1, 1)
+    chain.run(1, 1)
     assert chain.theta == pytest.approx(theta - 0.5 * twin_gradient(profile, [0], theta, 1.0), abs=1e-12)
     assert abs(chain.theta - theta).max() > 0.01
 
 
 def test_votes_are_drawn_by_weight_and_in_chunks(monkeypatch):
     profile = Profile.from_orders([[0, 1], [1, 0], [0, 1]], [1.0, 7.0, 2.0])
-    chain = module._Chain(profile, module.box_of(0, 1), 1.0, np.random.default_rng(0))
+    chain = module._Chain(profile, module.box_of(0, 1), 1.0, 0.1, 0)
     drawn = np.concatenate(list(chain._drawn(8, 4_000)))
     assert drawn.shape == (4_000, 8)
     assert np.bincount(drawn.ravel()) / drawn.size == pytest.approx([0.1, 0.7, 0.2], abs=0.01)
