@@ -83,8 +83,8 @@ def alarms(boards: Iterable[SolvedBoard]) -> dict[str, int]:
     links = [board.result.extra.get("connectivity") for board in boards if board.result.method == INSIGHT]
     known = [link for link in links if isinstance(link, dict)]
     return {
-        "unconnected": sum(link["components"] > 1 for link in known),
-        "thinly_led": sum(bool(link["leaders"]) for link in known),
+        "unconnected": sum(link.get("components", 0) > 1 for link in known),  # a file of another version may hold others
+        "thinly_led": sum(bool(link.get("leaders")) for link in known),
     }
 
 

@@ -28,6 +28,8 @@ log = logging.getLogger("equirank.intervals")
 _FOLDER: Final = "intervals"
 _SLICE_SECONDS: Final = 1.0
 """A due solve waits for a worker no longer than this and one replicate."""
+_UNREAD: Final = ""
+"""Digest of no data: whatever a later checkpoint holds is other data."""
 
 
 class IntervalFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,16 +47,22 @@ class IntervalFile(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class _Run:
-    """A board's intervals under way. facts, so_far: once the first task ended."""
+    """A board's intervals under way. since: when its newest task began; facts, so_far: once the first task ended."""
 
     job: Job
     entry: PoolEntry
     board: SolvedBoard
     waits_for: Any
+    since: float
     deadline: float
     prepared: Any
     facts: Facts | None = None
     so_far: intervals.Replication | None = None
+
+    def spent(self, now: float) -> float:
+        """Seconds of a worker that it took; a task that gave no answer took them until `now`."""
+        told = 0.0 if self.facts is None or self.so_far is None else self.facts.seconds + self.so_far.spent
+        return told if self.waits_for is None else told + max(0.0, now - self.since)
 
 
 class IntervalRunner:
@@ -93,7 +101,10 @@ class IntervalRunner:
         return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows, intervals=found.told))
 
     def forget(self, job: Job) -> None:
-        """Drop a job that is solved no more."""
+        """Drop a job that is solved no more, and what of it is under way."""
+        if self._run is not None and self._run.job == job:
+            self.cancel()
+            self._run = None
         self._found.pop(job, None)
         self._tried.pop(job, None)
         for name in self._files.files(_folder(job)):
@@ -101,7 +112,7 @@ class IntervalRunner:
 
     def cancel(self) -> None:
         """Cancel what runs; it begins anew at the next start."""
-        if self._run is not None:
+        if self._run is not None and self._run.waits_for is not None:
             ray.cancel(self._run.waits_for, force=True)
 
     def _of(self, job: Job, board: SolvedBoard) -> IntervalFile | None:
@@ -124,7 +135,7 @@ class IntervalRunner:
         entry, board = entries[job.pool], boards[job]
         arguments = (self._files.url, msgspec.json.encode(entry), job.method, board.parameters, self._settings.solve_memory_bytes)
         facts, prepared = self._prepare.remote(*arguments)
-        self._run = _Run(job, entry, board, facts, now + self._settings.solve_deadline_seconds, prepared)
+        self._run = _Run(job, entry, board, facts, now, now + self._settings.solve_deadline_seconds, prepared)
 
     def _go_on(self, run: _Run, now: float, idle: bool) -> Job | None:
         if run.waits_for is None:
@@ -162,12 +173,13 @@ class IntervalRunner:
         seconds = min(_SLICE_SECONDS, run.so_far.seconds - run.so_far.spent)
         seed = intervals.seed_of(run.entry.pool, run.entry.position, run.job.method)
         run.waits_for = self._slice.remote(run.prepared, seed, first, most, seconds, self._settings.solve_memory_bytes)
-        run.deadline = now + self._settings.solve_deadline_seconds
+        run.since, run.deadline = now, now + self._settings.solve_deadline_seconds
 
     def _failed(self, run: _Run, cause: Exception, now: float) -> Job | None:
-        """Say why there are none; of a checkpoint that a newer one replaced nothing is said, it is that one's turn."""
+        """Say why there are none; of a checkpoint that cannot be read nothing is said: it is tried again after all others."""
         if isinstance(cause, BadObject):
-            self._run, self._ended, self._spent = None, now, _SLICE_SECONDS
+            self._tried[run.job] = Redrawn(_UNREAD, run.board.parameters, now)
+            self._run, self._ended, self._spent = None, now, run.spent(now)
             return None
         overdue = f"a refit did not end within {self._settings.solve_deadline_seconds:g} s and was cancelled"
         why = overdue if now > run.deadline else f"{type(cause).__name__}: {cause}".splitlines()[0]
@@ -191,7 +203,7 @@ class IntervalRunner:
         )
         self._found[run.job] = found
         self._tried[run.job] = Redrawn(found.data, found.parameters, now)
-        self._run, self._ended, self._spent = None, now, 0.0 if run.so_far is None else run.so_far.spent
+        self._run, self._ended, self._spent = None, now, run.spent(now)
         try:
             self._files.write_file(_name(run.job), msgspec.json.encode(found))
         except OSError as error:
@@ -203,8 +215,8 @@ class IntervalRunner:
         for name in self._files.files(_FOLDER):
             try:
                 found = msgspec.json.decode(self._files.read_file(name), type=IntervalFile)
-            except (msgspec.DecodeError, BadObject):
-                continue  # half written by a crash, or of another version: computed anew
+            except (msgspec.DecodeError, UnicodeDecodeError, BadObject):
+                continue  # half written by a crash, damaged, or of another version: computed anew
             if found.log == self._log:
                 job = Job(found.pool, found.method)
                 self._found[job] = found

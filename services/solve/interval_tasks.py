@@ -1,5 +1,6 @@
 """What intervals do in processes of their own: read what is redrawn once, and solve slices of its replicates."""
 
+import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from services.shard.clusters import counts_of_groups
 from services.shard.pool import part
 from services.solve import methods
 from services.solve.inputs import GamesInput, Problem
-from services.solve.intervals import Sample, sample
+from services.solve.intervals import Sample, most_of, sample
 from services.solve.limits import memory_limit
 from services.solve.parameters import Value
 from services.solve.resampling import resampling
@@ -35,21 +36,23 @@ class Prepared(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """names: of the agents that are redrawn; about: how they are."""
+    """names: of the agents that are redrawn; about: how they are; seconds: that it took to find out."""
 
     names: tuple[str, ...]
     about: Intervals
+    seconds: float
 
 
 def prepare(
     url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int
 ) -> tuple[Facts, Prepared]:
     """(What the engine has to know, what is redrawn), of the data object that `entry` names. Raises what `solve_pool` does."""
-    pool = msgspec.json.decode(entry, type=PoolEntry)
+    began, pool = time.perf_counter(), msgspec.json.decode(entry, type=PoolEntry)
     with memory_limit(memory):
-        arrays, _ = CheckpointStore(url).read_object(pool.object, pool.sha256)
+        _, arrays = CheckpointStore(url).read_pool(pool)
         found = methods.taken(method, _with_groups(problem(Kind(pool.kind), arrays), arrays), parameters)
-        facts = Facts(found.problem.names, resampling(found.problem, found.method).about)
+        most_of(len(found.problem.names))
+        facts = Facts(found.problem.names, resampling(found.problem, found.method).about, time.perf_counter() - began)
         return facts, Prepared(method, found.problem, found.values)
 
 

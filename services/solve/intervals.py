@@ -27,6 +27,8 @@ LEVEL: Final = 0.95
 LEAST: Final = 32
 """Fewer replicates than this have no percentiles to speak of."""
 MOST: Final = 2048
+_MOST_CELLS: Final = 1 << 21
+"""Ratings of all replicates together: the engine holds them and takes their percentiles, which must not keep it from its other work."""
 _FIRST_CHECK: Final = 64
 _TOP: Final = 10
 _MOST_FAILED: Final = 0.1
@@ -87,11 +89,12 @@ def sample(
 @dataclass
 class Replication:
     """Replicates of one solve so far, and whether more are wanted. seconds: that all of them may take; top: agents whose ranks have
-    to stay, by their place in the problem, best first.
+    to stay, by their place in the problem, best first; most: replicates.
     """
 
     seconds: float
     top: NDArray[np.int64]
+    most: int = MOST
     spent: float = 0.0
     settled: bool = False
     samples: list[Sample] = field(default_factory=list)
@@ -111,12 +114,12 @@ class Replication:
     @property
     def done(self) -> bool:
         """Whether no more are wanted."""
-        return self.settled or self.tried >= MOST or self.spent >= self.seconds
+        return self.settled or self.tried >= self.most or self.spent >= self.seconds
 
     @property
     def next(self) -> tuple[int, int]:
         """First replicate of the next slice, and at most how many it has."""
-        return self.tried, self._check_at(self.tried + 1) - self.tried
+        return self.tried, min(self.most, self._check_at(self.tried + 1)) - self.tried
 
     def whole(self) -> Sample:
         """All of them."""
@@ -136,7 +139,7 @@ class Replication:
 
     def _stays(self) -> bool:
         """Whether the widest rank interval of the top ends where it did with half of the replicates."""
-        ranks = self.whole().ranks[:, self.top]
+        ranks = np.concatenate([one.ranks[:, self.top] for one in self.samples])
         half = ranks[: len(ranks) // 2]
         if len(half) < LEAST or not len(self.top):
             return False
@@ -145,10 +148,18 @@ class Replication:
         return bool((now[:, widest] == then[:, widest]).all())
 
 
+def most_of(agents: int) -> int:
+    """Most replicates of a board of so many agents. Raises `InputError` where there would be too few."""
+    most = min(MOST, _MOST_CELLS // max(1, agents))
+    if most < LEAST:
+        raise InputError("agents", agents, f"must be at most {_MOST_CELLS // LEAST} on boards with intervals")
+    return most
+
+
 def replication(names: Sequence[str], result: SolveResult, seconds: float) -> Replication:
-    """Of a solve whose answer is `result`. names: of the agents that are redrawn; those of the result may be older."""
-    at = {name: i for i, name in enumerate(names)}
-    return Replication(seconds, np.array([at[row.agent] for row in result.agents[:_TOP] if row.agent in at], np.int64))
+    """Of a solve whose answer is `result`. names: of the agents that are redrawn; those of the result may be older. Raises `InputError`."""
+    at, most = {name: i for i, name in enumerate(names)}, most_of(len(names))
+    return Replication(seconds, np.array([at[row.agent] for row in result.agents[:_TOP] if row.agent in at], np.int64), most)
 
 
 def add_intervals(

@@ -67,10 +67,10 @@ class ResultFiles:
 
 
 def read_result(files: CheckpointStore, name: str) -> SolvedBoard | None:
-    """The result in a file; None where it is not there, was half written by a crash, or is of another version."""
+    """The result in a file; None where it is not there, was half written by a crash, was damaged, or is of another version."""
     try:
         return msgspec.json.decode(files.read_file(name), type=SolvedBoard)
-    except (msgspec.DecodeError, BadObject):
+    except (msgspec.DecodeError, UnicodeDecodeError, BadObject):
         return None
 
 

@@ -18,9 +18,12 @@ def packed(start: Start) -> PackedStart:
     return PackedStart(start.method, strategies, arrays)
 
 
-def unpacked(start: PackedStart) -> Start:
-    """What was packed."""
-    arrays = {
-        name: np.frombuffer(zlib.decompress(one.data), np.dtype(one.dtype)).reshape(one.shape) for name, one in start.arrays.items()
-    }
+def unpacked(start: PackedStart) -> Start | None:
+    """What was packed; None where the file was damaged: solving goes on without, as a start only helps."""
+    try:
+        arrays = {
+            name: np.frombuffer(zlib.decompress(one.data), np.dtype(one.dtype)).reshape(one.shape) for name, one in start.arrays.items()
+        }
+    except (zlib.error, ValueError, TypeError):
+        return None
     return Start(start.method, start.strategies, arrays)

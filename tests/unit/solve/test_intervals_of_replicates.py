@@ -11,7 +11,7 @@ from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
 from services.solve import methods
 from services.solve.inputs import GamesInput, MarginsInput, PairsInput, ProfileInput, ScoresInput
-from services.solve.intervals import LEAST, MOST, Replication, Sample, add_intervals, replication, sample, seed_of, with_intervals
+from services.solve.intervals import LEAST, MOST, Replication, Sample, add_intervals, most_of, replication, sample, seed_of, with_intervals
 from services.solve.resampling import resampling
 from services.solve.result import Intervals, SolveResult
 
@@ -178,3 +178,14 @@ def test_intervals_that_parameters_ask_for_say_what_they_are() -> None:
     assert isinstance(redrawn.intervals, Intervals)
     assert (redrawn.intervals.kind, redrawn.intervals.replicates) == ("cells", 8)
     assert all(row.rank_low is not None and row.rank_low <= (row.rank_high or 0) for row in redrawn.agents)
+
+
+def test_large_boards_get_fewer_replicates_and_the_largest_say_that_they_get_none() -> None:
+    """What the engine holds of them stays small: 2**21 ratings."""
+    assert [most_of(agents) for agents in (0, 1024, 4096, 65_536)] == [MOST, MOST, 512, LEAST]
+    with pytest.raises(InputError, match="must be at most 65536"):
+        most_of(65_537)
+    few = Replication(1e9, np.zeros(1, np.int64), most=48)
+    assert few.next == (0, 48)
+    few.add(one([[1, 2]] * 48))
+    assert few.done

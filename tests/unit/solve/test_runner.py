@@ -13,9 +13,11 @@ from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEnt
 from services.shard.objects import BadObject
 from services.solve import runner as module
 from services.solve.history import Kept
+from services.solve.insight import alarms
 from services.solve.methods import Solved
 from services.solve.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
 from services.solve.runner import SolveRunner
+from tests.support.boards import solved_of
 
 DEADLINE = 120.0
 
@@ -222,3 +224,21 @@ def test_the_newest_results_are_kept_over_a_restart_and_the_next_solve_is_told_o
     SolveRunner(settings, checkpoints, again, workers=1).step(400.0, [manifest_at(3)], control)
     assert again.histories["copeland"] == [2, 3]
     assert again.boards["copeland"].version
+
+
+@pytest.mark.parametrize("content", [b'{"pool": "\xff"}', b'{"pool"', b"[]"])
+def test_a_damaged_result_is_left_out_and_solved_anew(fake: FakeRay, tmp_path: Path, content: bytes) -> None:
+    _, _, method = solved_once(fake, tmp_path, "log a")
+    checkpoints, store = CheckpointStore(tmp_path.as_uri()), Store()
+    [name] = checkpoints.files(f"results/blitz/{method}")
+    checkpoints.write_file(name, content)
+    again = SolveRunner(Settings(data=tmp_path), checkpoints, store, workers=1, log_identity="log a")
+    again.step(0.0, [manifest_at(1)], ControlState())
+    assert store.boards == {}
+    assert fake.flights[-1].method == method
+
+
+def test_what_another_version_found_raises_no_alarm_and_breaks_nothing() -> None:
+    board = solved_of("blitz", method="insight", position=1, ratings=[])
+    other = msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, extra={"connectivity": {"groups": 2}}))
+    assert alarms([other]) == {"unconnected": 0, "thinly_led": 0}

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from ratings_core.equilibria.starts import Start
 from services.events import ScoreEvent
 from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
 from services.shard.checkpoint import CheckpointStore, PoolEntry
@@ -15,6 +16,7 @@ from services.solve.method import Takes
 from services.solve.methods import METHODS, Solved
 from services.solve.result import VERSION, SolvedBoard
 from services.solve.results import ResultFiles
+from services.solve.starts import packed, unpacked
 from services.solve.tasks import solve_pool
 
 WARM = [name for name, method in METHODS.items() if method.starts]
@@ -90,3 +92,13 @@ def test_the_answer_is_the_same_and_a_like_problem_takes_less_work(method: str, 
         assert work(warm) < work(cold)
     if change in ("other parameters", "another version"):
         assert work(warm) == work(cold), "it began afresh"
+
+
+def test_a_damaged_start_is_left_out() -> None:
+    whole = packed(Start("cce", (("a", "b"),), {"play": np.eye(2)}))
+    found = unpacked(whole)
+    assert found is not None
+    assert (found.arrays["play"] == np.eye(2)).all()
+    for damage in ({"data": b"no zlib"}, {"shape": (3, 3)}, {"dtype": "no dtype"}):
+        bad = msgspec.structs.replace(whole.arrays["play"], **damage)
+        assert unpacked(msgspec.structs.replace(whole, arrays={"play": bad})) is None

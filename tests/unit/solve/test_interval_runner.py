@@ -1,0 +1,125 @@
+"""The runner of intervals without Ray: what stops, what cannot be read, what was damaged."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.settings import Settings
+from services.shard.checkpoint import CheckpointStore, PoolEntry
+from services.shard.objects import BadObject
+from services.solve import interval_runner as module
+from services.solve.interval_runner import IntervalRunner
+from services.solve.interval_tasks import Facts
+from services.solve.plan import Job
+from services.solve.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
+
+METHOD = "copeland"
+
+
+class FakeRay:
+    """Tasks end at once, each with the next of `answers`; without one it goes on. cancelled: tasks that were."""
+
+    def __init__(self) -> None:
+        self.answers: list[object] = []
+        self.asked: list[tuple[Any, ...]] = []
+        self.cancelled: list[object] = []
+
+    def remote(self, num_returns: int = 1, **_: object) -> Callable[[object], object]:
+        fake = self
+
+        class Task:
+            def remote(self, *arguments: object) -> object:
+                fake.asked.append(arguments)
+                return "task" if num_returns == 1 else ("task", "prepared")
+
+        return lambda _: Task()
+
+    def wait(self, tasks: list[object], **_: object) -> tuple[list[object], list[object]]:
+        return (tasks, []) if self.answers else ([], tasks)
+
+    def get(self, _: object) -> object:
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def cancel(self, task: object, *, force: bool) -> None:
+        assert force
+        assert task == "task"
+        self.cancelled.append(task)
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
+    fake = FakeRay()
+    monkeypatch.setattr(module, "ray", fake)
+    return fake
+
+
+def runner_in(folder: Path) -> IntervalRunner:
+    return IntervalRunner(Settings(data=folder), CheckpointStore(folder.as_uri()), "log")
+
+
+def board(pool: str) -> SolvedBoard:
+    result = SolveResult(method=METHOD, input="pairs", agents=[AgentRow(agent="a", rating=1.0, rank=1)], seconds=0.001,
+                         certificate=CertificateRow(kind="exact", value=0.0), status="optimal")  # fmt: skip
+    return SolvedBoard(
+        pool=pool, generation=1, position=1, outcomes=1, data="d", parameters={}, solved_at=0.0, result=result, log="log"
+    )
+
+
+BOARDS = {Job(pool, METHOD): board(pool) for pool in ("bad", "good")}
+ENTRIES = {
+    pool: PoolEntry(pool=pool, kind="games", generation=1, position=1, outcomes=1, object="o", sha256="", bytes=0, digest="d")
+    for pool in ("bad", "good")
+}
+
+
+def test_a_checkpoint_that_cannot_be_read_keeps_no_other_pool_waiting(fake: FakeRay, tmp_path: Path) -> None:
+    runner = runner_in(tmp_path)
+    runner.step(0.0, True, BOARDS, ENTRIES)
+    fake.answers = [BadObject("o: checksum differs")]
+    runner.step(1.0, True, BOARDS, ENTRIES)
+    runner.step(1000.0, True, BOARDS, ENTRIES)
+    assert [b'"good"' in arguments[1] for arguments in fake.asked] == [False, True]
+
+
+def test_stopping_between_two_slices_is_no_failure(fake: FakeRay, tmp_path: Path) -> None:
+    runner = runner_in(tmp_path)
+    runner.step(0.0, True, BOARDS, ENTRIES)
+    fake.answers = [Facts(("a",), Intervals(kind="cells"), 0.1)]
+    runner.step(1.0, False, BOARDS, ENTRIES)
+    runner.cancel()
+    assert fake.cancelled == []
+
+
+def test_what_is_under_way_ends_with_the_method_of_its_pool(fake: FakeRay, tmp_path: Path) -> None:
+    runner, job = runner_in(tmp_path), Job("bad", METHOD)
+    runner.step(0.0, True, BOARDS, ENTRIES)
+    runner.forget(job)
+    assert fake.cancelled == ["task"]
+    fake.answers = [ValueError("no answer")]
+    assert runner.step(1.0, False, BOARDS, ENTRIES) is None
+    assert CheckpointStore(tmp_path.as_uri()).files("intervals") == []
+
+
+def test_what_failed_after_long_work_is_followed_by_a_rest(fake: FakeRay, tmp_path: Path) -> None:
+    runner = runner_in(tmp_path)
+    runner.step(0.0, True, BOARDS, ENTRIES)
+    fake.answers = [ValueError("too large")]
+    assert runner.step(10.0, True, BOARDS, ENTRIES) == Job("bad", METHOD)
+    runner.step(99.0, True, BOARDS, ENTRIES)
+    assert len(fake.asked) == 1
+    runner.step(100.0, True, BOARDS, ENTRIES)
+    assert len(fake.asked) == 2
+
+
+@pytest.mark.parametrize("content", [b'{"pool": "\xff"}', b'{"pool"', b"[]"])
+def test_a_damaged_file_is_computed_anew(fake: FakeRay, tmp_path: Path, content: bytes) -> None:
+    del fake
+    CheckpointStore(tmp_path.as_uri()).write_file(f"intervals/bad/{METHOD}/newest.json", content)
+    runner = runner_in(tmp_path)
+    job = Job("bad", METHOD)
+    assert runner.shown(job, BOARDS[job]) == BOARDS[job]
