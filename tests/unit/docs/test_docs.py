@@ -175,6 +175,12 @@ def test_a_method_says_all_that_it_must(method: str) -> None:
     assert f"[{method}](#{method})" in METHODS_PAGE
 
 
+def test_the_table_of_methods_has_a_row_for_each_with_its_cost() -> None:
+    rows = re.findall(r"^\| \[(\w+)\]\(#\1\) \|.*\| ([^|]+) \|$", METHODS_PAGE, re.MULTILINE)
+    assert len(rows) == len(RATERS) + len(METHODS)
+    assert dict(rows) == dict.fromkeys(RATERS, "a game") | {name: str(method.cost) for name, method in METHODS.items()}
+
+
 @pytest.mark.parametrize("method", RATERS)
 def test_parameters_of_online_methods_are_explained(method: str) -> None:
     prose = re.sub(r"<!-- parameters.*?<!-- end -->", "", section(method), flags=re.DOTALL)
