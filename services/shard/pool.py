@@ -17,6 +17,7 @@ from ratings_core.online.state import OnlineState
 from ratings_core.outcomes import NO_TASK, OutcomeBatch, ScoreBatch
 from ratings_core.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
+from ratings_core.tallies.tally import Tally
 from services.events import Event, GameEvent, Reason, RetractEvent, ScoreEvent
 from services.generations import check
 from services.pools import GenerationMade, Kind, PoolCreated
@@ -197,7 +198,7 @@ class PoolState:
     def _forget(self, bucket: NDArray[np.int64]) -> None:
         kept = self.generation.fold.buckets_kept
         if kept is not None:
-            for tally in (self.pairs, self.places, self.scores, *([] if self.clusters is None else [self.clusters])):
+            for tally in self._tallies:
                 tally.drop_before(int(bucket[-1]) - kept + 1)
 
     def _touch(self, agents: NDArray[np.int32]) -> None:
@@ -297,9 +298,13 @@ class PoolState:
         return {
             "names": self.agents.nbytes + self.tasks.nbytes,
             "ratings": sum(online.nbytes for online in self.online.values()) + self.activity.nbytes + self._dirty.nbytes,
-            "tallies": self.pairs.nbytes + self.places.nbytes + self.scores.nbytes,
+            "tallies": sum(tally.nbytes for tally in self._tallies),
             "dedupe": self.dedupe.nbytes,
         }
+
+    @property
+    def _tallies(self) -> tuple[Tally, ...]:
+        return (self.pairs, self.places, self.scores, *([] if self.clusters is None else [self.clusters]))
 
     @property
     def _large(self) -> "dict[str, _LargePart]":

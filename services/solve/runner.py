@@ -160,7 +160,8 @@ class SolveRunner:
     def _stands(self, job: Job, board: SolvedBoard, name: str | None) -> None:
         """Note the newest result of a job; name: of its file."""
         self._latest[job] = board
-        self._history[job].append(kept(board))
+        if job.method != insight.INSIGHT:
+            self._history[job].append(kept(board))
         if name is not None:
             self._names[job] = name
 
@@ -198,7 +199,7 @@ class SolveRunner:
             self._find_lost()
         for job in list(self._unpublished):
             try:
-                if self._store.publish_solved(self._intervals.shown(job, self._latest[job])):
+                if self._store.publish_solved(self._intervals.shown(job, self._latest[job])) and job.method != insight.INSIGHT:
                     self._store.publish_history(*job, self._history[job])
             except StoreError as error:
                 self._troubles.warn(log, _WAITING, error)
@@ -223,13 +224,17 @@ class SolveRunner:
             self._unpublished.discard(job)
 
     def _find_lost(self) -> None:
-        """Mark for publication what the store has not, or not whole, or only an older one of."""
+        """Mark for publication what the store has not, or not whole, or only an older one of, or without its history."""
         try:
             held = {pool: self._store.solved_whole(pool) for pool in {job.pool for job in self._latest}}
+            histories = {pool: self._store.histories(pool, sorted(boards)) for pool, boards in held.items() if boards}
         except StoreError:
             return
         for job, board in self._latest.items():
-            if _lacks(held[job.pool].get(job.method), board, self._intervals.told(job, board)):
+            there = held[job.pool].get(job.method)
+            if _lacks(there, board, self._intervals.told(job, board)) or (
+                _same(there, board) and len(self._history.get(job, ())) > histories[job.pool][job.method]
+            ):
                 self._unpublished.add(job)
 
 
@@ -241,6 +246,10 @@ def _lacks(held: SolvedBoard | None, board: SolvedBoard, told: Intervals | msgsp
         return True
     newer = (held.generation, held.position) > (board.generation, board.position)
     return not newer and (_identified(held), held.result.intervals) != (_identified(board), told)
+
+
+def _same(held: SolvedBoard | None, board: SolvedBoard) -> bool:
+    return held is not None and _identified(held) == _identified(board)
 
 
 def _identified(board: SolvedBoard) -> tuple[object, ...]:

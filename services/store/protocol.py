@@ -166,7 +166,7 @@ class StoreReader(Protocol):
         """A solved board whose result holds `count` rows with the agent in the middle, and the number of all rows."""
 
     def history(self, pool: str, method: str) -> list[Past]:
-        """The kept solves of a method, newest first."""
+        """The kept solves of a method, newest first; insight has none."""
 
     def past(self, pool: str, method: str, index: int) -> Kept | None:
         """One of `history` with its rows; None where there is none of that index."""

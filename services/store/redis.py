@@ -32,6 +32,7 @@ class RedisStore:
         self.around = self._live.around
         self.publish_solved = self._solved.publish_solved
         self.publish_history = self._solved.publish_history
+        self.histories = self._solved.histories
         self.history = self._solved.history
         self.past = self._solved.past
         self.drop_solved = self._solved.drop_solved

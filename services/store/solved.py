@@ -51,10 +51,17 @@ class SolvedBoards:
         self._redis.call(scripts.REPLACE, [name], texts)
 
     def history(self, pool: str, method: str) -> list[Past]:
-        """The kept solves of a method, newest first."""
+        """The kept solves of a method, newest first; insight, which has no rows to compare, has none."""
+        if method == INSIGHT:
+            return []
         name = keys.history(check_pool_name(pool), keys.check_method(method))
         texts = self._redis.call(scripts.EVERY_OTHER, [name], [])
         return [msgspec.json.decode(text, type=Past) for text in reversed(texts)]
+
+    def histories(self, pool: str, methods: Sequence[str]) -> dict[str, int]:
+        """How many kept solves stand of each method."""
+        found = self._redis.pipeline([_length(keys.history(check_pool_name(pool), keys.check_method(method))) for method in methods])
+        return {method: length // 2 for method, length in zip(methods, found, strict=True)}
 
     def past(self, pool: str, method: str, index: int) -> Kept | None:
         """One of `history` with its rows; None where there is none of that index."""

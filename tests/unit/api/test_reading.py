@@ -266,3 +266,19 @@ def test_who_is_provisional_can_be_set(tmp_path: Path, api_redis: str) -> None:
         assert api.store.publish_live(head_of(position=12, online=["elo"]), 1, live)
         (elo, _) = api.client.get("/v1/pools/blitz/boards?count=5").json()["boards"]
     assert not any("provisional" in row for row in elo["rows"])
+
+
+def test_insight_is_no_board_that_has_a_history(filled: Running) -> None:
+    solves = [solved_of(method="insight", position=at, ratings=[]) for at in (4, 10)]
+    assert filled.store.publish_solved(solves[-1])
+    filled.store.publish_history("blitz", "insight", map(kept, solves))  # as earlier releases did
+    where = "/v1/pools/blitz/boards/insight"
+    for path in (where, f"{where}/history", f"{where}/diff", f"{where}?position=9"):
+        answer = filled.client.get(path)
+        assert answer.status_code == 404, path
+        assert "has no" in answer.json()["detail"]
+
+
+def test_the_store_tells_how_long_its_histories_are(filled: Running) -> None:
+    filled.store.publish_history("blitz", "maximal_lottery", map(kept, [solved_of(position=at) for at in (4, 7, 10)]))
+    assert filled.store.histories("blitz", ["borda", "maximal_lottery"]) == {"borda": 0, "maximal_lottery": 3}

@@ -18,7 +18,7 @@ from services.shard.pool import PoolState
 AGENTS = 60
 ONLINE: dict[str, dict[str, float]] = {"elo": {}, "melo": {"dimensions": 4.0}, "glicko2": {"period_seconds": 40.0}}
 FOLDS = {
-    Kind.GAMES: FoldSettings(online=ONLINE, per_task=True, bucket_seconds=100.0, buckets_kept=3, dedupe_window=64),
+    Kind.GAMES: FoldSettings(online=ONLINE, per_task=True, clustered=True, bucket_seconds=100.0, buckets_kept=3, dedupe_window=64),
     Kind.SCORES: FoldSettings(bucket_seconds=100.0, buckets_kept=3, dedupe_window=64),
 }
 

@@ -68,14 +68,17 @@ class Store:
 
     def __init__(self) -> None:
         self.boards: dict[str, SolvedBoard] = {}
-        self.histories: dict[str, list[int]] = {}
+        self.histories_held: dict[str, list[int]] = {}
 
     def publish_solved(self, board: SolvedBoard) -> bool:
         self.boards[board.result.method] = board
         return True
 
     def publish_history(self, _: str, method: str, history: Iterable[Kept]) -> None:
-        self.histories[method] = [one.past.position for one in history]
+        self.histories_held[method] = [one.past.position for one in history]
+
+    def histories(self, _: str, methods: Iterable[str]) -> dict[str, int]:
+        return {method: len(self.histories_held.get(method, ())) for method in methods}
 
     def solved_whole(self, _: str) -> dict[str, SolvedBoard]:
         return dict(self.boards)
@@ -153,6 +156,13 @@ def test_whatever_the_store_holds_instead_is_found_and_published_again(fake: Fak
     assert store.boards[method] == good
 
 
+def test_a_history_that_the_store_lost_alone_is_published_again(fake: FakeRay, tmp_path: Path) -> None:
+    runner, store, method = solved_once(fake, tmp_path, "log a")
+    assert store.histories_held.pop(method) == [1]
+    runner.step(10.0, [], ControlState())
+    assert store.histories_held == {method: [1]}
+
+
 def test_a_newer_board_of_another_engine_is_left_alone(fake: FakeRay, tmp_path: Path) -> None:
     runner, store, method = solved_once(fake, tmp_path, "log a")
     newer = store.boards[method] = msgspec.structs.replace(store.boards[method], position=99)
@@ -216,13 +226,13 @@ def test_the_newest_results_are_kept_over_a_restart_and_the_next_solve_is_told_o
         for second in range(3):  # the method, then insight
             runner.step(100.0 * position + second, [manifest_at(position)], control)
             fake.flights[-1].ready, fake.flights[-1].value = True, result_of(fake.flights[-1].method)
-    assert store.histories["copeland"] == [2, 3]
+    assert store.histories_held == {"copeland": [2, 3]}, "insight has none"
     solves = [flight for flight in fake.flights if flight.method == "copeland"]
     assert solves[0].previous is None
     assert [flight.previous for flight in solves[1:]] == [f"results/blitz/copeland/0000000001-{i:020d}-000000.json" for i in (1, 2)]
     again = Store()
     SolveRunner(settings, checkpoints, again, workers=1).step(400.0, [manifest_at(3)], control)
-    assert again.histories["copeland"] == [2, 3]
+    assert again.histories_held["copeland"] == [2, 3]
     assert again.boards["copeland"].version
 
 
