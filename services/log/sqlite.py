@@ -11,9 +11,10 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,8 @@ POLL_BYTES = 32 * 1024 * 1024
 FETCH_ROWS = 64
 FIRST_PAUSE = 0.0005
 LONGEST_PAUSE = 0.005
+_record: Callable[[tuple[object, ...]], Record] = partial(tuple.__new__, Record)
+"""A row as a record; `Record._make` without a call of Python's a row."""
 
 
 def open_sqlite_log(path: Path, partitions: int, *, busy_timeout: float = 10.0) -> "SqliteLog":
@@ -130,7 +133,7 @@ class SqliteReader:
             if records:
                 found[partition] = records
                 rows -= len(records)
-                size -= sum(len(record.value) for record in records)
+                size -= sum([len(record.value) for record in records])
             if rows <= 0 or size <= 0:
                 break
         for partition, records in found.items():
@@ -263,8 +266,8 @@ def _fetch(cursor: sqlite3.Cursor, size: int) -> list[Record]:
     records: list[Record] = []
     try:
         while size > 0 and (rows := cursor.fetchmany(FETCH_ROWS)):
-            records.extend(map(Record._make, rows))
-            size -= sum(len(row[1]) for row in rows)
+            records.extend(map(_record, rows))
+            size -= sum([len(row[1]) for row in rows])
     finally:
         cursor.close()
     return records

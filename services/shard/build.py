@@ -1,7 +1,8 @@
 """A generation under construction: one more state of a pool, folded from the log beside the one that serves. Pure as a partition is.
 
-First the log is read for retractions below the horizon, then from the generation's start for its outcomes. Records of other pools are
-told by their bytes and not decoded. What has caught up with its partition is folded along with it, until it takes over.
+The log is read from the generation's start for its outcomes; before that once more, for retractions below the horizon, where the state
+that serves cannot tell them. Records of other pools are told by their bytes and not decoded. What has caught up with its partition is
+folded along with it, until it takes over.
 """
 
 import re
@@ -24,6 +25,7 @@ _RETRACTS: Final = b"retracts"
 class Build:
     """fold(generation, records from its start up to `position`), once it is known what was retracted below its horizon.
 
+    retracted: that, where it is known; else the log is read for it first.
     position: first offset not yet read; state: None while retractions are looked for, and after a failure; failed: why it ended.
     """
 
@@ -34,7 +36,8 @@ class Build:
         self.failed: str | None = None
         self._found: list[RetractEvent] = []
         self._name = generation.pool.encode()
-        if retracted is not None or generation.retraction_horizon <= generation.start:
+        self._scan = max(0, generation.retraction_horizon - generation.start) if retracted is None else 0
+        if not self._scan:
             self._begin(NONE if retracted is None else retracted)
 
     @classmethod
@@ -53,10 +56,10 @@ class Build:
 
     def progress(self, position: int) -> float:
         """Part of the reading that is done, from 0 to 1, when the partition is at `position`."""
-        start, horizon = self.generation.start, self.generation.retraction_horizon
-        scan, whole = max(0, horizon - start), max(0, position - start)
-        done = self.position - start + (0 if self.state is None else scan)
-        return min(1.0, done / (scan + whole)) if scan + whole else 1.0
+        start = self.generation.start
+        length = self._scan + max(0, position - start)
+        done = self.position - start + (0 if self.state is None else self._scan)
+        return min(1.0, done / length) if length else 1.0
 
     def behind(self, position: int) -> bool:
         """Whether it must read more of the log to be where its partition is."""

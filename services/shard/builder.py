@@ -160,7 +160,9 @@ class Builder:
         failed = [number for (name, number), build in self._partition.builds.items() if name == pool and build.failed is not None]
         target = generations.target(control, pool, state.generation.number, failed)
         if target is not None and (pool, target.number) not in self._partition.builds:
-            build = Build(control.pools[pool], target)
+            if state.stopped is None and self._partition.position < target.retraction_horizon:
+                return  # after a restart: what it leaves out is known once the log was folded that far
+            build = Build(control.pools[pool], target, state.retracted_for(target))
             self._partition.begin(build)
             if build.failed is not None:
                 self._told_failed(build)

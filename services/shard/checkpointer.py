@@ -4,12 +4,13 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
 from ratings_core.digest import digest
+from ratings_core.frozen import Arrays
 from services.pools import FOLD_VERSION
 from services.shard.build import Build
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry, object_name
@@ -27,13 +28,14 @@ _LOAD: Final = 5.0
 class _Frozen:
     """One pool as it was when the checkpoint began: its entry, and its content where that is not written yet.
 
-    named: how many checkpoints named its object.
+    named: how many checkpoints named its object; beside: what its object holds that is no part of the content.
     """
 
     entry: PoolEntry
     version: int
     content: FrozenPool | None
     named: int = 1
+    beside: Arrays = field(default_factory=dict)
 
     def close(self) -> None:
         """Its content is not asked for any longer."""
@@ -140,7 +142,7 @@ class Checkpointer:
             entry, stands = before.entry, before.entry.position if state.stopped is not None else position
             if before.named >= max(1, self._keep - 1) and state.stopped is None and entry.spare is None and name not in entry.objects:
                 again = msgspec.structs.replace(entry, position=stands, object=name, spare=entry.object)
-                return _Frozen(again, before.version, state.freeze())
+                return _Frozen(again, before.version, state.freeze(), beside=state.pending.arrays())
             return _Frozen(msgspec.structs.replace(entry, position=stands, stopped=state.stopped), before.version, None, before.named + 1)
         kept = state.emptied() if state.broken else state
         position = state.generation.start if state.broken else position
@@ -157,7 +159,7 @@ class Checkpointer:
             digest="",
             stopped=state.stopped,
         )
-        return _Frozen(fresh, state.version, kept.freeze())
+        return _Frozen(fresh, state.version, kept.freeze(), beside=kept.pending.arrays())
 
     def _write(
         self, manifest: Manifest, frozen: list[_Frozen], builds: list[_Frozen], whole: frozenset[tuple[str, int]], edition: int
@@ -178,7 +180,7 @@ class Checkpointer:
         if item.content is None:
             return item
         arrays = item.content.arrays()
-        sha256, size = self._store.write_object(item.entry.object, arrays, {"pool": item.entry.pool})
+        sha256, size = self._store.write_object(item.entry.object, {**arrays, **item.beside}, {"pool": item.entry.pool})
         spare = item.entry.spare if sha256 == item.entry.sha256 else None  # what another release wrote may differ in its header
         entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays), spare=spare)
         return _Frozen(entry, item.version, None)

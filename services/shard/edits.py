@@ -32,7 +32,11 @@ class Retracted:
     @classmethod
     def of(cls, found: Sequence[RetractEvent]) -> "Retracted":
         """What `found`, all retractions of a pool below a horizon, take back."""
-        return cls(np.unique(retracted_hash(found), axis=0), len(found))
+        return NONE.with_more(retracted_hash(found))
+
+    def with_more(self, ids: NDArray[np.uint64]) -> "Retracted":
+        """These and `ids` (n, 2), each named by a retraction of its own."""
+        return Retracted(np.unique(np.concatenate([self.ids, ids]), axis=0), self.events + len(ids))
 
     def __contains__(self, key: tuple[int, int]) -> bool:
         at = np.searchsorted(self.ids[:, 0], np.uint64(key[0]))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 from services import events
-from services.events import Decoded, Event, GameEvent, Reason, ScoreEvent
+from services.events import Decoded, Event, GameEvent, Reason, RetractEvent, ScoreEvent
 from services.log.partition import partition_of
 from services.log.protocol import Record
 from services.pools import FOLD_VERSION, GenerationMade, Kind, PoolCreated
@@ -125,6 +125,8 @@ class Partition:
         if counted:
             for i, reason, path, rule in build.fold(batch.events(counted)):
                 batch.refuse_event(counted[i], reason, path, rule, build.generation.number)
+            if build.state is not None:
+                build.state.note(batch.retractions(counted))
 
     def _state(self, pool: str, batch: "_Batch", indices: Sequence[int], directory: Directory) -> "PoolState | _Refusal":
         if (home := partition_of(pool, self.partitions)) != self.number:
@@ -165,6 +167,7 @@ class Partition:
         late, wanted = state.late, batch.events(indices)
         try:
             refused = state.fold(wanted)
+            state.note(batch.retractions(indices))
         except Exception as error:  # law 6: nothing bad stops the stream
             first, last = batch.offset(indices[0]), batch.offset(indices[-1])
             log.exception("pool stopped", extra={"pool": state.generation.pool, "position": first})
@@ -203,6 +206,8 @@ class _Batch:
         self.partition, self.records, self.decoded = partition, records, decoded
         self.letters: list[DeadLetter] = []
         self._texts: tuple[int, Sequence[bytes]] = -1, ()
+        self._plain: bool | None = None
+        """Whether there is no retraction in it, once that was asked."""
 
     def by_pool(self) -> Mapping[str, Sequence[int]]:
         """Indices of each pool's events, rising; nearly always there is one pool only."""
@@ -225,6 +230,15 @@ class _Batch:
     def events(self, indices: Sequence[int]) -> Sequence[Event]:
         events = self.decoded.events
         return events if len(indices) == len(events) else [events[i] for i in indices]
+
+    def retractions(self, indices: Sequence[int]) -> Sequence[tuple[int, RetractEvent]]:
+        """The retractions among `indices`, each with its record's offset."""
+        if self._plain is None:
+            self._plain = RetractEvent not in map(type, self.decoded.events)
+        if self._plain:
+            return ()
+        events = self.events(indices)
+        return [(self.offset(i), event) for i, event in zip(indices, events, strict=True) if isinstance(event, RetractEvent)]
 
     def offset(self, index: int) -> int:
         return self.records[self.decoded.record[index]].offset

@@ -27,6 +27,7 @@ from services.shard.columns import GameColumns, ScoreColumns
 from services.shard.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
 from services.shard.edits import NONE, Edits, Retracted
 from services.shard.frozen import FrozenPool, named
+from services.shard.pending import Pending
 
 COUNTERS: Final = ("outcomes", "duplicates", "conflicts", "retractions", "refused", "untasked")
 _AGENTS_FIELD: Final = {Kind.GAMES: "sides", Kind.SCORES: "scores"}
@@ -75,6 +76,7 @@ class PoolState:
         self.clusters = PairTally(per_task=True) if fold.clustered else None
         self.dedupe = DedupeWindow(fold.dedupe_window)
         self.counts = dict.fromkeys(COUNTERS, 0)
+        self.pending = Pending()
         self.pool_time: float | None = None
         self.late = 0
         """Outcomes whose time was before pool time, since this object was made: for metrics, no part of the content."""
@@ -239,6 +241,24 @@ class PoolState:
         """Retractions seen at or above the generation's horizon: the outcomes they name still count."""
         return self.counts["retractions"] - (self.edits.retracted.events if self.edits is not None else 0)
 
+    def note(self, retractions: Sequence[tuple[int, RetractEvent]]) -> None:
+        """Remember those of `retractions` just folded, each with its offset, that this generation does not heed."""
+        if found := [one for one in retractions if one[0] >= self.generation.retraction_horizon]:
+            self.pending.add(found)
+
+    def retracted_for(self, generation: GenerationMade) -> Retracted | None:
+        """What the log retracts below the horizon of another generation of the pool, up to which this state is folded at least.
+
+        None where the state cannot tell: it begins elsewhere, was stopped, or was recovered without all that it had counted.
+        """
+        own = self.generation
+        if self.stopped is not None or generation.start != own.start or generation.retraction_horizon < own.retraction_horizon:
+            return None
+        if len(self.pending) != self.pending_retractions:
+            return None
+        heeded = NONE if self.edits is None else self.edits.retracted
+        return heeded.with_more(self.pending.below(generation.retraction_horizon))
+
     def folded_to(self, position: int) -> int:
         """Up to where the pool is folded when its partition is at `position`."""
         return position if self.stopped is None else self.stopped_at
@@ -350,6 +370,7 @@ class PoolState:
             state.prequential[name] = Prequential.from_arrays(part(arrays, f"prequential.{name}"))
         state.activity, state._dirty = np.array(arrays["activity"]), np.zeros(len(state.agents), np.bool_)
         state.counts = dict(zip(COUNTERS, arrays["counts"].tolist(), strict=True))
+        state.pending = Pending.from_arrays(arrays)
         state.pool_time = arrays["pool_time"][0].item() if len(arrays["pool_time"]) else None
         state.recovered_at = position
         return state
