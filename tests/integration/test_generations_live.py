@@ -22,7 +22,7 @@ from services.shard.checkpoint import CheckpointStore, Manifest
 from services.shard.checkpointer import Checkpointer
 from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
-from services.shard.pool import Refused
+from services.shard.pool import PoolState, Refused
 from services.shard.worker import ShardWorker
 from services.store.protocol import PoolHead
 from services.store.redis import RedisStore
@@ -270,6 +270,8 @@ def test_a_worker_that_dies_while_it_builds_is_followed_by_one_that_ends_it(
 ) -> None:
     monkeypatch.setattr(builder, "_RECORDS", 20)
     monkeypatch.setattr(ShardWorker, "_drain", lambda _: None)
+    if where == "scanning":  # as after a checkpoint of an older release: the log is asked what was retracted
+        monkeypatch.setattr(PoolState, "retracted_for", lambda *_: None)
     play(log, 0, 1000)
     gone = [5, 500, 999]
     steps = 0
@@ -278,7 +280,7 @@ def test_a_worker_that_dies_while_it_builds_is_followed_by_one_that_ends_it(
     def dying_step(self: builder.Builder, timeout: float) -> object:
         nonlocal steps
         steps += 1
-        if (where == "scanning" and steps == 3) or (where == "folding" and steps == 9):
+        if where in {"scanning", "folding"} and steps == 3:
             raise CrashError
         return step(self, timeout)
 
