@@ -4,6 +4,8 @@
 
 HiGHS finds the basis, warm-started from the last; the numbers are then recomputed from that basis in double precision with a
 step of refinement, since a simplex method may stop up to its tolerance away and the next rows are frozen at what is found.
+Rounding can leave the frozen rows no point at all, or none that HiGHS finds, most of all where near copies of a top strategy make
+many of them nearly parallel. Then they give way a little, and the error is that much larger.
 """
 
 from dataclasses import dataclass
@@ -17,17 +19,26 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 from ratings_core.errors import SolverError
 from ratings_core.solution import Floats
 
-TOLERANCES: Final = (1e-10, 1e-9, 1e-8, 1e-7)
-"""Of feasibility, in the payoffs' unit: HiGHS's least, and what a program that rounding made infeasible is tried again with."""
-PRIMAL_SIMPLEX: Final = 4
+TOLERANCE: Final = 1e-10
+"""Of feasibility, in the payoffs' unit: HiGHS's least."""
+LEAST_ENTRY: Final = 1e-12
+"""HiGHS's least; it drops smaller ones, and at its default of 1e-9 the differences of near copies with them."""
+SLACKS: Final = (0.0, 1e-11, 1e-10, 1e-9, 1e-8)
+"""What frozen rows give way by, once HiGHS fails without. They leave no room, only a face, which rounding makes empty or a thread."""
+DUAL_SIMPLEX, PRIMAL_SIMPLEX = 1, 4
 """New columns leave the old point feasible, which is what the primal method needs for a start."""
+SCALED, AS_GIVEN = 2, 0
+WARM: Final = (PRIMAL_SIMPLEX, SCALED, "off")
+COLD: Final = (WARM, (PRIMAL_SIMPLEX, AS_GIVEN, "off"), (DUAL_SIMPLEX, AS_GIVEN, "off"), (DUAL_SIMPLEX, SCALED, "on"))
+"""Method, scaling and presolve, tried from scratch at each slack. Rows of near copies have tiny entries, and scaling blows them up."""
 OPTIONS: Final = (
     ("output_flag", False),
     ("threads", 1),
     ("random_seed", 0),
     ("solver", "simplex"),
-    ("presolve", "off"),
-    ("simplex_strategy", PRIMAL_SIMPLEX),
+    ("small_matrix_value", LEAST_ENTRY),
+    ("primal_feasibility_tolerance", TOLERANCE),
+    ("dual_feasibility_tolerance", TOLERANCE),
 )
 _NEGATIVE: Final = -1e-6
 """A recomputed probability below this says that the basis is too ill-conditioned to be recomputed from."""
@@ -52,6 +63,7 @@ class Master:
         self.columns = np.zeros((rows, 0))
         self.open = np.ones(rows, bool)
         self.bounds = np.zeros(rows)
+        self.slack = 0.0
         self._model = _empty_program(rows)
 
     def add(self, columns: Floats) -> None:
@@ -68,7 +80,7 @@ class Master:
         """The gains of `rows` are at most `bound` from now on and no longer count for t. at: the last optimum, to start from."""
         basis = self._model.getBasis()
         for row in rows.tolist():
-            _taken(self._model.changeRowBounds(row, -highspy.kHighsInf, bound))
+            _taken(self._model.changeRowBounds(row, -highspy.kHighsInf, bound + self.slack))
             _taken(self._model.changeCoeff(row, 0, 0.0))
         self.open[rows], self.bounds[rows] = False, bound
         self._mend(basis, rows, at)
@@ -103,24 +115,33 @@ class Master:
         _taken(self._model.setBasis(basis))
 
     def _optimise(self) -> int:
-        """Warm, then cold, then with wider tolerances, which the caller sees in the gap of what is found."""
-        if self._run(TOLERANCES[0]):
+        """Warm, then cold in several ways, then with frozen rows that give way, which the caller sees in the gap of what is found."""
+        if self._run(*WARM):
             return int(self._model.getInfo().simplex_iteration_count)
-        for tolerance in TOLERANCES:
-            self.forget()
-            if self._run(tolerance):
-                return int(self._model.getInfo().simplex_iteration_count)
+        for slack in SLACKS[SLACKS.index(self.slack) :]:
+            self._give_way(slack)
+            for method in COLD:
+                self.forget()
+                if self._run(*method):
+                    return int(self._model.getInfo().simplex_iteration_count)
         status = self._model.modelStatusToString(self._model.getModelStatus())
         raise SolverError(
             f"a program of deviation ratings ended as '{status}' after {int((~self.open).sum())} of {len(self.open)} rows; "
             "round the payoffs or rescale ones of very different size"
         )
 
-    def _run(self, tolerance: float) -> bool:
-        for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
-            self._model.setOptionValue(option, tolerance)
+    def _run(self, strategy: int, scaling: int, presolve: str) -> bool:
+        self._model.setOptionValue("simplex_strategy", strategy)
+        self._model.setOptionValue("simplex_scale_strategy", scaling)
+        self._model.setOptionValue("presolve", presolve)
         self._model.run()
         return bool(self._model.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+
+    def _give_way(self, slack: float) -> None:
+        """From now on, too: what was too tight once is so again at the next level."""
+        self.slack = slack
+        for row in np.flatnonzero(~self.open).tolist():
+            _taken(self._model.changeRowBounds(row, -highspy.kHighsInf, float(self.bounds[row]) + slack))
 
     def _as_reported(self) -> tuple[Floats, Floats]:
         solution = self._model.getSolution()
@@ -132,7 +153,7 @@ class Master:
         factors, pivots, singular = dgetrf(matrix := self._basis_matrix(basic))
         if singular:
             return None
-        values = _refined(matrix, factors, pivots, np.append(np.where(self.open, 0.0, self.bounds), 1.0), transposed=False)
+        values = _refined(matrix, factors, pivots, np.append(np.where(self.open, 0.0, self.bounds + self.slack), 1.0), transposed=False)
         duals = _refined(matrix, factors, pivots, np.where(basic == 0, 1.0, 0.0), transposed=True)
         share = np.zeros(self.columns.shape[1])
         share[basic[basic > 0] - 1] = values[basic > 0]

@@ -1,0 +1,76 @@
+"""Near copies at deviation ratings: their rows are nearly parallel and freeze one after the other, and every answer stays certified."""
+
+import random
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ratings_core.equilibria import deviation
+from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+NOISES = [1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
+
+
+@cache
+def atari():
+    rows = [line.split(",") for line in (GOLDEN / "deviation" / "atari_table3.csv").read_text().split()]
+    return rows[0][1:], np.array([[float(cell) for cell in row[1:]] for row in rows[1:]]).T
+
+
+def noisy(row, noise, copies):
+    rng = random.Random(f"noise {noise}")
+    return np.array([[score + rng.gauss(0, noise) for score in row] for _ in range(copies)])
+
+
+def with_agents(agent, noise, copies=20):
+    names, scores = atari()
+    return np.vstack([scores, noisy(scores[names.index(agent)], noise, copies)])
+
+
+def with_tasks(task, noise, copies=10):
+    scores = atari()[1]
+    return np.hstack([scores, noisy(scores[:, task], noise, copies).T])
+
+
+@cache
+def rated_alone():
+    return rated(atari()[1])
+
+
+def rated(scores, played=agent_vs_task):
+    """Certified to the default tolerance, or it raises."""
+    found = deviation(played(scores, normalise="minmax").game)
+    assert found.certificate.value <= 1e-6
+    return found.ratings
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("agent", ["agent57", "human"])
+def test_twenty_near_copies_of_an_agent_are_rated_with_a_certificate(agent, noise):
+    names = atari()[0]
+    ratings = rated(with_agents(agent, noise))
+    assert ratings.shape == (40,)
+    assert ratings.max() <= 1e-6
+    if noise <= 1e-3:
+        # a normal of 1060 draws is within five noises, and min-max spreads no task by more than that
+        assert ratings[20:] == pytest.approx(np.full(20, ratings[names.index(agent)]), abs=10 * noise + 2e-6)
+        assert ratings[:20] == pytest.approx(rated_alone(), abs=20 * noise + 2e-6)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_ten_near_copies_of_a_task_are_rated_with_a_certificate(noise):
+    ratings = rated(with_tasks(0, noise))
+    if noise <= 1e-3:
+        assert ratings == pytest.approx(rated_alone(), abs=20 * noise + 2e-6)
+
+
+def test_near_copies_of_the_top_of_two_agents_on_a_task_are_rated_too():
+    assert rated(with_agents("agent57", 1e-9, 8), agent_vs_agent_vs_task).shape == (28,)
+
+
+@pytest.mark.parametrize("agent", ["agent57", "muzero"])
+def test_other_numbers_of_copies_of_other_top_agents_are_rated_too(agent):
+    assert rated(with_agents(agent, 1e-9, 8)).shape == (28,)
