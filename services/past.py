@@ -4,7 +4,9 @@ Nothing is folded or solved again: a board is of the newest kept position at or 
 back checkpoints reach is `EQUIRANK_CHECKPOINTS_KEPT`, solves `EQUIRANK_SOLVES_KEPT`.
 """
 
+import math
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -35,13 +37,22 @@ class When(NamedTuple):
 
 
 class NotKept(InputError):  # noqa: N818 - names the fact
-    """Nothing that is kept reaches so far back. kept: positions that are, rising."""
+    """Nothing that is kept reaches so far back. kept: positions that are, and the times (seconds since 1970) they were made at."""
 
-    def __init__(self, when: When, kept: Sequence[int]) -> None:
-        self.kept = sorted(set(kept))
-        by_position, there = when.position is not None, ", ".join(map(str, self.kept)) or "none yet"
-        asked = when.position if by_position else when.time
-        super().__init__("position" if by_position else "at", asked, f"must not be before what is kept (positions {there})")
+    def __init__(self, when: When, kept: Sequence[tuple[int, float]]) -> None:
+        self.kept = sorted({position for position, _ in kept})
+        there = ", ".join(map(str, self.kept)) or "none yet"
+        since = f", since {_iso(min(time for _, time in kept))}" if kept else ""
+        name, asked = ("at", _iso(when.time)) if when.time is not None else ("position", when.position)
+        super().__init__(name, asked, f"must not be before what is kept (positions {there}{since})")
+
+
+def _iso(time: float) -> str:
+    """Rounded up to a whole second, so that asking for it finds what was made then."""
+    try:
+        return datetime.fromtimestamp(math.ceil(time), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return f"{time:g}"  # outside of what the calendar has
 
 
 def past_board(
@@ -69,21 +80,21 @@ def _solved(store: StoreReader, pool: str, method: str, when: When, start: int, 
     at = next((i for i, one in enumerate(history) if when.reached(one.position, one.solved_at)), None)
     found = None if at is None else store.past(pool, method, at)
     if found is None:
-        raise NotKept(when, [one.position for one in history])
+        raise NotKept(when, [(one.position, one.solved_at) for one in history])
     return past_solve(pool, method, found, start, count, now)
 
 
 def _live(
     files: CheckpointStore, control: ControlState, pool: str, partition: int, method: str, when: When, start: int, count: int, now: float
 ) -> Board:  # fmt: skip
-    kept: list[int] = []
+    kept: list[tuple[int, float]] = []
     for name in files.manifests(partition):
         try:
             manifest = files.read_manifest(name)
             entry = next((one for one in manifest.pools if one.pool == pool), None)
             if entry is None:
                 continue
-            kept.append(entry.position)
+            kept.append((entry.position, manifest.written_at))
             if when.reached(entry.position, manifest.written_at):
                 return _of_checkpoint(files, control, entry, manifest.written_at, method, start, count, now)
         except BadObject:

@@ -37,6 +37,8 @@ def insight(
         store.close()
     if format is Format.JSON:
         typer.echo(msgspec.json.encode(found).decode())
+    elif found.findings is None and found.error is None:
+        Console().print(Text(f"{pool} · no insight yet: it comes some seconds after the first outcomes"), soft_wrap=True)
     else:
         Console().print(table(found))
 
@@ -74,7 +76,7 @@ def _told(part: PartT, told: Callable[[PartT], Iterator[str]]) -> str:
 
 
 def _connectivity(part: Connectivity) -> Iterator[str]:
-    yield f"{part.pairs:,} pairs met ({part.density:.1%} of all)" + (", all linked" if part.components == 1 else "")
+    yield f"{part.pairs:,} {'pair' if part.pairs == 1 else 'pairs'} met ({part.density:.1%} of all)" + (", all linked" if part.components == 1 else "")
     if part.components > 1:
         yield f"{part.components} groups that never met; outside the largest: {_some(part.apart, part.apart_total)}"
     if part.thin_total:

@@ -1,5 +1,6 @@
 """`equirank top`: the best of a board, for people or for programs."""
 
+import math
 import time
 from datetime import datetime
 from enum import StrEnum
@@ -12,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ratings_core.errors import InputError
-from services.boards import Board, board, changes, methods_of
+from services.boards import PROVISIONAL_OUTCOMES, Board, board, changes, methods_of
 from services.commands.interval_columns import interval_columns, interval_line, roster_line
 from services.connect import open_store
 from services.settings import PROVISIONAL, Provisional, Settings
@@ -35,11 +36,12 @@ def top(
     diff: Annotated[bool, typer.Option("--diff", help="What changed since the solve before, and why (solved boards).")] = False,
     against: Annotated[int | None, typer.Option(min=0, help="With --diff: since the kept solve of this position.")] = None,
     position: Annotated[int | None, typer.Option(min=0, help="As it was at the newest kept position at or before this one.")] = None,
-    at: Annotated[str | None, typer.Option(help="The same by time, as 2026-11-22T06:00:00Z or seconds since 1970.")] = None,
+    at: Annotated[str | None, typer.Option(help="The same by when Equirank knew it, as 2026-11-22T06:00:00Z or seconds since 1970.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:
     """Print the best agents of a board."""
+    _refuse_together(diff=diff, against=against, past=position is not None or at is not None)
     settings = Settings(data=data) if data else Settings()
     store = open_store(settings)
     try:
@@ -63,10 +65,20 @@ def top(
     else:
         console.print(_title(found), highlight=False, soft_wrap=True)
         console.print(_table(found))
+        if any(row.provisional for row in found.rows):
+            console.print(f"? provisional: fewer than {PROVISIONAL_OUTCOMES} outcomes", highlight=False)
         if (said := roster_line(found.extra)) is not None:
             console.print(_plain(said), highlight=False, soft_wrap=True)
         if isinstance(found.intervals, Intervals):
             console.print(_plain(_intervals(found.intervals, found.position)), highlight=False, soft_wrap=True)
+
+
+def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:
+    """Raises `InputError` for options that would leave one another out."""
+    if diff and past:
+        raise InputError("--diff", True, "must not be used with --position or --at: it tells of the newest solve; choose by --against")
+    if against is not None and not diff:
+        raise InputError("--against", against, "must be used with --diff")
 
 
 def changed(store: StoreReader, pool: str, method: str, against: int | None, count: int) -> Difference:
@@ -82,7 +94,8 @@ def changed(store: StoreReader, pool: str, method: str, against: int | None, cou
 def _time(text: str) -> float:
     """Seconds since 1970. Raises `InputError`."""
     try:
-        return float(text)
+        if math.isfinite(seconds := float(text)):
+            return seconds
     except ValueError:
         pass
     try:
@@ -100,7 +113,9 @@ def find(store: StoreReader, pool: str, method: str, count: int, provisional: Pr
     if methods is None:
         known = ", ".join(head.pool for head in store.pools()) or "none yet"
         raise InputError("--pool", pool, f"must be a pool that has outcomes (there are: {known})")
-    raise InputError("--method", method, f"must be a board of this pool ({', '.join([*methods.live, *methods.solved])})")
+    there = ", ".join([*methods.live, *methods.solved])
+    soon = "" if methods.solved else "; its solved boards come some seconds after its first outcomes"
+    raise InputError("--method", method, f"must be a board of this pool ({there}{soon})")
 
 
 def _table(found: Board) -> Table:

@@ -52,6 +52,13 @@ def test_the_table_shows_names_as_they_are(data: Path) -> None:
     output = run(data, "--pool", "blitz")
     assert "[red]a" in output
     assert "1510.25" in output
+    assert "1? " in output
+    assert "? provisional: fewer than 10 outcomes" in output
+
+
+def test_a_time_that_is_no_number_is_refused(data: Path) -> None:
+    with pytest.raises(InputError, match="must be a time such as"):
+        run(data, "--pool", "blitz", "--at", "nan")
 
 
 @pytest.mark.parametrize(

@@ -127,17 +127,17 @@ function intervalColumns(rows, shown) {
 
 function intervalLine(board) {
   const told = board.intervals;
-  if (told.kind === "none") return make("p", { class: "proof" }, `no intervals: ${told.why_not}`);
+  if (told.kind === "none") return make("p", { class: "proof short" }, `no intervals: ${told.why_not}`);
   const replicates = told.replicates ? `, ${told.replicates} replicates` : "";
   const older = told.position !== undefined && told.position !== board.position ? `, of position ${told.position}` : "";
   const text = `${Math.round(100 * (told.level ?? 0.95))} % intervals: ${told.kind}${replicates}${older}`;
-  return make("p", { class: "proof", title: `They assume ${told.assumes}` }, text);
+  return make("p", { class: "proof short", title: `They assume ${told.assumes}` }, text);
 }
 
 function rowOf(row, low, span, shown, intervals) {
   const name = make("td", { class: "name", title: row.agent }, row.agent);
   if (row.rating !== null && span > 0) name.style.backgroundSize = `${Math.round((100 * (row.rating - low)) / span)}% 100%`;
-  return make("tr", {}, make("td", { class: "rank" }, String(row.rank) + (row.provisional ? "?" : ""), ...arrow(row)), name, make("td", { class: "number" }, shown(row.rating)),
+  return make("tr", {}, make("td", { class: "rank", ...(row.provisional ? { title: "provisional: few outcomes yet" } : {}) }, String(row.rank) + (row.provisional ? "?" : ""), ...arrow(row)), name, make("td", { class: "number" }, shown(row.rating)),
     ...intervals.map(([heading, cell]) => make("td", { class: `number ${heading}` }, cell(row))));
 }
 
@@ -156,7 +156,8 @@ function tableOf(board, caption) {
 
 function card(board, thin) {
   const kind = make("span", { class: `kind ${board.source}` }, board.source);
-  const section = make("section", { class: "card", "data-method": board.method }, make("header", {}, make("h2", {}, title(board.method)), kind),
+  const uncertain = board.rows.some((row) => row.low !== undefined) ? " uncertain" : "";
+  const section = make("section", { class: `card${uncertain}`, "data-method": board.method }, make("header", {}, make("h2", {}, title(board.method)), kind),
     proof(board));
   if (board.error) section.append(make("p", { class: "error" }, `The newest solve failed, this is the one before: ${board.error}`));
   const roster = board.extra?.roster;

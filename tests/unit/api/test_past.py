@@ -100,6 +100,14 @@ def test_what_reaches_no_further_back_says_what_is_kept(world: World, method: st
         world.board(method, When(9))
 
 
+def test_a_time_before_what_is_kept_is_told_when_it_begins(world: World) -> None:
+    with pytest.raises(NotKept, match="since 1970-01-01T") as refused:
+        world.board("elo", When(time=-1.5))
+    assert "got '1969-12-31T23:59:59Z'" in str(refused.value)
+    with pytest.raises(NotKept, match=r"-1e\+300"):
+        world.board("elo", When(time=-1e300))
+
+
 def test_unknown_boards_are_none_and_one_of_position_and_time_is_needed(world: World) -> None:
     assert world.board("copeland", When(20)) is None
     for when in (When(), When(1, 1.0)):

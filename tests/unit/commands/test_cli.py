@@ -37,6 +37,8 @@ def test_every_command_explains_itself(command: str) -> None:
         (["solve", "x.csv"], {}, "'--method'"),
         (["solve", "x.csv", "--method", "copeland", "--typo"], {}, "--typo"),
         (["top", "--pool", "x", "--count", "0"], {}, "'--count'"),
+        (["top", "--pool", "x", "--diff", "--at", "5"], {}, "--diff must not"),
+        (["top", "--pool", "x", "--against", "5"], {}, "--against must be used with --diff"),
         (["nonsense"], {}, "nonsense"),
     ],
 )
