@@ -24,7 +24,7 @@ Against: TypeAlias = Annotated[
     int | None, Query(ge=0, le=2**63 - 1, description="Position of the earlier solve; the one before the newest unless given.")
 ]
 Position: TypeAlias = Annotated[int | None, Query(ge=0, description="As of the newest kept position at or before this one.")]
-At: TypeAlias = Annotated[float | None, Query(allow_inf_nan=False, description="The same by time, seconds since 1970; not with `position`.")]
+At: TypeAlias = Annotated[float | None, Query(allow_inf_nan=False, description="The same by time (seconds since 1970), not both.")]
 Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="First rows of every board; 0: names only.")]
 
 

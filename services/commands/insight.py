@@ -76,7 +76,8 @@ def _told(part: PartT, told: Callable[[PartT], Iterator[str]]) -> str:
 
 
 def _connectivity(part: Connectivity) -> Iterator[str]:
-    yield f"{part.pairs:,} {'pair' if part.pairs == 1 else 'pairs'} met ({part.density:.1%} of all)" + (", all linked" if part.components == 1 else "")
+    pairs = "1 pair" if part.pairs == 1 else f"{part.pairs:,} pairs"
+    yield f"{pairs} met ({part.density:.1%} of all)" + (", all linked" if part.components == 1 else "")
     if part.components > 1:
         yield f"{part.components} groups that never met; outside the largest: {_some(part.apart, part.apart_total)}"
     if part.thin_total:

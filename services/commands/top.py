@@ -36,7 +36,7 @@ def top(
     diff: Annotated[bool, typer.Option("--diff", help="What changed since the solve before, and why (solved boards).")] = False,
     against: Annotated[int | None, typer.Option(min=0, help="With --diff: since the kept solve of this position.")] = None,
     position: Annotated[int | None, typer.Option(min=0, help="As it was at the newest kept position at or before this one.")] = None,
-    at: Annotated[str | None, typer.Option(help="The same by when Equirank knew it, as 2026-11-22T06:00:00Z or seconds since 1970.")] = None,
+    at: Annotated[str | None, typer.Option(help="The same by arrival time: 2026-11-22T06:00:00Z or seconds since 1970.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:

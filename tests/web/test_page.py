@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from services.store.protocol import ACTIVITY, LiveBoard
@@ -84,6 +85,16 @@ def test_methods_stand_side_by_side_with_their_proofs_and_insight_and_names_are_
         assert part in text
     assert EVIL in text
     assert not re.search(r"<img[^>]*onerror", document)
+
+
+def test_a_board_with_intervals_has_a_card_with_room_for_them(filled: Running) -> None:
+    solved = solved_of("rps", method="copeland", position=11)
+    told = [msgspec.structs.replace(row, low=0.25, high=0.75, rank_low=1, rank_high=2) for row in solved.result.agents]
+    assert filled.store.publish_solved(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=told)))
+    document, console = dump(filled, "/pools/rps")
+    assert console == ""
+    assert re.findall(r'class="card uncertain" data-method="([a-z_]+)"', document) == ["copeland"]
+    assert "0.2500 to 0.7500" in texts(document)
 
 
 def test_an_empty_pool_says_what_to_do(api: Running) -> None:
