@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ratings_core.errors import InputError
-from services.boards import PROVISIONAL_OUTCOMES, Board, board, changes, methods_of
+from services.boards import Board, board, changes, methods_of
 from services.commands.interval_columns import interval_columns, interval_line, roster_line
 from services.connect import open_store
 from services.settings import PROVISIONAL, Provisional, Settings
@@ -66,7 +66,7 @@ def top(
         console.print(_title(found), highlight=False, soft_wrap=True)
         console.print(_table(found))
         if any(row.provisional for row in found.rows):
-            console.print(f"? provisional: fewer than {PROVISIONAL_OUTCOMES} outcomes", highlight=False)
+            console.print(_provisional(found, settings.provisional), highlight=False)
         if (said := roster_line(found.extra)) is not None:
             console.print(_plain(said), highlight=False, soft_wrap=True)
         if isinstance(found.intervals, Intervals):
@@ -130,6 +130,12 @@ def _table(found: Board) -> Table:
         rank = f"{row.rank}?" if row.provisional else str(row.rank)
         table.add_row(rank, _plain(row.agent), _number(row.rating), *(column[i] for column in told.values()))
     return table
+
+
+def _provisional(found: Board, limits: Provisional) -> str:
+    """What a question mark at a rank says."""
+    why = f"fewer than {limits.outcomes} outcomes" if found.source == "live" else f"ranks span over {limits.ranks:.0%} of the board"
+    return f"? provisional: {why}"
 
 
 def _intervals(told: Intervals, position: int) -> str:

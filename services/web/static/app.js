@@ -137,7 +137,7 @@ function intervalLine(board) {
 function rowOf(row, low, span, shown, intervals) {
   const name = make("td", { class: "name", title: row.agent }, row.agent);
   if (row.rating !== null && span > 0) name.style.backgroundSize = `${Math.round((100 * (row.rating - low)) / span)}% 100%`;
-  return make("tr", {}, make("td", { class: "rank", ...(row.provisional ? { title: "provisional: few outcomes yet" } : {}) }, String(row.rank) + (row.provisional ? "?" : ""), ...arrow(row)), name, make("td", { class: "number" }, shown(row.rating)),
+  return make("tr", {}, make("td", { class: "rank", ...(row.provisional ? { title: `provisional: ${row.rank_low === undefined ? "few outcomes yet" : "its interval of ranks is wide"}` } : {}) }, String(row.rank) + (row.provisional ? "?" : ""), ...arrow(row)), name, make("td", { class: "number" }, shown(row.rating)),
     ...intervals.map(([heading, cell]) => make("td", { class: `number ${heading}` }, cell(row))));
 }
 
