@@ -30,6 +30,8 @@ from ratings_core.games.tilted import Mixes, TiltedGame
 from ratings_core.solution import Certificate, Floats, Status
 
 PRINCIPAL: Final = "principal branch"
+_FAR_APART: Final = 1e4
+"""Players' units this far apart are named as the likely reason of a lost path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,8 +187,10 @@ def _described(game: TiltedGame, small: Merged, targets: Mixes, units: Floats, e
 def _accepted(found: LLE, why: str) -> LLE:
     if found.status is Status.OPTIMAL:
         return found
+    apart = float(found.units.max() / found.units.min())
+    advice = f"players' payoffs are {apart:.1g} apart, scale them alike where their units mean nothing; " if apart >= _FAR_APART else ""
     raise SolverError(
         f"the limiting logit equilibrium is not certain: at beta {found.beta:.3g} a player could gain {found.certificate.value:.2g} of "
-        f"its unit; {why}; raise tolerance, max_steps or max_seconds, take targets above 0, or pass accept_approximate=True",
+        f"its unit; {why}; {advice}raise tolerance, max_steps or max_seconds, take targets above 0, or pass accept_approximate=True",
         found,
     )

@@ -232,6 +232,19 @@ def test_scales_far_apart_end_certified_of_what_sums_to_1(seed):
     assert (found.status is Status.OPTIMAL) == (found.certificate.value <= 1e-6)
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_scales_far_apart_are_solved_or_an_error_that_names_them(seed):
+    """Seed 0 is solved and seed 1 loses its path."""
+    rng = np.random.default_rng(seed)
+    game = NormalForm.of([scale * rng.normal(size=(4, 4, 4)) for scale in (1.0, 1e6, 1.0)])
+    if seed == 0:
+        found = lle(game)
+        assert (mix_regrets(game, found.mixes) / found.units).max() <= 1e-6
+    else:
+        with pytest.raises(SolverError, match="apart, scale them alike"):
+            lle(game)
+
+
 @pytest.mark.parametrize("shape", [(1, 4), (1, 1), (3, 1, 1)])
 def test_players_without_a_choice(shape):
     rng = np.random.default_rng(1)
