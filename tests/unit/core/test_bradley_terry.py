@@ -2,6 +2,7 @@
 
 import math
 
+import choix
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -86,6 +87,12 @@ def test_scipy_finds_no_better_point_of_the_likelihood(seed):
     best = optimize.minimize(minus_log_likelihood, np.zeros(6), args=(wins, np.zeros((6, 6))), method="BFGS", options={"gtol": 1e-7})
     assert minus_log_likelihood(found, wins, np.zeros((6, 6))) <= best.fun + 1e-9
     assert found == pytest.approx(best.x - best.x.mean(), abs=1e-5)
+
+
+def test_choix_finds_the_same():
+    wins = random_tallies(6, 200, 9) + 1 - np.eye(6)
+    won = [(a, b) for a, b in np.ndindex(6, 6) for _ in range(int(wins[a, b]))]
+    assert logits(bradley_terry(wins)) == pytest.approx(choix.mm_pairwise(6, won, tol=1e-10), abs=1e-6)
 
 
 @STRICT
