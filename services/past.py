@@ -22,7 +22,7 @@ from services.shard.objects import BadObject
 from services.shard.pool import PoolState
 from services.solve.history import Past
 from services.solve.result import AgentRow
-from services.store.protocol import ACTIVITY, StoreReader
+from services.store.protocol import ACTIVITY, StoreError, StoreReader
 
 
 class When(NamedTuple):
@@ -97,6 +97,8 @@ def _live(
             kept.append((entry.position, manifest.written_at))
             if when.reached(entry.position, manifest.written_at):
                 return _of_checkpoint(files, control, entry, manifest.written_at, method, start, count, now)
+        except OSError as error:
+            raise StoreError(f"the checkpoints of pool {pool} cannot be read now: {error}", retriable=True) from error
         except BadObject:
             continue  # not whole, or pruned while it was looked at: an older one may do
     raise NotKept(when, kept)
@@ -105,7 +107,7 @@ def _live(
 def _of_checkpoint(
     files: CheckpointStore, control: ControlState, entry: PoolEntry, written_at: float, method: str, start: int, count: int, now: float
 ) -> Board:  # fmt: skip
-    arrays, _ = files.read_object(entry.object, entry.sha256)
+    _, arrays = files.read_pool(entry)
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     if made is None:
         raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")

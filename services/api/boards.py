@@ -1,5 +1,6 @@
 """Boards and agents: read from the store only."""
 
+from functools import partial
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -8,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from services import boards
-from services.api.context import Context, context, reads
+from services.api.context import Context, context, read_checkpoint, reads
 from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import AgentView, Boards, History, described, fresh_reply, reply
@@ -43,18 +44,14 @@ def get_boards(request: Request, pool: str, count: Summary = 0) -> Response:
 
 
 @router.get("/v1/pools/{pool}/boards/{method}", response_model=None, responses=described(Board, (404, 410, 422, 503)))
-@reads
-def get_board(
+async def get_board(
     request: Request, pool: str, method: str, start: Start = 0, count: Count = 50, position: Position = None, at: At = None
 ) -> Response:
     """Rows of one live or solved board, best first; with `position` or `at` as it was then, where that is kept (410 where not)."""
-    here = context(request)
     if position is None and at is None:
-        told = here.settings.provisional
-        found = boards.board(here.store, pool, method, start=start, count=count, now=here.clock(), provisional=told)
-    else:
-        found = _past(here, pool, method, When(position, at), start, count)
-    return reply(found) if found is not None else _nothing(here, pool, f"board {method}")
+        return await _get_newest(request=request, pool=pool, method=method, start=start, count=count)
+    here = context(request)
+    return await read_checkpoint(here, partial(_get_past, here, pool, method, When(position, at), start, count))
 
 
 @router.get("/v1/pools/{pool}/boards/{method}/around/{agent:path}", response_model=None, responses=described(Board, (404, 422, 503)))
@@ -94,12 +91,21 @@ def get_agent(request: Request, pool: str, agent: str) -> Response:
     return reply(AgentView(pool=pool, agent=agent, boards=found)) if found is not None else _nothing(here, pool, f"agent {agent!r}")
 
 
-def _past(here: Context, pool: str, method: str, when: When, start: int, count: int) -> Board | None:
+@reads
+def _get_newest(request: Request, pool: str, method: str, start: int, count: int) -> Response:
+    here = context(request)
+    told = here.settings.provisional
+    found = boards.board(here.store, pool, method, start=start, count=count, now=here.clock(), provisional=told)
+    return reply(found) if found is not None else _nothing(here, pool, f"board {method}")
+
+
+def _get_past(here: Context, pool: str, method: str, when: When, start: int, count: int) -> Response:
     files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
     try:
-        return past_board(here.store, files, control, pool, method, when, start=start, count=count, now=here.clock())
+        found = past_board(here.store, files, control, pool, method, when, start=start, count=count, now=here.clock())
     except NotKept as error:
         raise ApiError(410, "not kept", str(error)) from error
+    return reply(found) if found is not None else _nothing(here, pool, f"board {method}")
 
 
 def _nothing(here: Context, pool: str, what: str) -> Response:

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from services.api.directory import Directory
 from services.api.intake import Intake
+from services.api.problems import ApiError
 from services.api.security import Access
 from services.metrics import Metrics
 from services.settings import Settings
@@ -21,6 +22,10 @@ P = ParamSpec("P")
 _READERS: Final = 4
 """Threads that read the store at once. A read is short work that holds the interpreter: more threads only make them wait for it,
 and the event loop too. Writers wait for the disk, so they have the larger pool that frameworks give."""
+
+
+_WAITING: Final = 8
+"""Requests that may wait for the one that reads a checkpoint: each holds a whole pool and seconds of work, so more are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,7 @@ class Context:
     metrics: Metrics
     clock: Callable[[], float] = time.time
     readers: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_READERS))
+    checkpoint_readers: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
 
 
 def context(request: Request) -> Context:
@@ -51,3 +57,10 @@ def reads(route: Callable[P, Response]) -> Callable[P, Awaitable[Response]]:
         return await to_thread.run_sync(partial(route, *arguments, **named), limiter=here.readers)
 
     return answered
+
+
+async def read_checkpoint(here: Context, answer: Callable[[], Response]) -> Response:
+    """`answer()`, which reads a pool's checkpoint: one at a time, so that boards do not wait. Raises `ApiError` 503 where many wait."""
+    if here.checkpoint_readers.statistics().tasks_waiting >= _WAITING:
+        raise ApiError(503, "busy", f"{_WAITING} requests wait for checkpoints already: ask again later", headers={"Retry-After": "5"})
+    return await to_thread.run_sync(answer, limiter=here.checkpoint_readers)

@@ -1,13 +1,13 @@
 """Which games or measurements a pool should see next."""
 
-from typing import Annotated, Final, TypeAlias
+from functools import partial
+from typing import Annotated, TypeAlias
 
-from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.api.context import context
+from services.api.context import context, read_checkpoint
 from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import described, reply
@@ -15,8 +15,6 @@ from services.next_matches import TARGETS, Next, plan
 from services.shard.checkpoint import CheckpointStore
 
 router = APIRouter(tags=["insight"])
-_AT_ONCE: Final = CapacityLimiter(1)
-"""A design is up to a second of work: whoever else asks waits, so that boards do not."""
 Target: TypeAlias = Annotated[
     str, Query(max_length=300, description=f"What is to become less uncertain: {TARGETS.removeprefix('must be ')}.")
 ]
@@ -27,7 +25,7 @@ Floor: TypeAlias = Annotated[float, Query(ge=0, le=1, description="Share of them
 @router.get("/v1/pools/{pool}/next", response_model=None, responses=described(Next, (404, 422, 503)))
 async def get_next(request: Request, pool: str, target: Target = "all", n: Count = 10, floor: Floor = 0.1) -> Response:
     """Sampling rates of pairs of agents, or of cells of agent and task, that make what `target` names certain soonest."""
-    return await to_thread.run_sync(_planned, request, pool, target, n, floor, limiter=_AT_ONCE)
+    return await read_checkpoint(context(request), partial(_planned, request, pool, target, n, floor))
 
 
 def _planned(request: Request, pool: str, target: str, n: int, floor: float) -> Response:

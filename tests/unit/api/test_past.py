@@ -1,11 +1,18 @@
 """Boards as of an earlier position: from kept checkpoints and kept solves, saying of when they are, or what is kept."""
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import anyio
+import msgspec
 import pytest
+from anyio import CapacityLimiter, create_task_group
+from starlette.responses import Response
 
 from ratings_core.errors import InputError
+from services.api.context import Context, read_checkpoint
+from services.api.problems import ApiError
 from services.boards import Board
 from services.demo import simulated
 from services.past import NotKept, When, past_board
@@ -121,3 +128,42 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
     board = damaged.board("elo", When(30))
     assert board is not None
     assert board.position == 20
+
+
+def test_the_spare_object_serves_where_the_other_is_damaged(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    manifest = world.files.newest(0)
+    assert manifest is not None
+    [entry] = manifest.pools
+    (tmp_path / "spare.eqr").write_bytes((tmp_path / entry.object).read_bytes())
+    (tmp_path / entry.object).write_bytes(b"damaged")
+    spared = msgspec.structs.replace(manifest, pools=[msgspec.structs.replace(entry, spare="spare.eqr")], sequence=1)
+    world.files.write_manifest(spared)
+    board = world.board("elo", When(30))
+    assert board is not None
+    assert board.position == 30
+
+
+def test_no_more_than_a_few_requests_wait_for_checkpoints() -> None:
+    """Each would hold a whole pool: the ninth that waits is told to come back, while the others are answered."""
+
+    async def asked() -> list[int]:
+        limiter, found = CapacityLimiter(1), list[int]()
+        here = cast("Context", SimpleNamespace(checkpoint_readers=limiter))
+        held = object()
+        limiter.acquire_on_behalf_of_nowait(held)
+
+        async def ask() -> None:
+            try:
+                found.append((await read_checkpoint(here, Response)).status_code)
+            except ApiError as error:
+                found.append(error.status)
+            if len(found) == 1:
+                limiter.release_on_behalf_of(held)
+
+        async with create_task_group() as group:
+            for _ in range(9):
+                group.start_soon(ask)
+        return found
+
+    assert sorted(anyio.run(asked)) == [200] * 8 + [503]
