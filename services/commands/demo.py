@@ -12,6 +12,7 @@ from services.demo.feed import feed
 from services.demo.scenario import Scenario
 from services.logs import configure
 from services.settings import Settings
+from services.signals import on_signals
 
 
 def demo(scenario: Annotated[Scenario, typer.Argument()] = Scenario.ARENA) -> None:
@@ -19,8 +20,7 @@ def demo(scenario: Annotated[Scenario, typer.Argument()] = Scenario.ARENA) -> No
     settings = Settings()
     configure(settings.log_level)
     stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+    on_signals((signal.SIGINT, signal.SIGTERM), stop.set, lambda _: None)
     log = open_log(settings)
     try:
         if scenario is Scenario.ARENA:

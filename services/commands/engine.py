@@ -12,6 +12,7 @@ from typing import Final
 
 from services.logs import configure
 from services.settings import Settings
+from services.signals import on_signals
 
 _ON_LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's own switch for one machine, meant for systems that ask before a program listens: its servers bind 127.0.0.1 only."""
@@ -24,12 +25,6 @@ def engine() -> None:
     settings = Settings()
     configure(settings.log_level)
     stop = threading.Event()
-
-    def signalled(number: int, _frame: object) -> None:
-        if stop.is_set():
-            os._exit(128 + number)
-        stop.set()
-
     folder = _ray_folder(settings)
     if folder is not None:
         os.environ.update(_ON_LOOPBACK)
@@ -41,8 +36,7 @@ def engine() -> None:
     try:
         driver = Engine(settings, metrics)
         driver.start(str(folder / "r") if folder else None)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signalled)
+        on_signals((signal.SIGINT, signal.SIGTERM), stop.set, lambda number: os._exit(128 + number))
         driver.run(stop)
     finally:
         metrics.close()

@@ -9,7 +9,6 @@ import time
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, Final
 from urllib.error import URLError
 
@@ -22,6 +21,7 @@ from services.demo.scenario import Scenario
 from services.logs import configure
 from services.runtime import Addresses, DataFolder
 from services.settings import Settings
+from services.signals import on_signals
 from services.store.embedded import EmbeddedRedis
 from services.supervisor import Program, Supervisor
 
@@ -59,8 +59,7 @@ class Installation:
 
     def run(self) -> None:
         """Start, tell where to look, watch until told to stop, stop."""
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._signalled)
+        on_signals((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), self._stop.set, self._stop_hard)
         try:
             self._start()
             self._watch()
@@ -114,11 +113,9 @@ class Installation:
                 for shown in self._show(time.monotonic()):
                     self._console.print(shown)
 
-    def _signalled(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signal module's signature
-        if self._stop.is_set():
-            self._supervisor.kill()
-            os._exit(128 + number)
-        self._stop.set()
+    def _stop_hard(self, number: int) -> None:
+        self._supervisor.kill()
+        os._exit(128 + number)
 
     def _end(self) -> None:
         # On a line of its own: a terminal has just shown ^C.
