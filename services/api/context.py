@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Final, ParamSpec, cast
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, WouldBlock, to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,7 +22,6 @@ P = ParamSpec("P")
 _READERS: Final = 4
 """Threads that read the store at once. A read is short work that holds the interpreter: more threads only make them wait for it,
 and the event loop too. Writers wait for the disk, so they have the larger pool that frameworks give."""
-
 
 _WAITING: Final = 8
 """Requests that may wait for the one that reads a checkpoint: each holds a whole pool and seconds of work, so more are refused."""
@@ -41,6 +40,7 @@ class Context:
     clock: Callable[[], float] = time.time
     readers: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_READERS))
     checkpoint_readers: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
+    checkpoint_seats: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1 + _WAITING))
 
 
 def context(request: Request) -> Context:
@@ -61,6 +61,13 @@ def reads(route: Callable[P, Response]) -> Callable[P, Awaitable[Response]]:
 
 async def read_checkpoint(here: Context, answer: Callable[[], Response]) -> Response:
     """`answer()`, which reads a pool's checkpoint: one at a time, so that boards do not wait. Raises `ApiError` 503 where many wait."""
-    if here.checkpoint_readers.statistics().tasks_waiting >= _WAITING:
-        raise ApiError(503, "busy", f"{_WAITING} requests wait for checkpoints already: ask again later", headers={"Retry-After": "5"})
-    return await to_thread.run_sync(answer, limiter=here.checkpoint_readers)
+    seat = object()
+    try:
+        here.checkpoint_seats.acquire_on_behalf_of_nowait(seat)
+    except WouldBlock:
+        words = f"{_WAITING} requests wait for checkpoints already: ask again later"
+        raise ApiError(503, "busy", words, headers={"Retry-After": "5"}) from None
+    try:
+        return await to_thread.run_sync(answer, limiter=here.checkpoint_readers)
+    finally:
+        here.checkpoint_seats.release_on_behalf_of(seat)

@@ -145,11 +145,11 @@ def test_the_spare_object_serves_where_the_other_is_damaged(tmp_path: Path) -> N
 
 
 def test_no_more_than_a_few_requests_wait_for_checkpoints() -> None:
-    """Each would hold a whole pool: the ninth that waits is told to come back, while the others are answered."""
+    """Each would hold a whole pool: one reads and eight wait; the next is told to come back, while these are answered."""
 
     async def asked() -> list[int]:
         limiter, found = CapacityLimiter(1), list[int]()
-        here = cast("Context", SimpleNamespace(checkpoint_readers=limiter))
+        here = cast("Context", SimpleNamespace(checkpoint_readers=limiter, checkpoint_seats=CapacityLimiter(9)))
         held = object()
         limiter.acquire_on_behalf_of_nowait(held)
 
@@ -158,12 +158,12 @@ def test_no_more_than_a_few_requests_wait_for_checkpoints() -> None:
                 found.append((await read_checkpoint(here, Response)).status_code)
             except ApiError as error:
                 found.append(error.status)
-            if len(found) == 1:
+            if found == [503]:
                 limiter.release_on_behalf_of(held)
 
         async with create_task_group() as group:
-            for _ in range(9):
+            for _ in range(10):
                 group.start_soon(ask)
         return found
 
-    assert sorted(anyio.run(asked)) == [200] * 8 + [503]
+    assert sorted(anyio.run(asked)) == [200] * 9 + [503]
