@@ -1,21 +1,16 @@
-"""What only Kafka has: producers that are not ours, compression, transactions, retention, recreated topics, a broker that goes away."""
+"""What only Kafka has: producers that are not ours, compression, transactions, retention, recreated topics."""
 
 import gc
 import os
-import signal
-import subprocess
-import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from kafka import KafkaProducer
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 from kafka.structs import TopicPartition
 
-from deploy.local.kafka.broker import Broker
-from services.log.kafka import KafkaLog, KafkaTopic, open_kafka_log
+from services.log.kafka import KafkaTopic, open_kafka_log
 from services.log.kafka_client import OPTIONS
 from services.log.partition import partition_of
 from services.log.protocol import CommitsPositions, LogError, OffsetLost, Reader
@@ -240,84 +235,3 @@ def test_nobody_there_is_retriable() -> None:
         open_kafka_log("127.0.0.1:1", 1, timeout=1.0)
     assert caught.value.retriable
     assert time.monotonic() - start < 60
-
-
-def test_a_broker_that_goes_away_is_waited_for(kafka: str) -> None:  # noqa: F811 - asked for, so that this skips where no broker can be had
-    with Broker() as broker:
-        log = open_kafka_log(broker.bootstrap, 1, timeout=3.0)
-        topic = log.outcomes
-        topic.append(0, [(None, b"before")])
-        reader = topic.reader({0: 0})
-        assert values(reader.poll(PATIENCE, 10)[0]) == [b"before"]
-        broker.kill()
-        assert reader.poll(0.5, 10) == {}
-        for call in (lambda: topic.append(0, [(None, b"lost?")]), lambda: topic.end(0)):
-            with pytest.raises(LogError) as caught:
-                call()
-            assert caught.value.retriable
-        broker.restart()
-        _append_until_taken(log, b"after")
-        found: list[bytes] = []
-        deadline = time.monotonic() + PATIENCE
-        while b"after" not in found and time.monotonic() < deadline:
-            found += values(reader.poll(0.5, 10).get(0, []))
-        # What failed retriably may be there or not; what was acknowledged is, once and in order.
-        assert [value for value in found if value != b"lost?"] == [b"after"]
-        reader.close()
-        log.close()
-
-
-def _append_until_taken(log: KafkaLog, value: bytes) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            log.outcomes.append(0, [(None, value)])
-        except LogError as error:
-            if not error.retriable or time.monotonic() > deadline:
-                raise
-        else:
-            return
-
-
-def test_the_shared_broker_ends_with_its_last_user(kafka: str, tmp_path: Path) -> None:  # noqa: F811
-    addresses: list[str] = []
-    with leased_broker(tmp_path) as first:
-        thread = threading.Thread(target=lambda: addresses.append(_lease_again(tmp_path)))
-        thread.start()
-        thread.join(PATIENCE)
-        assert addresses == [first]
-    deadline = time.monotonic() + PATIENCE
-    while (tmp_path / "kafka.lease.address").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def _lease_again(folder: Path) -> str:
-    with leased_broker(folder) as bootstrap:
-        return bootstrap
-
-
-def test_a_killed_runner_leaves_no_broker_and_the_next_one_tidies_up(kafka: str, tmp_path: Path) -> None:  # noqa: F811
-    environment = os.environ | {"TMPDIR": str(tmp_path)}
-    command = [str(RUN), "--", "sleep", "100"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as runner:
-        broker = _child_java(runner.pid)
-        runner.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + PATIENCE
-    while Path(f"/proc/{broker}/stat").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(f"/proc/{broker}/stat").exists()
-    assert len(list(tmp_path.iterdir())) == 1
-    done = subprocess.run([str(RUN), "--", "sh", "-c", "test -n $KAFKA_BOOTSTRAP && exit 7"], env=environment, check=False)
-    assert done.returncode == 7
-    assert list(tmp_path.iterdir()) == []
-
-
-def _child_java(parent: int) -> int:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        for child in Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="ascii").split():
-            if "kafka.Kafka" in Path(f"/proc/{child}/cmdline").read_text(encoding="utf-8", errors="replace"):
-                return int(child)
-        time.sleep(0.02)
-    pytest.fail("no broker was started")

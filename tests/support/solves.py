@@ -30,7 +30,8 @@ class World:
         self.control = ControlState()
         for offset, record in enumerate([self.created, self.made, SolvePlan(pool=POOL, methods={GOOD: {}, BAD: {}}, time=0.0)]):
             self.control.apply(offset, record)
-        settings = Settings(data=folder, solve_seconds=0.01, solve_deadline_seconds=DEADLINE, solve_memory_bytes=512 << 20)
+        limits = {"solve_deadline_seconds": DEADLINE, "solve_memory_bytes": 512 << 20}
+        settings = Settings(data=folder, solve_seconds=0.01, interval_seconds=0.0, **limits)  # these would come later
         self.runner = SolveRunner(settings, self.checkpoints, store, workers=2)
         self.manifests: list[Manifest] = []
 
