@@ -5,7 +5,7 @@ over the spread of that method's ratings, the worst over the agent, or task, tha
 total. 0 is invariant up to rounding. Near copies have normal noise of a given size added to every score, in the scores' unit; they
 are where a method that is exactly invariant shows how gracefully it fails: with the exact kernel near copies are strategies of their
 own in the targets, at any noise above 0, and CCE and LLE move as targets do; deviation ratings and soft kernels move with the noise.
-All takes about eight minutes on a quiet core. Which figure is being made goes to stderr.
+All takes about a minute on a quiet core. Which figure is being made goes to stderr.
 """
 
 import os
@@ -105,10 +105,8 @@ def show(table: Floats, noises: Sequence[float], most: int) -> None:
     print("-" * (36 + 10 * (len(noises) + 1)))
     for what in ("agent", "task"):
         for name in METHODS:
-            print(f"{name:28}{what:>8}", end="", flush=True)
-            for noise in (0.0, *noises):
-                print(f"{worst(name, table, what, noise, most):>10}", end="", flush=True)
-            print()
+            figures = "".join(f"{worst(name, table, what, noise, most):>10}" for noise in (0.0, *noises))
+            print(f"{name:28}{what:>8}{figures}", flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

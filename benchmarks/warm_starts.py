@@ -1,24 +1,32 @@
 """What a start from the last answer saves, when the scores have moved a little or an agent has joined.
 
 `python -m benchmarks.warm_starts [--quick]`. Ours starts from the answer before the change, the reference is the same solve afresh; a
-row per method, size and change. `differ` is how far the two answers' ratings are apart. CPU seconds, one thread; about a minute.
+row per method, size and change. `differ` is how far the two answers' ratings are apart. CPU seconds, one thread; about two minutes.
 """
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
 
 from typing import TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from benchmarks.common import Row, header, parser, seconds, stream
 from benchmarks.deviation import scores
-from benchmarks.workloads import preferences
-from ratings_core.equilibria import CCE, Deviation, cce, deviation
+from benchmarks.workloads import battles, free_for_alls, pairs_of, preferences, random_margins
+from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.pair_counts import PairCounts, pair_counts
+from ratings_core.equilibria import CCE, Deviation, cce, deviation, nash_average
 from ratings_core.games import AgentAgentTask, KingOfTheHill
+from ratings_core.solution import Floats, Solution
+from ratings_core.voting import maximal_lottery
 
+PRIOR = 0.1
+"""Tied games of each agent: large tallies have agents that won or lost everything."""
 Played: TypeAlias = AgentAgentTask | KingOfTheHill
 Solve: TypeAlias = Callable[..., CCE | Deviation]
 
@@ -58,6 +66,46 @@ def rows(name: str, solve: Solve, size: str, game: Played, changed: Iterator[tup
         yield Row(name, f"{size}, {what}, differ {apart:.0e}", ours, "afresh", theirs)
 
 
+def compared(name: str, size: str, solve: Callable[..., Solution], data: object, start: object, repeats: int) -> Row:
+    """Of a method that starts from ratings or mixes."""
+    apart = float(np.nanmax(np.abs(solve(data).ratings - solve(data, start=start).ratings)))
+    ours, theirs = seconds(lambda: solve(data, start=start), repeats), seconds(lambda: solve(data), repeats)
+    return Row(name, f"{size}, differ {apart:.0e}", ours, "afresh", theirs)
+
+
+def fits(winner: np.ndarray, loser: np.ndarray, m: int, repeats: int) -> Iterator[Row]:
+    """The first 90 % of the games in random order, then a few of the others besides."""
+    order = np.random.default_rng(1).permutation(len(winner))
+    first = int(0.9 * len(order))
+
+    def counts(n: int) -> PairCounts:
+        some = order[:n]
+        return pair_counts(sparse.csr_array(sparse.coo_array((np.ones(n), (winner[some], loser[some])), shape=(m, m))))
+
+    fit = partial(bradley_terry, prior=PRIOR)
+    before = fit(counts(first)).ratings
+    for more in (1e-4, 1e-2, 0.1):
+        size = f"{m} agents, {first} results, {more:.2%} more"
+        yield compared("Bradley-Terry", size, fit, counts(int(first * (1 + more))), before, repeats)
+
+
+def lotteries(m: int, repeats: int) -> Iterator[Row]:
+    """A random tournament, the hardest: half of all agents in the support."""
+    M, rng = random_margins(m, 1, odd=True), np.random.default_rng(2)
+    before = maximal_lottery(M).lottery
+    for noise in (1e-6, 1e-4, 1e-2):
+        drawn = np.triu(noise * np.abs(M).max() * rng.normal(size=M.shape), 1)
+        yield compared("maximal lottery", f"{m} agents, noise {noise:g}", maximal_lottery, M + drawn - drawn.T, before, repeats)
+
+
+def nash_averages(table: Floats, repeats: int) -> Iterator[Row]:
+    before = nash_average(table)
+    start = (before.agent_dist, before.task_dist)
+    for noise in (1e-4, 1e-3, 1e-2):
+        now = table + noise * np.random.default_rng(1).normal(size=table.shape)
+        yield compared("Nash average", f"{table.shape}, noise {noise:g}", nash_average, now, start, repeats)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     given = parser(__doc__ or "").parse_args(argv)
     header("Solves that start from the last answer", ("highspy", "numpy", "numba"))
@@ -73,6 +121,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     for prompts, models in ((20, 5),) if given.quick else ((200, 30), (1_500, 17)):
         game, changed = hills(prompts, models)
         stream(rows("CCE of king of the hill, eps 0", cce, f"{prompts} x {models}^2", game, changed, repeats))
+    for n, m in ((20_000, 100),) if given.quick else ((200_000, 100), (200_000, 500)):
+        stream(fits(*battles(n, m), m, repeats))
+    if not given.quick:
+        stream(fits(*pairs_of(free_for_alls()), 52_958, 1))
+    for m in (100,) if given.quick else (500, 1_000):
+        stream(lotteries(m, repeats))
+    for agents, tasks in ((20, 18),) if given.quick else ((100, 54), (500, 200)):
+        stream(nash_averages(scores(agents, tasks), repeats))
 
 
 if __name__ == "__main__":

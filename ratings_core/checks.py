@@ -6,7 +6,7 @@ caller's own array where nothing had to be converted, so solvers treat it as rea
 
 import math
 from collections.abc import Sequence
-from typing import Any, SupportsFloat, TypeAlias, TypeVar, cast
+from typing import Any, Final, SupportsFloat, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,9 @@ from ratings_core.solution import Floats
 Sparse: TypeAlias = "sparse.csr_array[Any]"
 Matrix: TypeAlias = "Floats | sparse.csr_array[Any]"
 T = TypeVar("T")
+
+LARGEST_WEIGHT: Final = 1e150
+"""Sums of larger weights could overflow."""
 
 
 def is_sparse(matrix: object) -> bool:

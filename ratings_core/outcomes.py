@@ -5,13 +5,15 @@ outcomes of one kind as flat arrays with CSR offsets, agents and tasks as roster
 per outcome. Weights are fixed point, multiples of 2**-20, so that tallies are exact integers on every machine.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.roster import Roster
 
@@ -29,7 +31,7 @@ NO_TASK: Final = -1
 
 def fixed_weight(weight: float, argument: str = "weight") -> int:
     """`weight` in units of 2**-20, rounded to nearest. Raises `InputError` outside 0.001 to 1000."""
-    if not MIN_WEIGHT <= weight <= MAX_WEIGHT:
+    if not MIN_WEIGHT <= _as_number(argument, weight) <= MAX_WEIGHT:
         raise InputError(argument, weight, f"must be from {MIN_WEIGHT} to {MAX_WEIGHT:g}")
     return round(weight * WEIGHT_ONE)
 
@@ -58,8 +60,10 @@ class Outcome:
     task: str | None = None
 
     def __post_init__(self) -> None:
-        if not 2 <= len(self.sides) <= MAX_SIDES:
+        if not 2 <= len(checks.sequence("sides", self.sides)) <= MAX_SIDES:
             raise InputError("sides", len(self.sides), f"must be 2 to {MAX_SIDES} sides")
+        for i, side in enumerate(self.sides):
+            checks.instance(f"sides[{i}]", side, Side)
         agents = [agent for side in self.sides for agent in side.agents]
         if any(not side.agents for side in self.sides):
             raise InputError("sides", self.sides, "must each name at least one agent")
@@ -81,11 +85,13 @@ class Scores:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
+        if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in checks.sequence("scores", self.scores)):
+            raise InputError("scores", self.scores, "must be pairs of an agent and its score")
         agents = [agent for agent, _ in self.scores]
         if not agents or len(set(agents)) != len(agents):
             raise InputError("scores", agents, "must name one or more agents, each once")
         for agent, score in self.scores:
-            if not abs(score) <= MAX_SCORE:
+            if not abs(_as_number(f"scores[{agent!r}]", score)) <= MAX_SCORE:
                 raise InputError(f"scores[{agent!r}]", score, f"must be within +-{MAX_SCORE:g}")
         _check_time(self.time)
         fixed_weight(self.weight)
@@ -129,13 +135,10 @@ class OutcomeBatch:
         )
 
     @classmethod
-    def of_pairs(
-        cls, first: NDArray[np.int32], second: NDArray[np.int32], result: NDArray[np.float64], n_agents: int
-    ) -> "OutcomeBatch":
+    def of_pairs(cls, first: ArrayLike, second: ArrayLike, result: ArrayLike, n_agents: int) -> "OutcomeBatch":
         """Games of one against one. first, second: ids (n,); result: 1 first won, 1/2 tie, 0 second won; n_agents: bound of the ids."""
-        n = len(first)
-        _check_ids("first", first, n_agents)
-        _check_ids("second", second, n_agents)
+        first, second, result = _ids("first", first, n_agents), _ids("second", second, n_agents), checks.real("result", result)
+        n = first.size
         if not first.shape == second.shape == result.shape == (n,):
             raise InputError("first, second, result", (first.shape, second.shape, result.shape), "must be columns of one length")
         if (same := np.flatnonzero(first == second)).size:
@@ -157,12 +160,12 @@ class OutcomeBatch:
         )
 
     @classmethod
-    def of_rankings(cls, games: NDArray[np.int32], n_agents: int) -> "OutcomeBatch":
+    def of_rankings(cls, games: ArrayLike, n_agents: int) -> "OutcomeBatch":
         """Free-for-all games of k agents. games: ids (n, k), best first, no ties; n_agents: bound of the ids."""
+        games = _ids("games", games, n_agents)
         if games.ndim != 2 or not 2 <= games.shape[1] <= MAX_SIDES:
             raise InputError("games", games.shape, f"must have 2 to {MAX_SIDES} columns")
         n, k = games.shape
-        _check_ids("games", games, n_agents)
         ordered = np.sort(games, axis=1)
         if (ordered[:, 1:] == ordered[:, :-1]).any():
             raise InputError("games", games, "must name each agent once a row")
@@ -179,14 +182,15 @@ class OutcomeBatch:
 
     def numbered(self, first: int = 0) -> "OutcomeBatch":
         """The same outcomes with keys made of their numbers from `first` (0 or more) on: for streams whose outcomes have no ids."""
-        if first < 0:
-            raise InputError("first", first, "must be at least 0")
+        first = checks.count("first", first)
         key = np.zeros((len(self), 2), np.uint64)
         key[:, 0] = np.arange(first + 1, first + len(self) + 1, dtype=np.uint64)
         return replace(self, key=key)
 
     def slice(self, start: int, stop: int) -> "OutcomeBatch":
-        """Outcomes start to stop as a batch of its own (copies the offsets only)."""
+        """Outcomes start to stop as a batch of its own (copies the offsets only). Raises `InputError` beyond the batch."""
+        if not 0 <= checks.count("start", start) <= checks.count("stop", stop) <= len(self):
+            raise InputError("start, stop", (start, stop), f"must be in order, within 0 to {len(self)}")
         s0, s1 = self.side_start[start], self.side_start[stop]
         a0, a1 = self.agent_start[s0], self.agent_start[s1]
         return OutcomeBatch(
@@ -247,8 +251,15 @@ def _check_side(agents: object, place: object) -> None:
         raise InputError("place", place, f"must be a whole number within +-{MAX_PLACE}")
 
 
+def _as_number(argument: str, value: float) -> float:
+    """What a type checker would have said of a number; its bounds are the caller's to check."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise InputError(argument, value, "must be a number")
+    return float(value)
+
+
 def _check_time(time: float) -> None:
-    if not np.isfinite(time):
+    if not math.isfinite(_as_number("time", time)):
         raise InputError("time", time, "must be finite")
 
 
@@ -259,8 +270,10 @@ def _task_ids(names: Sequence[str | None], tasks: Roster | None) -> NDArray[np.i
     return ids
 
 
-def _check_ids(argument: str, ids: NDArray[np.int32], n_agents: int) -> None:
-    if ids.dtype.kind not in "iu" or not 0 <= n_agents <= MAX_IDS:
-        raise InputError(argument, (ids.dtype, n_agents), f"must hold integers, ids of at most {MAX_IDS} agents")
+def _ids(argument: str, values: ArrayLike, n_agents: int) -> NDArray[Any]:
+    if checks.count("n_agents", n_agents) > MAX_IDS:
+        raise InputError("n_agents", n_agents, f"must be at most {MAX_IDS}")
+    ids = checks.integers(argument, values) if np.size(values) else np.zeros(np.shape(values), np.int32)
     if ids.size and not (ids.min() >= 0 and ids.max() < n_agents):
         raise InputError(argument, ids, f"must hold ids from 0 to {n_agents - 1}")
+    return ids

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ratings_core.checks import number, real
+from ratings_core.checks import instance, number, real
 from ratings_core.errors import InputError
 from ratings_core.kernel import kernel
 
@@ -117,7 +117,7 @@ def kendall_tau(first: Ranking, second: Ranking, *, tie_penalty: float = 0.5) ->
 
 def normalised_kendall_tau(first: Ranking, second: Ranking, *, tie_penalty: float = 0.5) -> float:
     """`kendall_tau` over the number of pairs of `first`, from 0 (same order) to 1 (reversed) (SCO, eq. 2); needs two agents."""
-    n = len(first)
+    n = len(instance("first", first, Ranking))
     if n < 2:
         raise InputError("first", n, "must rank at least two agents")
     return kendall_tau(first, second, tie_penalty=tie_penalty) / (n * (n - 1) / 2)
@@ -152,6 +152,8 @@ def _by_id_within(ids: Ints, start: Ints) -> Ints:
 
 
 def _common_levels(first: Ranking, second: Ranking) -> tuple[Ints, Ints]:
+    instance("first", first, Ranking)
+    instance("second", second, Ranking)
     mine, theirs = np.sort(first.ids), np.sort(second.ids)
     at = np.searchsorted(theirs, mine)
     lacking = at == len(theirs)

@@ -80,6 +80,23 @@ def around(
     return None if found is None else _of_solved(*found, now, provisional)
 
 
+def agent(store: StoreReader, pool: str, name: str, *, provisional: Provisional = PROVISIONAL) -> dict[str, AgentRow] | None:
+    """An agent's row on every board, by method; None where it is on none. Raises `StoreError`."""
+    head, found = store.head(pool), store.agent(pool, name)
+    if head is None or found is None:
+        return found
+    few = store.outcomes_of(pool, head.generation, [name])[0] < provisional.outcomes
+    rows = {}
+    for method, row in found.items():
+        if method in head.online:
+            rows[method] = _marked(row, provisional=few)
+        elif row.rank_low is not None and (board := store.solved(pool, method, 0, 1)) is not None:
+            rows[method] = _wide_told([row], board[1], provisional)[0]
+        else:
+            rows[method] = row
+    return rows
+
+
 def all_boards(store: StoreReader, head: PoolHead, *, count: int, now: float, provisional: Provisional = PROVISIONAL) -> list[Board]:
     """The first rows of every board of a pool: live ones in the pool's order, then solved ones by name."""
     methods = _methods(store, head)

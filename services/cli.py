@@ -1,9 +1,10 @@
 """The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `insight`, `next`, `methods`, `pools`,
-`dead-letters`, `verify`, `backup`, `restore`.
+`partitions`, `dead-letters`, `verify`, `backup`, `restore`.
 
 Only the command that is asked for is imported, so that `equirank top` does not wait for Ray and numba.
 """
 
+import errno
 import sys
 from importlib import import_module
 from typing import Final
@@ -12,9 +13,16 @@ import typer
 
 COMMANDS: Final = (
     *("up", "engine", "api", "replay", "solve", "top", "insight", "next"),
-    *("methods", "pools", "dead-letters", "verify", "backup", "restore"),
+    *("methods", "pools", "partitions", "dead-letters", "verify", "backup", "restore"),
 )
 _HIDDEN: Final = ("demo",)
+_OF_FILES: Final = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or name another folder; nothing that was accepted is lost"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "allow it for this user, or name another folder"),
+    **dict.fromkeys((errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG), "name another path"),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "raise the limit of open files (ulimit -n)"),
+}
+"""What the caller can do about a file or folder, by the error's number."""
 
 
 def main() -> None:
@@ -63,7 +71,12 @@ def _expected(error: Exception) -> str | None:
         return f"{' '.join(tell().split())} (--help tells more)"
     if isinstance(error, ValidationError):
         return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'settings'}: {one['msg']}" for one in error.errors())
-    return " ".join(str(error).split()) if isinstance(error, _mendable()) else None
+    if isinstance(error, _mendable()):
+        return " ".join(str(error).split())
+    if isinstance(error, OSError) and error.errno in _OF_FILES:
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror}: {_OF_FILES[error.errno]}"
+    return None
 
 
 def _mendable() -> tuple[type[Exception], ...]:

@@ -21,6 +21,7 @@ from services.log.protocol import LogError
 from services.logs import Troubles
 from services.settings import Settings
 from services.shard.actor import ShardActor
+from services.shard.anchors import check_retention
 from services.shard.checkpoint import CheckpointStore, Manifest
 from services.shard.objects import BadObject
 from services.shard.worker import PartitionHealth, WorkerHealth
@@ -31,6 +32,7 @@ from services.store.redis import RedisStore
 log = logging.getLogger("equirank.engine")
 
 _TICK_SECONDS: Final = 0.25
+_LONGEST_PAUSE: Final = 2.0
 _HEALTH_SECONDS: Final = 10.0
 _STOP_SECONDS: Final = 20.0
 _SWEEP_SECONDS: Final = 60.0
@@ -79,16 +81,20 @@ class Engine:
     def run(self, stop: threading.Event) -> None:
         """Start shards, watch them and solve until `stop`, then end in order. Ends Ray too."""
         log_ = open_log(self._settings)
+        check_retention(log_.outcomes, self._settings.anchor_seconds)  # refused here, not by shards that begin again and again
         store = open_store(self._settings, log_.outcomes.identity)
         control = ControlLog(log_.control)
         checkpoints = CheckpointStore(self._settings.checkpoint_url)
-        runner = SolveRunner(self._settings, checkpoints, store, self._solve_workers(), log_.outcomes.identity)
+        memory = self._settings.solves_memory_bytes or int(ray.cluster_resources().get("memory", 0)) or None
+        runner = SolveRunner(self._settings, checkpoints, store, self._solve_workers(), log_.outcomes.identity, memory)
         try:
             self._shards = [self._start_shard(i, log_.outcomes.partitions) for i in range(self._settings.shards)]
             log.info("engine started with %d shards over %d partitions", len(self._shards), log_.outcomes.partitions)
-            while not stop.wait(_TICK_SECONDS):
+            while not stop.is_set():
+                began = time.monotonic()
                 self._tick(runner, checkpoints, control)
                 self._forget_others(store, control)
+                self._pause(runner, stop, time.monotonic() - began)
             self._stop_shards(runner)
         finally:
             control.close()
@@ -141,6 +147,13 @@ class Engine:
         except (LogError, OSError) as error:
             self._troubles.warn(log, "solves wait for the log or the checkpoints: %s", error)
         self._metrics.solves(runner.health(self._clock()))
+
+    def _pause(self, runner: SolveRunner, stop: threading.Event, took: float) -> None:
+        """Until the next tick, start solves as others end. A tick of thousands of pools takes long: what it planned is used for longer."""
+        until = time.monotonic() + min(max(_TICK_SECONDS, 2 * took), _LONGEST_PAUSE)
+        while not stop.is_set() and (left := until - time.monotonic()) > 0:
+            if not runner.go_on(self._clock(), min(left, _TICK_SECONDS)):
+                stop.wait(min(left, _TICK_SECONDS))
 
     def _forget_others(self, store: RedisStore, control: ControlLog) -> None:
         """Once in a while, take pools out of the store that a log which is gone left there: no shard of this one would ever write them."""

@@ -28,6 +28,8 @@ from services.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
 
 RECORD_OUTCOMES: Final = 500
 """Outcomes that `encode_records` puts into one record."""
+_RUN_BYTES: Final = 1 << 18
+"""Records are decoded and checked so many bytes at a time: more objects than that would leave the processor's cache in between."""
 
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_BYTES)]
 Time: TypeAlias = Annotated[float, Meta(ge=-MAX_TIME, le=MAX_TIME)]
@@ -144,6 +146,13 @@ class Decoded:
         self.record.extend([record] * len(events))
         self.item.extend(items)
 
+    def extend(self, other: "Decoded") -> None:
+        """Add what later records gave."""
+        self.events.extend(other.events)
+        self.record.extend(other.record)
+        self.item.extend(other.item)
+        self.refusals.extend(other.refusals)
+
 
 def decode(values: Sequence[bytes]) -> Decoded:
     """The outcomes in `values`, the records of a poll. Never raises for what they hold: every record is taken or refused.
@@ -222,18 +231,37 @@ _NOT_TAKEN: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def _decode(values: Sequence[bytes], limit: int) -> Decoded:
-    read = _typed(values, limit)
-    found = _flat(read)
-    if found is not None and _sound(found.events):
-        return found
     found = Decoded()
+    for start, run in _runs(values):
+        _decode_run(found, start, run, limit)
+    return found
+
+
+def _runs(values: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
+    """`values` in runs of about `_RUN_BYTES`, each with the index of its first."""
+    start = size = 0
+    for i, value in enumerate(values):
+        size += len(value)
+        if size >= _RUN_BYTES:
+            yield start, values[start : i + 1]
+            start, size = i + 1, 0
+    if start < len(values):
+        yield start, values[start:]
+
+
+def _decode_run(found: Decoded, first: int, values: Sequence[bytes], limit: int) -> None:
+    """Add what `values` hold, records `first` and following of the poll."""
+    read = _typed(values, limit)
+    flat = _flat(read, first)
+    if flat is not None and _sound(flat.events):
+        found.extend(flat)
+        return
     for record, one in enumerate(read):
         group = one if isinstance(one, list) else [one] if one is not None else None
         if group is not None and _of_one_pool(group) and _sound(group):
-            found.take(record, group, range(len(group)))
+            found.take(first + record, group, range(len(group)))
         else:
-            _explained(found, record, values[record], limit)
-    return found
+            _explained(found, first + record, values[record], limit)
 
 
 def _typed(values: Sequence[bytes], limit: int) -> list[Event | list[Event] | None]:
@@ -261,15 +289,15 @@ def _each_typed(values: Sequence[bytes], limit: int) -> Iterator[Event | list[Ev
         yield events
 
 
-def _flat(read: list[Event | list[Event] | None]) -> Decoded | None:
-    """All outcomes, where every record was taken and holds those of one pool."""
+def _flat(read: list[Event | list[Event] | None], first: int = 0) -> Decoded | None:
+    """All outcomes, where every record was taken and holds those of one pool. first: index of the first record."""
     kinds = set(map(type, read))
     if type(None) in kinds:
         return None
     if list not in kinds:
-        return Decoded(cast("list[Event]", read), list(range(len(read))), [0] * len(read))
+        return Decoded(cast("list[Event]", read), list(range(first, first + len(read))), [0] * len(read))
     found = Decoded()
-    for record, one in enumerate(read):
+    for record, one in enumerate(read, first):
         group = one if isinstance(one, list) else [cast("Event", one)]
         if not _of_one_pool(group):
             return None

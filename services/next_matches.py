@@ -34,17 +34,18 @@ class NextMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Next(msgspec.Struct, frozen=True, kw_only=True):
-    """How to draw the next `n` games or measurements so that what `target` names becomes least uncertain.
+    """How to draw the next `games`, or measurements, so that what `target` names becomes least uncertain.
 
-    matches: the likeliest, n at most; the `others` further pairs or cells have `other_rate` each, and all rates sum to 1. floor: share
-    drawn evenly from all. before, after, uniform: the uncertainty (see `unit`) now, expected after n by the best rates, and after n
-    drawn evenly; gap: by how much of before - after the rates can be short of the best. agents: considered; left_out: the least active
-    others. assumes: what is taken for granted; not_applicable: why there is no answer, and then there is nothing else.
+    matches: the likeliest, as many as were asked for; the `others` further pairs or cells have `other_rate` each, and all rates sum to 1.
+    floor: share drawn evenly from all. before, after, uniform: the uncertainty (see `unit`) now, expected after `games` by the best
+    rates, and after as many drawn evenly; gap: by how much of before - after the rates can be short of the best. agents: considered;
+    left_out: the least active others. assumes: what is taken for granted; not_applicable: why there is no answer, and then there is
+    nothing else.
     """
 
     pool: str
     target: str
-    n: int
+    games: int
     floor: float
     position: int
     not_applicable: str | None = None
@@ -62,20 +63,23 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
 
-def plan(files: CheckpointStore, head: PoolHead, target: str, n: int, floor: float) -> Next:
-    """The next n games or measurements of a pool. Raises `InputError` for a target that is none, `StoreError` without a checkpoint."""
+def plan(files: CheckpointStore, head: PoolHead, target: str, games: int, floor: float, count: int = 10) -> Next:
+    """The next `games`, or measurements, of a pool. count: pairs or cells listed at most.
+
+    Raises `InputError` for a target that is none, `StoreError` without a checkpoint.
+    """
     begun = time.perf_counter()
     what, _, whom = target.partition(":")
     if what not in ("top", "agent", "all", "deviation") or bool(whom) != (what != "all"):
         raise InputError("target", target, TARGETS)
     entry, arrays = _checkpoint(files, head)
     given = problem(Kind(entry.kind), arrays)
-    common: dict[str, Any] = {"pool": entry.pool, "target": target, "n": n, "floor": floor, "position": entry.position}
+    common: dict[str, Any] = {"pool": entry.pool, "target": target, "games": games, "floor": floor, "position": entry.position}
     try:
         if isinstance(given, GamesInput):
-            found = _pairs(given.by_name(), what, whom, n, floor)
+            found = _pairs(given.by_name(), what, whom, games, floor, count)
         else:
-            found = _cells(given, ScoreTable.from_arrays(part(arrays, "scores")), what, whom, n, floor)
+            found = _cells(given, ScoreTable.from_arrays(part(arrays, "scores")), what, whom, games, floor, count)
     except methods.NotApplicable as error:
         return Next(**common, not_applicable=error.rule)
     return Next(**common, **found, seconds=time.perf_counter() - begun)
@@ -92,7 +96,7 @@ def _checkpoint(files: CheckpointStore, head: PoolHead) -> tuple[PoolEntry, dict
         raise StoreError(f"the checkpoint of pool {head.pool} cannot be read now: {error}", retriable=True) from error
 
 
-def _pairs(given: GamesInput, what: str, whom: str, n: int, floor: float) -> dict[str, Any]:
+def _pairs(given: GamesInput, what: str, whom: str, games: int, floor: float, count: int) -> dict[str, Any]:
     if what == "deviation":
         raise methods.NotApplicable("target", what, "needs a pool of scores, which has cells to measure; for games: agent:NAME or top:K")
     if len(given.names) < 2:
@@ -101,9 +105,9 @@ def _pairs(given: GamesInput, what: str, whom: str, n: int, floor: float) -> dic
     if what == "agent":
         kept = np.union1d(kept[: MOST_AGENTS - 1], [_id(given.names, whom)])
     taken = given.take(np.sort(kept))
-    found = next_matches(taken.counts, len(taken.names), _loss(taken, what, whom), games=n, floor=floor)
+    found = next_matches(taken.counts, len(taken.names), _loss(taken, what, whom), games=games, floor=floor)
     pairs = [[taken.names[a], taken.names[b]] for a, b in zip(found.first.tolist(), found.second.tolist(), strict=True)]
-    listed = np.argsort(-found.rate, kind="stable")[:n]
+    listed = np.argsort(-found.rate, kind="stable")[:count]
     return {
         **_listed([NextMatch(agents=pairs[i], rate=float(found.rate[i])) for i in listed.tolist()], len(pairs)),
         "unit": "expected pairs on the wrong side of the edge" if what == "top" else "variance, squared logits",
@@ -127,12 +131,12 @@ def _loss(taken: GamesInput, what: str, whom: str) -> Loss:
     return top(int(whom))
 
 
-def _cells(given: ScoresInput, table: ScoreTable, what: str, whom: str, n: int, floor: float) -> dict[str, Any]:
+def _cells(given: ScoresInput, table: ScoreTable, what: str, whom: str, games: int, floor: float, count: int) -> dict[str, Any]:
     if what != "deviation":
         raise methods.NotApplicable("target", what, "needs a pool of games, which has pairs to match; for scores: deviation:NAME")
-    count, spread, assumes = _measured(given, table)
-    found = next_cells(_sensitivity(given, _id(given.names, whom)), spread, count, measurements=n, floor=floor)
-    listed = [divmod(cell, len(given.tasks)) for cell in np.argsort(-found.rate, axis=None, kind="stable")[:n].tolist()]
+    known, spread, assumes = _measured(given, table)
+    found = next_cells(_sensitivity(given, _id(given.names, whom)), spread, known, measurements=games, floor=floor)
+    listed = [divmod(cell, len(given.tasks)) for cell in np.argsort(-found.rate, axis=None, kind="stable")[:count].tolist()]
     rows = [NextMatch(agents=[given.names[a]], task=given.tasks[t], rate=float(found.rate[a, t])) for a, t in listed]
     return {
         **_listed(rows, found.rate.size),

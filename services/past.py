@@ -5,21 +5,25 @@ back checkpoints reach is `EQUIRANK_CHECKPOINTS_KEPT`, solves `EQUIRANK_SOLVES_K
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
+from ratings_core.frozen import Arrays
+from ratings_core.online import Rater
 from ratings_core.ranking import Ranking
 from ratings_core.roster import Roster
 from services.boards import Board, past_solve
 from services.pools import ControlState
+from services.raters import make_raters
+from services.settings import PROVISIONAL, Provisional
 from services.shard.checkpoint import CheckpointStore, PoolEntry
 from services.shard.objects import BadObject
-from services.shard.pool import PoolState
+from services.shard.pool import part
 from services.solve.history import Past
 from services.solve.result import AgentRow
 from services.store.protocol import ACTIVITY, StoreError, StoreReader
@@ -36,15 +40,26 @@ class When(NamedTuple):
         return position <= self.position if self.position is not None else self.time is not None and time <= self.time
 
 
-class NotKept(InputError):  # noqa: N818 - names the fact
-    """Nothing that is kept reaches so far back. kept: positions that are, and the times (seconds since 1970) they were made at."""
+class _Rows(NamedTuple):
+    """Which rows of a live board; few: who took part in fewer outcomes is provisional."""
 
-    def __init__(self, when: When, kept: Sequence[tuple[int, float]]) -> None:
+    start: int
+    most: int
+    few: int
+
+
+class NotKept(InputError):  # noqa: N818 - names the fact
+    """Nothing that is kept reaches so far back.
+
+    kept: positions that are, and the times (seconds since 1970) they were made at; setting: what says how many are kept.
+    """
+
+    def __init__(self, when: When, kept: Sequence[tuple[int, float]], setting: str) -> None:
         self.kept = sorted({position for position, _ in kept})
         there = ", ".join(map(str, self.kept)) or "none yet"
         since = f", since {_iso(min(time for _, time in kept))}" if kept else ""
         name, asked = ("at", _iso(when.time)) if when.time is not None else ("position", when.position)
-        super().__init__(name, asked, f"must not be before what is kept (positions {there}{since})")
+        super().__init__(name, asked, f"must not be before what is kept (positions {there}{since}; {setting} keeps more)")
 
 
 def _iso(time: float) -> str:
@@ -57,9 +72,10 @@ def _iso(time: float) -> str:
 
 def past_board(
     store: StoreReader, files: CheckpointStore, control: Callable[[], ControlState], pool: str, method: str, when: When,
-    *, start: int, count: int, now: float,
+    *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL,
 ) -> Board | None:  # fmt: skip
-    """Rows start to start + count of a board as it was; None where the pool has no such board.
+    """Rows start to start + count of a board as it was; None where the pool has no such board. provisional: who is marked so; kept solves
+    have no intervals of ranks, and mark nobody.
 
     Raises `NotKept`, `InputError` for both or neither of position and time, `StoreError`, `LogError`.
     """
@@ -69,7 +85,7 @@ def past_board(
     if head is None:
         return None
     if method in (*head.online, ACTIVITY):
-        return _live(files, control(), pool, head.partition, method, when, start, count, now)
+        return _live(files, control(), pool, head.partition, method, when, _Rows(start, count, provisional.outcomes), now)
     return _solved(store, pool, method, when, start, count, now)
 
 
@@ -80,13 +96,13 @@ def _solved(store: StoreReader, pool: str, method: str, when: When, start: int, 
     at = next((i for i, one in enumerate(history) if when.reached(one.position, one.solved_at)), None)
     found = None if at is None else store.past(pool, method, at)
     if found is None:
-        raise NotKept(when, [(one.position, one.solved_at) for one in history])
+        raise NotKept(when, [(one.position, one.solved_at) for one in history], "EQUIRANK_SOLVES_KEPT")
     return past_solve(pool, method, found, start, count, now)
 
 
 def _live(
-    files: CheckpointStore, control: ControlState, pool: str, partition: int, method: str, when: When, start: int, count: int, now: float
-) -> Board:  # fmt: skip
+    files: CheckpointStore, control: ControlState, pool: str, partition: int, method: str, when: When, rows: _Rows, now: float
+) -> Board:
     kept: list[tuple[int, float]] = []
     for name in files.manifests(partition):
         try:
@@ -96,23 +112,23 @@ def _live(
                 continue
             kept.append((entry.position, manifest.written_at))
             if when.reached(entry.position, manifest.written_at):
-                return _of_checkpoint(files, control, entry, manifest.written_at, method, start, count, now)
+                return _of_checkpoint(files, control, entry, manifest.written_at, method, rows, now)
         except OSError as error:
             raise StoreError(f"the checkpoints of pool {pool} cannot be read now: {error}", retriable=True) from error
         except BadObject:
             continue  # not whole, or pruned while it was looked at: an older one may do
-    raise NotKept(when, kept)
+    raise NotKept(when, kept, "EQUIRANK_CHECKPOINTS_KEPT")
 
 
 def _of_checkpoint(
-    files: CheckpointStore, control: ControlState, entry: PoolEntry, written_at: float, method: str, start: int, count: int, now: float
-) -> Board:  # fmt: skip
+    files: CheckpointStore, control: ControlState, entry: PoolEntry, written_at: float, method: str, rows: _Rows, now: float
+) -> Board:
     _, arrays = files.read_pool(entry)
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     if made is None:
         raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
-    state = PoolState.restore(control.pools[entry.pool], made, arrays, entry.position)
-    values = _values(state, method)
+    held = _Held(Roster.from_arrays(part(arrays, "agents")), np.asarray(arrays["activity"]))
+    values = _values(held, make_raters(control.pools[entry.pool].kind, made.fold), method, arrays)
     if values is None:
         raise BadObject(f"{entry.object}: generation {entry.generation} has no board {method}")
     return Board(
@@ -123,21 +139,31 @@ def _of_checkpoint(
         position=entry.position,
         total=len(values),
         age_seconds=round(max(0.0, now - written_at), 3),
-        rows=_rows(state.agents, values, start, count),
+        rows=_rows(held, values, rows, marks=method != ACTIVITY),
         outcomes=entry.outcomes,
     )
 
 
-def _values(state: PoolState, method: str) -> NDArray[np.float64] | None:
-    ids = np.arange(len(state.agents), dtype=np.int32)
+class _Held(NamedTuple):
+    """Who is in a checkpointed pool, and how many outcomes each took part in. Of the rest only the board asked for is made again."""
+
+    agents: Roster
+    activity: NDArray[np.int64]
+
+
+def _values(held: _Held, raters: Mapping[str, Rater[Any]], method: str, arrays: Arrays) -> NDArray[np.float64] | None:
     if method == ACTIVITY:
-        return state.activity[ids].astype(np.float64)
-    return state.board(method, ids) if method in state.raters else None
+        return held.activity.astype(np.float64)
+    if (rater := raters.get(method)) is None:
+        return None
+    state = type(rater.init(0)).from_arrays(part(arrays, f"online.{method}"))
+    return np.asarray(rater.read(state, np.arange(len(held.agents), dtype=np.int32)).rating, np.float64)
 
 
-def _rows(agents: Roster, values: NDArray[np.float64], start: int, count: int) -> list[AgentRow]:
-    """Best first; equal ones by id."""
+def _rows(held: _Held, values: NDArray[np.float64], asked: _Rows, *, marks: bool) -> list[AgentRow]:
+    """Best first; equal ones by id. marks: whether agents of few outcomes are marked."""
     ranking = Ranking.from_scores(values)
-    ids = ranking.ids[start : start + count]
-    ranks, names = ranking.rank, agents.names(ids.astype(np.int32))
-    return [AgentRow(agent=name, rating=float(values[i]), rank=int(ranks[i])) for name, i in zip(names, ids.tolist(), strict=True)]
+    ids = ranking.ids[asked.start : asked.start + asked.most].astype(np.int32)
+    few = (held.activity[ids] < asked.few) & marks
+    named = zip(held.agents.names(ids), ids.tolist(), few.tolist(), strict=True)
+    return [AgentRow(agent=name, rating=float(values[i]), rank=int(ranking.rank[i]), provisional=low) for name, i, low in named]

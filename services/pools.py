@@ -139,6 +139,15 @@ class Takeover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     time: float
 
 
+class Forgotten(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="forgotten"):
+    """An operator's word that the log lost what a partition had not folded: standing at `position` or after, it goes on at `begin`."""
+
+    partition: int
+    position: int
+    begin: int
+    time: float
+
+
 class LettersSent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="letters_sent"):
     """Dead letters, by key, that were sent to the log again: the next time they are not. Nothing of it is part of the state."""
 
@@ -146,7 +155,7 @@ class LettersSent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     time: float
 
 
-ControlRecord: TypeAlias = PoolCreated | GenerationMade | GenerationWanted | Serve | SolvePlan | Takeover | LettersSent
+ControlRecord: TypeAlias = PoolCreated | GenerationMade | GenerationWanted | Serve | SolvePlan | Takeover | Forgotten | LettersSent
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[ControlRecord] = msgspec.json.Decoder(ControlRecord)
@@ -163,7 +172,7 @@ def encode(record: ControlRecord) -> tuple[bytes, bytes]:
             key = f"wanted/{record.pool}"
         case SolvePlan():
             key = f"solves/{record.pool}"
-        case PoolCreated() | GenerationMade() | LettersSent():
+        case PoolCreated() | GenerationMade() | Forgotten() | LettersSent():
             key = f"once/{uuid.uuid4()}"
     return key.encode(), _encoder.encode(record)
 
@@ -184,6 +193,8 @@ class ControlState:
         self.wishes: dict[str, tuple[int, GenerationWanted]] = {}
         """Pool -> offset and content of its newest wish."""
         self.epochs: dict[int, int] = {}
+        self.losses: dict[int, list[Forgotten]] = {}
+        """Partition -> what its log lost, as operators said."""
         self._served: dict[str, int] = {}
 
     def apply(self, offset: int, record: ControlRecord) -> None:
@@ -201,6 +212,8 @@ class ControlState:
                 self.plans[record.pool] = record
             case Takeover():
                 self.epochs[record.partition] = offset
+            case Forgotten():
+                self.losses.setdefault(record.partition, []).append(record)
             case LettersSent():
                 pass
         self.position = offset + 1
@@ -222,6 +235,13 @@ class ControlState:
         """Offset and content of the wish of `pool` that no generation fulfils yet."""
         found, newest = self.wishes.get(pool), self.newest(pool)
         return None if found is None or (newest is not None and newest.wanted >= found[0]) else found
+
+    def beyond_losses(self, partition: int, position: int) -> int:
+        """Where a partition goes on that stands at `position`: there, unless the log lost what follows and an operator said so."""
+        for lost in self.losses.get(partition, []):
+            if lost.position <= position < lost.begin:
+                position = lost.begin
+        return position
 
     def apply_all(self, records: Iterable[tuple[int, ControlRecord]]) -> None:
         """Fold records in log order."""

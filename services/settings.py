@@ -64,10 +64,22 @@ class Settings(BaseSettings):
         2.0, ge=0, description="From a retraction to the new generation without its outcome; those that come meanwhile go with it."
     )
     checkpoints_kept: int = Field(3, ge=1, description="Checkpoints kept a partition.")
+    anchor_seconds: float | None = Field(
+        None,
+        gt=0,
+        description="Where the outcomes topic forgets old records: least time between two checkpoints that are kept as long as it reaches "
+        "back to them, at most half of its retention; none: such a topic is refused.",
+    )
     solve_seconds: float = Field(10.0, gt=0, description="Least time between two solves of one method on one pool.")
     solve_outcomes: int = Field(100_000, ge=1, description="New outcomes after which a pool is solved again before that time.")
     solves_kept: int = Field(10, ge=1, le=100, description="Newest results of each pool and method that are kept and can be compared.")
     solve_memory_bytes: int = Field(4 << 30, ge=256 << 20, description="Memory one solve may take.")
+    solves_memory_bytes: int | None = Field(
+        None,
+        ge=256 << 20,
+        description="Memory of all solves together, each taken to need half more than its last one took, or all it may where none "
+        "ended yet; none: what Ray's nodes have.",
+    )
     solve_deadline_seconds: float = Field(120.0, gt=0, description="A solve past this is cancelled.")
     interval_seconds: float = Field(
         5.0, ge=0, description="Most seconds of one worker for the intervals of one board, a tenth of its time in all; 0: no intervals."

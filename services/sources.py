@@ -15,8 +15,8 @@ from ratings_core.formats import FileKind, FormatError, guess, unpacked
 from ratings_core.formats.kinds import TABLES
 from ratings_core.formats.stream import HEAD_BYTES, MAX_LINE_BYTES
 
-_MAX_WHOLE_BYTES: Final = 1 << 31
-"""Largest file (unpacked) of a kind that is read whole: scores, margins, profiles."""
+_TAKEN: Final = " (taken for scores, one column an agent; --input and --column name what else it is)"
+"""Scores may have any header, so a table whose header was not understood is taken for them."""
 
 
 class Source:
@@ -26,7 +26,7 @@ class Source:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self._unknown_header = path, False
         try:
             self._file = _opened(path)
         except OSError as error:
@@ -38,22 +38,12 @@ class Source:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._file.close()
         if isinstance(error, FormatError) and error.file is None:
-            raise error.within(self.path.name) from error
+            raise error.within(self.path.name + (_TAKEN if self._unknown_header else "")) from error
 
     def reader(self) -> BufferedReader:
         """The unpacked bytes from the beginning; ends the reader before."""
         self._file.seek(0)
         return unpacked(self._file)
-
-    def text(self) -> str:
-        """The whole text. Raises `InputError` where it is no UTF-8 or too long to be read whole."""
-        data = self.reader().read(_MAX_WHOLE_BYTES + 1)
-        if len(data) > _MAX_WHOLE_BYTES:
-            raise InputError("file", str(self.path), f"must be at most {_MAX_WHOLE_BYTES} bytes: a file of this kind is read whole")
-        try:
-            return data.decode()
-        except UnicodeDecodeError as error:
-            raise InputError("file", str(self.path), f"must be UTF-8 text (byte {error.start} is not)") from error
 
     def kind(self, kind: FileKind | None = None, delimiter: str = ",") -> FileKind:
         """`kind`, or the file's kind by its name and beginning. delimiter: of a table.
@@ -61,6 +51,7 @@ class Source:
         Raises `InputError` where the kind cannot be told, or is of no table and another delimiter than a comma is given.
         """
         found = kind or guess(self.path.name, self._head().decode(errors="replace"), delimiter)
+        self._unknown_header = kind is None and found is FileKind.SCORES
         if delimiter != "," and found not in TABLES:
             raise InputError("delimiter", delimiter, f"must be left out for {found}, which is no table")
         return found

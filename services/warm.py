@@ -9,10 +9,13 @@ from typing import Final
 import numpy as np
 
 from ratings_core.online import RATERS
+from services.demo import simulated
+from services.demo.feed import ATARI_POOL, POOLS
 from services.events import Event, GameEvent, ScoreEvent, Side
 from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
 from services.shard.pool import PoolState
 from services.solve import methods
+from services.solve.choice import Chosen
 from services.solve.tasks import problem
 
 _POOL: Final = "warm"
@@ -22,12 +25,12 @@ _SCORES: Final = ScoreEvent(v=1, id="scores", pool=_POOL, time=0.0, task="task",
 
 
 def warm() -> None:
-    """Fold one outcome of each kind by every online method, restore the state, and solve what a pool of its kind has solved by default."""
-    for kind, event in ((Kind.GAMES, _GAME), (Kind.SCORES, _SCORES)):
-        _warm(kind, event)
+    """Fold one outcome of each kind by every online method, restore the state, and solve it by what the demo's pool of its kind has."""
+    _warm(Kind.GAMES, _GAME, POOLS[simulated.POOL])
+    _warm(Kind.SCORES, _SCORES, POOLS[ATARI_POOL])
 
 
-def _warm(kind: Kind, event: Event) -> None:
+def _warm(kind: Kind, event: Event, chosen: Chosen) -> None:
     created = PoolCreated(pool=_POOL, kind=kind, time=0.0)
     generation = GenerationMade(pool=_POOL, number=1, start=0, time=0.0, fold=_settings(kind))
     state = PoolState(created, generation)
@@ -36,7 +39,7 @@ def _warm(kind: Kind, event: Event) -> None:
         state.board(method, np.zeros(1, np.int32))
     arrays = state.arrays()
     PoolState.restore(created, generation, arrays, 1).fold([event])
-    for method, parameters in methods.defaults(kind).items():
+    for method, parameters in chosen.items():
         methods.solve(method, problem(kind, arrays), parameters)
 
 

@@ -46,7 +46,7 @@ class Connectivity:
 def connectivity(counts: PairCounts, agents: int) -> Connectivity:
     """Components of agents 0 to agents - 1 by outcomes of pairs. Raises `InputError` where an id is not below `agents`."""
     size = checks.count("agents", agents, low=1)
-    wins, ties = counts.sparse(size)
+    wins, ties = checks.instance("counts", counts, PairCounts).sparse(size)
     winner, loser = (wins + ties).nonzero()
     games = counts.wins + counts.losses + counts.ties
     played = games > 0

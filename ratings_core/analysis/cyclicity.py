@@ -29,7 +29,7 @@ def cyclicity(counts: PairCounts, agents: int, *, prior: float = 0.5) -> Hodge:
     `SolverError` from the fit.
     """
     size = checks.count("agents", agents, low=2)
-    wins, ties = counts.sparse(size)
+    wins, ties = checks.instance("counts", counts, PairCounts).sparse(size)
     fit = bradley_terry(wins, ties, prior=checks.number("prior", prior, above=0.0), scale=1.0, centre=0.0)
     games = counts.wins + counts.losses + counts.ties
     met = games > 0

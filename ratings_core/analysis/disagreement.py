@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.ranking import Ranking, normalised_kendall_tau
 from ratings_core.solution import Floats
@@ -31,10 +32,11 @@ class Disagreement:
 
 def disagreement(rankings: Sequence[Ranking]) -> Disagreement:
     """How rankings of the same agents 0 to n-1 differ. Raises `InputError` for fewer than two, or of other agents than the first's."""
-    if len(rankings) < 2:
+    if len(checks.sequence("rankings", rankings)) < 2:
         raise InputError("rankings", len(rankings), "must be two at least")
-    agents = len(rankings[0])
+    agents = len(checks.instance("rankings[0]", rankings[0], Ranking))
     for i, ranking in enumerate(rankings):
+        checks.instance(f"rankings[{i}]", ranking, Ranking)
         if len(ranking) != agents or agents < 2 or not np.array_equal(np.sort(ranking.ids), np.arange(agents)):
             raise InputError(f"rankings[{i}]", len(ranking), f"must rank agents 0 to n-1, the same in all, two at least ({agents} here)")
     first = np.stack([ranking.rank for ranking in rankings])

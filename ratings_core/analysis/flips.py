@@ -81,7 +81,7 @@ def flip_top(profile: Profile) -> Flip | None:
     those that lose to nobody being made to lose to nobody. low: the least of all agents' lower bounds. None where everybody is
     at the top. Raises `SolverError` as `flip_to`.
     """
-    M = profile.margins("unknown")
+    M = checks.instance("profile", profile, Profile).margins("unknown")
     if (strong := condorcet_winners(M).strong) is not None:
         found = [flip_pair(profile, strong, b) for b in range(len(M)) if b != strong]
     else:
@@ -96,6 +96,7 @@ def flip_top_of_margins(margins: Any, *, two_sided: bool) -> Flip | None:
     pair, so the answer is exact; otherwise a vote may make up one pair and undo another, and only the answer for a winner over everybody
     is exact: for others margins say no upper bound. Raises `InputError`.
     """
+    checks.switch("two_sided", two_sided)
     M = checks.sparse_antisymmetric("margins", margins) if checks.is_sparse(margins) else checks.antisymmetric("margins", margins)
     csr = sparse.csr_array(M)
     if (strong := condorcet_winners(M).strong) is not None:
@@ -120,7 +121,7 @@ def _least(found: list[Flip]) -> Flip | None:
 
 
 def _check_agent(argument: str, agent: int, profile: Profile) -> None:
-    if checks.count(argument, agent) >= len(profile.names):
+    if checks.count(argument, agent) >= len(checks.instance("profile", profile, Profile).names):
         raise InputError(argument, agent, f"must be an id from 0 to {len(profile.names) - 1}")
 
 

@@ -108,6 +108,8 @@ def _share(energy: float, cyclic: float, freedom: int) -> float | None:
 def _edges(flow: Any, weight: Any) -> tuple[int, Ids, Ids, Floats, Floats]:
     dense = not checks.is_sparse(flow)
     given = sparse.csr_array(checks.antisymmetric("flow", flow)) if dense else checks.sparse_antisymmetric("flow", flow)
+    if (most := float(abs(given).max())) > checks.LARGEST_WEIGHT:
+        raise InputError("flow", most, f"must be within +-{checks.LARGEST_WEIGHT:g}")
     m = given.shape[0]
     if weight is None:
         known = sparse.csr_array(np.ones((m, m))) if dense else abs(given)
@@ -129,6 +131,8 @@ def _weights(weight: Any, m: int) -> Sparse:
         accepted = sparse.csr_array(checks.symmetric("weight", checks.nonnegative("weight", weight)))
     if accepted.shape[0] != m:
         raise InputError("weight", accepted.shape, f"must have the shape of flow, {(m, m)}")
+    if (most := float(accepted.max())) > checks.LARGEST_WEIGHT:
+        raise InputError("weight", most, f"must be at most {checks.LARGEST_WEIGHT:g}")
     checks.zero_diagonal("weight", accepted)
     accepted.eliminate_zeros()
     return accepted

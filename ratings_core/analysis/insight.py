@@ -55,7 +55,7 @@ def insight(
     size = checks.count("agents", agents, low=2)
     if levels is not None and len(levels.ratings) != size:
         raise InputError("levels", len(levels.ratings), f"must be of the same {size} agents")
-    wins, ties = counts.sparse(size)
+    wins, ties = checks.instance("counts", counts, PairCounts).sparse(size)
     margins = sparse.csr_array(wins - wins.T)
     parts = cyclicity(counts, size)
     return Insight(

@@ -106,6 +106,7 @@ def outcome_replicates(
 
 def outcome_keys(comparisons: Comparisons, key: NDArray[np.uint64] | None) -> NDArray[np.uint64]:
     """`key`, checked, or where it is None each outcome's place; as `outcome_replicates` says."""
+    checks.instance("comparisons", comparisons, Comparisons)
     if key is None:
         return np.stack([np.arange(len(comparisons.weight), dtype=np.uint64)] * 2, axis=1)
     if key.dtype != np.uint64 or key.shape != (len(comparisons.weight), 2):
@@ -122,6 +123,7 @@ def cell_replicates(counts: PairCounts, *, seed: int, replicates: int) -> Iterat
     are not whole numbers, which weights of 1 make.
     """
     count, base = checks.count("replicates", replicates, low=1), checks.count("seed", seed)
+    checks.instance("counts", counts, PairCounts)
     for name in ("won", "lost", "tied"):
         column = getattr(counts, name)
         if (bad := np.flatnonzero(column != np.floor(column))).size:

@@ -110,6 +110,8 @@ def next_matches(
     if m > AGENTS_UP_TO:
         raise InputError("agents", m, f"must be at most {AGENTS_UP_TO}: choose whom to match")
     budget, even = checks.number("games", games, above=0.0), checks.number("floor", floor, low=0.0, high=1.0)
+    if not callable(loss):
+        raise InputError("loss", loss, "must be a loss, such as all_ratings()")
     known = of_tally(counts, m)
     fit = bradley_terry(known, prior=checks.number("prior", prior, above=0.0), scale=1.0, centre=0.0)
     information = PairLikelihood(known, prior).curvature(fit.ratings).dense()

@@ -42,9 +42,14 @@ def poisson_weights(weight: Floats, rng: Generator) -> Floats:
     return _drawn("weight", weight, rng)
 
 
-def drawn_columns(columns: int, rng: Generator) -> NDArray[np.int64]:
-    """As many columns of a table as there are, drawn with replacement, rising: int64 (columns,)."""
-    return np.sort(rng.integers(columns, size=columns))
+def drawn_columns(member: NDArray[np.int64], rng: Generator) -> NDArray[np.int64]:
+    """Columns of a table, rising: of as many classes as there are, drawn with replacement, each with all its members.
+
+    member: int64 (columns,), the class of each column, from 0; columns that are copies of one another are one observation.
+    """
+    classes = int(member.max()) + 1
+    times = np.bincount(rng.integers(classes, size=classes), minlength=classes)
+    return np.repeat(np.arange(len(member)), times[member])
 
 
 class PairGroups:

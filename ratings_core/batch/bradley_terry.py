@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from ratings_core import checks
@@ -22,6 +23,8 @@ ELO_SCALE: Final = 400.0 / math.log(10.0)
 """Rating points a logit: 400 points are odds of ten to one, as in chess."""
 COVARIANCE_UP_TO: Final = 5_000
 """Agents up to which standard errors are offered: they need the inverse of a dense (m, m) matrix."""
+LEAST_PRIOR: Final = 1e-13
+"""Of the most games that an agent has: what a smaller prior says of the mean is lost in rounding."""
 Unconnected: TypeAlias = Literal["raise", "components"]
 StandardErrors: TypeAlias = Literal["none", "fisher", "sandwich", "clustered"]
 
@@ -72,6 +75,7 @@ def bradley_terry(
     tolerance: float = 1e-10,
     max_iterations: int = 200,
     names: Sequence[str] | None = None,
+    start: ArrayLike | None = None,
 ) -> BradleyTerry:
     """Maximum-likelihood Bradley-Terry ratings (Bradley and Terry 1952; Hunter 2004, sec. 1-2), by Newton's method.
 
@@ -94,7 +98,8 @@ def bradley_terry(
     The certificate (kind ``score_gap_per_game``) is the largest difference of expected and actual points of an agent, over the
     games it has in the fit, recomputed from the returned ratings; `tolerance` bounds it. The same in points is ``stats["score_gap"]``;
     ``stats["cautious"]`` counts the steps that had to be shortened, many of them mean nearly separable data.
-    names: of the agents, for messages only.
+    names: of the agents, for messages only. start: ratings of an earlier answer (m,), in points, NaN for agents without one; they save
+    Newton steps and decide nothing, as the ratings are unique.
 
     Raises `InputError` for bad arguments and unconnected data, `SolverError` (with the best point) beyond the tolerance.
     """
@@ -111,13 +116,30 @@ def bradley_terry(
     if unconnected == "raise":
         check_connected(component, names)
     likelihood = PairLikelihood(inside(counts, component), model.prior)
-    minimum = minimise(likelihood, solver(likelihood, component), tolerance / 2, max_iterations)
+    _check_prior(likelihood)
+    solve, first = solver(likelihood, component), started("start", start, counts.m, model.centre, model.scale)
+    minimum = minimise(likelihood, solve, tolerance / 2, max_iterations, first)
     solution = _solution(model, likelihood, minimum, component, tolerance)
+    if first is not None and solution.status is not Status.OPTIMAL:  # far off, a start can be worse than none
+        minimum = minimise(likelihood, solve, tolerance / 2, max_iterations)
+        solution = _solution(model, likelihood, minimum, component, tolerance)
     if standard_errors != "none":
         covariance = model.scale**2 * _covariance(likelihood, minimum.theta, component, standard_errors, comparisons)
         assumes = "independent outcomes" if standard_errors == "clustered" else "independent pairs"
         solution = replace(solution, covariance=covariance, assumes=assumes)
     return _checked(replace(solution, seconds=time.perf_counter() - begun), tolerance)
+
+
+def started(argument: str, ratings: ArrayLike | None, m: int, centre: float, scale: float) -> Floats | None:
+    """An earlier answer's ratings (m,) as logits, 0 for agents without one; None where none are given. Raises `InputError`."""
+    if ratings is None:
+        return None
+    given = np.asarray(ratings, np.float64)
+    if given.shape != (m,):
+        raise InputError(argument, given.shape, f"must be of {m} agents")
+    if np.isinf(given).any():
+        raise InputError(argument, "infinite", "must be finite, or NaN for agents without rating")
+    return np.asarray(np.where(np.isnan(given), 0.0, (given - centre) / scale), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +193,16 @@ def _check_options(unconnected: str, standard_errors: str, m: int, names: Sequen
         raise InputError("standard_errors", standard_errors, "must be 'none', 'fisher', 'sandwich' or 'clustered'")
     if standard_errors != "none" and m > COVARIANCE_UP_TO:
         raise InputError("standard_errors", standard_errors, f"must be 'none' above {COVARIANCE_UP_TO} agents, here are {m}")
-    if names is not None and len(names) != m:
+    if names is not None and len(checks.sequence("names", names)) != m:
         raise InputError("names", len(names), f"must be one a row of wins, {m}")
+
+
+def _check_prior(likelihood: PairLikelihood) -> None:
+    """Where a prior is all that holds the mean, rounding of many games would move it."""
+    most = float(likelihood.games.max())
+    if 0 < likelihood.prior < LEAST_PRIOR * most:
+        rule = f"must be 0, or at least {LEAST_PRIOR * most:.3g} where an agent has {most:.3g} games: rounding would hide less"
+        raise InputError("prior", likelihood.prior, rule)
 
 
 def components_of(counts: PairCounts, prior: float) -> Labels:

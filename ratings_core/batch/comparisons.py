@@ -57,7 +57,7 @@ class Comparisons:
     @classmethod
     def of_outcomes(cls, batch: OutcomeBatch, m: int) -> "Comparisons":
         """All pairs of sides of one agent each, as pair tallies count them; teams are left out. m: agents are 0 to m-1."""
-        sides = np.diff(batch.side_start)
+        sides = np.diff(checks.instance("batch", batch, OutcomeBatch).side_start)
         most = int((sides * (sides - 1) // 2).sum())
         pair, result, outcome = np.empty((most, 2), np.int64), np.empty(most), np.empty(most, np.int64)
         n = _expand(batch.side_start, batch.place, batch.agent_start, batch.agent, pair, result, outcome)
@@ -90,7 +90,7 @@ class PairCells:
     @classmethod
     def of(cls, comparisons: Comparisons) -> "PairCells":
         """Of all comparisons."""
-        turned = comparisons.first > comparisons.second
+        turned = checks.instance("comparisons", comparisons, Comparisons).first > comparisons.second
         low, high = np.minimum(comparisons.first, comparisons.second), np.maximum(comparisons.first, comparisons.second)
         pairs, row = np.unique(low * comparisons.m + high, return_inverse=True)
         won = np.where(turned, 1 - comparisons.result, comparisons.result)

@@ -20,6 +20,8 @@ from ratings_core.solution import Certificate, Floats, Solution, Status
 
 MOST_PARAMETERS: Final = 5_000
 """Agents and features together: the systems are dense."""
+_LARGEST: Final = 1e100
+"""Of a feature: sums of squares of larger ones could overflow."""
 _SEPARABLE: Final = 1e-7
 """Share of the curvature at even odds that must be left in every direction: less means that some direction is (nearly) certain."""
 
@@ -187,7 +189,10 @@ class _Model:
 
 
 def _accepted(features: ArrayLike, comparisons: Comparisons) -> Floats:
+    checks.instance("comparisons", comparisons, Comparisons)
     given = checks.finite("features", features)
+    if (most := float(np.abs(given).max(initial=0.0))) > _LARGEST:
+        raise InputError("features", most, f"must be within +-{_LARGEST:g}")
     if given.ndim != 2 or len(given) != len(comparisons):
         raise InputError("features", given.shape, f"must have one row for each of {len(comparisons)} comparisons")
     if comparisons.m + given.shape[1] > MOST_PARAMETERS:

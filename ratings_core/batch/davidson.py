@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse import csgraph
+from scipy.special import expit
 
 from ratings_core import checks
 from ratings_core.analysis.components import Labels, strong_components
@@ -43,7 +44,7 @@ class Davidson(BradleyTerry):
         if math.isinf(self.nu):
             return 0.0, 1.0, 0.0
         half = (self.ratings[first] - self.ratings[second]) / self.scale / 2
-        won, tied, lost = _shares(np.array([2 * half]), self.nu)
+        won, tied, lost = _shares(np.array([2 * half]), math.log(self.nu) if self.nu else -math.inf)
         return float(won[0]), float(tied[0]), float(lost[0])
 
     def expected_score(self, first: int, second: int) -> float:
@@ -140,21 +141,21 @@ class _Model:
         """Minus the log-likelihood, and the prior's."""
         x, eta, theta, counts = np.abs(self.gaps(point)), point[-1], point[:-1], self.counts
         upset = np.where(self.gaps(point) >= 0, counts.lost, counts.won)
-        total = np.log1p(np.exp(-x) + np.exp(eta - x / 2))
+        total = np.logaddexp(np.log1p(np.exp(-x)), eta - x / 2)
         pairs = counts.games @ total + upset @ x + counts.tied @ (x / 2 - eta)
         return float(pairs + self.prior * (np.abs(theta).sum() / 2 + doubt(theta).sum()))
 
     def gradient(self, point: Floats) -> Floats:
         """Expected less actual points of each agent, and expected less actual ties (m + 1,)."""
-        won, tied, lost = _shares(self.gaps(point), math.exp(point[-1]))
+        won, tied, lost = _shares(self.gaps(point), point[-1])
         counts = self.counts
         surplus = (counts.games * (won - lost) - (counts.won - counts.lost)) / 2
-        theta = counts.per_agent(surplus, -surplus) + self.prior * (1 / (1 + np.exp(-point[:-1])) - 0.5)
+        theta = counts.per_agent(surplus, -surplus) + self.prior * (expit(point[:-1]) - 0.5)
         return np.append(theta, counts.games @ tied - counts.tied.sum())
 
     def curvature(self, point: Floats) -> tuple[Curvature, Floats, float]:
         """Second derivatives: by theta, by theta and log nu (m,), by log nu."""
-        won, tied, lost = _shares(self.gaps(point), math.exp(point[-1]))
+        won, tied, lost = _shares(self.gaps(point), point[-1])
         games = self.counts.games
         weights = games * (won + lost - (won - lost) ** 2) / 4
         border = -games * (won - lost) * tied / 2
@@ -162,12 +163,14 @@ class _Model:
         return laplacian, self.counts.per_agent(border, -border), float(games @ (tied * (1 - tied)))
 
 
-def _shares(x: Floats, nu: float) -> tuple[Floats, Floats, Floats]:
+def _shares(x: Floats, log_nu: float) -> tuple[Floats, Floats, Floats]:
     """Probabilities of a win, a tie and a loss at these gaps."""
-    small, half = np.exp(-np.abs(x)), np.exp(-np.abs(x) / 2)
-    total = 1 + small + nu * half
-    favourite, other = 1 / total, small / total
-    return np.where(x >= 0, favourite, other), nu * half / total, np.where(x >= 0, other, favourite)
+    level = log_nu - np.abs(x) / 2
+    top = np.maximum(level, 0.0)
+    favourite, tied, other = np.exp(-top), np.exp(level - top), np.exp(-np.abs(x) - top)
+    total = favourite + tied + other
+    favourite, tied, other = favourite / total, tied / total, other / total
+    return np.where(x >= 0, favourite, other), tied, np.where(x >= 0, other, favourite)
 
 
 def _newton(model: _Model, point: Floats, tolerance: float, max_steps: int) -> tuple[Floats, int]:

@@ -150,15 +150,19 @@ def solver(likelihood: PairLikelihood, label: Labels) -> Solver:
     return _factorising(grounds_of(likelihood, label)) if likelihood.counts.m <= DENSE_UP_TO else _conjugate(likelihood)
 
 
-def minimise(likelihood: PairLikelihood, solve: Solver, tolerance: float, max_iterations: int) -> Minimum:
-    """Newton's method from theta = 0 until each agent's expected and actual points differ by at most `tolerance` a game, and then
-    one step more, which costs little and about doubles the digits.
+def minimise(
+    likelihood: PairLikelihood, solve: Solver, tolerance: float, max_iterations: int, start: Floats | None = None
+) -> Minimum:
+    """Newton's method from `start`, or theta = 0 where that is as good or none is given, until each agent's expected and actual points
+    differ by at most `tolerance` a game, and then one step more, which costs little and about doubles the digits.
 
     Far from the optimum, where Newton's quadratic would mislead, its curvature is mixed with that of a quadratic bound, as little as
     helps. Ends early where even the bound's system is singular to rounding. Whether the end will do is for the certificate to say.
     """
     games = np.maximum(likelihood.games, np.finfo(float).tiny)
     point = _point(likelihood, games, np.zeros(likelihood.counts.m))
+    if start is not None and (given := _point(likelihood, games, start)).value < point.value:
+        point = given
     caution, cautious = 0.0, 0
     for iteration in range(max_iterations):
         arrived = bool(np.abs(point.off).max() <= tolerance)

@@ -1,7 +1,7 @@
 """Tallies of who beat whom as one row per pair that met: the form in which batch methods read them."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,6 @@ from ratings_core.solution import Floats
 from ratings_core.tallies import pair_counts as tallies
 
 Ids = NDArray[np.int64]
-
-LARGEST: Final = 1e150
-"""Sums of larger weights could overflow."""
-
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
@@ -77,6 +73,7 @@ def pair_counts(wins: Any, ties: Any = None) -> PairCounts:
 def of_tally(counts: tallies.PairCounts, m: int) -> PairCounts:
     """Counts of a tally, of agents 0 to m-1. Raises `InputError` where an id is not below m."""
     checks.count("m", m, low=1)
+    checks.instance("counts", counts, tallies.PairCounts)
     if len(counts) and int(counts.second.max()) >= m:
         raise InputError("m", m, f"must be above the largest agent id, {int(counts.second.max())}")
     return PairCounts(m, counts.first.astype(np.int64), counts.second.astype(np.int64), counts.wins, counts.losses, counts.ties)
@@ -88,8 +85,8 @@ def _accepted(argument: str, matrix: Any) -> checks.Sparse:
     else:
         accepted = sparse.csr_array(checks.nonnegative(argument, matrix))
     checks.zero_diagonal(argument, accepted)
-    if (most := float(accepted.data.max(initial=0.0))) > LARGEST:
-        raise InputError(argument, most, f"must hold weights of at most {LARGEST:g}")
+    if (most := float(accepted.data.max(initial=0.0))) > checks.LARGEST_WEIGHT:
+        raise InputError(argument, most, f"must hold weights of at most {checks.LARGEST_WEIGHT:g}")
     return accepted
 
 

@@ -137,7 +137,7 @@ class _Chain:
     """Ratings and the votes that move them, by steps of alpha. Raises `InputError` for what no descent can be made of."""
 
     def __init__(self, profile: Profile, box: Box, tau: float, alpha: float, seed: int) -> None:
-        if not profile.voters > 0:
+        if not checks.instance("profile", profile, Profile).voters > 0:
             raise InputError("weight", profile.voters, "must be positive in sum")
         self._profile, self.box = profile, box
         self.tau, self.alpha = checks.number("tau", tau, above=0.0), checks.number("alpha", alpha, above=0.0)

@@ -12,7 +12,7 @@ equilibrium is unique (property 8); of several equilibria this choice need not b
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from ratings_core.equilibria.lexicographic import LeastGains, least_gains
 from ratings_core.equilibria.record import GameRatings, facts_of_joint
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.agent_agent_task import AgentAgentTask
+from ratings_core.games.gain_matrix import GainMatrix
 from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.normal_form import JointDistribution, NormalForm, deviation_gains
 from ratings_core.games.symmetry import Reduction, reduced
@@ -77,7 +78,7 @@ def deviation(
     max_solves = checks.count("max_solves", max_solves, low=1)
     deadline = Deadline.after(max_seconds)
     small = reduced(game, merge=merge)
-    least = least_gains(small.gains, max_solves=max_solves, start=_joints(start, game, small), deadline=deadline)
+    least = _certain(small.gains, tolerance, max_solves, _joints(start, game, small), deadline)
     by_player = tuple(small.unit * ratings for ratings in small.of_strategies(least.gains))
     play = small.play(least.ids, least.probability)
     error = float(least.errors.max()) + _difference(deviation_gains(game, play), by_player) / small.unit
@@ -94,6 +95,23 @@ def deviation(
         start=starts.Start(_NAME, game.strategies, {"joints": small.joints(least.used)}),
     )
     return found if accept_approximate else _accepted(found, least, tolerance)
+
+
+def _certain(
+    gains: GainMatrix, tolerance: float, max_solves: int, start: NDArray[np.int64] | None, deadline: Deadline
+) -> LeastGains:
+    """The better of two searches where one is not certain enough: the second begins with the joints that the first came down to.
+
+    Near copies make the first one's programs ill-conditioned while it finds its joints; those alone leave mostly a better basis.
+    """
+    first = least_gains(gains, max_solves=max_solves, start=start, deadline=deadline)
+    left = max_solves - int(first.stats["solves"])
+    if not first.complete or first.errors.max() <= tolerance or left < 1:
+        return first
+    second = least_gains(gains, max_solves=left, start=first.used, deadline=deadline)
+    better = second if second.complete and second.errors.max() < first.errors.max() else first
+    work = {name: first.stats[name] + second.stats[name] for name in ("solves", "iterations", "cold_starts")}
+    return replace(better, stats={**better.stats, **work, "searches": 2})
 
 
 def _joints(

@@ -176,10 +176,10 @@ def _described(game: TiltedGame, small: Merged, targets: Mixes, units: Floats, e
         **facts(mixes, payoffs, regrets),
         targets=given,
         least_target=min(float(own.min()) for own in given),
-        beta=end.point.at.beta / unit,
+        beta=float(end.point.at.beta / unit),
         finished=end.finished,
         branch="symmetric branch" if end.symmetric else PRINCIPAL,
-        bifurcations=tuple(beta / unit for beta in end.crossings.betas) if end.crossings else (),
+        bifurcations=tuple(float(beta / unit) for beta in end.crossings.betas) if end.crossings else (),
         units=units,
     )
 

@@ -25,10 +25,12 @@ NEXT_TO_0: Final = -40.0
 LARGEST_BETA: Final = 1e15
 """In inverse units: from there on rounding of payoffs alone makes log probabilities."""
 FIRST_STEP: Final = 0.1
-SHORTEST: Final = 1e-9
+SHORTEST: Final = 1e-12
 MOST_CORRECTIONS: Final = 7
 LEAST_COSINE: Final = 0.8
 """Between the directions of neighbouring points: a wider turn is taken in smaller steps."""
+STRAIGHT: Final = 0.999
+"""Cosine above which a short step goes on across a change of sign: there branches cross. At sharp folds it may have turned back."""
 LARGEST_MOVE: Final = 0.25
 """Of a probability that the corrector may add to the predictor."""
 
@@ -90,7 +92,7 @@ def _next(system: LogitSystem, metric: Floats, point: PathPoint, length: float) 
         if corrected is not None:
             tangent, sign = _tangent(system, metric, corrected, point.tangent)
             cosine = float((metric * tangent) @ point.tangent)
-            crossing = sign != point.sign and length < 1e-4 * max(1.0, point.at.beta)
+            crossing = sign != point.sign and cosine > STRAIGHT and length < 1e-4 * max(1.0, point.at.beta)
             if np.isfinite(tangent).all() and cosine > LEAST_COSINE and (sign == point.sign or crossing):
                 turned = point.turned + int(tangent[-1] * point.tangent[-1] < 0)
                 bend = (tangent - point.tangent) / length

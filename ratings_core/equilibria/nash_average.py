@@ -19,6 +19,7 @@ from ratings_core.games.clones import split_evenly
 from ratings_core.games.face import entropy
 from ratings_core.games.gamify import Missing, Normalise, agent_vs_task
 from ratings_core.games.rules import Rules
+from ratings_core.games.supports import played_before
 from ratings_core.games.zero_sum import symmetric_within, zero_sum_within
 from ratings_core.solution import Certificate, Floats, Status
 
@@ -94,13 +95,16 @@ def nash_average(
     max_iterations: int = 100,
     max_seconds: float | None = None,
     accept_approximate: bool = False,
+    start: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> NashAverage:
     """Nash averages of agents on tasks.
 
     scores: (agents, tasks), higher is better, within +-1e150, NaN where not measured; normalise, missing: how tasks are put on one scale
     and what to do with NaN cells, as for `agent_vs_task`; merge: equal rows and equal columns share one's probability evenly, those of
     the table as given before it is normalised and those of the game after; max_seconds: of wall time, asked between steps, after which
-    the best so far is taken; tolerance, close, max_iterations, accept_approximate: as for `maximal_lottery`.
+    the best so far is taken; tolerance, close, max_iterations, accept_approximate: as for `maximal_lottery`; start: agent_dist and
+    task_dist of a like table, tried first: where whoever played there is the whole of the only equilibrium here, which is proven, no
+    path to it is followed.
 
     Raises `InputError` for bad scores or policies, `SolverError` (with the result) beyond the tolerance. Shifting all scores by
     a number shifts ratings and value by it; scaling scales them.
@@ -110,7 +114,11 @@ def nash_average(
     table = agent_vs_task(scores, normalise=normalise, missing=missing, merge=merge)
     S = table.game.payoffs[0]
     rows, columns = rules.classes(S), rules.classes(S.T)
-    game = zero_sum_within(S[np.ix_(rows.first, columns.first)], rules)
+    guess = None if start is None else (
+        played_before("start[0]", start[0], table.agent_side.in_classes(rows.member), len(rows)),
+        played_before("start[1]", start[1], table.task_side.in_classes(columns.member), len(columns)),
+    )
+    game = zero_sum_within(S[np.ix_(rows.first, columns.first)], rules, guess)
     agent_dist, task_dist = split_evenly(game.row, rows), split_evenly(game.column, columns)
     least, gains = float(S.min()), S - S.min()  # far from 0 only differences keep their digits
     for_agent, on_task = gains @ task_dist, agent_dist @ gains
@@ -155,17 +163,19 @@ def nash_average_agents(
     max_iterations: int = 100,
     max_seconds: float | None = None,
     accept_approximate: bool = False,
+    start: ArrayLike | None = None,
 ) -> NashAverageAgents:
     """Nash averages of agents who meet each other: payoffs A (m, m), antisymmetric, finite, such as logits of win rates.
 
-    Arguments and errors as for `nash_average`. What the payoffs mean matters: win rates and their logits have different
+    Arguments and errors as for `nash_average`; start: one mix. What the payoffs mean matters: win rates and their logits have different
     equilibria.
     """
     started = time.perf_counter()
     rules = Rules(tolerance, close, max_iterations, merge, accept_approximate, deadline=Deadline.after(max_seconds))
     A = checks.antisymmetric("payoffs", payoffs)
     classes = rules.classes(A)
-    game = symmetric_within(A[np.ix_(classes.first, classes.first)], rules)
+    guess = None if start is None else played_before("start", start, classes.member, len(classes))
+    game = symmetric_within(A[np.ix_(classes.first, classes.first)], rules, guess)
     mix = split_evenly(game.strategy, classes)
     ratings = A @ mix
     worth = float(mix @ ratings)

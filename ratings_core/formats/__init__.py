@@ -2,7 +2,8 @@
 
 The kinds of files and how one is guessed: `ratings_core.formats.kinds`. Readers touch no file system. Events (battles, results,
 games of chess, contests) come one at a time from a binary stream, as `unpacked` makes one of any open file, so that a file larger
-than memory can be read; what is no outcome comes as a `Skipped` that says why. Tables and profiles are read whole, from text.
+than memory can be read; what is no outcome comes as a `Skipped` that says why. Tables and profiles come whole, as arrays, from a text
+or from such a stream.
 """
 
 from ratings_core.formats.battles import Battle, iter_battles

@@ -5,9 +5,10 @@ from typing import Final
 
 import numpy as np
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
-from ratings_core.formats.table import Table, distinct, number, read_table
+from ratings_core.formats.table import Source, distinct, number, rows_of
 from ratings_core.solution import Floats
 
 _TOLERANCE: Final = 1e-9
@@ -21,22 +22,30 @@ class MarginTable:
     margins: Floats
 
 
-def read_margins(text: str, delimiter: str = ",") -> MarginTable:
-    """The matrix of a CSV whose first cell is ignored, rows in any order of the header's names.
+def read_margins(source: Source, delimiter: str = ",") -> MarginTable:
+    """The matrix of a CSV, from its text or from a stream, a row at a time; its first cell is ignored, rows are in any order of the
+    header's names.
 
     Entries may differ from minus their transpose by 1e-9 of the largest, as printed numbers do; half their difference is taken.
     Raises `FormatError` naming row and column.
     """
-    table = read_table(text, delimiter)
-    names = distinct(table.header[1:], 1, "agent")
+    rows = rows_of(source, delimiter)
+    names = distinct(rows.header[1:], 1, "agent")
     position = {agent: i for i, agent in enumerate(names)}
-    matrix = np.full((len(names), len(names)), np.nan)
-    for row, line in zip(table.rows, table.lines, strict=True):
+    matrix, lines = np.full((len(names), len(names)), np.nan), [0] * len(names)
+    for line, row in rows:
         i = _row_of(row[0], line, position)
-        if not np.isnan(matrix[i]).all():
-            raise FormatError(line, table.header[0], row[0], "must not be a second row of the same agent")
-        matrix[i] = [number(cell, line, agent) for cell, agent in zip(row[1:], names, strict=True)]
-    return MarginTable(names, _antisymmetric(matrix, names, table))
+        if lines[i]:
+            raise FormatError(line, rows.header[0], row[0], "must not be a second row of the same agent")
+        matrix[i], lines[i] = [_margin(cell, line, agent) for cell, agent in zip(row[1:], names, strict=True)], line
+    return MarginTable(names, _antisymmetric(matrix, names, lines))
+
+
+def _margin(cell: str, line: int, agent: str) -> float:
+    margin = number(cell, line, agent)
+    if abs(margin) > checks.LARGEST_WEIGHT:
+        raise FormatError(line, agent, cell, f"must be within +-{checks.LARGEST_WEIGHT:g}")
+    return margin
 
 
 def _row_of(agent: str, line: int, position: dict[str, int]) -> int:
@@ -45,14 +54,13 @@ def _row_of(agent: str, line: int, position: dict[str, int]) -> int:
     return position[agent]
 
 
-def _antisymmetric(matrix: Floats, names: tuple[str, ...], table: Table) -> Floats:
-    lacking = [agent for agent, row in zip(names, matrix, strict=True) if np.isnan(row).any()]
+def _antisymmetric(matrix: Floats, names: tuple[str, ...], lines: list[int]) -> Floats:
+    lacking = [agent for agent, line in zip(names, lines, strict=True) if not line]
     if lacking or not names:
         raise InputError("margins", lacking[:3], "must have a row for every agent of the header")
     off = np.abs(matrix + matrix.T) > _TOLERANCE * float(np.abs(matrix).max())
     if off.any():
         i, j = (int(axis[0]) for axis in np.nonzero(off))
-        line = next(line for row, line in zip(table.rows, table.lines, strict=True) if row[0] == names[i])
         rule = f"must be minus the margin of {names[j]!r} over {names[i]!r} ({matrix[j, i]:g})"
-        raise FormatError(line, names[j], float(matrix[i, j]), rule)
+        raise FormatError(lines[i], names[j], float(matrix[i, j]), rule)
     return np.asarray((matrix - matrix.T) / 2, np.float64)

@@ -1,12 +1,19 @@
 """Ballots in PrefLib's files: soc, soi, toc and toi (orders, strict or with ties, complete or not), read and written."""
 
+import io
 import re
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+import numpy as np
+
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
+from ratings_core.formats.stream import text_lines
+from ratings_core.formats.table import Source
 from ratings_core.voting.profile import Ballot, Profile
 
 TYPES: Final = ("soc", "soi", "toc", "toi")
@@ -18,27 +25,55 @@ _MEMBER: Final = re.compile(r"\s*\d{1,15}\s*", re.ASCII)
 _MOST: Final = 2.0**53
 
 
-def read_profile(text: str) -> Profile:
-    """The votes in `text`, names as it spells them. What its header states (numbers, data type) must hold where it is there.
+def read_profile(source: Source) -> Profile:
+    """The votes in a text or a stream, of which one line is held; names as it spells them. What its header states (numbers, data type)
+    must hold where it is there.
 
     Raises `FormatError` naming the line, `InputError` for a file without alternatives or ballots.
     """
     numbers: dict[int, int] = {}
     names: dict[str, None] = {}
-    ballots: list[Ballot] = []
+    votes = _Votes()
     stated: dict[str, tuple[int, str]] = {}
-    for line, content in enumerate(text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), 1):
+    for line, content in _lines(source):
         if (found := _NAME.match(content)) is not None:
             _add_name(line, found, numbers, names)
         elif (found := _STATED.match(content)) is not None:
             stated[found[1]] = line, found[2].strip()
         elif content.strip() and not content.startswith("#"):
-            ballots.append(_ballot(line, content.strip(), numbers))
-    if not names or not ballots:
-        raise InputError("profile", (len(names), len(ballots)), "must hold alternatives with names, and ballots")
-    profile = Profile.from_ballots(ballots, tuple(names))
+            votes.add(_ballot(line, content.strip(), numbers))
+    if not names or not votes.weight:
+        raise InputError("profile", (len(names), len(votes.weight)), "must hold alternatives with names, and ballots")
+    profile = votes.profile(tuple(names))
     _check_stated(stated, profile)
     return profile
+
+
+class _Votes:
+    """Votes as they are read: 8 bytes for each alternative that one lists, and 16 for each vote."""
+
+    def __init__(self) -> None:
+        self.agent, self.level = array("i"), array("i")
+        self.start, self.weight = array("q", [0]), array("d")
+
+    def add(self, ballot: Ballot) -> None:
+        for level, members in enumerate(ballot.levels):
+            self.agent.extend(sorted(members))
+            self.level.extend([level] * len(members))
+        self.start.append(len(self.agent))
+        self.weight.append(ballot.weight)
+
+    def profile(self, names: tuple[str, ...]) -> Profile:
+        """All of them."""
+        agent, level = (np.frombuffer(column, np.int32) for column in (self.agent, self.level))
+        return Profile(names, np.frombuffer(self.start, np.int64), agent, level, np.frombuffer(self.weight, np.float64))
+
+
+def _lines(source: Source) -> Iterator[tuple[int, str]]:
+    if isinstance(source, str):
+        return enumerate(source.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), 1)
+    checks.instance("source", source, io.IOBase)
+    return text_lines(source)
 
 
 def write_profile(profile: Profile, title: str = "") -> str:
@@ -48,7 +83,7 @@ def write_profile(profile: Profile, title: str = "") -> str:
     Raises `InputError`. Reading it gives the same alternatives in the same order, and the same counts of the same orders.
     """
     counted: Counter[tuple[tuple[int, ...], ...]] = Counter()
-    for ballot in profile.ballots:
+    for ballot in checks.instance("profile", profile, Profile).ballots:
         if not 1 <= ballot.weight < _MOST or ballot.weight != int(ballot.weight):
             raise InputError("weight", ballot.weight, "must be a whole number of voters, 1 or more")
         counted[ballot.levels] += int(ballot.weight)

@@ -1,6 +1,7 @@
 """Tables of scores: a column that names the task, then one column per agent; an empty cell was not measured."""
 
 import io
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -9,7 +10,7 @@ import numpy as np
 
 from ratings_core.formats.errors import FormatError
 from ratings_core.formats.stream import csv_lines
-from ratings_core.formats.table import Rows, distinct, name, number, read_rows, text_rows
+from ratings_core.formats.table import Rows, Source, distinct, name, number, read_rows, rows_of
 from ratings_core.outcomes import MAX_SCORE
 from ratings_core.solution import Floats
 
@@ -47,15 +48,21 @@ def iter_scores(stream: io.BufferedReader, delimiter: str = ",") -> Iterator[Tas
         yield TaskScores(line, task, {agent: score for agent, score in zip(agents, scores, strict=True) if score == score})  # noqa: PLR0124
 
 
-def read_scores(text: str, delimiter: str = ",") -> ScoreFile:
-    """The table of a CSV. A task has one row. Raises `FormatError` naming row and column, also for a table without tasks."""
-    rows = text_rows(text, delimiter)
+def read_scores(source: Source, delimiter: str = ",") -> ScoreFile:
+    """The table of a CSV, from its text or from a stream, a row at a time. A task has one row.
+
+    Raises `FormatError` naming row and column, also for a table without tasks.
+    """
+    rows = rows_of(source, delimiter)
     agents = _agents(rows)
-    found = list(_scored(rows, agents))
-    if not found:
+    tasks, lines, scores = list[str](), list[int](), array("d")
+    for line, task, row in _scored(rows, agents):
+        tasks.append(task)
+        lines.append(line)
+        scores.extend(row)
+    if not tasks:
         raise FormatError(1, None, rows.header, "must be a header that is followed by at least one task")
-    lines, tasks, scores = zip(*found, strict=True)
-    return ScoreFile(agents, tasks, np.array(scores, np.float64).T.copy(), lines)
+    return ScoreFile(agents, tuple(tasks), np.frombuffer(scores, np.float64).reshape(-1, len(agents)).T.copy(), tuple(lines))
 
 
 def _agents(rows: Rows) -> tuple[str, ...]:

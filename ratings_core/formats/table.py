@@ -5,22 +5,17 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
+from ratings_core.formats.stream import csv_lines
 from ratings_core.names import check_name
 
 _MAX_CELL: Final = 1 << 26
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A CSV file with a header. rows[i] came from line lines[i] and is as wide as the header."""
-
-    header: list[str]
-    rows: list[list[str]]
-    lines: list[int]
+Source: TypeAlias = str | io.BufferedReader
+"""A text, or a stream as `unpacked` returns it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +48,17 @@ def read_rows(lines: Iterable[str], delimiter: str = ",") -> Rows:
     return Rows(header[1], rest)
 
 
-def read_table(text: str, delimiter: str = ",") -> Table:
-    """The table in `text` (a byte order mark is taken off, blank lines are passed over). Raises `FormatError`."""
-    rows = text_rows(text, delimiter)
-    found = list(rows)
-    return Table(rows.header, [row for _, row in found], [line for line, _ in found])
-
-
-def text_rows(text: str, delimiter: str = ",") -> Rows:
-    """As `read_rows`, of a text. A byte order mark is taken off."""
-    return read_rows(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter)
+def rows_of(source: Source, delimiter: str = ",") -> Rows:
+    """As `read_rows`, of a text, whose byte order mark is taken off, or of a stream, of which one line is held. Raises `FormatError`."""
+    if isinstance(source, str):
+        return read_rows(io.StringIO(source.removeprefix("\ufeff"), newline=""), delimiter)
+    checks.instance("source", source, io.IOBase)
+    return read_rows(csv_lines(source), delimiter)
 
 
 def checked_delimiter(delimiter: str) -> str:
     """`delimiter` where it can part cells. Raises `InputError`."""
-    if len(delimiter) != 1 or delimiter in '\r\n"':
+    if len(checks.instance("delimiter", delimiter, str)) != 1 or delimiter in '\r\n"':
         raise InputError("delimiter", delimiter, "must be one character, such as , or ; or a tab")
     return delimiter
 

@@ -43,7 +43,7 @@ def agent_vs_agent(
     extra = checks.number("pseudo_count", pseudo_count, low=0.0)
     duels = Duels.of_counts([checks.instance("counts", counts, PairCounts)], checks.count("n", n, low=1))
     games = np.where(duels.games > 0, duels.games + 2 * extra, 0.0)
-    u = preferences(Duels(duels.ahead, games, "wins"), missing=missing, kappa=kappa, merge=merge)
+    u = preferences(Duels(duels.ahead, games, "wins"), missing=missing, kappa=kappa, merge=merge, agents=agents)
     names = u.agent_side.named(names_or_numbers("agents", agents, n))
     A = _logits(u.ahead[0], names) if payoff == "logit" else u.ahead[0]
     return u.gamified(NormalForm.of((A, -A), (names, names), ("agent", "opponent")))

@@ -5,8 +5,8 @@ Pairs that were not compared on a task have none, and the policy for them is sai
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.games.clones import CloneClasses, clone_classes, grouped, singletons
+from ratings_core.games.duel_noise import freed_of_noise
 from ratings_core.games.duel_prior import kappa_by_held_out, predicted
 from ratings_core.games.gamified import GameT, Gamified, Mask, Side
 from ratings_core.games.king_of_the_hill import KingOfTheHill
@@ -23,19 +24,21 @@ from ratings_core.tallies.pair_counts import PairCounts
 
 Compare: TypeAlias = Literal["wins", "differences"]
 Uncompared: TypeAlias = Literal["refuse", "drop_tasks", "drop_agents", "prior", "zero"]
+Apart: TypeAlias = Literal["observed", "freed"]
 Kappa: TypeAlias = float | Literal["held-out"]
-_NAMED: Final = "pass missing='drop_tasks', 'drop_agents', 'prior' or 'zero'"
 
 
 @dataclass(frozen=True, slots=True)
 class Duels:
     """ahead: float64 (tasks, n, n), antisymmetric in the agents: weight of wins less that of losses, or differences of scores;
-    games: float64 (tasks, n, n), symmetric: weight of what was compared, 0 where nothing was; compare: which of the two.
+    games: float64 (tasks, n, n), symmetric: weight of what was compared, 0 where nothing was; compare: which of the two; decided: of
+    wins, (tasks, n, n), the weight that was no tie; None where that is not known.
     """
 
     ahead: Floats
     games: Floats
     compare: Compare
+    decided: Floats | None = None
 
     @classmethod
     def of_counts(cls, counts: Sequence[PairCounts], agents: int) -> "Duels":
@@ -47,11 +50,11 @@ class Duels:
         if not len(given):
             raise InputError("counts", 0, "must be of at least one task")
         agents = checks.count("agents", agents, low=1)
-        ahead, games = np.zeros((2, len(given), agents, agents))
+        ahead, games, decided = np.zeros((3, len(given), agents, agents))
         for task, one in enumerate(given):
             wins, ties = checks.instance(f"counts[{task}]", one, PairCounts).dense(agents)
-            ahead[task], games[task] = wins - wins.T, wins + wins.T + ties
-        return cls(ahead, games, "wins")
+            ahead[task], games[task], decided[task] = wins - wins.T, wins + wins.T + ties, wins + wins.T
+        return cls(ahead, games, "wins", decided)
 
     @classmethod
     def of_scores(cls, scores: ArrayLike, compare: Compare = "wins") -> "Duels":
@@ -75,20 +78,22 @@ class Duels:
     def pooled(self, group: ArrayLike) -> "Duels":
         """Tasks counted together: group (tasks,) holds a number of each task's group, 0 to the number of groups - 1.
 
-        Single votes make |u| = 1 whoever is better, so tasks of few votes are better pooled. Raises `InputError`.
+        Single votes make |u| = 1 whoever is better, so tasks of few votes are better pooled, or freed of noise (`duel_on_task`). Raises
+        `InputError`.
         """
         ids = checks.integers("group", group)
         if ids.shape != (len(self.ahead),) or not np.array_equal(np.unique(ids), np.arange(ids.max() + 1)):
             raise InputError("group", group, f"must be a number from 0 on, without gaps, for each of {len(self.ahead)} tasks")
-        ahead, games = np.zeros((2, int(ids.max()) + 1, *self.ahead.shape[1:]))
-        np.add.at(ahead, ids, self.ahead)
-        np.add.at(games, ids, self.games)
-        return Duels(ahead, games, self.compare)
+        parts = _parts(self)
+        pooled = np.zeros((len(parts), int(ids.max()) + 1, *self.ahead.shape[1:]))
+        for total, part in zip(pooled, parts, strict=True):
+            np.add.at(total, ids, part)
+        return Duels(pooled[0], pooled[1], self.compare, None if self.decided is None else pooled[2])
 
     def part(self, tasks: NDArray[np.int64], agents: NDArray[np.int64]) -> "Duels":
         """Those of some tasks and agents, in the order given."""
         chosen = np.ix_(tasks, agents, agents)
-        return Duels(self.ahead[chosen], self.games[chosen], self.compare)
+        return Duels(self.ahead[chosen], self.games[chosen], self.compare, None if self.decided is None else self.decided[chosen])
 
     @property
     def known(self) -> Mask:
@@ -114,7 +119,15 @@ class Preferences:
         return Gamified(game, self.agent_side, self.task_side, "none", self.missing, self.imputed, self.kappa)
 
 
-def preferences(duels: Duels, *, missing: Uncompared = "refuse", kappa: Kappa | None = None, merge: bool = True) -> Preferences:
+def preferences(
+    duels: Duels,
+    *,
+    missing: Uncompared = "refuse",
+    kappa: Kappa | None = None,
+    merge: bool = True,
+    agents: Sequence[str] | None = None,
+    tasks: Sequence[str] | None = None,
+) -> Preferences:
     """u(t, a, b) of the duels.
 
     missing: with pairs not compared on a task ``refuse``; ``drop_tasks`` that have one; ``drop_agents``, again and again the one with
@@ -122,21 +135,32 @@ def preferences(duels: Duels, *, missing: Uncompared = "refuse", kappa: Kappa | 
     u = (ahead + kappa (2q - 1)) / (games + kappa) with q from a Bradley-Terry fit, see `games.duel_prior`. kappa: games that the
     prediction counts for, > 0, or ``held-out``: as many as games held out speak for, `duel_prior.KAPPAS`, of whole games only; needed by
     ``prior`` and by nothing else. merge: agents that did equally against all others on every task
-    and tied with each other, and tasks with equal results, are one. Raises `InputError`.
+    and tied with each other, and tasks with equal results, are one. agents, tasks: names for errors, by default numbers. Raises
+    `InputError`.
     """
+    return _prepared(replace(checks.instance("duels", duels, Duels), decided=None), missing, kappa, merge, agents, tasks)[0]
+
+
+def _prepared(
+    duels: Duels, missing: str, kappa: Kappa | None, merge: bool, agent_names: Sequence[str] | None, task_names: Sequence[str] | None
+) -> tuple[Preferences, Duels]:
+    """The preferences, and the duels that they were made of."""
     checks.instance("duels", duels, Duels)
     checks.choice("missing", missing, get_args(Uncompared))
     checks.switch("merge", merge)
     given = _kappa(kappa, missing, duels.compare)
     rows, columns = _classes(duels, merge)
     small = duels.part(columns.first, rows.first)
+    shown = _shown_names(duels, rows, columns, agent_names, task_names)
+    if missing == "refuse":
+        _check_compared(small, *shown)
     agents, tasks = _kept(small, missing)
     left = small.part(np.flatnonzero(tasks), np.flatnonzero(agents))
     sides = Side.of(rows, agents, agents), Side.of(columns, tasks, tasks)
     weight = kappa_by_held_out(left.ahead, left.games) if given == "held-out" else given
     others = ~np.eye(int(agents.sum()), dtype=bool)
     imputed = float((~left.known)[:, others].mean()) if others.any() else 0.0
-    return Preferences(_measured(left, weight), *sides, missing, imputed, weight)
+    return Preferences(_measured(left, weight), *sides, missing, imputed, weight), left
 
 
 def duel_for_the_hill(
@@ -153,7 +177,7 @@ def duel_for_the_hill(
 
     penalty: what the rebel loses where it plays the king's model; agents, tasks: names, by default numbers. Raises `InputError`.
     """
-    u = preferences(duels, missing=missing, kappa=kappa, merge=merge)
+    u = preferences(duels, missing=missing, kappa=kappa, merge=merge, agents=agents, tasks=tasks)
     rows, columns = _names(u, agents, tasks)
     return u.gamified(KingOfTheHill.of(u.ahead, penalty=penalty, prompts=columns, models=rows))
 
@@ -164,14 +188,26 @@ def duel_on_task(
     missing: Uncompared = "refuse",
     kappa: Kappa | None = None,
     merge: bool = True,
+    apart: Apart = "observed",
     agents: Sequence[str] | None = None,
     tasks: Sequence[str] | None = None,
 ) -> Gamified[NormalForm]:
-    """Agent against agent on a task (Marris et al., sec. 5.2): u, -u and |u|, stored. Arguments as for `duel_for_the_hill`."""
-    u = preferences(duels, missing=missing, kappa=kappa, merge=merge)
+    """Agent against agent on a task (Marris et al., sec. 5.2): u, -u and |u|, stored. Arguments as for `duel_for_the_hill`.
+
+    apart: what the task gets, ``observed`` |u|, which is too large after few games, or ``freed`` of noise (`games.duel_noise`), of
+    wins and losses only; then agents and tasks whose ties differ are no copies either.
+    """
+    free = checks.choice("apart", apart, get_args(Apart)) == "freed"
+    if free and checks.instance("duels", duels, Duels).compare != "wins":
+        raise InputError("apart", apart, "needs wins and losses: how differences of scores vary is not known")
+    given = duels if free else replace(checks.instance("duels", duels, Duels), decided=None)
+    u, left = _prepared(given, missing, kappa, merge, agents, tasks)
     rows, columns = _names(u, agents, tasks)
     ahead = np.moveaxis(u.ahead, 0, -1)
-    return u.gamified(NormalForm.of((ahead, -ahead, np.abs(ahead)), (rows, rows, columns), ("agent", "opponent", "task")))
+    distance = np.abs(ahead)
+    if free:
+        distance = np.moveaxis(freed_of_noise(u.ahead, left.games, left.games if left.decided is None else left.decided, u.kappa), 0, -1)
+    return u.gamified(NormalForm.of((ahead, -ahead, distance), (rows, rows, columns), ("agent", "opponent", "task")))
 
 
 def duelist_vs_task(
@@ -187,7 +223,7 @@ def duelist_vs_task(
 
     The mean is over classes of duplicates where those are merged. Raises `InputError` where only one agent is left.
     """
-    u = preferences(duels, missing=missing, kappa=kappa, merge=merge)
+    u = preferences(duels, missing=missing, kappa=kappa, merge=merge, agents=agents, tasks=tasks)
     n = u.ahead.shape[1]
     if n < 2:
         raise InputError("duels", n, "must leave at least two different agents")
@@ -218,7 +254,7 @@ def _classes(duels: Duels, merge: bool) -> tuple[CloneClasses, CloneClasses]:
     tasks, n = duels.ahead.shape[:2]
     if not merge:
         return singletons(n), singletons(tasks)
-    results = np.hstack([duels.ahead.reshape(tasks, -1), duels.games.reshape(tasks, -1)])
+    results = np.hstack([part.reshape(tasks, -1) for part in _parts(duels)])
     columns = clone_classes(results)
     return grouped(n, lambda a, b: _same(duels, columns.first, a, b)), columns
 
@@ -229,16 +265,37 @@ def _same(duels: Duels, tasks: NDArray[np.int64], a: int, b: int) -> bool:
         return False
     others = np.ones(duels.ahead.shape[1], bool)
     others[[a, b]] = False
-    return all(np.array_equal(part[tasks, a][:, others], part[tasks, b][:, others]) for part in (duels.ahead, duels.games))
+    return all(np.array_equal(part[tasks, a][:, others], part[tasks, b][:, others]) for part in _parts(duels))
+
+
+def _parts(duels: Duels) -> list[Floats]:
+    return [part for part in (duels.ahead, duels.games, duels.decided) if part is not None]
+
+
+def _shown_names(
+    duels: Duels, rows: CloneClasses, columns: CloneClasses, agents: Sequence[str] | None, tasks: Sequence[str] | None
+) -> tuple[list[str], list[str]]:
+    """Of the first agent and the first task of each class."""
+    count, n = duels.ahead.shape[:2]
+    all_agents, all_tasks = names_or_numbers("agents", agents, n), names_or_numbers("tasks", tasks, count)
+    return [all_agents[i] for i in rows.first.tolist()], [all_tasks[i] for i in columns.first.tolist()]
+
+
+def _check_compared(duels: Duels, agents: Sequence[str], tasks: Sequence[str]) -> None:
+    """Refuses pairs not compared, and says how many, which is the first, and what else can become of them."""
+    unknown = ~duels.known
+    if unknown.any():
+        task, a, b = (int(i) for i in np.argwhere(unknown)[0])
+        several = len(tasks) > 1
+        where, policies = (f" on {tasks[task]}", "drop_tasks, drop_agents") if several else ("", "drop_agents")
+        pairs = f"{int(unknown.sum()) // 2} pairs were not compared, the first {agents[a]} and {agents[b]}{where}"
+        raise InputError("missing", "refuse", f"must be {policies}, prior or zero: {pairs}")
 
 
 def _kept(duels: Duels, missing: str) -> tuple[Mask, Mask]:
     """Agents and tasks that the policy leaves."""
     unknown = ~duels.known
     agents, tasks = np.ones(unknown.shape[1], bool), np.ones(len(unknown), bool)
-    if missing == "refuse" and unknown.any():
-        task, a, b = (int(i) for i in np.argwhere(unknown)[0])
-        raise InputError(f"duels[{task}, {a}, {b}]", 0.0, f"must have been compared, or {_NAMED}")
     if missing == "drop_tasks":
         tasks = np.asarray(~unknown.any(axis=(1, 2)), bool)
         if not tasks.any():

@@ -52,6 +52,10 @@ class Side:
         """Probabilities of the strategies, those of duplicates split evenly; 0 where left out."""
         return self.values(mix / np.bincount(self.at[self.kept], minlength=len(mix)), 0.0)
 
+    def in_classes(self, member: Ids) -> Ids:
+        """The class that each of the data's is in, -1 where left out. member: int64, the class of each strategy."""
+        return np.where(self.at >= 0, member[self.at], -1)
+
     def named(self, names: Names) -> Names:
         """Of all names those of the strategies: the first of duplicates."""
         return tuple(names[i] for i in np.unique(self.at, return_index=True)[1] if self.at[i] >= 0)

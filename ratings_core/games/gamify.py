@@ -37,7 +37,7 @@ def agent_vs_task(
     ``prior`` or ``zero``, as in `ScorePart.of`; merge: equal rows and equal columns are one strategy; agents, tasks: names, by
     default numbers. Raises `InputError`.
     """
-    part = ScorePart.of(scores, normalise, missing, merge)
+    part = ScorePart.of(scores, normalise, missing, merge, agents, tasks)
     return part.gamified(NormalForm.of((part.scores, -part.scores), part.names(agents, tasks), ("agent", "task")))
 
 
@@ -51,7 +51,7 @@ def agent_vs_agent_vs_task(
     tasks: Sequence[str] | None = None,
 ) -> Gamified[AgentAgentTask]:
     """The game of two agents and a task that tells them apart (Marris et al., sec. 5.2). Arguments as for `agent_vs_task`."""
-    part = ScorePart.of(scores, normalise, missing, merge)
+    part = ScorePart.of(scores, normalise, missing, merge, agents, tasks)
     return part.gamified(AgentAgentTask.of(part.scores, *part.names(agents, tasks)))
 
 

@@ -7,6 +7,7 @@ split evenly among its members, and its rating is theirs.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.normal_form import Names, NormalForm
 from ratings_core.games.tilted import Mixes, TiltedGame
 from ratings_core.solution import Floats
+
+LEAST: Final = 1e-140
+"""Difference of payoffs, above 0, that solvers can divide by twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ def _(game: AgentAgentTask) -> tuple[CloneClasses, ...]:
 @singledispatch
 def units_of(game: object) -> Floats:
     """Of each player the largest difference that its own choice can make to its payoff, or a bound of it that scales alike; 1 where
-    there is none. (N,).
+    there is none. (N,). Raises `InputError` where it is so small that squares of it vanish.
     """
     raise InputError("game", type(game).__name__, "must be a NormalForm, a KingOfTheHill or an AgentAgentTask")
 
@@ -104,6 +108,8 @@ def _(game: AgentAgentTask) -> Floats:
 
 
 def _units(*largest: float) -> Floats:
+    if vanishing := [float(own) for own in largest if 0 < own < LEAST]:
+        raise InputError("game", vanishing[0], f"must have payoffs that differ by {LEAST:g} at least, or by nothing: scale them")
     return np.array([float(own) or 1.0 for own in largest])
 
 

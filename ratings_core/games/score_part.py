@@ -39,23 +39,31 @@ class ScorePart:
     imputed: float
 
     @classmethod
-    def of(cls, scores: ArrayLike, normalise: str, missing: str, merge: bool) -> "ScorePart":
+    def of(
+        cls,
+        scores: ArrayLike,
+        normalise: str,
+        missing: str,
+        merge: bool,
+        agents: Sequence[str] | None = None,
+        tasks: Sequence[str] | None = None,
+    ) -> "ScorePart":
         """The part of `scores` (agents, tasks), NaN where not measured, that `missing` leaves.
 
         missing: ``refuse`` NaN; ``drop_tasks``, ``drop_agents``: every one that has a NaN; ``prior``: fill in the agent's skill less the
         task's difficulty, by least squares over the measured cells (Balduzzi et al. 2018, sec. 3.3); ``zero``: fill in 0, both after
-        normalising; merge: equal rows and equal columns are one. Raises `InputError`.
+        normalising; merge: equal rows and equal columns are one; agents, tasks: names for errors, by default numbers. Raises `InputError`.
         """
         given = _matrix(scores)
         checks.switch("merge", merge)
-        _check_policy(given, missing)
+        _check_policy(given, missing, agents, tasks)
         rows, columns = (clone_classes(side) if merge else singletons(len(side)) for side in (given, given.T))
         small = given[np.ix_(rows.first, columns.first)]
-        agents, measured = _kept(small, missing)
-        normal, defined = normalised(small[np.ix_(agents, measured)], normalise)
+        kept, measured = _kept(small, missing)
+        normal, defined = normalised(small[np.ix_(kept, measured)], normalise)
         used = measured.copy()
         used[measured] = defined
-        sides = Side.of(rows, agents, agents), Side.of(columns, measured, used)
+        sides = Side.of(rows, kept, kept), Side.of(columns, measured, used)
         return cls(_filled(normal, missing), *sides, normalise, missing, float(np.isnan(normal).mean()))
 
     def names(self, agents: Sequence[str] | None, tasks: Sequence[str] | None) -> tuple[Names, Names]:
@@ -79,12 +87,14 @@ def _matrix(scores: ArrayLike) -> Floats:
     return given
 
 
-def _check_policy(scores: Floats, missing: str) -> None:
+def _check_policy(scores: Floats, missing: str, agents: Sequence[str] | None, tasks: Sequence[str] | None) -> None:
     checks.choice("missing", missing, get_args(Missing))
     absent = np.isnan(scores)
     if absent.any() and missing == "refuse":
         agent, task = (int(i) for i in np.argwhere(absent)[0])
-        rule = "must be measured, or pass missing='drop_tasks', 'drop_agents', 'prior' or 'zero'"
+        rows, columns = names_or_numbers("agents", agents, len(scores)), names_or_numbers("tasks", tasks, scores.shape[1])
+        cell = f"agent {rows[agent]} on task {columns[task]}; {int(absent.sum())} such cells"
+        rule = f"must be measured ({cell}), or pass missing='drop_tasks', 'drop_agents', 'prior' or 'zero'"
         raise InputError(f"scores[{agent}, {task}]", np.nan, rule)
     if missing in ("prior", "zero"):
         for empty, place in ((absent.all(axis=1), "scores[{}]"), (absent.all(axis=0), "scores[:, {}]")):

@@ -3,9 +3,11 @@
 from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
+from ratings_core import checks
+from ratings_core.errors import InputError
 from ratings_core.solution import Floats
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -26,6 +28,16 @@ def played(strategy: Floats, slack: Floats) -> Mask:
 def unclear(strategy: Floats, slack: Floats, close: float) -> Mask:
     """Where neither probability nor slack is clear of 0."""
     return np.asarray(np.maximum(strategy * len(strategy), slack) < close, bool)
+
+
+def played_before(argument: str, mix: ArrayLike, member: Indices, n: int) -> Mask:
+    """Which of n strategies an earlier mix (m,) played. member: (m,), the strategy of each entry, -1 for none. Raises `InputError`."""
+    given = checks.finite(argument, mix)
+    if given.shape != member.shape:
+        raise InputError(argument, given.shape, f"must be of shape {member.shape}")
+    found = np.zeros(n, np.bool_)
+    found[member[(given > 0) & (member >= 0)]] = True
+    return found
 
 
 # The only equilibrium

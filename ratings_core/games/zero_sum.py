@@ -3,6 +3,9 @@
 Driver of the engine: scale; follow the central path (`interior`); as soon as its guess of the supports solves the game
 strictly, so that no other equilibrium exists, stop; otherwise follow it to the end, read off the largest supports, settle
 close ones by a linear program (`membership`) and take the point of largest entropy of each player's face (`face`).
+
+Where a like game's supports are at hand they are tried first: if they solve this game strictly there is no other equilibrium, so
+nothing depends on where they came from, and no path is followed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,6 +41,8 @@ from ratings_core.solution import Floats, Status
 GUESS_FROM: Final = 1e-2
 """Supports are guessed once the gap, payoffs scaled to 1, is below this; a wrong guess costs an eighth of a step."""
 FINAL_GAP: Final = 1e-14
+_GUESSED: Final = PathPoint(np.empty(0), np.empty(0), 0.0, 0)
+"""Where an answer stands that needed no path."""
 ENTROPY_TOLERANCE: Final = 1e-8
 """Nats. A strategy whose entropy may lack more than this is not the one of largest entropy."""
 
@@ -109,23 +114,26 @@ def solve_zero_sum(
     return zero_sum_within(payoffs, Limits(tolerance, close, max_iterations, deadline=Deadline.after(max_seconds)))
 
 
-def symmetric_within(margins: ArrayLike, limits: Limits) -> SymmetricSolution:
-    """As `solve_symmetric`, with limits that were checked, and a deadline that is under way."""
+def symmetric_within(margins: ArrayLike, limits: Limits, guess: Mask | None = None) -> SymmetricSolution:
+    """As `solve_symmetric`, with limits that were checked, and a deadline that is under way. guess: a support to try first, (m,)."""
     M = checks.antisymmetric("margins", margins)
-    scale = float(np.abs(M).max()) or 1.0
-    return _on_candidates(M / scale, limits)
+    M = M / (float(np.abs(M).max()) or 1.0)
+    if guess is not None and (single := only_symmetric(M, guess)) is not None:
+        solved = _symmetric(M, guess, proven_point(single), _GUESSED, limits)
+        return replace(solved, stats={**solved.stats, "rounds": 0, "candidates": len(M)})
+    return _on_candidates(M, limits)
 
 
-def zero_sum_within(payoffs: ArrayLike, limits: Limits) -> GameSolution:
-    """As `solve_zero_sum`, with limits that were checked, and a deadline that is under way."""
+def zero_sum_within(payoffs: ArrayLike, limits: Limits, guess: tuple[Mask, Mask] | None = None) -> GameSolution:
+    """As `solve_zero_sum`, with limits that were checked, and a deadline that is under way. guess: supports of both sides to try first."""
     A = checks.finite("payoffs", payoffs)
     if A.ndim != 2 or not A.size:
         raise InputError("payoffs", A.shape, "must be a matrix with at least one row and one column")
     if np.abs(A).max() > LARGEST:
         raise InputError("payoffs", float(np.abs(A).max()), f"must be within +-{LARGEST:g}")
     if A.shape[0] > A.shape[1]:
-        return _sides_swapped(_solve_game(-A.T, limits))
-    return _solve_game(A, limits)
+        return _sides_swapped(_solve_game(-A.T, limits, None if guess is None else guess[::-1]))
+    return _solve_game(A, limits, guess)
 
 
 def _status(exploitability: float, stats: Mapping[str, float], limits: Limits) -> Status:
@@ -198,10 +206,13 @@ def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limi
 # Games of rows against columns
 
 
-def _solve_game(A: Floats, limits: Limits) -> GameSolution:
-    """The game with at least as many columns as rows, on a growing set of its columns."""
+def _solve_game(A: Floats, limits: Limits, guess: tuple[Mask, Mask] | None) -> GameSolution:
+    """The game with at least as many columns as rows, on the supports guessed or else on a growing set of its columns."""
     low, spread = float(A.min()), float(A.max()) - float(A.min())
     scaled = (A - low) / spread if spread else np.zeros_like(A)
+    if guess is not None and (single := only_equilibrium(scaled, *guess)) is not None:
+        inner = _on_faces(scaled, proven_point(single[0]), proven_point(single[1]), _GUESSED, *guess, limits)
+        return _game_lifted(A, scaled, inner, np.arange(A.shape[1]), 0, limits)
     chosen: Indices | None = first_candidates(scaled)
     rounds = 0
     while chosen is not None:
@@ -230,7 +241,12 @@ def _game_lifted(A: Floats, scaled: Floats, inner: GameSolution, chosen: Indices
 
 
 def _solve_scaled(A: Floats, limits: Limits) -> GameSolution:
-    rows, columns, point, row_support, column_support = _both_faces(A, limits)
+    return _on_faces(A, *_both_faces(A, limits), limits)
+
+
+def _on_faces(
+    A: Floats, rows: FacePoint, columns: FacePoint, point: PathPoint, row_support: Mask, column_support: Mask, limits: Limits
+) -> GameSolution:
     row, column = clipped(row_support, rows.strategy), clipped(column_support, columns.strategy)
     exploitability = max(0.0, float((A @ column).max() - (row @ A).min()))
     stats = _stats(point, rows, columns)

@@ -62,11 +62,11 @@ class FenchelYoung(PlainRater):
 
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` says. Raises `InputError` for an outcome without a key, too."""
-        games, n = games_of(batch)
+        (games, n), into = games_of(batch), scoring(score)
         key = keys_of(batch)
         self._grow(state, n)
         settings = (self.alpha, self.low, self.high, np.uint64(self.seed))
-        _fold(state.rating, state.outcomes, games, key, self._slope, settings, scoring(score))
+        _fold(state.rating, state.outcomes, games, key, self._slope, settings, into)
 
     @property
     def _slope(self) -> float:

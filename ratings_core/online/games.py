@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.kernel import inlined, kernel
 from ratings_core.online.prequential import Prequential
@@ -52,6 +53,7 @@ class Scoring(NamedTuple):
 
 def games_of(batch: OutcomeBatch) -> tuple[Games, int]:
     """The columns of `batch` and the number of agents they ask for. Raises `InputError` where they do not fit together."""
+    checks.instance("batch", batch, OutcomeBatch)
     columns = {name: _kernel_column(name, getattr(batch, name), dtype) for name, dtype in _DTYPES.items()}
     _check_length(columns, "side_start", "weight")
     _check_length(columns, "agent_start", "place")
@@ -64,8 +66,8 @@ def games_of(batch: OutcomeBatch) -> tuple[Games, int]:
 
 
 def scoring(score: Prequential | None) -> Scoring:
-    """How kernels take `score`."""
-    into = _NOT_SCORED if score is None else score
+    """How kernels take `score`. Raises `InputError` for what is none."""
+    into = _NOT_SCORED if score is None else checks.instance("score", score, Prequential)
     return Scoring(score is not None, into.counts, into.sums)
 
 
@@ -92,8 +94,9 @@ def times_of(batch: OutcomeBatch) -> NDArray[np.float64]:
 
 def check_pair(state: OnlineState, a: int, b: int) -> None:
     """Raises `InputError` unless a and b are agents of `state`."""
-    for argument, agent in (("a", a), ("b", b)):
-        if not 0 <= agent < len(state):
+    pair: tuple[tuple[str, object], ...] = ("a", a), ("b", b)
+    for argument, agent in pair:
+        if isinstance(agent, bool) or not isinstance(agent, int | np.integer) or not 0 <= agent < len(state):
             raise InputError(argument, agent, f"must be the id of an agent, 0 to {len(state) - 1}")
 
 

@@ -125,16 +125,16 @@ class Glicko2(CheckedSettings):
 
     def fold(self, state: GlickoState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` says. Raises `InputError` for times beyond +-1e15 seconds, too."""
-        games, n = games_of(batch)
+        (games, n), into = games_of(batch), scoring(score)
         time = times_of(batch)
         if (far := np.flatnonzero(np.abs(time) > _MAX_TIME)).size:
             raise InputError(f"time[{far[0]}]", time[far[0]].item(), f"must be within +-{_MAX_TIME:g} seconds")
         self._grow(state, n)
-        _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *scoring(score))
+        _fold(*state.columns(), state.clock, *games, time, self.period_seconds, self._model, *into)
 
     def predict(self, state: GlickoState, a: int, b: int) -> float:
         """Expected score by what is known of both so far, with both deviations. Raises as `Rater.predict` does."""
-        check_pair(state, a, b)
+        check_pair(GlickoState.checked(state), a, b)
         rating, deviation = self._known(state, np.array([a, b], np.int32), int(state.clock[0]))
         (x, y), (s, t) = rating.tolist(), (deviation / self.scale).tolist()
         return sigmoid(_damping(s * s + t * t) * (x - y) / self.scale)
@@ -144,7 +144,7 @@ class Glicko2(CheckedSettings):
 
         time: seconds since 1970 as of which deviations have grown; the newest time folded by default, and where that is later.
         """
-        ids = checked_agents(state, agents)
+        ids = checked_agents(GlickoState.checked(state), agents)
         now = int(state.clock[0])
         if time is not None:
             now = max(now, math.floor(number("time", time, low=-_MAX_TIME, high=_MAX_TIME) / self.period_seconds))
@@ -163,7 +163,7 @@ class Glicko2(CheckedSettings):
 
     def _grow(self, state: GlickoState, n: int) -> None:
         newcomer = {"rating": self.start, "deviation": self.deviation, "volatility": self.volatility}
-        state.grow(n, newcomer | {"information": 0.0, "surprise": 0.0, "period": _NEVER, "outcomes": 0})
+        GlickoState.checked(state).grow(n, newcomer | {"information": 0.0, "surprise": 0.0, "period": _NEVER, "outcomes": 0})
 
 
 _Model = tuple[float, float, float]

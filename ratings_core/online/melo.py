@@ -107,21 +107,21 @@ class Melo(CheckedSettings):
 
     def fold(self, state: MeloState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` says. Raises `InputError` for a state of other dimensions, too."""
-        games, n = games_of(batch)
+        (games, n), into = games_of(batch), scoring(score)
         self._check(state)
         self._grow(state, n)
         steps = (self.k, self.rate, self._slope)
-        _fold(state.rating, state.vector, state.outcomes, *games, steps, *scoring(score))
+        _fold(state.rating, state.vector, state.outcomes, *games, steps, *into)
 
     def predict(self, state: MeloState, a: int, b: int) -> float:
         """Expected score of agent `a` against agent `b`, by ratings and vectors. Raises as `Rater.predict` does."""
-        check_pair(state, a, b)
         self._check(state)
+        check_pair(state, a, b)
         return sigmoid(_log_odds(self._slope, state.rating, state.vector, a, b))
 
     def read(self, state: MeloState, agents: NDArray[np.int32]) -> Reading:
         """Ratings of `agents` as the fold holds them, as `Rater.read` says; `orthogonal` tells what of the vectors is strength, too."""
-        return plain_reading(state, agents)
+        return plain_reading(MeloState.checked(state), agents)
 
     def orthogonal(self, state: MeloState) -> Skills:
         """The same predictions with vectors whose columns sum to 0 and are orthogonal to each other (sec. 3.1, the Schur form).
@@ -150,7 +150,7 @@ class Melo(CheckedSettings):
         _draw(state.vector, before, np.uint64(self.seed), self.spread)
 
     def _check(self, state: MeloState) -> None:
-        if state.vector.shape[1] != self.dimensions:
+        if MeloState.checked(state).vector.shape[1] != self.dimensions:
             raise InputError("state", state.vector.shape, f"must hold vectors of {self.dimensions} numbers")
 
 

@@ -1,5 +1,7 @@
 """What raters share: settings that are checked when they are made, and agents that have one number each."""
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +19,7 @@ class CheckedSettings:
         object.__setattr__(self, field, value)
 
 
-class PlainRater(CheckedSettings):
+class PlainRater(CheckedSettings, ABC):
     """One rating an agent, of which pairs are compared: `init`, `read` and `predict` as `Rater` says."""
 
     start: float
@@ -30,17 +32,17 @@ class PlainRater(CheckedSettings):
 
     def read(self, state: OnlineState, agents: NDArray[np.int32]) -> Reading:
         """Ratings of `agents`, as `Rater.read` says."""
-        return plain_reading(state, agents)
+        return plain_reading(OnlineState.checked(state), agents)
 
     def predict(self, state: OnlineState, a: int, b: int) -> float:
         """Expected score of agent `a` against agent `b`, the sigmoid of their difference. Raises as `Rater.predict` does."""
-        check_pair(state, a, b)
+        check_pair(OnlineState.checked(state), a, b)
         return sigmoid(self._slope * float(state.rating[a] - state.rating[b]))
 
     @property
+    @abstractmethod
     def _slope(self) -> float:
         """Log odds a rating point."""
-        raise NotImplementedError
 
     def _grow(self, state: OnlineState, n: int) -> None:
-        state.grow(n, {"rating": self.start, "outcomes": 0})
+        OnlineState.checked(state).grow(n, {"rating": self.start, "outcomes": 0})

@@ -1,10 +1,12 @@
 """What readers see of agents: evaluated when it is read and for those who are asked for, never by a scan."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.online.state import OnlineState
 
@@ -33,8 +35,9 @@ def plain_reading(state: OnlineState, agents: NDArray[np.int32]) -> Reading:
     return Reading(state.rating[ids], None, state.outcomes[ids])
 
 
-def checked_agents(state: OnlineState, agents: NDArray[np.int32]) -> NDArray[np.int32]:
-    """`agents` themselves; raises `InputError` where one is no agent of `state`."""
-    if agents.size and not (agents.min() >= 0 and agents.max() < len(state)):
-        raise InputError("agents", agents, f"must be ids of agents, 0 to {len(state) - 1}")
-    return agents
+def checked_agents(state: OnlineState, agents: ArrayLike) -> NDArray[Any]:
+    """`agents` as an array; raises `InputError` where one is no agent of `state`."""
+    ids = checks.integers("agents", agents) if np.size(agents) else np.zeros(0, np.int32)
+    if ids.ndim != 1 or (ids.size and not (ids.min() >= 0 and ids.max() < len(state))):
+        raise InputError("agents", agents, f"must be ids of agents, 0 to {len(state) - 1}, in one dimension")
+    return ids

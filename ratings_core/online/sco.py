@@ -51,10 +51,10 @@ class Sco(PlainRater):
 
     def fold(self, state: OnlineState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` says."""
-        games, n = games_of(batch)
+        (games, n), into = games_of(batch), scoring(score)
         self._grow(state, n)
         step = (self.alpha * self._slope, self.low, self.high)
-        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, step, scoring(score))
+        _fold(state.rating, state.outcomes, games, NO_KEYS, self._slope, step, into)
 
     @property
     def _slope(self) -> float:

@@ -32,6 +32,13 @@ class OnlineState:
     def __len__(self) -> int:
         return self._size
 
+    @classmethod
+    def checked(cls, state: object) -> Self:
+        """`state` where it is of this very kind, so that no method takes another one's. Raises `InputError`."""
+        if type(state) is not cls:
+            raise InputError("state", type(state).__name__, f"must be a {cls.__name__}, as the method's init makes it")
+        return state
+
     @property
     def rating(self) -> NDArray[np.float64]:
         """Rating of each agent: float64 (n,), a view that writes through and is valid until the state grows."""

@@ -81,28 +81,28 @@ class WengLin(CheckedSettings):
 
     def fold(self, state: BeliefState, batch: OutcomeBatch, score: Prequential | None = None) -> None:
         """Apply `batch` to `state` in place, as `Rater.fold` says."""
-        games, n = games_of(batch)
+        (games, n), into = games_of(batch), scoring(score)
         self._grow(state, n)
         model = (self.beta * self.beta, self.kappa, self.tau * self.tau)
-        _fold(state.rating, state.deviation, state.outcomes, *games, model, *scoring(score))
+        _fold(state.rating, state.deviation, state.outcomes, *games, model, *into)
 
     def predict(self, state: BeliefState, a: int, b: int) -> float:
         """The model's chance of a before b: sigmoid((mu_a - mu_b)/c), c**2 = sigma_a**2 + sigma_b**2 + 2 beta**2.
 
         openskill predicts with the normal distribution function of the same quotient. Raises as `Rater.predict` does.
         """
-        check_pair(state, a, b)
+        check_pair(BeliefState.checked(state), a, b)
         (x, y), (s, t) = state.rating[[a, b]].tolist(), state.deviation[[a, b]].tolist()
         return sigmoid((x - y) / np.sqrt(s * s + t * t + 2.0 * self.beta * self.beta))
 
     def read(self, state: BeliefState, agents: NDArray[np.int32]) -> Reading:
         """The ordinal mu - z sigma and the deviation sigma of `agents`, as `Rater.read` says."""
-        ids = checked_agents(state, agents)
+        ids = checked_agents(BeliefState.checked(state), agents)
         deviation = state.deviation[ids]
         return Reading(state.rating[ids] - self.z * deviation, deviation, state.outcomes[ids])
 
     def _grow(self, state: BeliefState, n: int) -> None:
-        state.grow(n, {"rating": self.mu, "deviation": self.sigma, "outcomes": 0})
+        BeliefState.checked(state).grow(n, {"rating": self.mu, "deviation": self.sigma, "outcomes": 0})
 
 
 _Model = tuple[float, float, float]

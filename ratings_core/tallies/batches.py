@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import DTypeLike, NDArray
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.outcomes import MAX_SCORE, MAX_SIDES, MAX_WEIGHT, NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
 
@@ -59,6 +60,7 @@ class Group(NamedTuple):
 
 def game_columns(batch: OutcomeBatch) -> GameColumns:
     """Columns of `batch`. Raises `InputError` naming the first outcome that breaks a rule of `OutcomeBatch`."""
+    checks.instance("batch", batch, OutcomeBatch)
     columns = GameColumns(*(_column(batch, name, dtype) for name, dtype in _GAME_COLUMNS.items()))
     _check_cut("batch.side_start", columns.side_start, len(batch), len(columns.place))
     _check_cut("batch.agent_start", columns.agent_start, len(columns.place), len(columns.agent))
@@ -70,6 +72,7 @@ def game_columns(batch: OutcomeBatch) -> GameColumns:
 
 def score_columns(batch: ScoreBatch) -> ScoreColumns:
     """Columns of `batch`. Raises `InputError` for what breaks a rule of `ScoreBatch`."""
+    checks.instance("batch", batch, ScoreBatch)
     columns = ScoreColumns(*(_column(batch, name, dtype) for name, dtype in _SCORE_COLUMNS.items()))
     _check_cut("batch.start", columns.start, len(batch), len(columns.agent))
     rules = [

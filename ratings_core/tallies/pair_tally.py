@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.frozen import Frozen, Joined, Still, Undo, save
 from ratings_core.keyed import row_of
@@ -61,7 +62,7 @@ class PairTally(Tally):
 
     def merge(self, other: "PairTally") -> None:
         """Add all that `other` counted; its ids must mean the same agents and tasks. Raises `InputError` where `per_task` differs."""
-        if self.per_task != other.per_task:
+        if self.per_task != checks.instance("other", other, PairTally).per_task:
             raise InputError("other.per_task", other.per_task, f"must be {self.per_task}, as here")
         super().merge(other)
 

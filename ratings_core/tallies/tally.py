@@ -4,6 +4,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from ratings_core import checks
 from ratings_core.frozen import Frozen
 from ratings_core.tallies.slabs import Slabs
 
@@ -30,7 +31,7 @@ class Tally:
 
     def merge(self, other: Self) -> None:
         """Add all that `other` counted; its ids must mean the same agents and tasks. Raises `InputError` near overflow."""
-        self.slabs.merge(other.slabs)
+        self.slabs.merge(checks.instance("other", other, type(self)).slabs)
 
     def frozen(self) -> Frozen:
         """What `arrays` gives now, as `ratings_core.frozen` says."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from ratings_core import checks
 from ratings_core.errors import InputError
+from ratings_core.outcomes import MAX_PLACE
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats, Status
 from ratings_core.tallies.place_tally import PlaceCounts
@@ -40,7 +41,7 @@ def approval(votes: Votes, k: int, *, agents: int | None = None, ties: TieRule =
     as `plurality`.
     """
     begun = time.perf_counter()
-    limit = checks.count("k", k, low=1)
+    limit = min(checks.count("k", k, low=1), MAX_PLACE)
     places, m = _places(votes, agents)
     return _scored(places, m, np.clip((limit - places.ahead) / places.tied, 0.0, 1.0), ties, begun)
 
@@ -65,6 +66,7 @@ def _places(votes: Votes, agents: int | None) -> tuple[PlaceCounts, int]:
         if agents not in (None, len(votes.names)):
             raise InputError("agents", agents, f"must be left out, or {len(votes.names)} as in the profile")
         return votes.place_counts(), len(votes.names)
+    checks.instance("votes", votes, Profile, PlaceCounts)
     least = int(votes.agent.max(initial=0)) + 1
     return votes, checks.count("agents", agents, low=least)
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.kernel import kernel
+from ratings_core.outcomes import MAX_PLACE
 from ratings_core.solution import Floats
 from ratings_core.tallies.pair_counts import PairCounts
 from ratings_core.tallies.place_tally import PlaceCounts
@@ -36,7 +37,7 @@ class Profile:
     """n votes on alternatives 0 to m-1; only what a vote lists takes memory.
 
     names: of the m alternatives (any text, each once). Vote v lists agent[start[v]:start[v + 1]], best first: agent: int32 (k,);
-    level: int32 (k,), from 0 in each vote and rising by 0 (tied) or 1; start: int64 (n + 1,); weight: float64 (n,), finite, >= 0.
+    level: int32 (k,), from 0 in each vote and rising by 0 (tied) or 1; start: int64 (n + 1,); weight: float64 (n,), 0 to 1e150.
     Raises `InputError` where one of this is broken, a vote lists nothing or an alternative twice, or there is no vote.
     """
 
@@ -57,15 +58,13 @@ class Profile:
     @classmethod
     def from_ballots(cls, ballots: Iterable[Ballot], names: Sequence[str]) -> "Profile":
         """The profile of these votes. Raises `InputError` naming what is wrong."""
-        kept = list(ballots)
+        kept = [_checked_ballot(i, ballot) for i, ballot in enumerate(ballots)]
         levels = [level for ballot in kept for level in ballot.levels]
-        if not all(levels):
-            raise InputError("ballots", levels.index(()), "must have no empty level")
         sizes = [sum(map(len, ballot.levels)) for ballot in kept]
         return cls(
-            tuple(names),
+            _named(names),
             np.cumsum([0, *sizes], dtype=np.int64),
-            _ids(list(chain.from_iterable(sorted(level) for level in levels))),
+            _ids("agent", list(chain.from_iterable(sorted(level) for level in levels))),
             np.array([k for ballot in kept for k, level in enumerate(ballot.levels) for _ in level], np.int32),
             checks.finite("weight", [ballot.weight for ballot in kept]),
         )
@@ -73,13 +72,13 @@ class Profile:
     @classmethod
     def from_orders(cls, orders: ArrayLike, weight: ArrayLike | None = None, names: Sequence[str] | None = None) -> "Profile":
         """Strict orders of equal length. orders: (n, length) ids, best first; weight: (n,), 1 by default; names: "0" on by default."""
-        table = np.asarray(orders)
-        if table.ndim != 2 or table.dtype.kind not in "iu" or not table.size:
+        table = checks.integers("orders", orders)
+        if table.ndim != 2 or not table.size:
             raise InputError("orders", table, "must be a table of ids, one vote a row")
         n, length = table.shape
-        named = tuple(map(str, range(int(table.max()) + 1))) if names is None else tuple(names)
+        named = tuple(map(str, range(int(table.max()) + 1))) if names is None else _named(names)
         level = np.tile(np.arange(length, dtype=np.int32), n)
-        return cls(named, np.arange(n + 1) * length, _ids(table.ravel()), level, _weights(weight, n))
+        return cls(named, np.arange(n + 1) * length, _ids("orders", table.ravel()), level, _weights(weight, n))
 
     @classmethod
     def from_scores(cls, scores: ArrayLike, weight: ArrayLike | None = None, names: Sequence[str] | None = None) -> "Profile":
@@ -95,9 +94,9 @@ class Profile:
         order = np.lexsort((ids, -value, column))
         ids, column, value = ids[order], column[order], value[order]
         voting, first = np.unique(column, return_index=True)
-        named = tuple(map(str, range(len(table)))) if names is None else tuple(names)
+        named = tuple(map(str, range(len(table)))) if names is None else _named(names)
         level = _levels(column, value, first)
-        return cls(named, np.append(first, len(ids)), _ids(ids), level, _weights(weight, table.shape[1])[voting])
+        return cls(named, np.append(first, len(ids)), ids.astype(np.int32), level, _weights(weight, table.shape[1])[voting])
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -131,11 +130,14 @@ class Profile:
         """Whether every vote lists every alternative."""
         return bool((np.diff(self.start) == len(self.names)).all())
 
-    def take(self, ids: NDArray[np.int64]) -> "Profile":
+    def take(self, ids: ArrayLike) -> "Profile":
         """The same votes on some alternatives, renumbered: ids[i] becomes i. ids: (k,), each once.
 
-        Votes that list none of them are left out. Raises `InputError` where all are.
+        Votes that list none of them are left out. Raises `InputError` where all are, and for ids that no alternative has.
         """
+        ids = _ids("ids", ids)
+        if ids.ndim != 1 or (ids < 0).any() or (ids >= len(self.names)).any():
+            raise InputError("ids", ids, f"must be ids from 0 to {len(self.names) - 1}, in one dimension")
         new_id = np.full(len(self.names), -1, np.int32)
         new_id[ids] = np.arange(len(ids), dtype=np.int32)
         agent, vote = new_id[self.agent], np.repeat(np.arange(len(self)), np.diff(self.start))
@@ -196,7 +198,15 @@ def mcgarvey(margins: ArrayLike, names: Sequence[str] | None = None) -> Profile:
     return Profile.from_orders(np.array(rows), weight, tuple(map(str, range(m))) if names is None else names)
 
 
+def _named(names: Sequence[str]) -> tuple[str, ...]:
+    if not isinstance(names, Sequence | np.ndarray):
+        raise InputError("names", names, "must be names in an order")
+    return tuple(names)
+
+
 def _check_names(names: tuple[str, ...]) -> None:
+    for i, name in enumerate(names):
+        checks.instance(f"names[{i}]", name, str)
     if not names or len(set(names)) != len(names):
         raise InputError("names", names, "must name one alternative or more, each once")
 
@@ -207,8 +217,8 @@ def _check_votes(profile: Profile) -> None:
         raise InputError("weight", n, f"must be one for each vote, and there must be a vote (start cuts out {len(start) - 1})")
     if start[0] != 0 or start[-1] != len(agent) or len(level) != len(agent) or (np.diff(start) < 1).any():
         raise InputError("start", start, f"must cut {len(agent)} listed alternatives into votes of one or more")
-    if (bad := np.flatnonzero(~(np.isfinite(profile.weight) & (profile.weight >= 0)))).size:
-        raise InputError(f"weight[{bad[0]}]", profile.weight[bad[0]].item(), "must be finite and nonnegative")
+    if (bad := np.flatnonzero(~((profile.weight >= 0) & (profile.weight <= checks.LARGEST_WEIGHT)))).size:
+        raise InputError(f"weight[{bad[0]}]", profile.weight[bad[0]].item(), f"must be nonnegative and at most {checks.LARGEST_WEIGHT:g}")
     if (bad := np.flatnonzero((agent < 0) | (agent >= len(profile.names)))).size:
         raise InputError(f"agent[{bad[0]}]", agent[bad[0]].item(), f"must be an id from 0 to {len(profile.names) - 1}")
     step = np.diff(level, prepend=0)
@@ -224,8 +234,20 @@ def _check_unlisted(unlisted: str) -> str:
     return unlisted
 
 
-def _ids(values: Any) -> NDArray[np.int32]:
-    return np.asarray(checks.real("agent", values), np.int32) if len(values) else np.zeros(0, np.int32)
+def _checked_ballot(i: int, ballot: Ballot) -> Ballot:
+    checks.instance(f"ballots[{i}]", ballot, Ballot)
+    for k, level in enumerate(checks.sequence(f"ballots[{i}].levels", ballot.levels)):
+        if not len(checks.sequence(f"ballots[{i}].levels[{k}]", level)):
+            raise InputError(f"ballots[{i}].levels[{k}]", level, "must have no empty level")
+    return ballot
+
+
+def _ids(argument: str, values: Any) -> NDArray[np.int32]:
+    """As int32. Raises `InputError` for what is not whole or does not fit."""
+    ids = checks.integers(argument, values) if np.size(values) else np.zeros(0, np.int32)
+    if (bad := np.argwhere((ids < 0) | (ids > MAX_PLACE))).size:
+        raise InputError(f"{argument}[{', '.join(map(str, bad[0]))}]", ids[tuple(bad[0])].item(), "must be an id from 0 on, of 31 bits")
+    return np.asarray(ids, np.int32)
 
 
 def _weights(weight: ArrayLike | None, n: int) -> Floats:

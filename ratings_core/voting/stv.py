@@ -68,7 +68,7 @@ def stv(profile: Profile, winners: int | None = None, *, surplus: Surplus = "fra
     unit of weights matters. Certificate (``exact``): votes that were lost or made in any round, over all votes. Raises `InputError`.
     """
     begun = time.perf_counter()
-    m = len(profile.names)
+    m = len(checks.instance("profile", profile, Profile).names)
     seats = max(1, m // 2) if winners is None else checks.count("winners", winners, low=1)
     if seats > m:
         raise InputError("winners", winners, f"must be at most the number of alternatives, {m}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
@@ -39,13 +39,27 @@ def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable
     intake = Intake(settings, log, directory, metrics, clock)
     app = FastAPI(title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None)
     app.state.context = Context(settings, store, directory, intake, access, metrics, clock)
-    for module in (outcomes, pools, generations, methods, boards, insight, next_matches, health, pages):
+    for module in (outcomes, pools, generations, methods, boards, insight, next_matches):
+        app.include_router(module.router, dependencies=[Depends(_known_parameters)])
+    for module in (health, pages):
         app.include_router(module.router)
     for kind, handler in _HANDLERS.items():
         app.add_exception_handler(kind, handler)
     app.add_middleware(Around, access=access, metrics=metrics)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # the way FastAPI documents
     return app
+
+
+async def _known_parameters(request: Request) -> None:
+    """Refuses a query parameter that the route has not: a typo would pass for its default. Raises `ApiError`."""
+    if not request.query_params:
+        return
+    told = request.app.openapi()["paths"].get(request.scope["route"].path_format, {}).get(request.method.lower())
+    known = [] if told is None else [one["name"] for one in told.get("parameters", ()) if one["in"] == "query"]
+    unknown = next((name for name in request.query_params if name not in known), None)
+    if told is not None and unknown is not None:
+        there = f"there are: {', '.join(known)}" if known else "there are none"
+        raise ApiError(422, "no such parameter", f"{unknown!r} is no query parameter of {request.scope['route'].path_format} ({there})")
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from services.boards import Board, Methods
 from services.past import NotKept, When, past_board
 from services.shard.checkpoint import CheckpointStore
 from services.solve.history import Difference
+from services.times import moment
 
 router = APIRouter(tags=["boards"])
 Start: TypeAlias = Annotated[int, Query(ge=0, le=2**31 - 1, description="Rows to leave out before the first.")]
@@ -25,7 +26,9 @@ Against: TypeAlias = Annotated[
     int | None, Query(ge=0, le=2**63 - 1, description="Position of the earlier solve; the one before the newest unless given.")
 ]
 Position: TypeAlias = Annotated[int | None, Query(ge=0, description="As of the newest kept position at or before this one.")]
-At: TypeAlias = Annotated[float | None, Query(allow_inf_nan=False, description="The same by time (seconds since 1970), not both.")]
+At: TypeAlias = Annotated[
+    str | None, Query(description="The same by time, not both: 2026-11-22T06:00:00Z (UTC where it names no zone), or seconds since 1970.")
+]
 Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="First rows of every board; 0: names only.")]
 
 
@@ -51,7 +54,8 @@ async def get_board(
     if position is None and at is None:
         return await _get_newest(request=request, pool=pool, method=method, start=start, count=count)
     here = context(request)
-    return await read_checkpoint(here, partial(_get_past, here, pool, method, When(position, at), start, count))
+    when = When(position, None if at is None else moment(at, "at"))
+    return await read_checkpoint(here, partial(_get_past, here, pool, method, when, start, count))
 
 
 @router.get("/v1/pools/{pool}/boards/{method}/around/{agent:path}", response_model=None, responses=described(Board, (404, 422, 503)))
@@ -87,7 +91,7 @@ def get_difference(request: Request, pool: str, method: str, against: Against = 
 def get_agent(request: Request, pool: str, agent: str) -> Response:
     """An agent's row on every board. Percent-encode its name, slashes too."""
     here = context(request)
-    found = here.store.agent(pool, agent)
+    found = boards.agent(here.store, pool, agent, provisional=here.settings.provisional)
     return reply(AgentView(pool=pool, agent=agent, boards=found)) if found is not None else _nothing(here, pool, f"agent {agent!r}")
 
 
@@ -102,7 +106,10 @@ def _get_newest(request: Request, pool: str, method: str, start: int, count: int
 def _get_past(here: Context, pool: str, method: str, when: When, start: int, count: int) -> Response:
     files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
     try:
-        found = past_board(here.store, files, control, pool, method, when, start=start, count=count, now=here.clock())
+        found = past_board(
+            here.store, files, control, pool, method, when, start=start, count=count, now=here.clock(),
+            provisional=here.settings.provisional,
+        )  # fmt: skip
     except NotKept as error:
         raise ApiError(410, "not kept", str(error)) from error
     return reply(found) if found is not None else _nothing(here, pool, f"board {method}")
@@ -110,4 +117,5 @@ def _get_past(here: Context, pool: str, method: str, when: When, start: int, cou
 
 def _nothing(here: Context, pool: str, what: str) -> Response:
     pool_view(here, pool)
-    raise ApiError(404, "not there", f"pool {pool} has no {what}: GET /v1/pools/{pool}/boards lists its boards")
+    soon = "new boards come some seconds after the first outcomes"
+    raise ApiError(404, "not there", f"pool {pool} has no {what}: GET /v1/pools/{pool}/boards lists its boards; {soon}")

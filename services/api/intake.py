@@ -10,7 +10,7 @@ import msgspec
 from services.api.directory import Directory
 from services.api.problems import ApiError, no_pool, refuse
 from services.control import PoolExists, TooManyPools
-from services.events import Decoded, Event, GameEvent, Reason, Refusal, RetractEvent, ScoreEvent, decode_request, encode_records
+from services.events import Decoded, Event, Reason, Refusal, RetractEvent, decode_request, encode_records
 from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
 from services.metrics import Metrics
@@ -25,12 +25,15 @@ MAX_BODY: Final = MAX_RECORD_BYTES
 _FIELD: Final = {Kind.GAMES: "sides", Kind.SCORES: "scores"}
 
 
-class Accepted(msgspec.Struct, frozen=True, kw_only=True):
-    """ids: of the outcomes, in order, as given or as made; positions: pool -> a board's `position` from which on it counts them."""
+class Accepted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """ids: of the outcomes, in order, as given or as made; positions: pool -> a board's `position` from which on it counts them;
+    note: what becomes of retractions, where there are any.
+    """
 
     accepted: int
     ids: list[str]
     positions: dict[str, int]
+    note: str = ""
 
 
 class Intake:
@@ -45,12 +48,18 @@ class Intake:
         now = self._clock()
         found = decode_request(body, now=now, new_id=_new_id, future_seconds=self._settings.future_seconds)
         self._refuse(found.refusals)
-        if any(isinstance(event, RetractEvent) for event in found.events):
+        retracts = any(isinstance(event, RetractEvent) for event in found.events)
+        if retracts:
             may_retract()
         self._refuse(self._wrong_kinds(found, now, single=not body.lstrip().startswith(b"[")))
         positions = {pool: self._append(pool, events) for pool, events in _by_pool(found.events).items()}
         self._metrics.counter("equirank_api_outcomes_accepted_total").inc(len(found.events))
-        return Accepted(accepted=len(found.events), ids=[event.id for event in found.events], positions=positions)
+        ids, note = [event.id for event in found.events], self._of_retractions() if retracts else ""
+        return Accepted(accepted=len(ids), ids=ids, positions=positions, note=note)
+
+    def _of_retractions(self) -> str:
+        soon = f"a new generation without what was retracted begins {self._settings.retraction_seconds:g} s after the last retraction"
+        return f"{soon}; ids are not looked up here: one that no outcome of the pool has takes nothing back"
 
     def _refuse(self, refusals: Sequence[Refusal]) -> None:
         for refusal in refusals:
@@ -62,7 +71,7 @@ class Intake:
         """Outcomes that do not fit their pool's kind; a pool that is not there yet is created where that is allowed."""
         wrong: list[Refusal] = []
         for pool, events in _by_pool(found.events).items():
-            kinds = [_kind(event) for event in events]
+            kinds = [event.kind for event in events]
             kind = self._kind_of(pool, kinds, now)
             items = [item for event, item in zip(found.events, found.item, strict=True) if event.pool == pool]
             rule = f"must be left out: pool {pool} takes {kind} ({'sides' if kind is Kind.GAMES else 'task and scores'})"
@@ -115,16 +124,6 @@ def _by_pool(events: Sequence[Event]) -> dict[str, list[Event]]:
     for event in events:
         pools.setdefault(event.pool, []).append(event)
     return pools
-
-
-def _kind(event: Event) -> Kind | None:
-    match event:
-        case GameEvent():
-            return Kind.GAMES
-        case ScoreEvent():
-            return Kind.SCORES
-        case _:
-            return None
 
 
 def _new_id() -> str:

@@ -18,19 +18,22 @@ router = APIRouter(tags=["insight"])
 Target: TypeAlias = Annotated[
     str, Query(max_length=300, description=f"What is to become less uncertain: {TARGETS.removeprefix('must be ')}.")
 ]
-Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Games or measurements to plan; as many are listed at most.")]
+Games: TypeAlias = Annotated[int, Query(ge=1, le=1_000_000, description="Games or measurements to plan: the rates are best for so many.")]
+Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Pairs or cells listed at most, the likeliest.")]
 Floor: TypeAlias = Annotated[float, Query(ge=0, le=1, description="Share of them drawn evenly from all pairs or cells.")]
 
 
 @router.get("/v1/pools/{pool}/next", response_model=None, responses=described(Next, (404, 422, 503)))
-async def get_next(request: Request, pool: str, target: Target = "all", n: Count = 10, floor: Floor = 0.1) -> Response:
+async def get_next(
+    request: Request, pool: str, target: Target = "all", games: Games = 10, count: Count = 10, floor: Floor = 0.1
+) -> Response:
     """Sampling rates of pairs of agents, or of cells of agent and task, that make what `target` names certain soonest."""
-    return await read_checkpoint(context(request), partial(_planned, request, pool, target, n, floor))
+    return await read_checkpoint(context(request), partial(_planned, request, pool, target, games, count, floor))
 
 
-def _planned(request: Request, pool: str, target: str, n: int, floor: float) -> Response:
+def _planned(request: Request, pool: str, target: str, games: int, count: int, floor: float) -> Response:
     here = context(request)
     head = pool_view(here, pool).head
     if head is None:
         raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send some, then ask what is next")
-    return reply(plan(CheckpointStore(here.settings.checkpoint_url), head, target, n, floor))
+    return reply(plan(CheckpointStore(here.settings.checkpoint_url), head, target, games, floor, count))

@@ -5,7 +5,7 @@ from typing import Final
 
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
-from ratings_core.formats.table import Rows, name, number, text_rows
+from ratings_core.formats.table import Rows, name, number, rows_of
 
 _AGENT: Final = "agent"
 
@@ -30,7 +30,7 @@ def read_bans(path: Path) -> list[str]:
 
 def read_initial(path: Path) -> dict[str, dict[str, float]]:
     """Column agent and one column a method: ratings to begin with, by method and agent; an empty cell is none. Raises `InputError`."""
-    table = text_rows(_text(path))
+    table = rows_of(_text(path))
     agent = table.column(_AGENT)
     found: dict[str, dict[str, float]] = {method: {} for method in table.header if method != _AGENT}
     if not found:
@@ -48,7 +48,7 @@ def read_initial(path: Path) -> dict[str, dict[str, float]]:
 
 
 def _table(path: Path, *columns: str) -> Rows:
-    table = text_rows(_text(path))
+    table = rows_of(_text(path))
     if sorted(table.header) != sorted(columns):
         raise InputError(str(path), ",".join(table.header), f"must have the header {','.join(columns)}")
     return table

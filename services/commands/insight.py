@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ratings_core.errors import InputError
+from services.commands.no_pool import no_pool
 from services.commands.top import Format
 from services.connect import open_store
 from services.insight import Insight
@@ -30,9 +30,10 @@ def insight(
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:
     """Tell what ratings do not say: cycles, clones, who is hardly linked, where methods disagree, and how well they foresaw."""
-    store = open_store(Settings(data=data) if data else Settings())
+    settings = Settings(data=data) if data else Settings()
+    store = open_store(settings)
     try:
-        found = find(store, pool)
+        found = find(store, pool, settings)
     finally:
         store.close()
     if format is Format.JSON:
@@ -43,11 +44,10 @@ def insight(
         Console().print(table(found))
 
 
-def find(store: StoreReader, pool: str) -> Insight:
+def find(store: StoreReader, pool: str, settings: Settings) -> Insight:
     """The pool's insight. Raises `InputError` where there is no such pool."""
     if store.head(pool) is None:
-        known = ", ".join(head.pool for head in store.pools()) or "none yet"
-        raise InputError("--pool", pool, f"must be a pool that has outcomes (there are: {known})")
+        raise no_pool(settings, store, pool)
     return newest(store, pool, now=time.time())
 
 

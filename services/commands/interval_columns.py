@@ -1,17 +1,19 @@
-"""Intervals, and who was left out, in tables for people."""
+"""Intervals, and who was left out or has no rating, in tables for people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from services.commands.numbers import shower
 from services.solve.result import AgentRow, Intervals
 
 
-def interval_columns(rows: Sequence[AgentRow]) -> dict[str, list[str]]:
-    """Heading to cells of the intervals that rows have; nothing where they have none."""
+def interval_columns(rows: Sequence[AgentRow], tied: float = 0.0) -> dict[str, list[str]]:
+    """Heading to cells of the intervals that rows have; nothing where they have none. tied: as for `shower`."""
     columns: dict[str, list[str]] = {}
     if any(row.low is not None or row.high is not None for row in rows):
-        columns["interval"] = [_cell(row.low, row.high) for row in rows]
+        shown = shower((end for row in rows for end in (row.rating, row.low, row.high)), tied=tied)
+        columns["interval"] = [_cell(row.low, row.high, shown) for row in rows]
     if any(row.rank_low is not None for row in rows):
-        columns["ranks"] = [_cell(row.rank_low, row.rank_high) for row in rows]
+        columns["ranks"] = [_cell(row.rank_low, row.rank_high, "{:g}".format) for row in rows]
     return columns
 
 
@@ -31,5 +33,10 @@ def roster_line(extra: Mapping[str, object]) -> str | None:
     return f"of the {said['agents']} {said['by']} agents; {said['left_out']} are left out"
 
 
-def _cell(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"{low:.6g} to {high:.6g}"
+def unrated_line(extra: Mapping[str, object]) -> str | None:
+    """Why agents have no rating; None where all have one."""
+    return f"- no rating: {said}" if (said := extra.get("unrated_because")) else None
+
+
+def _cell(low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
+    return "-" if low is None or high is None else f"{shown(low)} to {shown(high)}"

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ratings_core.errors import InputError
+from services.commands.no_pool import no_pool
 from services.commands.top import Format
 from services.connect import open_store
 from services.next_matches import Next, plan
@@ -20,7 +20,8 @@ from services.shard.checkpoint import CheckpointStore
 def next(  # noqa: A001 - the command's name
     pool: Annotated[str, typer.Option(help="The pool.")],
     target: Annotated[str, typer.Option(help="top:K, agent:NAME or all, of games; deviation:NAME, of scores.")] = "all",
-    n: Annotated[int, typer.Option(min=1, max=1000, help="Games or measurements to plan; as many are listed at most.")] = 10,
+    games: Annotated[int, typer.Option(min=1, max=1_000_000, help="Games or measurements to plan: the rates are best for so many.")] = 10,
+    count: Annotated[int, typer.Option(min=1, max=1000, help="Pairs or cells listed at most, the likeliest.")] = 10,
     floor: Annotated[float, typer.Option(min=0, max=1, help="Share of them drawn evenly from all pairs or cells.")] = 0.1,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
@@ -31,11 +32,10 @@ def next(  # noqa: A001 - the command's name
     try:
         head = store.head(pool)
         if head is None:
-            known = ", ".join(one.pool for one in store.pools()) or "none yet"
-            raise InputError("--pool", pool, f"must be a pool that has outcomes (there are: {known})")
+            raise no_pool(settings, store, pool)
     finally:
         store.close()
-    found = plan(CheckpointStore(settings.checkpoint_url), head, target, n, floor)
+    found = plan(CheckpointStore(settings.checkpoint_url), head, target, games, floor, count)
     if format is Format.JSON:
         typer.echo(msgspec.json.encode(found).decode())
     else:
@@ -50,7 +50,7 @@ def title(found: Next) -> str:
     about = f"{found.pool} · {found.target} · position {found.position}"
     if found.not_applicable is not None or found.before is None:
         return f"{about} · not applicable: {found.not_applicable}"
-    gain = f"now {found.before:.4g}, after {found.n} more {found.after:.4g} (drawn evenly {found.uniform:.4g})"
+    gain = f"now {found.before:.4g}, after {found.games} more {found.after:.4g} (drawn evenly {found.uniform:.4g})"
     return f"{about} · {found.unit}: {gain}; assumes {found.assumes}"
 
 

@@ -3,10 +3,8 @@
 import time
 
 from services.boards import Board
-from services.connect import open_log
-from services.control import ControlLog
+from services.commands.no_pool import control_state
 from services.past import When, past_board
-from services.pools import ControlState
 from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore
 from services.store.protocol import StoreReader
@@ -17,14 +15,7 @@ def past(
 ) -> Board | None:
     """The board's first rows as they were at `when` (a position, or a time), None where there is no such board. Raises `NotKept`."""
     files = CheckpointStore(settings.checkpoint_url)
-    return past_board(store, files, lambda: _control(settings), pool, method, When(*when), start=0, count=count, now=time.time())
-
-
-def _control(settings: Settings) -> ControlState:
-    log = open_log(settings, create=False)
-    control = ControlLog(log.control)
-    try:
-        return control.refresh()
-    finally:
-        control.close()
-        log.close()
+    return past_board(
+        store, files, lambda: control_state(settings), pool, method, When(*when), start=0, count=count, now=time.time(),
+        provisional=settings.provisional,
+    )  # fmt: skip

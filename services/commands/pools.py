@@ -12,7 +12,7 @@ import msgspec
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
@@ -21,7 +21,9 @@ from services.commands.edits import read_aliases, read_bans, read_initial
 from services.commands.top import Format
 from services.connect import open_log, open_store
 from services.control import ControlLog
-from services.pools import FoldSettings, GenerationMade, GenerationWanted, Kind, Start
+from services.log.protocol import Log, Topic
+from services.pools import ControlState, FoldSettings, GenerationMade, GenerationWanted, Kind, Start
+from services.reach import beyond
 from services.settings import Settings
 from services.store.protocol import PoolHead, StoreError, StoreReader
 from services.store.redis import RedisStore
@@ -46,16 +48,17 @@ class Edit(StrEnum):
 def list_(data: _Data = None) -> None:
     """All pools: the generation that readers see, and the one under construction."""
     settings = _settings(data)
-    with _control(settings) as control:
+    with _opened(settings) as (log, control):
         state = control.refresh()
         names, waiting = sorted(state.pools), {pool: wish[1] for pool in state.pools if (wish := state.wish(pool)) is not None}
         kinds = {pool: str(created.kind) for pool, created in state.pools.items()}
+        lost = _beyond(state, log.outcomes)
     heads = _heads(settings)
-    table = Table("pool", "kind", "generation", "outcomes", "left out", "state")
+    table = Table(Column("pool", overflow="fold"), "kind", "generation", "outcomes", "left out", "state")
     for pool in names:
         head = heads.get(pool)
         numbers = ("-", "-", "-") if head is None else (str(head.generation), str(head.outcomes), str(head.left_out))
-        table.add_row(pool, kinds[pool], *numbers, Text(_state(head, waiting.get(pool))))
+        table.add_row(pool, kinds[pool], *numbers, Text(_state(head, waiting.get(pool)) + lost.get(pool, "")))
     Console(soft_wrap=True).print(table)
 
 
@@ -120,14 +123,29 @@ def _settings(data: Path | None) -> Settings:
 
 
 @contextmanager
-def _control(settings: Settings) -> Iterator[ControlLog]:
+def _opened(settings: Settings) -> Iterator[tuple[Log, ControlLog]]:
     log = open_log(settings, create=False)
     control = ControlLog(log.control)
     try:
-        yield control
+        yield log, control
     finally:
         control.close()
         log.close()
+
+
+@contextmanager
+def _control(settings: Settings) -> Iterator[ControlLog]:
+    with _opened(settings) as (_, control):
+        yield control
+
+
+def _beyond(state: ControlState, topic: Topic) -> dict[str, str]:
+    """What to say of pools whose log lost the beginning of their generation."""
+    found: dict[str, str] = {}
+    for number in range(topic.partitions):
+        begin = topic.begin(number)
+        found |= dict.fromkeys(beyond(state, topic, number, begin), f"; cannot be folded anew, as its log begins at {begin}")
+    return found
 
 
 def _kind(control: ControlLog, pool: str) -> Kind:
@@ -306,4 +324,5 @@ def _state(head: PoolHead | None, wished: GenerationWanted | None) -> str:
         return f"new settings wait for position {wished.start}, it is at {head.position}"
     if wished is not None:
         return "new settings wait for the engine"
-    return "live" if not head.unmatched else f"live; {head.unmatched} retracted ids name no outcome"
+    found = ("ids came again with other content, which does not count", head.conflicts), ("retracted ids name no outcome", head.unmatched)
+    return "; ".join(["live", *(f"{what}: {count}" for what, count in found if count)])

@@ -90,7 +90,7 @@ def replay(
     """Put files of outcomes into the log of the installation; what was sent before is not sent again.
 
     A file is read twice, a row at a time: once to check and count it, once to send it. So it may be larger than memory, and a row that
-    refuses the file sends nothing of it. Outcomes of the wire schema are refused one by one: the others are sent.
+    refuses the file sends nothing of it. Outcomes of the wire schema are refused one by one: the others are sent, and the status is 1.
     """
     gc.set_threshold(_GC_THRESHOLD)
     settings = Settings(data=data) if data else Settings()
@@ -103,6 +103,8 @@ def replay(
         log.close()
     if wait and done:
         _wait(settings, pool, max(done, key=lambda one: one.position), console)
+    if any(one.refused for one in done):
+        raise typer.Exit(1)
 
 
 def replay_file(

@@ -1,27 +1,27 @@
 """What `equirank up --demo` prints as it comes: the demo's boards, or what the clone attack did to them."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from rich.table import Table
 from rich.text import Text
 
+from services.commands.numbers import shower
 from services.connect import open_store
-from services.demo import attack, clones, simulated
+from services.demo import attack, clones
 from services.demo.clones import Report
-from services.demo.feed import ATARI_POOL
+from services.demo.feed import POOLS
 from services.demo.scenario import Scenario
-from services.pools import Kind
 from services.settings import Settings
-from services.solve.methods import defaults
 from services.store.protocol import PoolHead, StoreError, StoreReader
 
 Show = Callable[[float], Sequence[Table | Text]]
 """What became ready by now (seconds, monotonic), each once."""
 
 _BEST: Final = 6
-_BOARDS_SECONDS: Final = 60.0
+_BOARDS_SECONDS: Final = 600.0
+"""Also machines with much else to do print the boards; where somebody dropped a method there are no such boards to wait for."""
 _MOVED: Final = 1e-6
 
 
@@ -31,7 +31,7 @@ def shows(scenario: Scenario, settings: Settings) -> Show:
 
 
 class _Boards:
-    """The boards of the two pools, once all are there; given up after a minute."""
+    """The boards of the two pools, once all are there; given up after ten minutes."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings, self._until = settings, time.monotonic() + _BOARDS_SECONDS
@@ -41,7 +41,7 @@ class _Boards:
             return []
         store = open_store(self._settings)
         try:
-            tables = boards(store, (ATARI_POOL, simulated.POOL))
+            tables = boards(store, POOLS)
         except StoreError:
             return []
         finally:
@@ -52,10 +52,10 @@ class _Boards:
 
 
 class _Attack:
-    """One table for each wave of the attack; one for all near copies, which is a curve."""
+    """One table for each wave of the attack; one for all near copies of the task, and of the agent, which is a curve."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings, self._shown, self._curve = settings, 0, False
+        self._settings, self._shown, self._curves = settings, 0, set[str]()
 
     def __call__(self, _: float) -> Sequence[Table | Text]:
         noted = attack.read(self._settings)
@@ -65,9 +65,11 @@ class _Attack:
         exact = noted.reports[: len(noted.reports) - len(near)]
         fresh = [_report(report, first=report is exact[0]) for report in exact[self._shown :]]
         self._shown = max(self._shown, len(exact))
-        if len(near) == len(clones.NOISES) and not self._curve:
-            self._curve = True
-            fresh.append(_curve(near))
+        for what in clones.NEAR:
+            curve = [report for report in near if report.copied == what]
+            if len(curve) == len(clones.NOISES) and what not in self._curves:
+                self._curves.add(what)
+                fresh.append(_curve(what, curve))
         return fresh
 
 
@@ -82,25 +84,26 @@ def _report(report: Report, *, first: bool) -> Table | Text:
     return table
 
 
-def _curve(near: Sequence[Report]) -> Table:
-    title = f"after {clones.NEAR_COPIES} near copies of the task {clones.TASK}: moved by, in the spread of ratings, for each noise"
+def _curve(what: str, near: Sequence[Report]) -> Table:
+    copies = f"{clones.NEAR_COPIES} near copies of the {what} {clones.NEAR_TO[what]}"
+    title = f"after {copies}: moved by, in the spread of ratings, for each noise"
     table = Table("method", *(f"{report.noise:g}" for report in near), title=Text(title), title_justify="left")
     for rows in zip(*(report.moved for report in near), strict=True):
-        table.add_row(rows[0].method, *(f"{row.share:.2%}" if row.share > _MOVED else "nothing" for row in rows))
+        table.add_row(rows[0].method, *(f"{100 * row.share:.3g}%" if row.share > _MOVED else "nothing" for row in rows))
     return table
 
 
-def boards(store: StoreReader, pools: Sequence[str]) -> list[Table] | None:
-    """One table for each of `pools`, a line a method; None until all have the boards that their kind solves by default."""
-    heads = [store.head(pool) for pool in pools]
-    tables = [_table(store, head) for head in heads if head is not None]
+def boards(store: StoreReader, pools: Mapping[str, Collection[str]]) -> list[Table] | None:
+    """One table for each of `pools`, a line a method; None until all have the boards of the methods that are named."""
+    heads = {pool: head for pool in pools if (head := store.head(pool)) is not None}
+    tables = [_table(store, head, pools[pool]) for pool, head in heads.items()]
     return [table for table in tables if table is not None] if len(tables) == len(pools) and all(tables) else None
 
 
-def _table(store: StoreReader, head: PoolHead) -> Table | None:
+def _table(store: StoreReader, head: PoolHead, methods: Collection[str]) -> Table | None:
     lines = {method: _live(store, head.pool, method) for method in head.online}
     lines |= {method: _solved(store, head.pool, method) for method in store.solved_methods(head.pool)}
-    if not lines.keys() >= defaults(Kind(head.kind)).keys():
+    if not lines.keys() >= set(methods):
         return None
     label = f" ({head.label})" if head.label else ""
     table = Table("method", "best", title=Text(f"{head.pool}{label}: {head.outcomes} outcomes, {head.agents} agents"), title_justify="left")
@@ -120,4 +123,6 @@ def _solved(store: StoreReader, pool: str, method: str) -> str:
 
 
 def _line(rows: Iterable[tuple[int, str, float | None]]) -> str:
-    return ", ".join(f"{rank} {agent} {'-' if rating is None else f'{rating:.4g}'}" for rank, agent, rating in rows)
+    best = list(rows)
+    shown = shower((rating for _, _, rating in best), digits=4)
+    return ", ".join(f"{rank} {agent} {shown(rating)}" for rank, agent, rating in best)

@@ -7,13 +7,14 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind
 from ratings_core.formats.results import Unplayed
 from ratings_core.voting.profile import Unlisted
 from services.commands.interval_columns import interval_columns, interval_line, roster_line
+from services.commands.numbers import shower, tied_within
 from services.commands.options import Columns, Delimiter, file_options
 from services.solve import methods
 from services.solve.inputs import Problem, ScoresInput
@@ -93,12 +94,13 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
     console = Console(soft_wrap=True)
     value = "none" if result.certificate.value is None else f"{result.certificate.value:.3g}"
     title = f"{result.method} on {result.input}: {result.status}, {result.certificate.kind} {value}, {result.seconds:.3g} s"
-    shown = result.agents[:_ROWS_SHOWN]
-    told = interval_columns(shown)
-    table = Table("rank", "agent", "rating", *told, title=title, title_justify="left")
-    for i, row in enumerate(shown):
+    rows = result.agents[:_ROWS_SHOWN]
+    tied = tied_within(result.extra)
+    told, shown = interval_columns(rows, tied), shower((row.rating for row in rows), tied=tied)
+    table = Table("rank", Column("agent", overflow="fold"), "rating", *told, title=title, title_justify="left")
+    for i, row in enumerate(rows):
         cells = [column[i] for column in told.values()]
-        table.add_row(str(row.rank), row.agent, "-" if row.rating is None else f"{row.rating:.6g}", *cells)
+        table.add_row(str(row.rank), row.agent, shown(row.rating), *cells)
     console.print(table)
     if (said := roster_line(result.extra)) is not None:
         console.print(said, highlight=False, markup=False)

@@ -1,8 +1,6 @@
 """`equirank top`: the best of a board, for people or for programs."""
 
-import math
 import time
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,16 +8,19 @@ from typing import Annotated
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from ratings_core.errors import InputError
 from services.boards import Board, board, changes, methods_of
-from services.commands.interval_columns import interval_columns, interval_line, roster_line
+from services.commands.interval_columns import interval_columns, interval_line, roster_line, unrated_line
+from services.commands.no_pool import no_pool
+from services.commands.numbers import shower, tied_within
 from services.connect import open_store
-from services.settings import PROVISIONAL, Provisional, Settings
+from services.settings import Provisional, Settings
 from services.solve.history import Difference, Moved
 from services.solve.result import Intervals
 from services.store.protocol import StoreReader
+from services.times import moment
 
 
 class Format(StrEnum):
@@ -49,10 +50,10 @@ def top(
         if position is not None or at is not None:
             from services.commands.past import past  # noqa: PLC0415 - reads checkpoints, and so waits for their kernels
 
-            then = past(settings, store, pool, method, (position, None if at is None else _time(at)), count)
-            found = find(store, pool, method, count, settings.provisional) if then is None else then
+            then = past(settings, store, pool, method, (position, None if at is None else moment(at, "--at")), count)
+            found = find(store, pool, method, count, settings) if then is None else then
         else:
-            found = changed(store, pool, method, against, count) if diff else find(store, pool, method, count, settings.provisional)
+            found = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
     finally:
         store.close()
     if format is Format.JSON:
@@ -67,8 +68,9 @@ def top(
         console.print(_table(found))
         if any(row.provisional for row in found.rows):
             console.print(_provisional(found, settings.provisional), highlight=False)
-        if (said := roster_line(found.extra)) is not None:
-            console.print(_plain(said), highlight=False, soft_wrap=True)
+        for said in (roster_line(found.extra), unrated_line(found.extra)):
+            if said is not None:
+                console.print(_plain(said), highlight=False, soft_wrap=True)
         if isinstance(found.intervals, Intervals):
             console.print(_plain(_intervals(found.intervals, found.position)), highlight=False, soft_wrap=True)
 
@@ -81,38 +83,24 @@ def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:
         raise InputError("--against", against, "must be used with --diff")
 
 
-def changed(store: StoreReader, pool: str, method: str, against: int | None, count: int) -> Difference:
+def changed(store: StoreReader, pool: str, method: str, against: int | None, count: int, settings: Settings) -> Difference:
     """What changed since an earlier solve. Raises `InputError` where there is none to compare with."""
     found = changes(store, pool, method, against, count)
     if found is not None:
         return found
-    if find(store, pool, method, 1).source == "live":
+    if find(store, pool, method, 1, settings).source == "live":
         raise InputError("--method", method, "must be a solved board: live ones keep no earlier state")
     raise InputError("--method", method, "must have been solved twice: there is nothing to compare with yet")
 
 
-def _time(text: str) -> float:
-    """Seconds since 1970. Raises `InputError`."""
-    try:
-        if math.isfinite(seconds := float(text)):
-            return seconds
-    except ValueError:
-        pass
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError as error:
-        raise InputError("--at", text, "must be a time such as 2026-11-22T06:00:00Z, or seconds since 1970") from error
-
-
-def find(store: StoreReader, pool: str, method: str, count: int, provisional: Provisional = PROVISIONAL) -> Board:
+def find(store: StoreReader, pool: str, method: str, count: int, settings: Settings) -> Board:
     """The board's first rows. Raises `InputError` that lists what there is where it is not."""
-    found = board(store, pool, method, start=0, count=count, now=time.time(), provisional=provisional)
+    found = board(store, pool, method, start=0, count=count, now=time.time(), provisional=settings.provisional)
     if found is not None:
         return found
     methods = methods_of(store, pool)
     if methods is None:
-        known = ", ".join(head.pool for head in store.pools()) or "none yet"
-        raise InputError("--pool", pool, f"must be a pool that has outcomes (there are: {known})")
+        raise no_pool(settings, store, pool)
     there = ", ".join([*methods.live, *methods.solved])
     soon = "" if methods.solved else "; its solved boards come some seconds after its first outcomes"
     raise InputError("--method", method, f"must be a board of this pool ({there}{soon})")
@@ -121,20 +109,21 @@ def find(store: StoreReader, pool: str, method: str, count: int, provisional: Pr
 def _table(found: Board) -> Table:
     table = Table()
     table.add_column("rank", justify="right")
-    table.add_column("agent")
+    table.add_column("agent", overflow="fold")
     table.add_column("rating", justify="right")
-    told = interval_columns(found.rows)
+    tied = tied_within(found.extra)
+    told, shown = interval_columns(found.rows, tied), shower((row.rating for row in found.rows), tied=tied)
     for name in told:
         table.add_column(name, justify="right")
     for i, row in enumerate(found.rows):
         rank = f"{row.rank}?" if row.provisional else str(row.rank)
-        table.add_row(rank, _plain(row.agent), _number(row.rating), *(column[i] for column in told.values()))
+        table.add_row(rank, _plain(row.agent), shown(row.rating), *(column[i] for column in told.values()))
     return table
 
 
 def _provisional(found: Board, limits: Provisional) -> str:
     """What a question mark at a rank says."""
-    why = f"fewer than {limits.outcomes} outcomes" if found.source == "live" else f"ranks span over {limits.ranks:.0%} of the board"
+    why = f"fewer than {limits.outcomes} outcomes" if found.source != "solved" else f"ranks span over {limits.ranks:.0%} of the board"
     return f"? provisional: {why}"
 
 
@@ -159,13 +148,14 @@ def _value(value: float | str | bool | None) -> str:
 
 
 def _moves(found: Difference) -> Table:
-    table = Table("rank", "", "agent", "rating", "before")
+    table = Table("rank", "", Column("agent", overflow="fold"), "rating", "before")
+    shown = shower([*(row.rating for row in found.moved), *(row.rating for row in (*found.joined, *found.left))])
     for moved in found.moved:
-        table.add_row(str(moved.rank), _arrow(moved), _plain(moved.agent), _number(moved.rating), _number(moved.rating_before))
+        table.add_row(str(moved.rank), _arrow(moved), _plain(moved.agent), shown(moved.rating), shown(moved.rating_before))
     for row in found.joined:
-        table.add_row(str(row.rank), "new", _plain(row.agent), _number(row.rating), "-")
+        table.add_row(str(row.rank), "new", _plain(row.agent), shown(row.rating), "-")
     for row in found.left:
-        table.add_row("-", "left", _plain(row.agent), "-", _number(row.rating))
+        table.add_row("-", "left", _plain(row.agent), "-", shown(row.rating))
     return table
 
 
@@ -176,16 +166,12 @@ def _arrow(moved: Moved) -> str:
     return f"▲{up}" if up > 0 else f"▼{-up}" if up < 0 else "="
 
 
-def _number(rating: float | None) -> str:
-    return "-" if rating is None else f"{rating:.6g}"
-
-
 def _title(found: Board) -> str:
     parts = [f"{found.pool} · {found.method} ({found.source})", f"{found.total} agents", f"position {found.position}"]
     if found.certificate is not None and found.certificate.value is not None:
         parts.append(f"{found.certificate.kind} {found.certificate.value:.2g}, {found.status}")
     if found.error:
-        parts.append(f"newest try failed: {found.error}")
+        parts.append(f"{'not applicable' if found.status == 'not_applicable' else 'newest try failed'}: {found.error}")
     return _plain(" · ".join(parts))
 
 

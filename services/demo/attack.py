@@ -53,7 +53,7 @@ def attack(settings: Settings, log_: Log, store: StoreReader, stop: threading.Ev
         now = {method: list(clones.standing(board)) for method, board in boards.items()}
         noted.before = noted.before or now
         moved = [clones.moved(method, noted.before[method], now[method]) for method in clones.METHODS]
-        noted.reports.append(Report(wave.name, moved, wave.noise))
+        noted.reports.append(Report(wave.name, moved, wave.noise, wave.copied))
         write_whole(_file(settings), msgspec.json.encode(noted))
 
 

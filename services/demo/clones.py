@@ -1,5 +1,6 @@
 """A clone attack on the Atari table: first the table, then 20 exact copies of one agent, then 200 exact copies of one task. And, each in
-a pool of its own, the table with 20 copies of the task that are only near: by how much shows how gracefully a method fails.
+a pool of its own, the table with 20 copies of the task, or of one of the best agents, that are only near: by how much shows how
+gracefully a method fails.
 
 Everything is a function of the table, so a restarted demo sends the same outcomes under the same ids.
 """
@@ -18,12 +19,16 @@ POOL: Final = "demo-clones"
 LABEL: Final = "simulated copies"
 AGENT: Final = "human"
 TASK: Final = "pitfall"
+NEAR_TO: Final = {"task": TASK, "agent": "muzero"}
+"""What near copies are of: an agent of the best, as copies of one that is behind anyway tell little."""
 AGENT_COPIES: Final = 20
 TASK_COPIES: Final = 200
 NEAR_COPIES: Final = 20
 NOISES: Final = (1e-4, 1e-3, 1e-2, 1e-1)
 """Standard deviation of the normal noise on every score of a near copy; scores are from 0 to 1."""
-POOLS: Final = (POOL, *(f"{POOL}-near-{i + 1}" for i in range(len(NOISES))))
+NEAR: Final = {what: tuple(f"{POOL}-near-{what}s-{i + 1}" for i in range(len(NOISES))) for what in NEAR_TO}
+"""What is copied -> the pools of its near copies, the nearest first."""
+POOLS: Final = (POOL, *(pool for pools in NEAR.values() for pool in pools))
 
 METHODS: Final[Mapping[str, dict[str, float | str | bool]]] = {
     "bradley_terry": {},
@@ -37,13 +42,14 @@ METHODS: Final[Mapping[str, dict[str, float | str | bool]]] = {
 
 
 class Wave(NamedTuple):
-    """What is sent together. name: for people; outcomes: of the pool once it is counted; noise: of near copies."""
+    """What is sent together. name: for people; outcomes: of the pool once it is counted; noise: of near copies; copied: task or agent."""
 
     name: str
     events: Sequence[ScoreEvent]
     outcomes: int
     pool: str = POOL
     noise: float | None = None
+    copied: str = ""
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -58,11 +64,12 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What one wave did to the boards. noise: of near copies."""
+    """What one wave did to the boards. noise: of near copies; copied: task or agent."""
 
     wave: str
     moved: list[Moved]
     noise: float | None = None
+    copied: str = ""
 
 
 Standing: TypeAlias = Sequence[tuple[str, float]]
@@ -86,21 +93,27 @@ def waves(table: str, time: float) -> list[Wave]:
 
 
 def near(table: str, time: float) -> list[Wave]:
-    """The table with near copies of the task, the nearest first. table: text of a score table (CSV)."""
+    """The table with near copies of the task, then of the agent, the nearest first. table: text of a score table (CSV)."""
     read = read_scores(table)
     scores = {task: dict(zip(read.agents, column, strict=True)) for task, column in zip(read.tasks, read.scores.T.tolist(), strict=True)}
-    return [_near(scores, pool, noise, time) for pool, noise in zip(POOLS[1:], NOISES, strict=True)]
+    wanted = [(what, pool, noise) for what, pools in NEAR.items() for pool, noise in zip(pools, NOISES, strict=True)]
+    return [_near(scores, what, pool, noise, time) for what, pool, noise in wanted]
 
 
-def _near(scores: Mapping[str, Mapping[str, float]], pool: str, noise: float, time: float) -> Wave:
+def _near(scores: Mapping[str, Mapping[str, float]], what: str, pool: str, noise: float, time: float) -> Wave:
     draw = random.Random(f"equirank {pool}")  # noqa: S311 - a simulation, not a secret
-    copies = {f"{TASK} (near {i + 1})": _noisy(scores[TASK], noise, draw) for i in range(NEAR_COPIES)}
-    events = [_event("near", task, measured, time, pool) for task, measured in {**scores, **copies}.items()]
-    return Wave(f"{NEAR_COPIES} copies of the task {TASK} with noise of {noise:g}", events, len(events), pool, noise)
+    whom = NEAR_TO[what]
+    names = [f"{whom} (near {i + 1})" for i in range(NEAR_COPIES)]
+    if what == "task":
+        table = {**scores, **{name: {agent: _noisy(score, noise, draw) for agent, score in scores[whom].items()} for name in names}}
+    else:
+        table = {task: {**row, **{name: _noisy(row[whom], noise, draw) for name in names}} for task, row in scores.items()}
+    events = [_event("near", task, measured, time, pool) for task, measured in table.items()]
+    return Wave(f"{NEAR_COPIES} copies of the {what} {whom} with noise of {noise:g}", events, len(events), pool, noise, what)
 
 
-def _noisy(scores: Mapping[str, float], noise: float, draw: random.Random) -> dict[str, float]:
-    return {agent: score + noise * draw.gauss(0.0, 1.0) for agent, score in scores.items()}
+def _noisy(score: float, noise: float, draw: random.Random) -> float:
+    return score + noise * draw.gauss(0.0, 1.0)
 
 
 def standing(board: SolvedBoard) -> Standing:
@@ -111,7 +124,7 @@ def standing(board: SolvedBoard) -> Standing:
 def moved(method: str, before: Standing, after: Standing) -> Moved:
     """What became of the agents that both boards have and that were not copied."""
     old, new = dict(before), dict(after)
-    agents = old.keys() & new.keys() - {AGENT}
+    agents = old.keys() & new.keys() - {AGENT, NEAR_TO["agent"]}
     spread = max(old.values()) - min(old.values())
     share = max(abs(new[agent] - old[agent]) for agent in agents) / (spread or 1.0)
     orders = [[agent for agent, _ in board if agent in agents] for board in (before, after)]

@@ -4,6 +4,7 @@ import json
 import logging
 import threading
 import time
+from collections.abc import Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
@@ -16,22 +17,33 @@ from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
 from services.pools import FoldSettings, Kind, PoolCreated
 from services.settings import Settings
+from services.solve.choice import plan_of
+from services.solve.methods import defaults
 
 log = logging.getLogger("equirank.demo")
 
 ATARI_POOL: Final = "atari"
+POOLS: Final[Mapping[str, dict[str, dict[str, float | str | bool]]]] = {
+    ATARI_POOL: {**defaults(Kind.SCORES), "cce": {}, "lle": {}},
+    simulated.POOL: defaults(Kind.GAMES),
+}
+"""What the demo's pools are solved by at first."""
 _JOURNAL: Final = "demo.json"
 
 
 def feed(settings: Settings, log_: Log, stop: threading.Event) -> None:
     """Fill the demo's two pools; returns when all games were played or `stop` is set."""
+    fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
+    control = ControlLog(log_.control)
+    control.create_pool(PoolCreated(pool=ATARI_POOL, kind=Kind.SCORES, time=time.time(), fold=fold), settings.max_pools)
+    control.create_pool(
+        PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=time.time(), fold=fold, label="simulated"), settings.max_pools
+    )
+    if ATARI_POOL not in (state := control.refresh()).plans:
+        control.append(plan_of(state, ATARI_POOL, POOLS[ATARI_POOL], time.time()))
+    control.close()
     with as_file(files("services.demo") / "atari.csv") as table:
         replay_file(settings, log_, table, ATARI_POOL)
-    fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
-    wanted = PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=time.time(), fold=fold, label="simulated")
-    control = ControlLog(log_.control)
-    control.create_pool(wanted, settings.max_pools)
-    control.close()
     _play(settings.data / _JOURNAL, log_, stop)
 
 

@@ -18,8 +18,8 @@ from kafka.errors import LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
 from services.log.kafka_client import Clients, Connection, kafka_errors
-from services.log.kafka_topics import ensure_topics, plans
-from services.log.protocol import LogError, OffsetLost, Record, Topic
+from services.log.kafka_topics import TopicFound, TopicPlan, ensure_topics, plans
+from services.log.protocol import LogError, OffsetLost, Record, Retention, Topic
 from services.log.records import PREFIX, check_partition, check_partitions, check_positions, check_records
 
 
@@ -49,12 +49,12 @@ def open_kafka_log(
     topics = plans(topic_prefix, partitions)
     admin = connection.admin()
     try:
-        identities = ensure_topics(admin, list(topics.values()), create=create, replication=replication)
+        found = ensure_topics(admin, list(topics.values()), create=create, replication=replication)
     finally:
         admin.close()
     clients = Clients(connection, group)
     made: dict[str, Topic] = {
-        name: KafkaTopic(clients, plan.name, plan.partitions, identities[plan.name], keyed=plan.compact) for name, plan in topics.items()
+        name: KafkaTopic(clients, plan, found[plan.name]) for name, plan in topics.items()
     }
     return KafkaLog(outcomes=made["outcomes"], control=made["control"], dead_letters=made["dead-letters"], clients=clients)
 
@@ -62,9 +62,11 @@ def open_kafka_log(
 class KafkaTopic:
     """One topic. Safe to share between threads, and across a fork (each process makes its own clients)."""
 
-    def __init__(self, clients: Clients, name: str, partitions: int, identity: str, *, keyed: bool) -> None:
-        self._clients, self._keyed = clients, keyed
-        self.name, self.partitions, self.identity = name, partitions, identity
+    def __init__(self, clients: Clients, plan: TopicPlan, found: TopicFound) -> None:
+        self._clients, self._keyed = clients, plan.compact
+        self.name, self.partitions, self.identity = plan.name, plan.partitions, found.identity
+        self.retention: Retention | None = found.retention
+        """See `Forgets`."""
 
     def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
         """See `Topic.append`. Retriable after a timeout: the records may or may not be there then."""

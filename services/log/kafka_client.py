@@ -13,10 +13,12 @@ from kafka.errors import (
     BrokerNotAvailableError,
     InvalidProducerEpochError,
     KafkaError,
+    KafkaTimeoutError,
     OutOfOrderSequenceNumberError,
     UnknownProducerIdError,
 )
 
+from services.log.kafka_refusals import heard
 from services.log.protocol import LogError
 from services.log.records import MAX_RECORD_BYTES
 
@@ -132,7 +134,7 @@ class Connection:
     def _make(self, client: Callable[..., Client], settings: Mapping[str, object]) -> Client:
         # A request shorter than the whole call leaves room for a second try; fetches wait half a second at the broker.
         request_ms = max(600, self.timeout_ms // 3)
-        with kafka_errors(f"no connection to Kafka at {self._bootstrap}"):
+        with kafka_errors(f"no connection to Kafka at {self._bootstrap}"), heard() as broker:
             try:
                 return client(
                     bootstrap_servers=self._bootstrap,
@@ -143,6 +145,12 @@ class Connection:
                 )
             except (OSError, ValueError, TypeError, AssertionError) as error:
                 raise LogError(f"the Kafka options were refused: {error}", retriable=False) from error
+            except KafkaTimeoutError as error:
+                if broker.refusal is None:
+                    why = f"; the last try: {broker.failure}" if broker.failure is not None else ""
+                    raise LogError(f"no connection to Kafka at {self._bootstrap} within {self.timeout:g} s{why}", retriable=True) from error
+                who = f"user {self._options.get('sasl_plain_username')} by {self._options.get('sasl_mechanism')}"
+                raise LogError(f"Kafka at {self._bootstrap} refuses {who}: {broker.refusal}", retriable=False) from error
 
 
 class Clients:

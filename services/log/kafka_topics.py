@@ -1,6 +1,7 @@
 """The three topics on the cluster: made if allowed, checked, and named by the cluster's own ids."""
 
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -8,11 +9,13 @@ from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 from kafka.errors import KafkaError, TopicAlreadyExistsError
 
 from services.log.kafka_client import TOPIC_MAX_BYTES, kafka_errors
-from services.log.protocol import LogError
+from services.log.protocol import LogError, Retention
 from services.log.records import NAMES
 
 _LOGGER = logging.getLogger(__name__)
 _NO_TOPIC = 3
+_SETTLE_SECONDS = 30.0
+_ASK_SECONDS = 0.1
 
 
 class TopicPlan(NamedTuple):
@@ -33,16 +36,23 @@ class TopicPlan(NamedTuple):
         }
 
 
+class TopicFound(NamedTuple):
+    """A topic as it stands. identity: cluster id and topic id; retention: None where it keeps everything."""
+
+    identity: str
+    retention: Retention | None
+
+
 def plans(prefix: str, partitions: int) -> dict[str, TopicPlan]:
     """The topics of an installation by their names without the prefix."""
     return {name: TopicPlan(prefix + name, partitions if name == "outcomes" else 1, name == "control") for name in NAMES}
 
 
-def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, create: bool, replication: int) -> dict[str, str]:
-    """The identity of each topic by its name: cluster id and topic id.
+def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, create: bool, replication: int) -> dict[str, TopicFound]:
+    """Each topic by its name.
 
     Raises:
-        LogError: not retriable if a topic is missing and may not be made, has other partitions, or would drop records.
+        LogError: not retriable if a topic is missing and may not be made, has other partitions, or drops records that none may.
 
     """
     with kafka_errors("the topics cannot be looked up or made"):
@@ -51,15 +61,25 @@ def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, creat
         missing = [plan for plan in wanted if found[plan.name]["error_code"] == _NO_TOPIC]
         if missing:
             _make(admin, missing, create=create, replication=replication)
-            found = _describe(admin, wanted)
+            found = _settled(admin, wanted)
     for plan in wanted:
         _check_partitions(plan, found[plan.name])
-    _check_configs(admin, wanted)
-    return {plan.name: _identity(cluster, plan.name, found[plan.name]) for plan in wanted}
+    retentions = _check_configs(admin, wanted)
+    return {plan.name: TopicFound(_identity(cluster, plan.name, found[plan.name]), retentions[plan.name]) for plan in wanted}
 
 
 def _describe(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, dict[str, Any]]:
     return {topic["name"]: topic for topic in admin.describe_topics([plan.name for plan in wanted])}
+
+
+def _settled(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, dict[str, Any]]:
+    """As `_describe` once topics were made: brokers learn of them one after another, and any may answer."""
+    until = time.monotonic() + _SETTLE_SECONDS
+    found = _describe(admin, wanted)
+    while any(topic["error_code"] == _NO_TOPIC for topic in found.values()) and time.monotonic() < until:
+        time.sleep(_ASK_SECONDS)
+        found = _describe(admin, wanted)
+    return found
 
 
 def _make(admin: KafkaAdminClient, missing: Sequence[TopicPlan], *, create: bool, replication: int) -> None:
@@ -88,28 +108,41 @@ def _check_partitions(plan: TopicPlan, topic: Mapping[str, Any]) -> None:
         )
 
 
-def _check_configs(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> None:
+def _check_configs(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, Retention | None]:
+    """What each topic forgets."""
     resources = [ConfigResource(ConfigResourceType.TOPIC, plan.name) for plan in wanted]
     try:
         described = admin.describe_configs(resources, config_filter="all")["topic"]
     except KafkaError as error:
         # Reading settings needs a right of its own (DescribeConfigs) that folding does not.
         _LOGGER.warning("the settings of the topics cannot be read, so they are not checked: %s", error)
-        return
-    for plan in wanted:
-        _check_config(plan, {name: entry["value"] for name, entry in described[plan.name].items()})
+        return {plan.name: Retention() for plan in wanted}
+    return {plan.name: _check_config(plan, {name: entry["value"] for name, entry in described[plan.name].items()}) for plan in wanted}
 
 
-def _check_config(plan: TopicPlan, config: Mapping[str, str]) -> None:
+def _check_config(plan: TopicPlan, config: Mapping[str, str]) -> Retention | None:
     policy = set(config.get("cleanup.policy", "").split(","))
     if "compact" in policy and not plan.compact:
         raise LogError(f"topic {plan.name} is compacted, which drops records; set its cleanup.policy to delete", retriable=False)
     if plan.compact and policy != {"compact"}:
         _LOGGER.warning("topic %s has cleanup.policy %s; compact keeps what the engine needs", plan.name, ",".join(sorted(policy)))
-    if "delete" in policy and {config.get("retention.ms"), config.get("retention.bytes")} != {"-1"}:
-        _LOGGER.warning("topic %s drops old records: whatever no checkpoint holds by then is lost", plan.name)
+    retention = _retention(config) if "delete" in policy else None
+    if plan.compact and retention is not None:
+        raise LogError(
+            f"topic {plan.name} forgets records after {retention}, and what it holds is needed for ever; set its cleanup.policy to compact",
+            retriable=False,
+        )
+    if retention is not None:
+        _LOGGER.warning("topic %s forgets records after %s", plan.name, retention)
     if config.get("message.timestamp.type") != "LogAppendTime":
         _LOGGER.warning("topic %s carries producers' clocks as record times; set message.timestamp.type to LogAppendTime", plan.name)
+    return retention
+
+
+def _retention(config: Mapping[str, str]) -> Retention | None:
+    age, size = int(config.get("retention.ms", -1)), int(config.get("retention.bytes", -1))
+    found = Retention(None if age < 0 else age / 1000, None if size < 0 else size)
+    return None if found.unknown else found
 
 
 def _identity(cluster: str, name: str, topic: Mapping[str, Any]) -> str:

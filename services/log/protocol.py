@@ -33,6 +33,23 @@ class LogError(Exception):
         super().__init__(message)
 
 
+class Retention(NamedTuple):
+    """After what a topic forgets records. seconds: their age; size: bytes of a partition; None: not for that reason, both: not known."""
+
+    seconds: float | None = None
+    size: int | None = None
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody may look it up."""
+        return self == Retention()
+
+    def __str__(self) -> str:
+        """As an operator reads it."""
+        parts = [f"{self.seconds:g} s"] if self.seconds is not None else []
+        return " or ".join([*parts, *([f"{self.size} bytes of a partition"] if self.size is not None else [])]) or "an unknown time"
+
+
 class OffsetLost(LogError):  # noqa: N818 - names the fact, as the operator reads it
     """The position asked for is no longer in the log (or was never): the partition must stop, not skip."""
 
@@ -40,7 +57,7 @@ class OffsetLost(LogError):  # noqa: N818 - names the fact, as the operator read
         self.topic, self.partition, self.offset, self.begin, self.end = topic, partition, offset, begin, end
         super().__init__(
             f"{topic}[{partition}] has no offset {offset}: the log holds {begin} to {end}; "
-            "restore a checkpoint at or after its beginning, or start a new generation there",
+            "restore a checkpoint at or after its beginning",
             retriable=False,
         )
 
@@ -91,6 +108,14 @@ class CommitsPositions(Protocol):
 
     def commit(self, positions: Mapping[int, int]) -> None:
         """Tell the position of each partition (the next offset to fold). Raises `LogError`."""
+
+
+@runtime_checkable
+class Forgets(Protocol):
+    """What a topic may also do: drop old records."""
+
+    retention: Retention | None
+    """None: it never does."""
 
 
 class Log(Protocol):

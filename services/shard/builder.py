@@ -197,7 +197,10 @@ class Builder:
         self.close()
         for build in self._partition.builds.values():
             if build.behind(self._partition.position) and build.position == start:
-                build.fail(f"{error}; `equirank pools settings {build.generation.pool} --start now` begins one without the past")
+                build.fail(
+                    f"what it is folded from is gone: {error.topic}[{error.partition}] begins at {error.begin}, after {start}; "
+                    f"`equirank pools settings {build.generation.pool} --start now` begins one without the past"
+                )
                 self._told_failed(build)
 
     def _told_failed(self, build: Build) -> None:

@@ -9,15 +9,17 @@ import hashlib
 import logging
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import fsspec
 import msgspec
 import numpy as np
 from fsspec.implementations.local import LocalFileSystem
 
+from services.shard.anchors import Anchors
 from services.shard.objects import BadObject, pack, unpack
 
 log = logging.getLogger("equirank.checkpoint")
@@ -77,6 +79,13 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return [*self.pools, *self.builds]
 
 
+class _Anchor(NamedTuple):
+    """What pruning has to know of an older manifest that stays: it is read once, as there may be many."""
+
+    written_at: float
+    objects: tuple[str, ...]
+
+
 class SkippedCheckpoint(msgspec.Struct, frozen=True):
     """A manifest that recovery passed over, and why."""
 
@@ -86,7 +95,7 @@ class SkippedCheckpoint(msgspec.Struct, frozen=True):
     @property
     def position(self) -> int:
         """Its position, as its name tells."""
-        return int(self.name.rsplit("/", 1)[-1].partition("-")[0])
+        return _position(self.name)
 
 
 class CheckpointStore:
@@ -95,6 +104,7 @@ class CheckpointStore:
     def __init__(self, url: str) -> None:
         self.url = url
         self._fs, self._root = fsspec.core.url_to_fs(url)
+        self._anchors: dict[int, dict[str, _Anchor]] = {}
 
     @property
     def is_local(self) -> bool:
@@ -170,6 +180,11 @@ class CheckpointStore:
                 skipped.append(SkippedCheckpoint(_manifest_name(manifest), str(error)))
         return None
 
+    def first_from(self, partition: int, position: int) -> int | None:
+        """Position of the oldest manifest at or after `position`, as its name tells."""
+        found = [_position(name) for name in self.manifests(partition)]
+        return min((at for at in found if at >= position), default=None)
+
     def oldest(
         self, partition: int, serves: Callable[[Manifest], bool]
     ) -> tuple[Manifest, dict[str, dict[str, Any]]] | None:
@@ -182,15 +197,18 @@ class CheckpointStore:
                 continue  # told by recovery, which names it with its reason
         return None
 
-    def prune(self, partition: int, keep: int, epoch: int) -> None:
-        """Remove all but the newest `keep` manifests of a partition, then the objects that no manifest left names.
+    def prune(self, partition: int, keep: int, epoch: int, anchors: Anchors | None = None) -> None:
+        """Remove all but the newest `keep` manifests of a partition, and its anchors; then the objects that no manifest left names.
 
         Objects of epochs after `epoch` stay: their owner may be about to name them.
         """
         names = self.manifests(partition)
+        anchored = self._anchored(partition, names[keep:], anchors) if anchors is not None else {}
         for name in names[keep:]:
-            self._fs.rm_file(f"{self._root}/{name}")
+            if name not in anchored:
+                self._fs.rm_file(f"{self._root}/{name}")
         named = {name for manifest in self._kept(names[:keep]) for entry in manifest.entries for name in entry.objects}
+        named = named.union(*(one.objects for one in anchored.values()))
         folder = f"{self._root}/{_objects(partition)}"
         if not self._fs.exists(folder):
             return
@@ -236,6 +254,21 @@ class CheckpointStore:
             except BadObject:
                 continue  # told by recovery, which names it with its reason
 
+    def _anchored(self, partition: int, names: list[str], anchors: Anchors) -> dict[str, _Anchor]:
+        """Those of the older manifests (newest first) that stay as anchors."""
+        known, found = self._anchors.get(partition, {}), dict[str, _Anchor]()
+        for name in reversed(names):
+            if name in known:
+                found[name] = known[name]
+                continue
+            for manifest in self._kept([name]):
+                objects = tuple(sys.intern(one) for entry in manifest.entries for one in entry.objects)
+                found[name] = _Anchor(manifest.written_at, objects)
+        older = list(found)
+        chosen = anchors.choose([(_position(name), found[name].written_at) for name in older])
+        self._anchors[partition] = {older[i]: found[older[i]] for i in chosen}
+        return self._anchors[partition]
+
     def _write(self, name: str, parts: list[bytes | memoryview]) -> None:
         path = f"{self._root}/{name}"
         self._fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
@@ -278,6 +311,11 @@ def _order(name: str) -> list[int]:
     """Position, epoch and sequence in a manifest's name."""
     match = _MANIFEST.match(name)
     return [int(part or 0) for part in match.groups()] if match else []
+
+
+def _position(name: str) -> int:
+    """Position in a manifest's name, whatever folder stands before it."""
+    return int(name.rsplit("/", 1)[-1].partition("-")[0])
 
 
 def _manifest_name(manifest: Manifest) -> str:

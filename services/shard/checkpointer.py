@@ -12,6 +12,7 @@ import msgspec
 from ratings_core.digest import digest
 from ratings_core.frozen import Arrays
 from services.pools import FOLD_VERSION
+from services.shard.anchors import Anchors
 from services.shard.build import Build
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry, object_name
 from services.shard.frozen import FrozenPool
@@ -54,16 +55,28 @@ class _Written:
 
 
 class Checkpointer:
-    """Checkpoints of one partition under one epoch. Driven by the folding thread."""
+    """Checkpoints of one partition under one epoch. Driven by the folding thread.
 
-    def __init__(self, store: CheckpointStore, log_identity: str, epoch: int, keep: int, standing: Manifest | None) -> None:
+    anchor_seconds: least time between two anchors, None for none; log_begin: the first offset that the log holds, as far as is known.
+    """
+
+    def __init__(
+        self,
+        store: CheckpointStore,
+        log_identity: str,
+        epoch: int,
+        keep: int,
+        standing: Manifest | None,
+        anchor_seconds: float | None = None,
+    ) -> None:
         self._store, self._identity, self._epoch, self._keep = store, log_identity, epoch, keep
+        self.anchor_seconds, self.log_begin = anchor_seconds, 0
         entries = standing.entries if standing else []
         self._written = {(entry.pool, entry.generation): _Frozen(entry, 0, None, keep) for entry in entries}
         self._executor = ThreadPoolExecutor(1, "checkpoint")
         self._job: Future[_Written] | None = None
         self._next = float("-inf")
-        self._began = self._interval = 0.0
+        self._began = self._ended = self._interval = 0.0
         self._sequence = self._edition = self._read = 0
         self._soon = False
         self._whole: frozenset[tuple[str, int]] = frozenset()
@@ -164,6 +177,14 @@ class Checkpointer:
     def _write(
         self, manifest: Manifest, frozen: list[_Frozen], builds: list[_Frozen], whole: frozenset[tuple[str, int]], edition: int
     ) -> _Written:
+        try:
+            return self._write_whole(manifest, frozen, builds, whole, edition)
+        finally:
+            self._ended = time.perf_counter()
+
+    def _write_whole(
+        self, manifest: Manifest, frozen: list[_Frozen], builds: list[_Frozen], whole: frozenset[tuple[str, int]], edition: int
+    ) -> _Written:
         began = time.perf_counter()
         try:
             pools, beside = [self._write_pool(item) for item in frozen], [self._write_pool(item) for item in builds]
@@ -172,7 +193,8 @@ class Checkpointer:
                 item.close()
         manifest = msgspec.structs.replace(manifest, pools=[item.entry for item in pools], builds=[item.entry for item in beside])
         self._store.write_manifest(manifest)
-        self._store.prune(manifest.partition, self._keep, self._epoch)
+        anchors = None if self.anchor_seconds is None else Anchors(self.anchor_seconds, self.log_begin)
+        self._store.prune(manifest.partition, self._keep, self._epoch, anchors)
         self.counters["checkpoint_seconds"] += time.perf_counter() - began
         return _Written(manifest, [*pools, *beside], whole, edition)
 
@@ -187,7 +209,7 @@ class Checkpointer:
 
     def _settle(self, job: Future[_Written], now: float) -> None:
         self._job = None
-        self._next = now + max(self._interval, _LOAD * (time.perf_counter() - self._began))
+        self._next = now + max(self._interval, _LOAD * (self._ended - self._began))  # not until now: the fold may look late
         try:
             written = job.result()
         except OSError as error:

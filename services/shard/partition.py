@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 from services import events
-from services.events import Decoded, Event, GameEvent, Reason, RetractEvent, ScoreEvent
+from services.events import Decoded, Event, Reason, RetractEvent
 from services.log.partition import partition_of
 from services.log.protocol import Record
 from services.pools import FOLD_VERSION, GenerationMade, Kind, PoolCreated
@@ -190,15 +190,6 @@ _UNKNOWN: Final[_Refusal] = (
 )
 
 
-def _kind(event: Event) -> Kind | None:
-    match event:
-        case GameEvent():
-            return Kind.GAMES
-        case ScoreEvent():
-            return Kind.SCORES
-    return None
-
-
 class _Batch:
     """Records of one call, decoded, and the dead letters they give."""
 
@@ -249,10 +240,10 @@ class _Batch:
 
     def firsts(self, indices: Sequence[int]) -> Iterator[tuple[Kind | None, int]]:
         """Kind and offset of the first outcome, and of the first that has a kind: a retraction makes no pool, what follows it may."""
-        kind = _kind(self.decoded.events[indices[0]])
+        kind = self.decoded.events[indices[0]].kind
         yield kind, self.offset(indices[0])
-        if kind is None and (later := next((i for i in indices if _kind(self.decoded.events[i]) is not None), None)) is not None:
-            yield _kind(self.decoded.events[later]), self.offset(later)
+        if kind is None and (later := next((i for i in indices if self.decoded.events[i].kind is not None), None)) is not None:
+            yield self.decoded.events[later].kind, self.offset(later)
 
     def refuse_all(self, indices: Sequence[int], reason: Reason, rule: str) -> None:
         for i in indices:

@@ -42,6 +42,7 @@ def recover(
         _check_log(manifest, topic)
         partition = restore(manifest, arrays, topic.partitions, control)
     begin_edited(partition, topic, control)
+    partition.position = control.beyond_losses(number, partition.position)
     return partition, manifest
 
 

@@ -19,9 +19,10 @@ import msgspec
 from services.control import ControlLog
 from services.log.protocol import CommitsPositions, Log, LogError, OffsetLost, Reader, Record
 from services.metrics import FOLD_BUCKETS
-from services.pools import FoldSettings, Takeover
+from services.pools import ControlState, FoldSettings, Takeover
 from services.settings import Settings
 from services.shard import dead_letters
+from services.shard.anchors import spacing
 from services.shard.builder import Builder
 from services.shard.checkpoint import CheckpointStore, SkippedCheckpoint
 from services.shard.checkpointer import Checkpointer
@@ -35,11 +36,11 @@ from services.store.protocol import StoreWriter
 
 log = logging.getLogger("equirank.shard")
 
-"""Bounds, in seconds, between which calls of the fold are counted by their duration."""
 _POLL_SECONDS: Final = 0.05
 _LOOK_SECONDS: Final = 1.0
 _SLICE_BYTES: Final = 1 << 21
 _MEMORY_SECONDS: Final = 10.0
+_BEGINS_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -92,7 +93,7 @@ class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
 @dataclass(slots=True)
 class _Owned:
     """A partition and what goes with it. even_at: when nothing waited last, or its start; passed: all before it was folded or is no record;
-    end: the log's, when it was asked last.
+    end: the log's, when it was asked last; lost: it stopped as its log begins after its position.
     """
 
     partition: Partition
@@ -104,6 +105,7 @@ class _Owned:
     end: int = 0
     folded_at: float | None = None
     stopped: str | None = None
+    lost: bool = False
     memory: dict[str, int] = field(default_factory=dict)
     memory_at: float = float("-inf")
     letters: list[DeadLetter] = field(default_factory=list)
@@ -129,6 +131,7 @@ class ShardWorker:
         self._settings, self._numbers, self._owner, self._log, self._clock = settings, list(partitions), owner, log_, clock
         self._control = ControlLog(log_.control)
         self._checkpoints = CheckpointStore(settings.checkpoint_url)
+        self._anchor_seconds = spacing(log_.outcomes, settings.anchor_seconds)
         self._publisher = Publisher(store, settings.publish_seconds)
         self._owned: dict[int, _Owned] = {}
         self._stopping = threading.Event()
@@ -136,7 +139,8 @@ class ShardWorker:
         self._reasons: Counter[str] = Counter()
         self._durations = [0] * (len(FOLD_BUCKETS) + 1)
         self._progress_at = clock()
-        self._looked_at = float("-inf")
+        self._looked_at = self._begins_at = float("-inf")
+        self._resumed = False
 
     def stop(self) -> None:
         """Ask `run` to finish its batch, publish, checkpoint and return. Any thread may call it."""
@@ -197,14 +201,15 @@ class ShardWorker:
         partition.future_seconds = self._settings.future_seconds
         self._counters["checkpoints_skipped"] += len(skipped)
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
-        checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, self._settings.checkpoints_kept, manifest)
+        kept = self._settings.checkpoints_kept
+        checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._anchor_seconds)
         builder = Builder(partition, topic, self._control, self._settings.retraction_seconds, slices)
         return _Owned(partition, epoch, checkpointer, builder, even_at=self._clock(), stopped=stopped)
 
     def _round(self, reader: Reader | None) -> Reader | None:
         """One look at the log, and what follows. The reader to go on with, None after a failure."""
         try:
-            reader = reader or self._open()
+            reader = self._still_right(reader) or self._open()
             batches = self._poll(reader)
             passed = {} if reader is None else {number: reader.position(number) for number in self._running()}
         except LogError as error:
@@ -226,10 +231,19 @@ class ShardWorker:
     def _running(self) -> dict[int, _Owned]:
         return {number: owned for number, owned in self._owned.items() if owned.stopped is None}
 
+    def _still_right(self, reader: Reader | None) -> Reader | None:
+        """The reader, unless it lacks a partition that goes on again."""
+        if reader is not None and self._resumed:
+            reader.close()
+            reader = None
+        self._resumed = False
+        return reader
+
     def _read_failed(self, error: LogError) -> None:
         """Stop the partition whose offset is lost; wait a little for a log that does not answer. Raises what waiting cannot mend."""
         if isinstance(error, OffsetLost):
-            self._stop_partition(error.partition, str(error))
+            self._stop_partition(error.partition, f"{error}; `equirank partitions accept-loss {error.partition}` goes on without them")
+            self._owned[error.partition].lost = True
             return
         if not error.retriable:
             raise error
@@ -306,15 +320,35 @@ class ShardWorker:
                 owned.end = self._log.outcomes.end(number)
                 if owned.lag == 0:
                     owned.even_at = self._clock()
+            self._look_for_begins()
             if isinstance(self._log.outcomes, CommitsPositions):  # for lag tools; recovery never reads them
                 self._log.outcomes.commit({number: max(owned.passed, owned.partition.position) for number, owned in self._owned.items()})
             control = self._control.refresh()
             self._check_epochs(control.epochs)
+            self._resume_lost(control)
             for owned in self._owned.values():
                 if owned.stopped is None:
                     owned.builder.look(self._clock(), control)
         except LogError as error:
             log.warning("the log does not answer: %s", error)
+
+    def _resume_lost(self, control: ControlState) -> None:
+        """Let partitions go on for which an operator said that what they stand before is lost."""
+        for number, owned in self._owned.items():
+            position = owned.partition.position
+            if owned.lost and (begin := control.beyond_losses(number, position)) > position:
+                log.warning("the log lost what follows: going on at %d", begin, extra={"partition": number, "position": position})
+                owned.partition.position, owned.stopped, owned.lost = begin, None, False
+                self._resumed = True
+
+    def _look_for_begins(self) -> None:
+        """Learn what a log of finite retention still holds, from time to time: anchors before that are of no more use."""
+        now = self._clock()
+        if self._anchor_seconds is None or now - self._begins_at < _BEGINS_SECONDS:
+            return
+        self._begins_at = now
+        for number, owned in self._owned.items():
+            owned.checkpointer.log_begin = self._log.outcomes.begin(number)
 
     def _check_epochs(self, standing: Mapping[int, int]) -> None:
         for number, owned in self._owned.items():

@@ -7,34 +7,57 @@ from typing import Any, Final
 import numpy as np
 
 from ratings_core.analysis.intervals import cell_replicates, replicate_intervals
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerry, bradley_terry
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.fenchel_young import fenchel_young
+from ratings_core.batch.logistic import DENSE_UP_TO
 from ratings_core.batch.pair_counts import PairCounts, of_tally
 from ratings_core.batch.soft_condorcet import soft_condorcet
+from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
 from ratings_core.solution import Solution
 from services.solve.inputs import MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.method import Method, Rated, Takes
 from services.solve.parameters import Parameter
+from services.solve.starts import by_name, of_names
 
+_UNLINKED: Final = "no chains of wins both ways link it to anybody: play more, or solve with a prior"
 _NORMAL_95: Final = 1.959963984540054
 
 
-def _bradley_terry(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
+def _bradley_terry(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any], start: Start | None) -> Rated:
     wins, ties = problem.counts.sparse(len(problem.names))
-    found = bradley_terry(wins, ties, **parameters, names=problem.names)
+    before = None if start is None else by_name(start, 0, "ratings", problem.names, np.nan)
+    found = bradley_terry(wins, ties, **parameters, names=problem.names, start=before)
+    return replace(_with_errors(found), start=_next(problem, found))
+
+
+def _next(problem: Problem, found: BradleyTerry) -> Start | None:
+    """Where the next solve may start; of more agents Newton's steps are rough, and a start saves none."""
+    rated = np.flatnonzero(np.isfinite(found.ratings)).tolist()
+    if not rated or len(problem.names) > DENSE_UP_TO:
+        return None
+    return of_names("bradley_terry", {"ratings": ([problem.names[i] for i in rated], found.ratings[rated])})
+
+
+def _with_errors(found: BradleyTerry) -> Rated:
     sizes = np.unique(found.component, return_counts=True)[1]
     extra: dict[str, object] = {
         "components": len(sizes),
         "largest_component": int(sizes.max()),
-        "unrated": int(np.isnan(found.ratings).sum()),
+        **_unrated(found),
     }
     if (error := found.standard_error) is None:
         return Rated(solution=found, unit=found.scale, extra=extra)
     extra |= {"assumes": found.assumes, "interval": 0.95}
     low, high = found.ratings - _NORMAL_95 * error, found.ratings + _NORMAL_95 * error
     return Rated(solution=found, unit=found.scale, low=low, high=high, extra=extra)
+
+
+def _unrated(found: BradleyTerry) -> dict[str, object]:
+    """How many agents have no rating, and why."""
+    unrated = int(np.isnan(found.ratings).sum())
+    return {"unrated": unrated, **({"unrated_because": _UNLINKED} if unrated else {})}
 
 
 def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:
@@ -69,7 +92,7 @@ def _davidson(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict
     extra: dict[str, object] = {
         "nu": found.nu if np.isfinite(found.nu) else None,
         "components": int(found.component.max()) + 1,
-        "unrated": int(np.isnan(found.ratings).sum()),
+        **_unrated(found),
     }
     rated = Rated(solution=found, unit=found.scale, extra=extra)
     return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: davidson(drawn, **options))
@@ -97,6 +120,8 @@ _LOGIT: Final = (
     Parameter("scale", 400 / float(np.log(10)), "rating points a logit", 1e-6, 1e6),
     Parameter("centre", 1500.0, "mean rating", -1e9, 1e9),
     Parameter("unconnected", "components", "agents not linked by wins both ways", choices=("components", "raise")),
+    Parameter("tolerance", 1e-10, "largest score gap a game", 1e-14, 1e-2),
+    Parameter("max_iterations", 200, "of Newton's method", 1, 10_000),
 )
 _BOX: Final = (
     Parameter("low", 0.0, "least rating", -1e9, 1e9),
@@ -116,9 +141,8 @@ FITS: Final = (
         parameters=(
             *_LOGIT,
             Parameter("standard_errors", "none", "intervals", choices=("none", "fisher", "sandwich")),
-            Parameter("tolerance", 1e-10, "largest score gap a game", 1e-14, 1e-2),
-            Parameter("max_iterations", 100, "of Newton's method", 1, 10_000),
         ),
+        starts=True,
     ),
     Method(
         name="davidson",
@@ -128,8 +152,6 @@ FITS: Final = (
         tie_tolerance=1e-8,
         parameters=(
             *_LOGIT,
-            Parameter("tolerance", 1e-10, "largest score gap a game", 1e-14, 1e-2),
-            Parameter("max_iterations", 200, "of Newton's method", 1, 10_000),
             *_REPLICATES,
         ),
     ),

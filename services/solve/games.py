@@ -23,6 +23,7 @@ from services.solve.inputs import GamesInput, PairsInput, ProfileInput, ScoresIn
 from services.solve.lotteries import LOTTERY
 from services.solve.method import Method, Rated, Takes
 from services.solve.parameters import Parameter
+from services.solve.starts import by_name, of_names
 
 OnTasks: TypeAlias = ScoresInput | GamesInput
 Pairs: TypeAlias = PairsInput | ProfileInput | ScoresInput
@@ -37,7 +38,9 @@ _STORED_CELLS: Final = 50_000_000
 def on_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
     """Agent against task (2 players), or agent against agent on a task (3); the last player is the task in both."""
     names: dict[str, Any] = {"agents": problem.names, "tasks": problem.tasks}
-    three = parameters["players"] == 3
+    three, apart = parameters["players"] == 3, parameters.get("apart", "observed")
+    if apart != "observed" and not (three and isinstance(problem, GamesInput)):
+        raise InputError("apart", apart, "must be observed but for games with players=3, where a task gets a noisy difference without sign")
     if isinstance(problem, ScoresInput):
         table = {name: parameters[name] for name in ("normalise", "missing", "merge")}
         return agent_vs_agent_vs_task(problem.scores, **table, **names) if three else agent_vs_task(problem.scores, **table, **names)  # type: ignore[return-value]
@@ -46,7 +49,7 @@ def on_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
     most_cells(problem)
     duels = Duels.of_counts(problem.by_task, len(problem.names))
     policy = {"missing": parameters["missing"], "merge": parameters["merge"], "kappa": kappa_of(parameters)}
-    return duel_on_task(duels, **policy, **names) if three else duelist_vs_task(duels, **policy, **names)  # type: ignore[return-value]
+    return duel_on_task(duels, apart=apart, **policy, **names) if three else duelist_vs_task(duels, **policy, **names)  # type: ignore[return-value]
 
 
 def most_cells(problem: OnTasks) -> None:
@@ -74,9 +77,12 @@ def left_out(made: Gamified[Any], problem: Pairs | OnTasks) -> dict[str, object]
     }
 
 
-def _nash_average(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
+def _nash_average(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> Rated:
     made = on_tasks(problem, {**parameters, "players": 2})
-    found = nash_average(made.game.payoffs[0], **{name: parameters[name] for name in ("merge", "tolerance", "max_iterations")})  # type: ignore[union-attr]
+    agents, tasks = made.game.strategies
+    before = None if start is None else (by_name(start, 0, "agents", agents, 0.0), by_name(start, 1, "tasks", tasks, 0.0))
+    rest = {name: parameters[name] for name in ("merge", "tolerance", "max_iterations")}
+    found = nash_average(made.game.payoffs[0], **rest, start=before)  # type: ignore[union-attr]
     extra: dict[str, object] = {
         "value": found.value,
         "agent_dist": support_by_name(problem.names, made.agent_side.shares(found.agent_dist)),
@@ -86,7 +92,14 @@ def _nash_average(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
         "unique": found.agent_unique and found.task_unique,
         **left_out(made, problem),
     }
-    return Rated(solution=on_all(found, made), unit=found.spread, task_ratings=made.of_tasks(found.task_ratings), extra=extra)
+    after = of_names("nash_average", {"agents": _support(agents, found.agent_dist), "tasks": _support(tasks, found.task_dist)})
+    ratings = made.of_tasks(found.task_ratings)
+    return Rated(solution=on_all(found, made), unit=found.spread, task_ratings=ratings, extra=extra, start=after)
+
+
+def _support(names: Sequence[str], mix: Floats) -> tuple[Sequence[str], Floats]:
+    played = np.flatnonzero(mix)
+    return [names[i] for i in played.tolist()], mix[played]
 
 
 def against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) -> Gamified[NormalForm]:
@@ -96,18 +109,20 @@ def against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) 
     return agent_vs_agent(problem.counts, len(problem.names), payoff=payoff, kappa=kappa, agents=problem.names, **options)  # type: ignore[arg-type]
 
 
-def _nash_average_agents(problem: Pairs, parameters: dict[str, Any]) -> Rated:
+def _nash_average_agents(problem: Pairs, parameters: dict[str, Any], start: Start | None) -> Rated:
     made = against_each_other(problem, parameters, parameters["payoff"])
     payoffs = made.game.payoffs[0]
     rest = {name: parameters[name] for name in ("merge", "tolerance", "max_iterations")}
-    found = nash_average_agents(payoffs, **rest)
+    agents = made.game.strategies[0]
+    found = nash_average_agents(payoffs, **rest, start=None if start is None else by_name(start, 0, "agents", agents, 0.0))
     extra: dict[str, object] = {
         "agent_dist": support_by_name(problem.names, made.agent_side.shares(found.agent_dist)),
         "entropy": found.entropy,
         "unique": found.unique,
         **left_out(made, problem),
     }
-    return Rated(solution=on_all(found, made), unit=float(np.abs(payoffs).max()) or 1.0, extra=extra)
+    after = of_names("nash_average_agents", {"agents": _support(agents, found.agent_dist)})
+    return Rated(solution=on_all(found, made), unit=float(np.abs(payoffs).max()) or 1.0, extra=extra, start=after)
 
 
 def _deviation(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> Rated:
@@ -183,6 +198,7 @@ PAIRS: Final = (
 GAMES: Final = (
     Method(
         name="nash_average",
+        starts=True,
         takes=Takes.TASK_PAIRS,
         run=_nash_average,
         cost=2,
@@ -191,6 +207,7 @@ GAMES: Final = (
     ),
     Method(
         name="nash_average_agents",
+        starts=True,
         takes=Takes.PAIRS,
         run=_nash_average_agents,
         cost=2,
@@ -208,6 +225,7 @@ GAMES: Final = (
         starts=True,
         parameters=(
             *TASKS,
+            Parameter("apart", "observed", "what a task gets, of games: also freed of the noise of few", choices=("observed", "freed")),
             Parameter("tolerance", 1e-6, "largest rating error called optimal", 1e-14, 1e-2),
             Parameter("max_solves", 100_000, "of linear programs", 1, 10_000_000),
             Parameter("explain", 0, "tasks listed for each agent with what they add to its rating", 0, 10_000),

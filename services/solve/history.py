@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from services.solve.result import AgentRow, CertificateRow, SolvedBoard
+from services.solve.result import AgentRow, Basis, CertificateRow, SolvedBoard
 
 ROWS: Final = 10_000
 """Best rows of a solve that its compact form keeps."""
@@ -19,16 +19,9 @@ ROWS: Final = 10_000
 Value = float | str | bool
 
 
-class Past(msgspec.Struct, frozen=True, kw_only=True):
-    """One kept solve. Fields as of `SolvedBoard` and its result; total: agents on its board."""
+class Past(Basis, frozen=True, kw_only=True):
+    """One kept solve. Fields as of its result; total: agents on its board."""
 
-    generation: int
-    position: int
-    outcomes: int
-    data: str
-    parameters: dict[str, Value]
-    solved_at: float
-    version: str
     certificate: CertificateRow
     status: str
     seconds: float
@@ -102,13 +95,7 @@ def kept(board: SolvedBoard) -> Kept:
     """The compact form of a result."""
     result = board.result
     past = Past(
-        generation=board.generation,
-        position=board.position,
-        outcomes=board.outcomes,
-        data=board.data,
-        parameters=board.parameters,
-        solved_at=board.solved_at,
-        version=board.version,
+        **{name: getattr(board, name) for name in Basis.__struct_fields__},
         certificate=result.certificate,
         status=result.status,
         seconds=result.seconds,

@@ -93,11 +93,14 @@ class IntervalRunner:
         return board.result.intervals if found is None else found.told
 
     def shown(self, job: Job, board: SolvedBoard) -> SolvedBoard:
-        """The board with its intervals: those of the newest position at which they were computed, which they say."""
+        """The board with its intervals: those of the newest position at which they were computed, which they say. What moved out of
+        an interval of earlier data has none until they are computed again.
+        """
         found = self._of(job, board)
         if found is None:
             return board
-        rows = [_row(row, found) for row in board.result.agents]
+        older = found.data != board.data
+        rows = [row if older and _left(row, found) else _row(row, found) for row in board.result.agents]
         return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows, intervals=found.told))
 
     def forget(self, job: Job) -> None:
@@ -227,6 +230,14 @@ def _wants(board: SolvedBoard, entry: PoolEntry) -> bool:
     """Whether a board may have intervals: a good one of the generation that is checkpointed, whose method gave none itself."""
     plain = not isinstance(board.result.intervals, Intervals) and bool(board.result.agents)
     return plain and board.error is None and board.generation == entry.generation
+
+
+def _left(row: AgentRow, found: IntervalFile) -> bool:
+    """Whether rating or rank are outside of their interval."""
+    low, high, rank_low, rank_high = found.rows.get(row.agent, (None, None, 0, None))
+    below = row.rating is not None and low is not None and row.rating < low
+    above = row.rating is not None and high is not None and row.rating > high
+    return below or above or row.rank < rank_low or (rank_high is not None and row.rank > rank_high)
 
 
 def _row(row: AgentRow, found: IntervalFile) -> AgentRow:

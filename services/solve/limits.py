@@ -1,13 +1,15 @@
-"""A limit on the memory of one solve, inside its own process."""
+"""A limit on the memory of one solve, inside its own process, and what it took."""
 
 import re
 import resource
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 _DATA: Final = re.compile(rb"^VmData:\s+(\d+) kB$", re.MULTILINE)
+_PEAK: Final = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
+_SELF: Final = Path("/proc/self")
 
 
 class OutOfMemory(Exception):  # noqa: N818 - names the fact
@@ -21,7 +23,7 @@ def memory_limit(more: int) -> Iterator[None]:
     The limit is on private writable memory (RLIMIT_DATA): the object store and code that Ray maps do not count.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = _data_bytes() + more
+    limit = _bytes(_DATA) + more
     resource.setrlimit(resource.RLIMIT_DATA, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
     try:
         yield
@@ -31,6 +33,17 @@ def memory_limit(more: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def _data_bytes() -> int:
-    found = _DATA.search(Path("/proc/self/status").read_bytes())
+def forget_peak() -> None:
+    """Let `peak` count from now on; where the kernel does not allow it, it counts from the start of the process."""
+    with suppress(OSError):
+        (_SELF / "clear_refs").write_text("5")
+
+
+def peak() -> int:
+    """Bytes of memory that this process held at most, of all kinds."""
+    return _bytes(_PEAK)
+
+
+def _bytes(what: re.Pattern[bytes]) -> int:
+    found = what.search((_SELF / "status").read_bytes())
     return int(found[1]) * 1024 if found else 0

@@ -57,13 +57,13 @@ def load(
         kind = source.kind(options.kind, options.delimiter)
         match kind:
             case FileKind.SCORES:
-                table = read_scores(source.text(), options.delimiter)
+                table = read_scores(source.reader(), options.delimiter)
                 return Loaded(kind, ScoresInput(table.agents, table.tasks, table.scores))
             case FileKind.MARGINS:
-                margins = read_margins(source.text(), options.delimiter)
+                margins = read_margins(source.reader(), options.delimiter)
                 return Loaded(kind, MarginsInput(margins.names, margins.margins))
             case FileKind.PROFILE:
-                return Loaded(kind, ProfileInput(read_profile(source.text()), unlisted or "last"))
+                return Loaded(kind, ProfileInput(read_profile(source.reader()), unlisted or "last"))
             case FileKind.CONTESTS:
                 return _contests(source, kind, unlisted or "unknown")
             case FileKind.OUTCOMES | FileKind.RESULTS | FileKind.BATTLES | FileKind.PGN:

@@ -2,25 +2,31 @@
 
 from typing import Any, Final
 
+import numpy as np
+
+from ratings_core.equilibria.starts import Start
+from ratings_core.solution import Floats, Solution
 from ratings_core.voting.lotteries import iterated_maximal_lotteries, maximal_lottery
 from services.solve.inputs import Problem, sparse_margins
 from services.solve.method import Method, Rated, Takes
 from services.solve.parameters import Parameter
+from services.solve.starts import by_name, of_names
 
 _MAXENT_AGENTS: Final = 5_000
 """A larger pool's lottery of largest entropy takes minutes and hundreds of megabytes."""
 
 
-def _maximal_lottery(problem: Problem, parameters: dict[str, Any]) -> Rated:
+def _maximal_lottery(problem: Problem, parameters: dict[str, Any], start: Start | None) -> Rated:
     options = _options(problem, parameters)
-    found = maximal_lottery(sparse_margins(problem), **options)
+    found = maximal_lottery(sparse_margins(problem), **options, start=_before(start, problem))
     support = [problem.names[i] for i in found.support.tolist()]
-    return Rated(solution=found, extra={"mode": options["mode"], "support": support, "entropy": found.entropy, "unique": found.unique})
+    extra: dict[str, object] = {"mode": options["mode"], "support": support, "entropy": found.entropy, "unique": found.unique}
+    return Rated(solution=found, extra=extra, start=_next("maximal_lottery", problem, found, options))
 
 
-def _iterated_maximal_lotteries(problem: Problem, parameters: dict[str, Any]) -> Rated:
+def _iterated_maximal_lotteries(problem: Problem, parameters: dict[str, Any], start: Start | None) -> Rated:
     options = _options(problem, parameters)
-    found = iterated_maximal_lotteries(sparse_margins(problem), **options)
+    found = iterated_maximal_lotteries(sparse_margins(problem), **options, start=_before(start, problem))
     levels = [
         {
             "lottery": {problem.names[i]: share for i, share in zip(level.agents.tolist(), level.lottery.tolist(), strict=True)},
@@ -29,7 +35,21 @@ def _iterated_maximal_lotteries(problem: Problem, parameters: dict[str, Any]) ->
         }
         for level in found.levels
     ]
-    return Rated(solution=found, extra={"mode": options["mode"], "levels": levels})
+    after = _next("iterated_maximal_lotteries", problem, found, options)
+    return Rated(solution=found, extra={"mode": options["mode"], "levels": levels}, start=after)
+
+
+def _before(start: Start | None, problem: Problem) -> Floats | None:
+    """Ratings of an answer before, 0 for who was not elected or is new."""
+    return None if start is None else by_name(start, 0, "ratings", problem.names, 0.0)
+
+
+def _next(method: str, problem: Problem, found: Solution, options: dict[str, Any]) -> Start | None:
+    """Where the next solve may start, except of lotteries that are any."""
+    if options["mode"] != "maxent":
+        return None
+    elected = np.flatnonzero(found.ratings).tolist()
+    return of_names(method, {"ratings": ([problem.names[i] for i in elected], found.ratings[elected])})
 
 
 def _options(problem: Problem, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -51,6 +71,7 @@ _PARAMETERS: Final = (
 LOTTERIES: Final = (
     Method(
         name="maximal_lottery",
+        starts=True,
         takes=Takes.MARGINS,
         run=_maximal_lottery,
         cost=2,
@@ -59,6 +80,7 @@ LOTTERIES: Final = (
     ),
     Method(
         name="iterated_maximal_lotteries",
+        starts=True,
         takes=Takes.MARGINS,
         run=_iterated_maximal_lotteries,
         cost=3,

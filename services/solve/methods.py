@@ -71,10 +71,11 @@ class Taken(NamedTuple):
 
 
 class Solved(msgspec.Struct, frozen=True):
-    """A result, and where the next solve of the same may start."""
+    """A result, and where the next solve of the same may start. memory: bytes that the process which solved held at most."""
 
     result: SolveResult
     start: PackedStart | None = None
+    memory: int = 0
 
 
 def solve(
@@ -166,7 +167,7 @@ def defaults(kind: Kind) -> dict[str, dict[str, Value]]:
         case Kind.GAMES:
             return {"bradley_terry": {}, **pairwise}
         case Kind.SCORES:
-            return {"nash_average": {"missing": "drop_tasks"}, **pairwise}
+            return {"nash_average": {"missing": "drop_tasks"}, "deviation": {"missing": "drop_tasks"}, **pairwise}
         case _:
             assert_never(kind)
 

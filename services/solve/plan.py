@@ -7,7 +7,7 @@ waited that much longer comes first: nobody starves, however many cheaper jobs o
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeAlias
 
@@ -96,6 +96,23 @@ def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost:
     classes = {job: cost.get(job.method, 0) for job in ready}
     claims = {job: (ledger.waiting.get(job, now) + classes[job] * pace.seconds, classes[job], job) for job in ready}
     return _taking_turns(claims, Counter(job.pool for job, tried in ledger.tried.items() if tried.running), pace.seconds)
+
+
+def fitting(jobs: Sequence[Job], need: Callable[[Job], int], running: Sequence[int], workers: int, memory: int | None) -> list[Job]:
+    """The first of `jobs` that may start beside those that run. need: bytes that a job is taken to need; running: those of the jobs that
+    run; memory: of all together, None for any.
+
+    One that does not fit waits at the head of the queue, and those behind it with it: else small ones would keep it waiting for ever.
+    Alone every job may run; its own limit bounds it.
+    """
+    chosen: list[Job] = []
+    taken = list(running)
+    for job in jobs[: max(0, workers - len(running))]:
+        if taken and memory is not None and sum(taken) + need(job) > memory:
+            break
+        chosen.append(job)
+        taken.append(need(job))
+    return chosen
 
 
 def _ready(last: Tried | None, view: PoolView, parameters: Parameters, now: float, pace: Pace) -> bool:

@@ -5,10 +5,13 @@ from dataclasses import replace
 from math import sqrt
 from typing import Final, NamedTuple
 
+import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from ratings_core.analysis.resampling import PairGroups, drawn_columns, poisson_pairs, poisson_places, poisson_weights
 from ratings_core.errors import InputError
+from ratings_core.games.clones import clone_classes
 from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.method import Method, Takes
 from services.solve.result import Intervals
@@ -46,8 +49,7 @@ def _resampling(problem: Problem, takes: Takes) -> Resampling:
         case ProfileInput():
             return Resampling("ballots", "independent ballots", lambda rng: _redrawn_ballots(problem, rng))
         case ScoresInput():
-            assumes = "tasks drawn at random from those that could be asked; the noise of a measurement does not count"
-            return Resampling("tasks", assumes, lambda rng: _redrawn_tasks(problem, rng))
+            return _of_tasks(problem)
         case MarginsInput():
             raise InputError("intervals", "margins", "must be of games, ballots or scores: margins do not say of how many games")
 
@@ -83,7 +85,18 @@ def _redrawn_ballots(problem: ProfileInput, rng: Generator) -> ProfileInput:
     return replace(problem, profile=replace(profile, weight=poisson_weights(profile.weight, rng)))
 
 
-def _redrawn_tasks(problem: ScoresInput, rng: Generator) -> ScoresInput:
-    """The same task may come twice, so tasks are named by their place."""
-    columns = drawn_columns(len(problem.tasks), rng)
+def _of_tasks(problem: ScoresInput) -> Resampling:
+    """A task and its exact copies are drawn as one: apart they would pass for that many observations."""
+    classes = clone_classes(problem.scores.T)
+    if len(classes) < 2:
+        raise InputError("intervals", len(classes), "must be of two tasks at least that are no copies of each other: one does not scatter")
+    assumes = "tasks drawn at random from those that could be asked; the noise of a measurement does not count"
+    if copies := len(problem.tasks) - len(classes):
+        assumes += f"; {copies} exact copies of tasks are drawn with what they copy; near copies make intervals too narrow"
+    return Resampling("tasks", assumes, lambda rng: _redrawn_tasks(problem, classes.member, rng))
+
+
+def _redrawn_tasks(problem: ScoresInput, member: NDArray[np.int64], rng: Generator) -> ScoresInput:
+    """The same task may come twice, so tasks are named by their place. member: the class of copies that each is in."""
+    columns = drawn_columns(member, rng)
     return replace(problem, tasks=tuple(map(str, range(len(columns)))), scores=problem.scores[:, columns])

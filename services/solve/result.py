@@ -92,24 +92,32 @@ class SolveResult(msgspec.Struct, frozen=True, kw_only=True):
     intervals: Intervals | msgspec.UnsetType = msgspec.UNSET
 
 
-class SolvedBoard(msgspec.Struct, frozen=True, kw_only=True):
-    """A result bound to what it was computed from.
+class Basis(msgspec.Struct, frozen=True, kw_only=True):
+    """What a solve was of.
 
     position: log offset up to which outcomes were counted; outcomes: how many; data: digest of the state they gave;
-    parameters: what the method was given; solved_at: seconds since 1970; error: why the newest try failed, where the result is
-    the last good one; log: identity of the log that holds the outcomes; version: of Equirank, that solved; start:
-    for the next solve, in the file alone.
+    parameters: what the method was given; solved_at: seconds since 1970; version: of Equirank, that solved.
     """
 
-    pool: str
     generation: int
     position: int
     outcomes: int
     data: str
     parameters: dict[str, float | str | bool]
     solved_at: float
+    version: str = ""
+
+
+class SolvedBoard(Basis, frozen=True, kw_only=True):
+    """A result bound to what it was computed from.
+
+    error: why the newest try failed, where the result is the last good one; log: identity of the log that holds the outcomes; start:
+    for the next solve, in the file alone; memory: bytes that the process which solved held at most.
+    """
+
+    pool: str
     result: SolveResult
     error: str | None = None
     log: str = ""
-    version: str = ""
     start: PackedStart | None = None
+    memory: int = 0

@@ -25,7 +25,7 @@ from services.solve.health import SolveHealth
 from services.solve.history import Kept, kept
 from services.solve.interval_runner import IntervalRunner
 from services.solve.methods import Solved
-from services.solve.plan import Job, Ledger, Pace, PoolView, Tried, due
+from services.solve.plan import Job, Ledger, Pace, PoolView, Tried, due, fitting
 from services.solve.result import VERSION, CertificateRow, Intervals, SolvedBoard, SolveResult
 from services.solve.results import ResultFiles
 from services.solve.tasks import solve_pool
@@ -35,9 +35,13 @@ from services.store.redis import RedisStore
 log = logging.getLogger("equirank.solve")
 
 _LOOK_SECONDS: Final = 2.0
+_LOOK_POOLS: Final = 200
+"""Pools looked at in one look for what the store lost: of many more, a look at all would take longer than solving them."""
 _WAITING: Final = "solved boards wait for the store: %s"
-_NOTHING: Final = "failed"
-"""Status of what stands where no try ended well."""
+_FAILED: Final = "failed"
+_NOT_APPLICABLE: Final = "not_applicable"
+_NOTHING: Final = frozenset({_FAILED, _NOT_APPLICABLE})
+"""Statuses of what stands where no try ended well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +52,23 @@ class _Flight:
     entry: PoolEntry
     parameters: dict[str, float | str | bool]
     deadline: float
+    need: int
 
 
 class SolveRunner:
     """Driven by the engine's loop; never blocks it for longer than a store call."""
 
-    def __init__(self, settings: Settings, checkpoints: CheckpointStore, store: RedisStore, workers: int, log_identity: str = "") -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        checkpoints: CheckpointStore,
+        store: RedisStore,
+        workers: int,
+        log_identity: str = "",
+        memory: int | None = None,
+    ) -> None:
+        """workers: solves at once; memory: bytes of all solves together, None for any."""
+        self._memory = memory
         self._settings, self._url, self._store, self._workers = settings, checkpoints.url, store, workers
         self._log = log_identity
         self._files = ResultFiles(checkpoints, settings.solves_kept)
@@ -68,6 +83,12 @@ class SolveRunner:
         self._flights: dict[Any, _Flight] = {}
         self._unpublished = set(self._latest)
         self._looked_at = float("-inf")
+        self._looked_to = ""
+        self._entries: Mapping[str, PoolEntry] = {}
+        self._views: Mapping[str, PoolView] = {}
+        self._insights: Mapping[str, PoolView] = {}
+        self._planned: deque[Job] = deque()
+        self._moved: set[str] = set()
         self._task = ray.remote(num_cpus=1, max_retries=1, enable_task_events=False)(solve_pool)
         self._ended: Counter[tuple[str, str]] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
@@ -83,13 +104,38 @@ class SolveRunner:
         jobs = due(now, [*views.values(), *insights.values()], self._ledger, self._pace, cost)
         self._ledger.queue(jobs, now)
         self._retire(views)
-        for job in jobs[: self._workers - len(self._flights)]:
-            view = insights[job.pool] if job.method == insight.INSIGHT else views[job.pool]
-            self._start(job, view, entries[job.pool], now)
+        self._entries, self._views, self._insights, self._planned = entries, views, insights, deque(jobs)
+        self._moved.clear()
+        self._fill(now)
         idle = not jobs and len(self._flights) < self._workers
         if (redrawn := self._intervals.step(now, idle, self._latest, entries)) is not None and redrawn in self._latest:
             self._unpublished.add(redrawn)
-        self._publish(now)
+        self._look(now)
+        self._publish()
+
+    def go_on(self, now: float, seconds: float) -> bool:
+        """Wait at most `seconds` for a solve to end, then start the next of those that the last `step` found due. False where none runs."""
+        if not self._flights:
+            return False
+        ray.wait(list(self._flights), num_returns=1, timeout=seconds)
+        self._collect(now, self._entries)
+        self._fill(now)
+        self._publish()
+        return True
+
+    def _fill(self, now: float) -> None:
+        """Start as many as fit. Insight waits for the next plan where its pool's boards changed since this one was made."""
+        while self._planned:
+            job = self._planned[0]
+            if job.method == insight.INSIGHT and job.pool in self._moved:
+                self._planned.popleft()
+                continue
+            held = [flight.need for flight in self._flights.values()]
+            if not fitting([job], self._need, held, self._workers, self._memory):
+                return
+            self._planned.popleft()
+            view = self._insights[job.pool] if job.method == insight.INSIGHT else self._views[job.pool]
+            self._start(job, view, self._entries[job.pool], now)
 
     def health(self, now: float) -> SolveHealth:
         """Where solves stand."""
@@ -107,8 +153,13 @@ class SolveRunner:
             **insight.alarms(self._latest.values()),
         )
 
+    def _need(self, job: Job) -> int:
+        """Bytes that a solve is taken to need: what the last one took and half as much, all that it may take where none ended yet."""
+        last, most = self._latest.get(job), self._settings.solve_memory_bytes
+        return most if last is None or not last.memory else min(most, last.memory * 3 // 2)
+
     def _failing(self) -> list[Job]:
-        return [job for job, board in self._latest.items() if board.error is not None]
+        return [job for job, board in self._latest.items() if board.error is not None and board.result.status != _NOT_APPLICABLE]
 
     def cancel(self) -> None:
         """Cancel what runs; nothing is lost, it is due again at the next start."""
@@ -121,7 +172,7 @@ class SolveRunner:
         self._ledger.start(job, view, now)
         memory, previous = self._settings.solve_memory_bytes, self._names.get(job)
         reference = self._task.remote(self._url, msgspec.json.encode(entry), job.method, parameters, memory, previous)
-        self._flights[reference] = _Flight(job, entry, parameters, now + self._settings.solve_deadline_seconds)
+        self._flights[reference] = _Flight(job, entry, parameters, now + self._settings.solve_deadline_seconds, self._need(job))
 
     def _collect(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
         if not self._flights:
@@ -129,6 +180,7 @@ class SolveRunner:
         ready, _ = ray.wait(list(self._flights), num_returns=len(self._flights), timeout=0)
         for reference in ready:
             flight = self._flights.pop(reference)
+            self._moved.add(flight.job.pool)
             try:
                 found = msgspec.json.decode(ray.get(reference), type=Solved)
             except Exception as error:  # noqa: BLE001 - whatever a task died of, the others go on and readers are told
@@ -146,7 +198,7 @@ class SolveRunner:
                 ray.cancel(reference, force=True)
 
     def _solved(self, flight: _Flight, found: Solved, now: float) -> None:
-        board = self._board(flight, found.result, now)
+        board = msgspec.structs.replace(self._board(flight, found.result, now), memory=found.memory)
         self._count(flight.job.method, found.result.status)
         self._seconds[flight.job.method] += found.result.seconds
         try:
@@ -167,11 +219,15 @@ class SolveRunner:
 
     def _failed(self, flight: _Flight, cause: Exception, now: float) -> None:
         overdue = f"it did not end within {self._settings.solve_deadline_seconds:g} s and was cancelled"
-        why = overdue if now > flight.deadline else f"{type(cause).__name__}: {cause}".splitlines()[0]
-        log.warning("solve failed: %s", why, extra=_fields(flight))
-        self._count(flight.job.method, "failed")
+        status, why = _FAILED, overdue if now > flight.deadline else f"{type(cause).__name__}: {cause}".splitlines()[0]
+        if isinstance(cause, methods.NotApplicable):
+            status, why = _NOT_APPLICABLE, cause.rule
+        level = logging.INFO if status == _NOT_APPLICABLE else logging.WARNING
+        log.log(level, "solve %s: %s", status.replace("_", " "), why, extra=_fields(flight))
+        self._count(flight.job.method, status)
         good = self._latest.get(flight.job)
-        board = good if good is not None and good.result.status != _NOTHING else self._board(flight, _nothing(flight.job.method), now)
+        stands = good is not None and good.result.status not in _NOTHING
+        board = good if good is not None and stands else self._board(flight, _nothing(flight.job.method, status), now)
         self._latest[flight.job] = msgspec.structs.replace(board, error=why)
         self._unpublished.add(flight.job)
 
@@ -193,10 +249,12 @@ class SolveRunner:
     def _count(self, method: str, status: str) -> None:
         self._ended[method, status] += 1
 
-    def _publish(self, now: float) -> None:
+    def _look(self, now: float) -> None:
         if now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
             self._find_lost()
+
+    def _publish(self) -> None:
         for job in list(self._unpublished):
             try:
                 if self._store.publish_solved(self._intervals.shown(job, self._latest[job])) and job.method != insight.INSIGHT:
@@ -224,13 +282,21 @@ class SolveRunner:
             self._unpublished.discard(job)
 
     def _find_lost(self) -> None:
-        """Mark for publication what the store has not, or not whole, or only an older one of, or without its history."""
+        """Mark for publication what the store has not, or not whole, or only an older one of, or without its history.
+
+        Of some pools at a time, in turn.
+        """
+        pools = sorted({job.pool for job in self._latest})
+        looked = [pool for pool in pools if pool > self._looked_to][:_LOOK_POOLS]
         try:
-            held = {pool: self._store.solved_whole(pool) for pool in {job.pool for job in self._latest}}
+            held = {pool: self._store.solved_whole(pool) for pool in looked}
             histories = {pool: self._store.histories(pool, sorted(boards)) for pool, boards in held.items() if boards}
         except StoreError:
             return
+        self._looked_to = looked[-1] if looked and looked[-1] != pools[-1] else ""
         for job, board in self._latest.items():
+            if job.pool not in held:
+                continue
             there = held[job.pool].get(job.method)
             if _lacks(there, board, self._intervals.told(job, board)) or (
                 _same(there, board) and len(self._history.get(job, ())) > histories[job.pool][job.method]
@@ -283,6 +349,6 @@ def _fields(flight: _Flight) -> dict[str, str | int]:
     return {"pool": flight.job.pool, "method": flight.job.method, "position": flight.entry.position}
 
 
-def _nothing(method: str) -> SolveResult:
+def _nothing(method: str, status: str) -> SolveResult:
     nothing = CertificateRow(kind="none", value=None)
-    return SolveResult(method=method, input="none", agents=[], certificate=nothing, status=_NOTHING, seconds=0.0)
+    return SolveResult(method=method, input="none", agents=[], certificate=nothing, status=status, seconds=0.0)

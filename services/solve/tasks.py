@@ -16,7 +16,7 @@ from services.shard.clusters import counts_of_groups
 from services.shard.pool import part
 from services.solve import insight, methods
 from services.solve.inputs import GamesInput, ScoresInput
-from services.solve.limits import memory_limit
+from services.solve.limits import forget_peak, memory_limit, peak
 from services.solve.methods import Solved
 from services.solve.result import VERSION, SolveResult
 from services.solve.results import ResultFiles, read_result
@@ -32,16 +32,22 @@ def solve_pool(
     in the same way, as a start.
     Returns a `methods.Solved` as JSON. Raises `OutOfMemory` beyond its memory, `BadObject`, and what `methods.solve` raises.
     """
-    pool = msgspec.json.decode(entry, type=PoolEntry)
+    forget_peak()
+    found = _solved(CheckpointStore(url), msgspec.json.decode(entry, type=PoolEntry), method, parameters, memory, previous)
+    return msgspec.json.encode(msgspec.structs.replace(found, memory=peak()))
+
+
+def _solved(
+    files: CheckpointStore, pool: PoolEntry, method: str, parameters: Mapping[str, float | str | bool], memory: int, previous: str | None
+) -> Solved:
     with memory_limit(memory):
-        files = CheckpointStore(url)
         _, arrays = files.read_pool(pool)
         if method == insight.INSIGHT:
-            return msgspec.json.encode(Solved(_insight(pool, files, arrays, parameters)))
+            return Solved(_insight(pool, files, arrays, parameters))
         before = None if previous is None else read_result(files, previous)
         start = before.start if before is not None and (before.parameters, before.version) == (parameters, VERSION) else None
         found = methods.solve_from(start, method, problem(Kind(pool.kind), arrays), parameters)
-        return msgspec.json.encode(found if before is None else _after(found, before.result))
+        return found if before is None else _after(found, before.result)
 
 
 def _after(found: Solved, before: SolveResult) -> Solved:

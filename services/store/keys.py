@@ -1,6 +1,7 @@
 """Key layout of the Redis store. A pool's keys share one cluster slot; agents are members and values, never part of a key.
 
 - equirank:pools  set of pool names
+- equirank:logs  hash: identity of a log -> when its engine was here last, seconds since 1970
 - equirank:{pool}:fence  hash: epoch and token that hold the pool; committed epoch, generation, position; log, when claimed last
 - equirank:{pool}:head  string: PoolHead as JSON
 - equirank:{pool}:boards  set of "generation/method", every live board that has a key
@@ -18,6 +19,7 @@ from typing import Final
 from ratings_core.errors import InputError
 
 POOLS: Final = "equirank:pools"
+LOGS: Final = "equirank:logs"
 _METHOD = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 

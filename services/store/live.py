@@ -20,6 +20,8 @@ MEMBERS_A_CALL: Final = 200
 """Most board members that one script writes: readers wait no longer than that takes."""
 ABANDONED_SECONDS: Final = 60
 """A pool that writers of another log claimed this long ago, and never again, is theirs no more."""
+GONE_SECONDS: Final = 600
+"""A log whose engine was not here for so long is gone, and what it left may be removed."""
 STALE_SECONDS: Final = 60
 """How long a board that was switched away stays, for readers that are in the middle of it."""
 _CALLS_A_TRIP: Final = 16
@@ -97,17 +99,35 @@ class LiveBoards:
         return {method: AgentRow(agent=agent, rating=0.0 - float(at[0]), rank=at[1] + 1) for method, at in found if at is not None}
 
     def forget_others(self, known: Collection[str]) -> list[str]:
-        """Remove the pools, none of those `known`, that writers of another log left `ABANDONED_SECONDS` ago; their names."""
+        """Remove the pools, none of those `known`, that a log left which is gone; their names.
+
+        Call it now and then: it also says that this log is not gone, whether or not its pools are written.
+        """
+        living = self._living()
         names = sorted(set(self._redis.run(lambda client: client.smembers(keys.POOLS))) - set(known))
         fences = self._redis.pipeline(_claimed(name) for name in names) if names else []
-        now = self._redis.run(lambda client: client.time())[0]
+        now = self._now()
         stands = zip(names, fences, strict=True)
-        left = [name for name, (log, seen) in stands if log != self._log and now - int(seen or 0) >= ABANDONED_SECONDS]
+        left = [name for name, (log, seen) in stands if (log or "") not in living and now - int(seen or 0) >= ABANDONED_SECONDS]
         for pool in left:
             self._remove(pool)
         if left:
             self._redis.run(lambda client: client.srem(keys.POOLS, *left))
         return left
+
+    def _living(self) -> set[str]:
+        """Identities of the logs that have engines, this one among them; the others are forgotten."""
+        now = self._now()
+        self._redis.run(lambda client: client.hset(keys.LOGS, self._log, now))
+        heard: dict[str, str] = self._redis.run(lambda client: client.hgetall(keys.LOGS))
+        gone = [log for log, at in heard.items() if now - int(at) >= GONE_SECONDS]
+        if gone:
+            self._redis.run(lambda client: client.hdel(keys.LOGS, *gone))
+        return heard.keys() - set(gone)
+
+    def _now(self) -> int:
+        """Seconds since 1970 by the server's clock."""
+        return int(self._redis.run(lambda client: client.time())[0])
 
     def _claim(self, pool: str, fence: Fence, token: str) -> Call:
         with self._lock:

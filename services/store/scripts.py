@@ -171,6 +171,20 @@ return 1
 )
 """KEYS list; ARGV what it holds from now on."""
 
+APPEND: Final = _script(
+    """
+local most, length = tonumber(ARGV[2]), redis.call('LLEN', KEYS[1])
+local before, last = redis.call('LINDEX', KEYS[1], -2), redis.call('LINDEX', KEYS[1], -1)
+if length == most and before == ARGV[3] and last == ARGV[4] then return 1 end
+if before ~= ARGV[1] or length < most - 2 then return 0 end
+redis.call('RPUSH', KEYS[1], ARGV[3], ARGV[4])
+redis.call('LTRIM', KEYS[1], -most, -1)
+return 1
+"""
+)
+"""KEYS list; ARGV its last text but one, how many texts it keeps, two texts that follow. 0 where it is not as it is said to be, or lacks
+texts that it would have to keep; 1 also where they stand already."""
+
 EVERY_OTHER: Final = _script(
     """
 local found = {}
@@ -192,5 +206,5 @@ return redis.call('LRANGE', KEYS[1], start, stop)
 """KEYS rows, index; ARGV agent, count. Rows with the agent in the middle; nil when it is not on the board."""
 
 ALL: Final[Mapping[str, str]] = MappingProxyType(
-    {script.sha: script.text for script in (CLAIM, WRITE, COMMIT, PAGE, AROUND, RANK, FLIP, REPLACE, EVERY_OTHER, SOLVED_AROUND)}
+    {script.sha: script.text for script in (CLAIM, WRITE, COMMIT, PAGE, AROUND, RANK, FLIP, REPLACE, APPEND, EVERY_OTHER, SOLVED_AROUND)}
 )

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -21,6 +21,8 @@ _TRIES: Final = 5
 _encode = msgspec.json.Encoder().encode
 _decode_board = msgspec.json.Decoder(SolvedBoard).decode
 _decode_row = msgspec.json.Decoder(AgentRow).decode
+_Pointer: TypeAlias = tuple[str, int, SolvedBoard]
+"""Version, number of rows, and the board without them."""
 
 
 class SolvedBoards:
@@ -45,9 +47,11 @@ class SolvedBoards:
         return flipped
 
     def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
-        """Publish the kept solves of a method, oldest first, in place of those that stand."""
-        name = keys.history(check_pool_name(pool), keys.check_method(method))
-        texts = [_encode(part).decode() for one in history for part in (one.past, one)]
+        """Publish the kept solves of a method, oldest first, in place of those that stand: only the newest where it follows them."""
+        name, kept = keys.history(check_pool_name(pool), keys.check_method(method)), list(history)
+        if len(kept) > 1 and self._append(name, kept[-2], kept[-1], len(kept)):
+            return
+        texts = [_encode(part).decode() for one in kept for part in (one.past, one)]
         self._redis.call(scripts.REPLACE, [name], texts)
 
     def history(self, pool: str, method: str) -> list[Past]:
@@ -88,7 +92,9 @@ class SolvedBoards:
 
     def solved_whole(self, pool: str) -> dict[str, SolvedBoard]:
         """By method, insight among them, the boards of which every row is there; their results hold no rows here."""
-        found = {method: at for method in self._results(pool) if (at := self._pointer(pool, method)) is not None}
+        methods = self._results(pool)
+        stands = zip(methods, self._redis.pipeline([_pointed(pool, method) for method in methods]), strict=True)
+        found = {method: at for method, fields in stands if (at := _pointer_of(fields)) is not None}
         lengths = self._redis.pipeline([_length(keys.rows(pool, method, version)) for method, (version, _, _) in found.items()])
         return {method: at[2] for (method, at), length in zip(found.items(), lengths, strict=True) if length == at[1]}
 
@@ -126,6 +132,11 @@ class SolvedBoards:
         pages = {method: self.solved_around(pool, method, agent, 1) for method in self.solved_methods(pool)}
         return {method: page[0].result.agents[0] for method, page in pages.items() if page is not None}
 
+    def _append(self, name: str, before: Kept, newest: Kept, count: int) -> bool:
+        """Whether a history of `count` solves needed no more than its newest."""
+        last, *texts = (_encode(part).decode() for part in (before.past, newest.past, newest))
+        return bool(self._redis.call(scripts.APPEND, [name], [last, 2 * count, *texts]))
+
     def _results(self, pool: str) -> list[str]:
         return sorted(self._redis.run(lambda client: client.smembers(keys.methods(check_pool_name(pool)))))
 
@@ -159,10 +170,8 @@ class SolvedBoards:
         except StoreError:
             return  # they expire by themselves
 
-    def _pointer(self, pool: str, method: str) -> tuple[str, int, SolvedBoard] | None:
-        name = keys.solved(check_pool_name(pool), keys.check_method(method))
-        version, total, board = self._redis.run(lambda client: client.hmget(name, ["version", "total", "board"]))
-        return None if version is None else (version, int(total), _decode_board(board))
+    def _pointer(self, pool: str, method: str) -> _Pointer | None:
+        return _pointer_of(self._redis.run(_pointed(pool, method)))
 
 
 def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) -> Iterator[Command]:
@@ -172,6 +181,16 @@ def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) ->
     yield expire(rows, _UPLOAD_SECONDS)
     yield lambda pipe: pipe.hset(index, mapping=places)
     yield expire(index, _UPLOAD_SECONDS)
+
+
+def _pointed(pool: str, method: str) -> Command:
+    name = keys.solved(check_pool_name(pool), keys.check_method(method))
+    return lambda client: client.hmget(name, ["version", "total", "board"])
+
+
+def _pointer_of(fields: Any) -> _Pointer | None:
+    version, total, board = fields
+    return None if version is None else (version, int(total), _decode_board(board))
 
 
 def _length(name: str) -> Command:

@@ -59,6 +59,7 @@ class OnKafka:
             "put old data of redis back": self._restore_redis,
             "redis out of memory": self._redis_full,
             "redis read-only": self._redis_read_only,
+            "kill shards, redis and a broker at once": self._kill_together,
         }
 
     # -- what the room asks
@@ -159,6 +160,14 @@ class OnKafka:
         self._redis.dump.unlink(missing_ok=True)
         time.sleep(draw.uniform(0.0, 4.0))
         self._redis.start()
+
+    def _kill_together(self, draw: random.Random) -> None:
+        shards, broker = self._shards(), draw.choice(self._brokers)
+        for pid in (*shards, self._redis.pid, broker.pid):
+            os.kill(pid, signal.SIGKILL)
+        broker.kill()
+        self._kill_redis(draw)
+        broker.resume()
 
     def _restore_redis(self, draw: random.Random) -> None:
         self._ask("SAVE")

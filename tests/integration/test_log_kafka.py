@@ -13,7 +13,7 @@ from kafka.structs import TopicPartition
 from services.log.kafka import KafkaTopic, open_kafka_log
 from services.log.kafka_client import OPTIONS
 from services.log.partition import partition_of
-from services.log.protocol import CommitsPositions, LogError, OffsetLost, Reader
+from services.log.protocol import CommitsPositions, Forgets, LogError, OffsetLost, Reader, Retention
 from tests.support.kafka import RUN, kafka, leased_broker  # noqa: F401 - a fixture
 from tests.support.log_laws import PARTITIONS, PATIENCE, KafkaBackend, read, values
 
@@ -177,13 +177,24 @@ def test_a_compacted_outcomes_topic_is_refused(backend: KafkaBackend, admin: Kaf
     assert not caught.value.retriable
 
 
-def test_what_a_topic_would_lose_is_warned_of(backend: KafkaBackend, admin: KafkaAdminClient, caplog: pytest.LogCaptureFixture) -> None:
-    configs = {"retention.ms": "86400000"}
+def test_what_a_topic_forgets_is_known_and_told(backend: KafkaBackend, admin: KafkaAdminClient, caplog: pytest.LogCaptureFixture) -> None:
+    configs = {"retention.ms": "86400000", "retention.bytes": "1000000"}
     admin.create_topics({f"{backend.prefix}outcomes": {"num_partitions": PARTITIONS, "configs": configs}}, wait_for_metadata=True)
     with caplog.at_level("WARNING", logger="services.log.kafka_topics"):
-        backend.open()
-    assert [record.message for record in caplog.records if "drops old records" in record.message]
+        log = backend.open()
+    assert isinstance(log.outcomes, Forgets)
+    assert isinstance(log.dead_letters, Forgets)
+    assert (log.outcomes.retention, log.dead_letters.retention) == (Retention(86400.0, 1_000_000), None)
+    assert [record.message for record in caplog.records if "forgets records after 86400 s or 1000000 bytes" in record.message]
     assert [record.message for record in caplog.records if "producers' clocks" in record.message]
+
+
+def test_a_control_topic_that_forgets_is_refused(backend: KafkaBackend, admin: KafkaAdminClient) -> None:
+    configs = {"cleanup.policy": "compact,delete", "retention.ms": "86400000"}
+    admin.create_topics({f"{backend.prefix}control": {"num_partitions": 1, "configs": configs}}, wait_for_metadata=True)
+    with pytest.raises(LogError, match="needed for ever; set its") as caught:
+        backend.open()
+    assert not caught.value.retriable
 
 
 def test_impossible_replication_is_said_plainly(backend: KafkaBackend) -> None:

@@ -7,7 +7,8 @@ import pytest
 import redis
 
 from ratings_core.errors import InputError
-from services.store import keys
+from services.solve.history import kept
+from services.store import keys, scripts
 from services.store.live import MEMBERS_A_CALL
 from services.store.protocol import ACTIVITY, Fence, LiveBoard, StoreError, StoreLost
 from services.store.redis import RedisStore
@@ -144,7 +145,10 @@ class TestAnotherLog:
         raw.hset(keys.fence("living"), "seen", raw.time()[0])
         assert store.forget_others([]) == [], "a log's own pools stay"
         new = RedisStore(redis_url, "another log")
+        assert new.forget_others(["shared"]) == [], "and those of a log whose engine was just here, though nobody writes them"
+        raw.hset(keys.LOGS, "", 0)
         assert new.forget_others(["shared"]) == ["dead"]
+        assert set(raw.hgetall(keys.LOGS)) == {"another log"}
         assert [head.pool for head in new.pools()] == ["living", "shared"]
         assert not raw.keys("equirank:{dead}:*")
         assert new.forget_others(["shared"]) == []
@@ -456,3 +460,16 @@ class TestSolvedBoards:
         found = store.solved("blitz", "maximal_lottery", 0, 1)
         assert found is not None
         assert found[0].position == 9
+
+    def test_a_history_that_grew_by_one_is_sent_by_its_newest(self, store: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        solves, sent = [kept(solved_of(position=at)) for at in range(1, 6)], list[scripts.Script]()
+        call = store._redis.call
+        monkeypatch.setattr(store._redis, "call", lambda script, *rest: sent.append(script) or call(script, *rest))
+        for first, end, whole in ((0, 2, True), (0, 3, False), (1, 4, False), (1, 4, False), (2, 5, False), (0, 2, True)):
+            sent.clear()
+            store.publish_history("blitz", "maximal_lottery", solves[first:end])
+            assert (scripts.REPLACE in sent) == whole
+            positions = list(range(end, first, -1))
+            assert [past.position for past in store.history("blitz", "maximal_lottery")] == positions
+            rows = [store.past("blitz", "maximal_lottery", i) for i in range(end - first)]
+            assert rows == solves[first:end][::-1]

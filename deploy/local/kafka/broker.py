@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
@@ -108,10 +108,12 @@ class Broker:
     """A running broker; a context manager that ends it and removes its data.
 
     bootstrap: address for clients. It dies with the thread that made it, however that ends (Linux parent-death signal); the folder
-    that a killed maker leaves is removed by the next one. seat: as a member of a `Quorum`, which waits for all of its members.
+    that a killed maker leaves is removed by the next one. seat: as a member of a `Quorum`, which waits for all of its members. users:
+    name -> password of those who may come in at `asking`, a second address that asks for SASL (PLAIN or SCRAM-SHA-512), and at
+    `encrypted`, which does so over TLS with `certificate`, a PEM file.
     """
 
-    def __init__(self, parent: Path | None = None, seat: Seat | None = None) -> None:
+    def __init__(self, parent: Path | None = None, seat: Seat | None = None, users: Mapping[str, str] | None = None) -> None:
         base = Path(parent or tempfile.gettempdir())
         _sweep(base)
         self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
@@ -119,7 +121,9 @@ class Broker:
         fcntl.flock(self._owner, fcntl.LOCK_EX)
         self._classpath = f"{jars()}/*"
         self._process: subprocess.Popen[bytes] | None = None
-        self.bootstrap = ""
+        self.bootstrap = self.asking = self.encrypted = ""
+        self.certificate = self.folder / "certificate.pem"
+        self._users = dict(users or {})
         try:
             if seat is None:
                 _on_free_ports(self._begin_alone, self._drop_data)
@@ -211,13 +215,44 @@ class Broker:
             "log.cleaner.dedupe.buffer.size": "8388608",
             "log.retention.check.interval.ms": "1000",
         }
+        if self._users:
+            settings |= self._asking_for_sasl(settings)
         lines = "".join(f"{name}={value}\n" for name, value in settings.items())
         (self.folder / "server.properties").write_text(lines, encoding="utf-8")
         shutil.copyfile(HERE / "log4j2.properties", self.folder / "log4j2.properties")
 
+    def _asking_for_sasl(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """What a listener for users adds to the broker's settings."""
+        self.asking, self.encrypted = (f"127.0.0.1:{port}" for port in _free_ports(1)[0])
+        keys = self._make_keys()
+        known = " ".join(f'user_{name}="{password}"' for name, password in self._users.items())
+        module = "org.apache.kafka.common.security"
+        jaas = {
+            "plain": f"{module}.plain.PlainLoginModule required {known};",
+            "scram-sha-512": f"{module}.scram.ScramLoginModule required;",
+        }
+        return {
+            **{name: f"{settings[name]},ASKING://{self.asking},TLS://{self.encrypted}" for name in ("listeners", "advertised.listeners")},
+            "listener.security.protocol.map": f"{settings['listener.security.protocol.map']},ASKING:SASL_PLAINTEXT,TLS:SASL_SSL",
+            **keys,
+            "inter.broker.listener.name": "PLAINTEXT",
+            "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+            **{f"listener.name.{one}.{how}.sasl.jaas.config": text for one in ("asking", "tls") for how, text in jaas.items()},
+        }
+
+    def _make_keys(self) -> dict[str, str]:
+        """A key for TLS and a certificate that signs itself; the broker's settings that name them."""
+        store, password = self.folder / "keys.p12", secrets.token_hex(8)
+        keytool = ["keytool", "-keystore", str(store), "-storetype", "PKCS12", "-storepass", password, "-alias", "broker"]
+        address = ["-dname", "CN=broker", "-ext", "SAN=ip:127.0.0.1", "-validity", "30"]
+        subprocess.run([*keytool, "-genkeypair", "-keyalg", "EC", *address], capture_output=True, check=True)
+        subprocess.run([*keytool, "-exportcert", "-rfc", "-file", str(self.certificate)], capture_output=True, check=True)
+        return {"ssl.keystore.location": str(store), "ssl.keystore.password": password, "ssl.keystore.type": "PKCS12"}
+
     def _format(self, cluster: str) -> None:
         properties = str(self.folder / "server.properties")
-        command = [*self._java("kafka.tools.StorageTool"), "format", f"--cluster-id={cluster}", "-c", properties]
+        scram = [f"--add-scram=SCRAM-SHA-512=[name={name},password={password}]" for name, password in self._users.items()]
+        command = [*self._java("kafka.tools.StorageTool"), "format", f"--cluster-id={cluster}", "-c", properties, *scram]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode != 0:
             raise BrokerError(f"the broker's storage could not be formatted:\n{done.stdout[-2000:]}")

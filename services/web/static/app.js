@@ -8,8 +8,9 @@ const CHART_SECONDS = 10;
 const PLOTLY = document.currentScript.dataset.plotly;
 const TITLES = {
   elo: "Elo", sco: "Soft Condorcet (SCO)", fenchel_young: "Fenchel-Young", melo: "Multidimensional Elo", weng_lin: "Weng-Lin",
-  glicko2: "Glicko-2", outcomes: "Activity", maximal_lottery: "Maximal lottery",
-  iterated_maximal_lotteries: "Iterated maximal lotteries", nash_average: "Nash average", copeland: "Copeland", bradley_terry: "Bradley-Terry",
+  glicko2: "Glicko-2", outcomes: "Activity", bradley_terry: "Bradley-Terry", sco_fit: "Soft Condorcet (SCO), fitted",
+  fenchel_young_fit: "Fenchel-Young, fitted", deviation: "Deviation ratings", cce: "Coarse correlated equilibrium (CCE)",
+  lle: "Limiting logit equilibrium (LLE)", alpharank: "alpha-Rank", alpharank_tasks: "alpha-Rank on tasks", stv: "Single transferable vote",
 };
 
 const main = document.getElementById("main");
@@ -27,13 +28,14 @@ function title(method) {
   return TITLES[method] ?? method.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
 }
 
-// One number of decimals for a column, by its largest rating; what that would show as nought is written out.
-function shower(ratings) {
+// One number of decimals for a column, by its largest rating; what that would show as nought is written out, unless it is what a solver
+// leaves over: below a millionth of the largest, or as close to nought as ratings that share a rank.
+function shower(ratings, tied) {
   const most = Math.max(0, ...ratings.map(Math.abs));
   const decimals = ratings.every(Number.isInteger) ? 0 : most >= 100 ? 1 : most >= 10 ? 2 : 4;
   return (rating) => {
     if (rating === null || rating === undefined) return "–";
-    if (rating === 0) return "0";
+    if (Math.abs(rating) <= Math.max(tied, 1e-6 * most)) return "0";
     if (Math.abs(rating) < 0.5 * 10 ** -decimals) return rating.toExponential(0);
     return rating.toFixed(decimals);
   };
@@ -117,6 +119,12 @@ function arrow(row) {
   return [make("span", { class: up > 0 ? "up" : "down", title: told, "aria-label": told, role: "img" }, up > 0 ? "▲" : "▼")];
 }
 
+// What became of the newest try, where the board does not show it.
+function troubled(board) {
+  if (board.status === "not_applicable") return "Not applicable";
+  return board.rows.length ? "The newest solve failed, this is the one before" : "The solve failed";
+}
+
 // Interval columns of a board that has them: heading and cell.
 function intervalColumns(rows, shown) {
   const found = [];
@@ -145,13 +153,15 @@ function tableOf(board, caption) {
   const rows = board.rows.slice(0, ROWS);
   const ratings = rows.map((row) => row.rating).filter((rating) => rating !== null);
   const low = Math.min(...ratings, ...(ratings.every((rating) => rating >= 0 && rating <= 1) ? [0] : []));
-  const shown = shower(ratings);
+  const tied = board.extra?.tie_tolerance ?? 0;
+  const span = Math.max(...ratings) - low;
+  const shown = shower(ratings, tied);
   const intervals = intervalColumns(rows, shown);
   const head = make("tr", {}, make("th", { class: "rank", scope: "col" }, "rank"), make("th", { scope: "col" }, "agent"),
     make("th", { class: "number", scope: "col" }, board.method === "outcomes" ? "outcomes" : "rating"),
     ...intervals.map(([heading]) => make("th", { class: `number ${heading}`, scope: "col" }, heading)));
   return make("table", { "aria-label": caption }, make("thead", {}, head),
-    make("tbody", {}, ...rows.map((row) => rowOf(row, low, Math.max(...ratings) - low, shown, intervals))));
+    make("tbody", {}, ...rows.map((row) => rowOf(row, low, span > tied ? span : 0, shown, intervals))));
 }
 
 function card(board, thin) {
@@ -159,9 +169,10 @@ function card(board, thin) {
   const uncertain = board.rows.some((row) => row.low !== undefined) ? " uncertain" : "";
   const section = make("section", { class: `card${uncertain}`, "data-method": board.method }, make("header", {}, make("h2", {}, title(board.method)), kind),
     proof(board));
-  if (board.error) section.append(make("p", { class: "error" }, `The newest solve failed, this is the one before: ${board.error}`));
+  if (board.error) section.append(make("p", { class: "error" }, `${troubled(board)}: ${board.error}`));
   const roster = board.extra?.roster;
   if (roster) section.append(make("p", { class: "proof" }, `of the ${roster.agents} ${roster.by} agents; ${roster.left_out} are left out`));
+  if (board.extra?.unrated_because) section.append(make("p", { class: "proof" }, `– no rating: ${board.extra.unrated_because}`));
   if (board.intervals) section.append(intervalLine(board));
   if (thin) section.append(make("p", { class: "error" }, `Among the first ${thin.of}, hardly linked to the others: ${some(thin.agents, thin.agents.length)}.`));
   section.append(board.rows.length ? tableOf(board, `${title(board.method)} ratings`) : make("p", {}, "No agents yet."));

@@ -1,6 +1,7 @@
 """GET /v1/pools/{pool}/insight and `equirank insight`."""
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -9,6 +10,7 @@ from ratings_core.errors import InputError
 from services.boards import board as board_of
 from services.commands.insight import find, table
 from services.insight import Insight
+from services.settings import Settings
 from services.solve.result import CertificateRow, SolvedBoard, SolveResult
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of, solved_of
@@ -53,9 +55,10 @@ def test_before_the_first_there_is_nothing_and_a_failure_says_why(api: Running) 
     assert (found["findings"], found["error"]) == (None, "out of memory")
 
 
-def test_the_command_tells_all_of_it(seen: Running) -> None:
+def test_the_command_tells_all_of_it(seen: Running, tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path / "elsewhere")
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(table(find(seen.store, "blitz")))
+    console.print(table(find(seen.store, "blitz", settings)))
     text = console.export_text()
     for part in (
         "7 agents, position 7", "2 groups that never met; outside the largest: other, stranger",
@@ -66,7 +69,7 @@ def test_the_command_tells_all_of_it(seen: Running) -> None:
     ):  # fmt: skip
         assert part in text, part
     with pytest.raises(InputError, match="there are: blitz"):
-        find(seen.store, "nowhere")
+        find(seen.store, "nowhere", settings)
 
 
 def test_the_command_says_that_there_is_none_yet() -> None:

@@ -56,8 +56,9 @@ def ask(api: Running, pool: str, **query: object) -> dict:
 @pytest.mark.parametrize(("target", "pairs"), [("all", 6), ("top:1", 6), ("agent:dan", 6)])
 def test_rates_of_pairs_are_published_and_sum_to_1(api: Running, tmp_path: Path, target: str, pairs: int) -> None:
     checkpointed(api, tmp_path, Kind.GAMES, [game(i) for i in range(30)])
-    found = ask(api, "blitz", target=target, n=4, floor=0.3)
+    found = ask(api, "blitz", target=target, games=40, count=4, floor=0.3)
     assert len(found["matches"]) == 4
+    assert found["games"] == 40
     assert found["others"] == pairs - 4
     rates = [row["rate"] for row in found["matches"]]
     assert sum(rates) + found["others"] * found["other_rate"] == pytest.approx(1)
@@ -71,8 +72,9 @@ def test_rates_of_pairs_are_published_and_sum_to_1(api: Running, tmp_path: Path,
 @pytest.mark.parametrize("again", [False, True])
 def test_rates_of_cells_are_published_and_sum_to_1(api: Running, tmp_path: Path, again: bool) -> None:
     checkpointed(api, tmp_path, Kind.SCORES, [measured(i) for i in range(8 if again else 2)])
-    found = ask(api, "atari", target="deviation:bob", n=3)
+    found = ask(api, "atari", target="deviation:bob", games=8, count=3)
     assert sum(row["rate"] for row in found["matches"]) + found["others"] * found["other_rate"] == pytest.approx(1)
+    assert (len(found["matches"]), found["games"]) == (3, 8)
     assert {row["task"] for row in found["matches"]} <= {"t0", "t1"}
     assert ("as none was measured twice" in found["assumes"]) is not again
     assert found["after"] <= found["before"]
@@ -94,16 +96,35 @@ def test_wrong_targets_and_pools_without_a_checkpoint_are_told(api: Running, tmp
         assert api.client.get("/v1/pools/blitz/next", params={"target": target}).status_code == 422, target
 
 
+def test_how_many_games_are_planned_decides_the_rates_and_how_many_are_listed_nothing(api: Running, tmp_path: Path) -> None:
+    checkpointed(api, tmp_path, Kind.GAMES, [game(i) for i in range(30)])
+    few, same, many = (ask(api, "blitz", games=games, count=count) for games, count in ((5, 6), (5, 2), (500, 6)))
+    assert same["matches"] == few["matches"][:2]
+    assert [same[part] for part in ("before", "after", "gap")] == [few[part] for part in ("before", "after", "gap")]
+    assert many["after"] < few["after"]
+    assert [row["rate"] for row in many["matches"]] != [row["rate"] for row in few["matches"]]
+
+
+def test_a_parameter_that_is_none_is_refused_naming_those_there_are(api: Running, tmp_path: Path) -> None:
+    checkpointed(api, tmp_path, Kind.GAMES, [game(0)])
+    refused = api.client.get("/v1/pools/blitz/next", params={"n": 5})
+    assert (refused.status_code, refused.json()["title"]) == (422, "no such parameter")
+    assert "(there are: target, games, count, floor)" in refused.json()["detail"]
+    assert "there are none" in api.client.get("/v1/pools/blitz/agents/ann?count=3").json()["detail"]
+    assert api.client.get("/v1/pools/blitz?x=").status_code == 422
+    assert api.client.get("/livez?from=probe").status_code == 200
+
+
 def test_the_command_shows_rates_and_what_they_gain(api: Running, tmp_path: Path) -> None:
     checkpointed(api, tmp_path, Kind.GAMES, [game(i) for i in range(30)])
     head = api.store.head("blitz")
     assert head is not None
-    found = plan(CheckpointStore((tmp_path / "state").as_uri()), head, "agent:dan", 2, 0.1)
+    found = plan(CheckpointStore((tmp_path / "state").as_uri()), head, "agent:dan", 50, 0.1, 2)
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(table(found))
     text = console.export_text()
     assert "each of the 4 others" in text
     assert "dan" in text
-    assert "after 2 more" in title(found)
+    assert "after 50 more" in title(found)
     lacking = plan(CheckpointStore((tmp_path / "state").as_uri()), head, "deviation:dan", 2, 0.1)
     assert "not applicable: needs a pool of scores" in title(lacking)

@@ -17,6 +17,7 @@ from services.boards import Board
 from services.demo import simulated
 from services.past import NotKept, When, past_board
 from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
+from services.settings import PROVISIONAL
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.shard.pool import PoolState
 from services.solve.history import Kept, Past, kept
@@ -84,6 +85,18 @@ def test_a_live_board_is_that_of_the_newest_checkpoint_that_is_no_later(world: W
     assert {row.agent: row.rating for row in board.rows} == world.ratings[position]
     assert [row.rating for row in board.rows] == sorted((row.rating for row in board.rows), reverse=True)
     assert board.rows[0].rank == 1
+
+
+def test_who_took_part_in_few_outcomes_by_then_is_provisional(world: World) -> None:
+    for position in (10, 30):
+        counted = world.board("outcomes", When(position))
+        elo = world.board("elo", When(position))
+        assert counted is not None
+        assert elo is not None
+        few = {row.agent for row in counted.rows if (row.rating or 0) < PROVISIONAL.outcomes}
+        assert {row.agent for row in elo.rows if row.provisional} == few
+        assert not any(row.provisional for row in counted.rows)
+        assert bool(few) >= (position == 10)
 
 
 def test_activity_counts_back_then_and_pages_are_cut(world: World) -> None:

@@ -232,7 +232,8 @@ def test_a_board_as_of_a_kept_position_and_410_before_what_is_kept(filled: Runni
     for url, status in refused.items():
         answer = filled.client.get(f"/v1/pools/blitz/boards/{url}")
         assert answer.status_code == status, answer.text
-    assert "positions 4, 10" in filled.client.get("/v1/pools/blitz/boards/maximal_lottery?at=1").json()["detail"]
+    assert "positions 4, 10" in filled.client.get("/v1/pools/blitz/boards/maximal_lottery?at=1970-01-01T00:00:01Z").json()["detail"]
+    assert "seconds since 1970" in filled.client.get("/v1/pools/blitz/boards/maximal_lottery?at=noon").text
     assert "none yet" in filled.client.get("/v1/pools/blitz/boards/elo?position=3").json()["detail"]
 
 
@@ -243,9 +244,14 @@ def test_who_took_part_in_few_outcomes_is_provisional(api: Running) -> None:
     assert rows["new"]["provisional"] is True
     assert "provisional" not in rows["old"]
     assert not any("provisional" in row for row in api.client.get("/v1/pools/blitz/boards/outcomes").json()["rows"])
+    told = {agent: api.client.get(f"/v1/pools/blitz/agents/{agent}").json()["boards"] for agent in ("old", "new")}
+    assert told["new"]["elo"]["provisional"] is True
+    assert "provisional" not in told["new"][ACTIVITY]
+    assert not any("provisional" in row for row in told["old"].values())
 
 
 def test_whose_interval_of_ranks_is_wide_is_provisional(api: Running) -> None:
+    assert api.store.publish_live(head_of(position=12, online=["elo"]), 1, {})
     solved = solved_of(ratings=[("sure", 4.0), ("open", 3.0), ("half", 2.0), ("none", 1.0), ("last", 0.0)])
     ranks = {"sure": (1, 2), "open": (1, 4), "half": (2, 4), "last": (5, 5)}
     rows = [
@@ -257,6 +263,8 @@ def test_whose_interval_of_ranks_is_wide_is_provisional(api: Running) -> None:
     assert {row["agent"] for row in page["rows"] if row.get("provisional")} == {"open"}
     near = api.client.get("/v1/pools/blitz/boards/maximal_lottery/around/open?count=1").json()
     assert [row["provisional"] for row in near["rows"]] == [True]
+    told = [api.client.get(f"/v1/pools/blitz/agents/{agent}").json()["boards"]["maximal_lottery"] for agent in ("open", "half", "none")]
+    assert [row.get("provisional") for row in told] == [True, None, None]
 
 
 def test_who_is_provisional_can_be_set(tmp_path: Path, api_redis: str) -> None:

@@ -1,13 +1,29 @@
 """The command line as a whole: what it lists, what it says when something is wrong, and what it does not import."""
 
+import errno
+import logging
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from services import cli
+from services.runtime import Addresses, DataFolder
+
+
+@pytest.fixture
+def own_logs() -> Iterator[None]:
+    """`up` sends all logs of its process to the standard error that it finds, here one that closes with the test."""
+    root, equirank = logging.getLogger(), logging.getLogger("equirank")
+    before = root.handlers[:], root.level, equirank.level
+    yield
+    root.handlers[:] = before[0]
+    root.setLevel(before[1])
+    equirank.setLevel(before[2])
 
 
 def test_help_lists_every_command() -> None:
@@ -24,6 +40,7 @@ def test_every_command_explains_itself(command: str) -> None:
     assert "Usage" in found.stdout
 
 
+@pytest.mark.usefixtures("own_logs")
 @pytest.mark.parametrize(
     ("arguments", "environment", "words"),
     [
@@ -40,6 +57,7 @@ def test_every_command_explains_itself(command: str) -> None:
         (["top", "--pool", "x", "--diff", "--at", "5"], {}, "--diff must not"),
         (["top", "--pool", "x", "--against", "5"], {}, "--against must be used with --diff"),
         (["nonsense"], {}, "nonsense"),
+        (["up"], {"EQUIRANK_DATA": "/dev/null/data"}, "/dev/null/data: Not a directory: name another path"),
     ],
 )
 def test_what_the_caller_can_mend_is_one_line_and_status_2(
@@ -59,6 +77,25 @@ def test_what_the_caller_can_mend_is_one_line_and_status_2(
     assert ended.value.code == 2, told.out + told.err
     assert words in told.err
     assert told.err.count("\n") == 1
+
+
+def test_a_full_disk_is_told_with_what_to_do_and_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(path: Path, _: bytes) -> int:
+        path.touch()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    folder = DataFolder(tmp_path)
+    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(cli, "application", lambda _: lambda **_: folder.write_addresses(Addresses(1, "", "", "")))
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"equirank: {tmp_path}/up.json: No space left on device: make room")
+    assert told.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_status_is_that_of_the_process() -> None:

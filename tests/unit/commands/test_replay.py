@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 import zstandard
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind, ResultColumns
 from services import events
 from services.commands.journal import Journal, Progress
-from services.commands.replay import Replayed, await_position, replay_file, report
+from services.commands.replay import Replayed, await_position, replay, replay_file, report
 from services.connect import open_log
 from services.control import ControlLog
 from services.events import Event, GameEvent, Reason, ScoreEvent
@@ -234,6 +235,21 @@ def test_waiting_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_report_says_what_was_sent_before() -> None:
     lines = report(Replayed(Path("f.csv"), rows=5, sent=2, before=3, skipped={}, refused={}, first=(), partition=0, position=9))
     assert lines == ["f.csv: 5 rows, 2 outcomes sent, 3 sent before"]
+
+
+def test_refused_outcomes_are_told_by_the_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("services.commands.replay.gc.set_threshold", lambda _: None)
+    path = file(tmp_path, HEAD + ROW + "99999999999999,Wales,Malta,1,0\n")
+    with pytest.raises(typer.Exit) as caught:
+        replay([path], "p", wait=False, data=tmp_path / "data")
+    assert caught.value.exit_code == 1
+    replay([file(tmp_path, HEAD + ROW, "sound.csv")], "p", wait=False, data=tmp_path / "data")
+
+
+def test_a_table_of_an_unknown_header_is_said_to_be_taken_for_scores(tmp_path: Path) -> None:
+    path = file(tmp_path, "white,black,result\nann,bob,1-0\n", "games.csv")
+    with pytest.raises(InputError, match=r"games.csv \(taken for scores.*--input.*--column.*\): row 2, column 'black' must be a number"):
+        outcomes_of(path, "p")
 
 
 @pytest.mark.parametrize("agents", [2, *range(200, 216), 700])

@@ -80,8 +80,10 @@ def test_agents_against_tasks_get_their_mean_preference():
 
 def test_policies_for_pairs_not_compared():
     duels = Duels.of_counts(GAPS, 3)
-    with pytest.raises(InputError, match=r"duels\[2, 0, 2\]"):
+    with pytest.raises(InputError, match=r"missing must be drop_tasks, drop_agents, prior or zero: 1 pairs were .* 0 and 2 on 2"):
         preferences(duels)
+    with pytest.raises(InputError, match="the first ann and cem on go"):
+        duelist_vs_task(duels, agents=("ann", "bob", "cem"), tasks=("chess", "shogi", "go"))
     tasks = preferences(duels, missing="drop_tasks")
     assert tasks.task_side.dropped.tolist() == [2]
     assert len(tasks.ahead) == 2
@@ -218,8 +220,8 @@ def test_agents_against_agents_by_win_rates_and_logits():
 
 def test_agents_that_never_met_need_a_policy():
     some = PairCounts.from_dense([[0, 3, 0], [1, 0, 1], [0, 1, 0]])
-    with pytest.raises(InputError, match=r"duels\[0, 0, 2\]"):
-        agent_vs_agent(some, 3, payoff="win_rate")
+    with pytest.raises(InputError, match=r"missing must be drop_agents, prior or zero: 1 pairs .* a and c, got 'refuse'"):
+        agent_vs_agent(some, 3, payoff="win_rate", agents=tuple("abc"))
     assert agent_vs_agent(some, 3, payoff="logit", pseudo_count=0.5, missing="zero").game.payoffs[0][0, 2] == 0
     prior = agent_vs_agent(some, 3, payoff="logit", missing="prior", kappa=1.0)
     assert 0 < prior.game.payoffs[0][0, 2] < prior.game.payoffs[0][0, 1]

@@ -94,7 +94,7 @@ def test_outcomes_without_ids_are_refused_and_can_be_numbered():
     assert len(state) == 0
     with pytest.raises(InputError, match="key must be uint64"):
         rater.fold(state, dataclasses.replace(bare, key=np.ones((2, 2))))
-    with pytest.raises(InputError, match="first must be at least 0"):
+    with pytest.raises(InputError, match="first must be a whole number, at least 0"):
         bare.numbered(-1)
     whole, parts = rater.init(0), rater.init(0)
     rater.fold(whole, bare.numbered())

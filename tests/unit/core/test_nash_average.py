@@ -145,7 +145,7 @@ def test_scores_rescaled_by_min_max_are_copies():
 def test_missing_scores_are_refused_unless_told_what_to_drop():
     S = HARD.copy()
     S[1, 2] = NAN
-    with pytest.raises(InputError, match=r"scores\[1, 2\].*drop_tasks"):
+    with pytest.raises(InputError, match=r"scores\[1, 2\].*agent 1 on task 2; 1 such cells.*drop_tasks"):
         nash_average(S)
 
 

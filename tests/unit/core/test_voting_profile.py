@@ -140,7 +140,7 @@ def test_published_profiles_count_every_voter():
     [
         ([], NAMES, "weight"),
         ([Ballot(1.0, ())], NAMES, "start"),
-        ([Ballot(1.0, ((0,), ()))], NAMES, "ballots"),
+        ([Ballot(1.0, ((0,), ()))], NAMES, "ballots[0].levels[1]"),
         ([Ballot(1.0, ((0, 1), (0,)))], NAMES, "vote 0"),
         ([Ballot(1.0, ((0,), (3,)))], NAMES, "agent[1]"),
         ([Ballot(1.0, ((-1,),))], NAMES, "agent[0]"),

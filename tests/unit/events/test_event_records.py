@@ -170,6 +170,19 @@ def test_how_records_are_cut_into_polls_changes_nothing(items: list[object]) -> 
     assert [r.rule for r in whole.refusals] == [r.rule for one in apart for r in one.refusals]
 
 
+def test_a_poll_that_is_decoded_in_many_runs_is_that_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = {"v": 1, "pool": "p", "time": 1.0, "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}]}
+    game = [{**sound, "id": f"g{i}"} for i in range(40)]
+    other = {**sound, "id": "o", "pool": "q"}
+    items: list[object] = [game[0], game[1:9], [game[9], {}, other], 7, [], game[10:30], {**game[30], "weight": 0}, [game[31]], game[32:]]
+    values = [b"no json", *(json.dumps(item).encode() for item in items)]
+    whole = events.decode(values)
+    assert (len(whole.events), len(whole.refusals)) == (39, 6)
+    for size in (1, 300, 2_000):
+        monkeypatch.setattr(events, "_RUN_BYTES", size)
+        assert events.decode(values) == whole
+
+
 def test_encode_refuses_what_is_no_record() -> None:
     for sent in ([], [game(0, "a"), game(0, "b")]):
         with pytest.raises(InputError, match="one pool"):

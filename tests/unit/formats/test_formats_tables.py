@@ -142,3 +142,14 @@ def test_what_cannot_be_guessed_says_what_to_do(name: str, head: str, words: str
 def test_a_score_table_that_lies_on_its_side_is_refused(word: str) -> None:
     with pytest.raises(FormatError, match="swap its rows and columns"):
         read_scores(f"{word},pong,chess\nann,1,2\nbob,3,4\n")
+
+
+def test_tables_are_read_from_streams_too():
+    scores, margins = "task,a,b\r\nx,1,\r\ny,2,3\r\n", "x;b;a\na;-1;0\nb;0;1\n"
+    one, other = read_scores(unpacked(io.BytesIO(b"\xef\xbb\xbf" + scores.encode()))), read_scores(scores)
+    assert (one.agents, one.tasks, one.lines) == (other.agents, other.tasks, other.lines) == (("a", "b"), ("x", "y"), (2, 3))
+    np.testing.assert_array_equal(one.scores, other.scores)
+    found = read_margins(unpacked(io.BytesIO(margins.encode())), ";")
+    assert (found.names, found.margins.tolist()) == (("b", "a"), read_margins(margins, ";").margins.tolist())
+    with pytest.raises(FormatError, match="row 2"):
+        read_margins(unpacked(io.BytesIO(b"x,a,b\na,0,1\nb,1,0\n")))

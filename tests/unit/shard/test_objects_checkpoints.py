@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.shard.anchors import Anchors
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint, object_name
 from services.shard.objects import MAGIC, BadObject, pack, unpack
 
@@ -231,6 +232,22 @@ def test_pruning_keeps_what_the_newest_manifests_name(store: CheckpointStore) ->
             store.read_object(one.object, one.sha256)
     assert store.manifests(4) == [other], "other partitions are left alone"
     assert len(store.files("objects/p00004")) == 1
+
+
+def test_pruning_keeps_anchors_with_their_objects_as_long_as_the_log_reaches_them(store: CheckpointStore) -> None:
+    for position in range(10, 130, 10):
+        held = entry(store, "blitz", position, 1)
+        store.write_manifest(msgspec.structs.replace(manifest(position, 1, [held]), written_at=float(position)))
+        store.prune(3, keep=2, epoch=1, anchors=Anchors(seconds=40.0, begin=0))
+    assert [store.read_manifest(name).position for name in store.manifests(3)] == [120, 110, 90, 50, 10]
+    again = CheckpointStore(store.url)  # a restart knows nothing of what was read before
+    again.prune(3, keep=2, epoch=1, anchors=Anchors(seconds=40.0, begin=11))
+    assert [store.read_manifest(name).position for name in store.manifests(3)] == [120, 110, 90, 50]
+    for name in store.manifests(3):
+        for one in store.read_manifest(name).pools:
+            store.read_object(one.object, one.sha256)
+    assert len(store.files("objects/p00003")) == 4
+    assert store.first_from(3, 51) == 90
 
 
 def test_pruning_leaves_what_a_newer_owner_is_about_to_name(store: CheckpointStore) -> None:

@@ -125,3 +125,22 @@ def test_after_a_start_from_the_spare_another_is_written(shard: Shard) -> None:
     assert entry.object not in healed.objects
     assert len(healed.objects) == 2
     assert shard.store.read_file(healed.objects[0]) == shard.store.read_file(healed.objects[1])
+
+
+def test_the_pause_after_a_checkpoint_counts_its_writing_not_how_late_the_fold_looks(
+    shard: Shard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fold that waited a minute for something else is no reason to leave five without a checkpoint."""
+    clock = [0.0]
+    monkeypatch.setattr("services.shard.checkpointer.time.perf_counter", lambda: clock[0])
+    shard.play("busy")
+    shard.checkpointer.step(1.0, 2.0, shard.partition)
+    assert shard.checkpointer._job is not None
+    shard.checkpointer._job.result(60.0)
+    clock[0] = 60.0
+    shard.checkpointer.step(61.0, 2.0, shard.partition)
+    shard.play("busy")
+    shard.checkpointer.step(62.9, 2.0, shard.partition)
+    assert shard.checkpointer._job is None
+    shard.checkpointer.step(63.0, 2.0, shard.partition)
+    assert shard.checkpointer._job is not None

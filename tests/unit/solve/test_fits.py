@@ -7,6 +7,7 @@ from ratings_core.errors import InputError
 from ratings_core.online import RATERS
 from ratings_core.tallies import PairCounts
 from ratings_core.voting.profile import Ballot, Profile
+from services.commands.interval_columns import unrated_line
 from services.solve.inputs import MarginsInput, PairsInput, ProfileInput
 from services.solve.methods import METHODS, solve
 
@@ -67,3 +68,14 @@ def test_davidson_says_how_likely_ties_are() -> None:
     assert solve("davidson", problem).extra["nu"] == pytest.approx(1.0)
     tied = PairsInput(("a", "b"), PairCounts.from_dense([[0, 0], [0, 0]], [[0, 2], [2, 0]]))
     assert solve("davidson", tied).extra["nu"] is None
+
+
+@pytest.mark.parametrize("method", ["bradley_terry", "davidson"])
+def test_who_has_no_rating_is_told_why(method: str) -> None:
+    one_game = PairsInput(("a", "b"), PairCounts.from_dense([[0, 1], [0, 0]]))
+    found = solve(method, one_game)
+    assert [row.rating for row in found.agents] == [None, None]
+    assert found.extra["unrated"] == 2
+    assert (line := unrated_line(found.extra)) is not None
+    assert line.startswith("- no rating: no chains of wins both ways")
+    assert unrated_line(solve(method, one_game, {"prior": 1.0}).extra) is None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ratings_core.errors import InputError
 from services.events import Event, decode
 from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
 from services.shard.pool import PoolState
@@ -110,3 +111,13 @@ def test_a_pool_that_keeps_no_tasks_says_so() -> None:
     assert folded(games()).tasks == ()
     with pytest.raises(NotApplicable, match="needs ballots or scores"):
         solve("stv", folded(games()))
+
+
+def test_tasks_of_few_games_are_freed_of_noise_where_asked() -> None:
+    found = folded([row for row in games() if len(row["sides"]) > 2], per_task=True)
+    options = {"missing": "zero"}
+    one, other = (solve("deviation", found, {**options, "apart": apart}) for apart in ("observed", "freed"))
+    assert one.status == other.status == "optimal"
+    assert [row.rating for row in one.agents] != [row.rating for row in other.agents]
+    with pytest.raises(InputError, match="apart"):
+        solve("deviation", found, {**options, "apart": "freed", "players": 2})

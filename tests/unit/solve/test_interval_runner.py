@@ -10,7 +10,7 @@ from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore, PoolEntry
 from services.shard.objects import BadObject
 from services.solve import interval_runner as module
-from services.solve.interval_runner import IntervalRunner
+from services.solve.interval_runner import IntervalFile, IntervalRunner
 from services.solve.interval_tasks import Facts
 from services.solve.plan import Job
 from services.solve.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
@@ -123,3 +123,27 @@ def test_a_damaged_file_is_computed_anew(fake: FakeRay, tmp_path: Path, content:
     runner = runner_in(tmp_path)
     job = Job("bad", METHOD)
     assert runner.shown(job, BOARDS[job]) == BOARDS[job]
+
+
+@pytest.mark.parametrize(
+    ("data", "ends", "kept"),
+    [
+        ("d", (2.0, 3.0, 2, 3), True),  # percentiles of the same data may lie beside the rating
+        ("before", (0.5, 1.5, 1, 1), True),
+        ("before", (1.5, 3.0, 1, 1), False),
+        ("before", (0.0, 0.5, 1, 1), False),
+        ("before", (0.5, 1.5, 2, 3), False),
+        ("before", (None, 1.5, 1, None), True),
+    ],
+)
+def test_what_moved_out_of_an_older_interval_shows_none(
+    tmp_path: Path, data: str, ends: tuple[float | None, float | None, int, int | None], kept: bool
+) -> None:
+    told = Intervals(kind="cells", replicates=64, failed=0, level=0.95, assumes="a")
+    file = IntervalFile(
+        pool="good", method=METHOD, log="log", generation=1, data=data, parameters={}, told=told, rows={"a": ends}
+    )
+    runner, job = runner_in(tmp_path), Job("good", METHOD)
+    runner._found[job] = file
+    shown = runner.shown(job, BOARDS[job]).result.agents[0]
+    assert (shown.low, shown.high, shown.rank_low, shown.rank_high) == (ends if kept else (None, None, None, None))

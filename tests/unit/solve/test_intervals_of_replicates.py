@@ -60,6 +60,30 @@ def test_games_of_many_sides_need_whole_outcomes_redrawn() -> None:
     assert errors["clustered"] / errors["cells"] == pytest.approx(np.sqrt(2), abs=0.2)
 
 
+@pytest.mark.parametrize("method", ["nash_average", "uniform"])
+def test_copies_of_a_task_are_drawn_with_it_so_they_narrow_nothing(method: str) -> None:
+    """A fair method's intervals stay as they are; and where copies count, a copied task scatters by all of them."""
+    rng = np.random.default_rng(5)
+    scores, copies = rng.random((4, 8)), 30
+    both = {"once": scores, "copied": np.hstack([scores, np.tile(scores[:, :1], copies)])}
+    errors, assumed = {}, {}
+    for name, table in both.items():
+        whole = methods.taken(method, ScoresInput(tuple("abcd"), tuple(map(str, range(table.shape[1]))), table))
+        source = resampling(whole.problem, whole.method)
+        errors[name], assumed[name] = sample(whole, source, 0, 0, 60, np.inf).ratings.std(axis=0).mean(), source.assumes
+    assert ("30 exact copies of tasks are drawn with what they copy" in assumed["copied"]) > ("copies" in assumed["once"])
+    if method == "nash_average":
+        assert errors["copied"] == pytest.approx(errors["once"], rel=1e-9)
+    else:
+        assert errors["copied"] > 0.9 * errors["once"], "31 tasks that pass for as many would scatter by a sixth of one"
+
+
+def test_tasks_that_are_all_copies_of_one_are_no_sample() -> None:
+    whole = methods.taken("copeland", ScoresInput(("a", "b"), ("t", "u"), np.array([[1.0, 1.0], [2.0, 2.0]])))
+    with pytest.raises(InputError, match="two tasks at least that are no copies"):
+        resampling(whole.problem, whole.method)
+
+
 def test_groups_add_up_and_weigh_like_their_sum() -> None:
     parts = [PairCounts.from_dense(np.triu(np.full((3, 3), float(g)), 1)) for g in (0, 1, 2)]
     groups = PairGroups(parts)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.solve.plan import Job, Ledger, Pace, PoolView, due
+from services.solve.plan import Job, Ledger, Pace, PoolView, due, fitting
 
 COST = {"copeland": 0, "bradley_terry": 1, "maximal_lottery": 2}
 INTERVAL = 10.0
@@ -115,6 +115,21 @@ def test_the_queue_remembers_since_when() -> None:
     assert ledger.waiting == {first: 1.0, second: 2.0}
     ledger.start(first, view("a"), 3.0)
     assert ledger.waiting == {second: 2.0}
+
+
+@given(st.lists(st.integers(1, 10), max_size=8), st.lists(st.integers(1, 10), max_size=3), st.integers(1, 5), st.integers(1, 25))
+def test_what_starts_fits_together_and_nobody_is_overtaken(needs: list[int], running: list[int], workers: int, memory: int) -> None:
+    queue = [Job(f"p{i}", "copeland") for i in range(len(needs))]
+    need = dict(zip(queue, needs, strict=True))
+    chosen = fitting(queue, need.__getitem__, running, workers, memory)
+    assert chosen == queue[: len(chosen)], "a small one behind a large one waits with it"
+    assert len(chosen) + len(running) <= max(workers, len(running))
+    held = [*running, *(need[job] for job in chosen)]
+    assert not chosen or len(held) == 1 or sum(held) <= memory
+    if len(chosen) < len(queue) and len(held) < workers:
+        assert held, "alone every job may run"
+        assert sum(held) + need[queue[len(chosen)]] > memory, "room is used"
+    assert fitting(queue, need.__getitem__, running, workers, None) == queue[: max(0, workers - len(running))]
 
 
 STEPS = st.lists(

@@ -14,8 +14,9 @@ from services.shard.objects import BadObject
 from services.solve import runner as module
 from services.solve.history import Kept
 from services.solve.insight import alarms
-from services.solve.methods import Solved
+from services.solve.methods import NotApplicable, Solved
 from services.solve.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
+from services.solve.results import ResultFiles
 from services.solve.runner import SolveRunner
 from tests.support.boards import solved_of
 
@@ -101,10 +102,14 @@ def manifest_at(position: int) -> Manifest:
 
 
 def result_of(method: str) -> bytes:
+    return msgspec.json.encode(solved_by(method))
+
+
+def solved_by(method: str) -> Solved:
     certificate = CertificateRow(kind="exact", value=0.0)
     rows = [AgentRow(agent="a", rating=1.0, rank=1)]
     result = SolveResult(method=method, input="pairs", agents=rows, certificate=certificate, status="optimal", seconds=0.1)
-    return msgspec.json.encode(Solved(result))
+    return Solved(result)
 
 
 def test_a_try_that_takes_too_long_keeps_the_last_result_and_says_why(fake: FakeRay, tmp_path: Path) -> None:
@@ -252,3 +257,78 @@ def test_what_another_version_found_raises_no_alarm_and_breaks_nothing() -> None
     board = solved_of("blitz", method="insight", position=1, ratings=[])
     other = msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, extra={"connectivity": {"groups": 2}}))
     assert alarms([other]) == {"unconnected": 0, "thinly_led": 0}
+
+
+def test_solves_that_may_not_fit_together_wait_until_it_is_known_what_they_take(fake: FakeRay, tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, solve_seconds=1.0, solve_memory_bytes=1 << 30)
+    runner = SolveRunner(settings, CheckpointStore(tmp_path.as_uri()), Store(), workers=4, memory=3 << 29)
+    first, rounds = manifest_at(1), 0
+    runner.step(0.0, [first], ControlState())
+    while fake.flights[-1].ready is False:
+        assert sum(not flight.ready for flight in fake.flights) == 1, "two of them may take more than there is"
+        flight = fake.flights[-1]
+        flight.ready, flight.value = True, msgspec.json.encode(msgspec.structs.replace(solved_by(flight.method), memory=100 << 20))
+        rounds += 1
+        runner.step(float(rounds), [first], ControlState())
+    assert rounds >= 4
+    runner.step(100.0, [manifest_at(2)], ControlState())
+    assert sum(not flight.ready for flight in fake.flights) == 4
+
+
+def test_a_method_that_does_not_apply_is_told_as_that_and_is_no_failure(
+    fake: FakeRay, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A pool of one agent has nothing to compare; nobody is to be woken for it, and its boards do not age."""
+    store, settings = Store(), Settings(data=tmp_path)
+    runner = SolveRunner(settings, CheckpointStore(tmp_path.as_uri()), store, workers=1)
+    runner.step(0.0, [manifest_at(1)], ControlState())
+    [first] = fake.flights
+    first.ready, first.value = True, NotApplicable("method", first.method, "needs at least 2 agents, there are 1")
+    with caplog.at_level("INFO", "equirank.solve"):
+        runner.step(1.0, [], ControlState())
+    assert [(record.levelname, "not applicable" in record.message) for record in caplog.records] == [("INFO", True)]
+    board = store.boards[first.method]
+    assert (board.result.status, board.error) == ("not_applicable", "needs at least 2 agents, there are 1")
+    found = runner.health(1e6)
+    assert found.ended == {(first.method, "not_applicable"): 1}
+    assert first.method not in found.outdated
+
+
+def end_newest(fake: FakeRay) -> None:
+    fake.flights[-1].ready, fake.flights[-1].value = True, result_of(fake.flights[-1].method)
+
+
+def test_between_two_plans_the_next_solve_starts_as_one_ends_and_insight_waits_for_the_next_plan(fake: FakeRay, tmp_path: Path) -> None:
+    store, control = Store(), ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}, "bradley_terry": {}}, time=0.0))
+    runner = SolveRunner(Settings(data=tmp_path), CheckpointStore(tmp_path.as_uri()), store, workers=1)
+    runner.step(0.0, [manifest_at(1)], control)
+    while runner.go_on(1.0, 0.0) and len(fake.flights) < 10:
+        assert sum(not flight.ready for flight in fake.flights) <= 1
+        end_newest(fake)
+    assert sorted(flight.method for flight in fake.flights) == ["bradley_terry", "copeland"]
+    assert store.boards.keys() == {"bradley_terry", "copeland"}, "published without another plan"
+    assert not runner.go_on(2.0, 0.0), "insight would be of boards that there were not"
+    runner.step(3.0, [manifest_at(1)], control)
+    assert fake.flights[-1].method == "insight"
+
+
+def test_what_the_store_lost_is_found_in_turn_where_pools_are_too_many_for_one_look(
+    fake: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LOOK_POOLS", 2)
+    pools = ["a", "b", "c", "d", "e"]
+    results = ResultFiles(CheckpointStore(tmp_path.as_uri()), 1)
+    for pool in pools:
+        results.write(solved_of(pool, method="copeland", position=1, ratings=[]))
+    asked: list[str] = []
+
+    class Asked(Store):
+        def solved_whole(self, pool: str) -> dict[str, SolvedBoard]:
+            asked.append(pool)
+            return {}
+
+    runner = SolveRunner(Settings(data=tmp_path), CheckpointStore(tmp_path.as_uri()), Asked(), workers=1)
+    for second in range(0, 40, 10):
+        runner.step(float(second), [], ControlState())
+    assert asked == [*pools, "a", "b"]

@@ -1,0 +1,65 @@
+"""`equirank partitions`: how far back each one's log reaches, and going on where it lost what no checkpoint holds."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ratings_core.errors import InputError
+from services import reach as reaches
+from services.connect import open_log
+from services.control import ControlLog
+from services.log.protocol import Log
+from services.settings import Settings
+from services.shard.checkpoint import CheckpointStore
+
+partitions = typer.Typer(help="Partitions: what log and checkpoints hold of each.", no_args_is_help=True, add_completion=False)
+
+_Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
+
+
+@partitions.command("list")
+def list_(data: _Data = None) -> None:
+    """What the log holds, the newest checkpoint, from where on all can be verified, and pools that can no longer be folded anew."""
+    table = Table("partition", "log holds", "checkpoint", "verified from", "cannot be folded anew")
+    with _opened(data) as (log, control, checkpoints):
+        for one in reaches.reach(log, control.refresh(), checkpoints):
+            since = one.oldest if one.beyond else one.begin
+            told = (str(one.partition), f"{one.begin} to {one.end}", _or_none(one.checkpoint), _or_none(since))
+            table.add_row(*told, Text(", ".join(one.beyond) or "-"))
+    Console(soft_wrap=True).print(table)
+
+
+@partitions.command("accept-loss")
+def accept_loss(
+    partition: Annotated[int, typer.Argument(min=0, help="One that stopped, as its log begins after its checkpoints.")],
+    data: _Data = None,
+) -> None:
+    """Go on where the log begins, without the records before it that nothing folded: they are lost for good."""
+    with _opened(data) as (log, control, checkpoints):
+        if partition >= log.outcomes.partitions:
+            raise InputError("partition", partition, f"must be below {log.outcomes.partitions}")
+        lost = reaches.accept_loss(partition, log, control, checkpoints, time.time())
+    typer.echo(f"partition {partition} goes on at {lost.begin}; records from {lost.position} on that nobody folded do not count")
+
+
+@contextmanager
+def _opened(data: Path | None) -> Iterator[tuple[Log, ControlLog, CheckpointStore]]:
+    settings = Settings(data=data) if data else Settings()
+    log = open_log(settings, create=False)
+    control = ControlLog(log.control)
+    try:
+        yield log, control, CheckpointStore(settings.checkpoint_url)
+    finally:
+        control.close()
+        log.close()
+
+
+def _or_none(position: int | None) -> str:
+    return "none" if position is None else str(position)

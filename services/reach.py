@@ -1,0 +1,64 @@
+"""How far back the log of a partition reaches, what stands in its place before that, and the word of an operator who goes on without.
+
+A partition whose checkpoints all end before the log begins stops: to skip what nobody folded would be silently wrong. Where it is lost for
+good, a record of the control log says so, and the partition goes on where the log begins.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ratings_core.errors import InputError
+from services.control import ControlLog
+from services.log.partition import partition_of
+from services.log.protocol import Log, Topic
+from services.pools import ControlState, Forgotten
+from services.shard.checkpoint import CheckpointStore
+from services.shard.recovery import beginning
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    """A partition. begin, end: what its log holds; checkpoint: position of the newest that is whole; oldest: of the first one kept from
+    which the log can be folded on; beyond: pools whose generation begins before the log does.
+    """
+
+    partition: int
+    begin: int
+    end: int
+    checkpoint: int | None
+    oldest: int | None
+    beyond: list[str]
+
+
+def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iterator[Reach]:
+    """Of each partition. Raises `LogError`."""
+    for number in range(log.outcomes.partitions):
+        begin = log.outcomes.begin(number)
+        newest = checkpoints.newest(number)
+        yield Reach(
+            partition=number,
+            begin=begin,
+            end=log.outcomes.end(number),
+            checkpoint=None if newest is None else newest.position,
+            oldest=checkpoints.first_from(number, begin),
+            beyond=beyond(control, log.outcomes, number, begin),
+        )
+
+
+def beyond(control: ControlState, topic: Topic, number: int, begin: int) -> list[str]:
+    """Pools of a partition that can no longer be folded from the start of the generation that serves."""
+    here = (pool for pool in sorted(control.generations) if partition_of(pool, topic.partitions) == number)
+    return [pool for pool in here if (made := control.serving(pool)) is not None and made.start < begin]
+
+
+def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Forgotten:
+    """Say that a partition goes on where its log begins. Raises `InputError` where it lost nothing, `LogError`."""
+    topic, newest = log.outcomes, checkpoints.newest(number)
+    begin = topic.begin(number)
+    position = beginning(number, topic, control.refresh()) if newest is None else newest.position
+    if position >= begin:
+        stands = "needs the log from" if newest is None else "has a checkpoint at"
+        raise InputError("partition", number, f"must have lost something: it {stands} {position}, and the log holds all from {begin} on")
+    accepted = Forgotten(partition=number, position=position, begin=begin, time=now)
+    control.append(accepted)
+    return accepted

