@@ -32,6 +32,7 @@ from ratings_core.solution import Certificate, Floats, Status
 
 _NAME = "deviation"
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation(GameRatings):
     """ratings: of the first player's strategies, in its payoffs' unit, at most 0 up to rounding.
@@ -108,7 +109,10 @@ def _certain(
     left = max_solves - int(first.stats["solves"])
     if not first.complete or first.errors.max() <= tolerance or left < 1:
         return first
-    second = least_gains(gains, max_solves=left, start=first.used, deadline=deadline)
+    try:
+        second = least_gains(gains, max_solves=left, start=first.used, deadline=deadline)
+    except SolverError:
+        return first  # a program that no method could solve says nothing against what the first search found
     better = second if second.complete and second.errors.max() < first.errors.max() else first
     work = {name: first.stats[name] + second.stats[name] for name in ("solves", "iterations", "cold_starts")}
     return replace(better, stats={**better.stats, **work, "searches": 2})

@@ -8,9 +8,9 @@ control topic, which is compacted by key, stay.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, sleep
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
@@ -21,6 +21,8 @@ from services.log.kafka_client import Clients, Connection, kafka_errors
 from services.log.kafka_topics import TopicFound, TopicPlan, ensure_topics, plans
 from services.log.protocol import LogError, OffsetLost, Record, Retention, Topic
 from services.log.records import PREFIX, check_partition, check_partitions, check_positions, check_records
+
+_ASK_AGAIN_SECONDS = 0.1
 
 
 def open_kafka_log(
@@ -47,16 +49,25 @@ def open_kafka_log(
     check_partitions(partitions)
     connection = Connection(bootstrap, options or {}, timeout)
     topics = plans(topic_prefix, partitions)
-    admin = connection.admin()
-    try:
-        found = ensure_topics(admin, list(topics.values()), create=create, replication=replication)
-    finally:
-        admin.close()
+    found = _found(connection, list(topics.values()), create=create, replication=replication)
     clients = Clients(connection, group)
     made: dict[str, Topic] = {
         name: KafkaTopic(clients, plan, found[plan.name]) for name, plan in topics.items()
     }
     return KafkaLog(outcomes=made["outcomes"], control=made["control"], dead_letters=made["dead-letters"], clients=clients)
+
+
+def _found(connection: Connection, topics: Sequence[TopicPlan], *, create: bool, replication: int) -> dict[str, TopicFound]:
+    until = monotonic() + connection.timeout
+    with closing(connection.admin()) as admin:
+        while True:
+            try:
+                return ensure_topics(admin, topics, create=create, replication=replication)
+            except LogError as error:
+                # kafka-python asks any broker it knows of, a dead one too, and does not ask the next.
+                if not error.retriable or monotonic() >= until:
+                    raise
+                sleep(_ASK_AGAIN_SECONDS)
 
 
 class KafkaTopic:

@@ -1,5 +1,6 @@
 """Near copies at deviation ratings: their rows are nearly parallel and freeze one after the other, and every answer stays certified."""
 
+import importlib
 import random
 from functools import cache
 from pathlib import Path
@@ -8,8 +9,10 @@ import numpy as np
 import pytest
 
 from ratings_core.equilibria import deviation
+from ratings_core.errors import SolverError
 from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
 
+module = importlib.import_module("ratings_core.equilibria.deviation")
 GOLDEN = Path(__file__).parents[2] / "golden"
 NOISES = [1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
 
@@ -96,3 +99,21 @@ def test_where_the_limit_of_programs_is_reached_there_is_no_second_search():
     twice = deviation(game, tolerance=1e-15, accept_approximate=True)
     once = deviation(game, tolerance=1e-15, accept_approximate=True, max_solves=5)
     assert (twice.stats["searches"], once.stats.get("searches"), once.stats["solves"]) == (2, None, 5)
+
+
+def test_a_second_search_that_fails_leaves_the_first_one_s_answer(monkeypatch):
+    _, game = near_game()
+    searches = iter([module.least_gains])
+
+    def failing(*args, **named):
+        search = next(searches, None)
+        if search is None:
+            raise SolverError("no method solves this program")
+        return search(*args, **named)
+
+    monkeypatch.setattr(module, "least_gains", failing)
+    found = deviation(game, tolerance=1e-15, accept_approximate=True)
+    monkeypatch.undo()
+    assert next(searches, None) is None
+    assert (found.status, found.stats.get("searches")) == ("approximate", None)
+    assert found.ratings == pytest.approx(deviation(game, tolerance=1e-4).ratings, abs=1e-4)
