@@ -1,4 +1,4 @@
-"""Three brokers: the leader of the partition dies while a shard folds it and a producer writes to it, and comes back; nobody notices, also not who opens the log anew."""
+"""Three brokers: the leader dies while a shard folds and a producer writes, and comes back; nobody notices, nor who opens the log anew."""
 
 import gc
 import threading
