@@ -28,7 +28,8 @@ _IDLE_AT_ONCE: Final = 100
 _MOST_PAUSE: Final = 2.0
 """Seconds: a round that waited for a store that is down is not followed by a longer pause than this."""
 _LOAD: Final = 2.0
-"""A round of writing that took s seconds is followed by a pause of at least _LOAD * s, so that it never starves the fold."""
+"""A round of writing that took s seconds is followed by a pause of at least _LOAD * s while records wait, so that it never starves the
+fold, and after one that failed."""
 
 
 class Fenced(Exception):  # noqa: N818 - names the fact
@@ -80,17 +81,17 @@ class Publisher:
         self._tracks: dict[str, _Track] = {}
         self._executor = ThreadPoolExecutor(1, "publish")
         self._job: Future[list[tuple[_Update, _End]]] | None = None
-        self._began = self._next = float("-inf")
+        self._began = self._next = self._rested = float("-inf")
         self.written_at: float | None = None
         self.counters = {"published_pools": 0, "store_failures": 0, "fenced_writes": 0}
 
-    def step(self, now: float, partitions: Mapping[int, Partition], epochs: Mapping[int, int]) -> None:
-        """Take in what the last round did, and start the next when it is due. Raises `Fenced`."""
+    def step(self, now: float, partitions: Mapping[int, Partition], epochs: Mapping[int, int], *, behind: bool = False) -> None:
+        """Take in what the last round did, and start the next when it is due. behind: records wait to be folded. Raises `Fenced`."""
         if self._job is not None:
             if not self._job.done():
                 return
             self._settle(self._job.result(), now)
-        if now >= self._next and (updates := self._updates(now, partitions.values(), epochs)):
+        if now >= (self._rested if behind else self._next) and (updates := self._updates(now, partitions.values(), epochs)):
             self._began = now
             self._job = self._executor.submit(self._write, updates)
 
@@ -175,6 +176,10 @@ class Publisher:
 
     def _settle(self, ends: list[tuple[_Update, _End]], now: float) -> None:
         self._job = None
+        self._next = now + self._interval
+        self._rested = max(self._next, now + min(_LOAD * (now - self._began), _MOST_PAUSE))
+        if any(end is _End.FAILED for _, end in ends):
+            self._next = self._rested
         for update, end in ends:
             match end:
                 case _End.WRITTEN:
@@ -191,7 +196,6 @@ class Publisher:
                 case _End.FENCED:
                     self.counters["fenced_writes"] += 1
                     raise Fenced(f"pool {update.head.pool} is written by a newer shard than epoch {update.epoch}")
-        self._next = now + max(self._interval, min(_LOAD * (now - self._began), _MOST_PAUSE))
 
 
 def _covers(standing: Fence, update: _Update) -> bool:

@@ -10,7 +10,7 @@ import threading
 import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -39,6 +39,7 @@ log = logging.getLogger("equirank.shard")
 _POLL_SECONDS: Final = 0.05
 _LOOK_SECONDS: Final = 1.0
 _SLICE_BYTES: Final = 1 << 21
+_FULL_BYTES: Final = 1 << 20
 _MEMORY_SECONDS: Final = 10.0
 _BEGINS_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -140,7 +141,7 @@ class ShardWorker:
         self._durations = [0] * (len(FOLD_BUCKETS) + 1)
         self._progress_at = clock()
         self._looked_at = self._begins_at = float("-inf")
-        self._resumed = False
+        self._resumed = self._behind = False
 
     def stop(self) -> None:
         """Ask `run` to finish its batch, publish, checkpoint and return. Any thread may call it."""
@@ -218,6 +219,7 @@ class ShardWorker:
             self._read_failed(error)
             return None
         self._progress_at = self._clock()
+        self._behind = self._full(batches)
         for number, records in batches.items():
             for part in slices(records):
                 self._fold(self._owned[number], part)
@@ -227,6 +229,11 @@ class ShardWorker:
         if not batches:
             self._beside(idle=True)
         return reader
+
+    def _full(self, batches: Mapping[int, Sequence[Record]]) -> bool:
+        """Whether a poll brought as much as one may, so that more is likely to wait."""
+        records = sum(map(len, batches.values()))
+        return records >= self._settings.batch_records or _size(record for part in batches.values() for record in part) >= _FULL_BYTES
 
     def _running(self) -> dict[int, _Owned]:
         return {number: owned for number, owned in self._owned.items() if owned.stopped is None}
@@ -272,7 +279,7 @@ class ShardWorker:
         self._retry(lambda: owned.letters.extend(partition.fold(records, self._directory)))
         owned.folded_at = records[-1].time
         self._counters["records"] += len(records)
-        self._counters["bytes"] += sum(len(record.value) for record in records)
+        self._counters["bytes"] += _size(records)
         self._counters["batches"] += 1
         seconds = time.perf_counter() - began
         self._counters["fold_seconds"] += seconds
@@ -304,7 +311,7 @@ class ShardWorker:
         now = self._clock()
         self._build(now, _POLL_SECONDS if idle else 0.0)
         partitions, epochs = self._partitions(), {number: owned.epoch for number, owned in self._owned.items()}
-        self._publisher.step(now, partitions, epochs)
+        self._publisher.step(now, partitions, epochs, behind=self._behind)
         for owned in self._owned.values():
             if owned.stopped is None:
                 settings = self._settings
@@ -383,9 +390,13 @@ class ShardWorker:
                 tries += 1
 
 
+def _size(records: Iterable[Record]) -> int:
+    return sum([len(record.value) for record in records])
+
+
 def slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
     """Runs of records of about _SLICE_BYTES, so that large ones do not hold publication up."""
-    if records and sum([len(record.value) for record in records]) < _SLICE_BYTES:
+    if records and _size(records) < _SLICE_BYTES:
         yield records
         return
     start = size = 0

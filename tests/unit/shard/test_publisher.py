@@ -174,17 +174,52 @@ def test_a_pool_whose_generation_cannot_be_folded_again_says_so_to_readers(store
     driver.publisher.drain(driver.now, {}, {})
 
 
-def test_a_round_that_waited_long_for_the_store_is_followed_by_a_short_pause(store: FakeStore) -> None:
-    """A store that was away for an hour is written to again at once, not two hours later."""
-    driver = Driver(store, partition_with(1))
+def after_a_round(store: FakeStore, driver: Driver, seconds: float) -> Callable[..., int]:
+    """How often the pool was written after another step at a time, once a first round took `seconds`."""
     publisher, partitions, epochs = driver.publisher, {0: driver.partition}, {0: EPOCH}
     publisher.step(0.0, partitions, epochs)
     until_done(publisher)
-    publisher.step(3600.0, partitions, epochs)
+    publisher.step(seconds, partitions, epochs)
     driver.partition.pools["pool0"].mark_all()
-    publisher.step(3600.0 + _MOST_PAUSE - 0.01, partitions, epochs)
-    assert store.written["pool0"] == 1, "the fold gets its time"
-    publisher.step(3600.0 + _MOST_PAUSE, partitions, epochs)
-    until_done(publisher)
-    assert store.written["pool0"] == 2
-    publisher.drain(3700.0, {}, {})
+
+    def step(after: float, *, behind: bool) -> int:
+        publisher.step(seconds + after, partitions, epochs, behind=behind)
+        until_done(publisher)
+        return store.written["pool0"]
+
+    return step
+
+
+def test_a_round_that_took_long_is_followed_by_a_pause_while_records_wait(store: FakeStore) -> None:
+    driver = Driver(store, partition_with(1))
+    written = after_a_round(store, driver, 0.5)
+    assert written(0.99, behind=True) == 1, "the fold gets its time"
+    assert written(1.0, behind=True) == 2
+    driver.publisher.drain(3700.0, {}, {})
+
+
+def test_where_nothing_waits_a_long_round_is_followed_by_the_next_at_the_usual_time(store: FakeStore) -> None:
+    driver = Driver(store, partition_with(1))
+    written = after_a_round(store, driver, 0.5)
+    assert written(0.19, behind=False) == 1
+    assert written(0.2, behind=False) == 2
+    driver.publisher.drain(3700.0, {}, {})
+
+
+def test_a_round_that_waited_long_for_the_store_is_followed_by_a_short_pause(store: FakeStore) -> None:
+    """A store that was away for an hour is written to again at once, not two hours later."""
+    driver = Driver(store, partition_with(1))
+    written = after_a_round(store, driver, 3600.0)
+    assert written(_MOST_PAUSE - 0.01, behind=True) == 1
+    assert written(_MOST_PAUSE, behind=True) == 2
+    driver.publisher.drain(3700.0, {}, {})
+
+
+def test_a_store_that_failed_gets_its_pause_also_where_nothing_waits(store: FakeStore) -> None:
+    driver = Driver(store, partition_with(1))
+    store.fails = lambda _: StoreError("away", retriable=True)
+    written = after_a_round(store, driver, 0.5)
+    store.fails = lambda _: None
+    assert written(0.99, behind=False) == 0
+    assert written(1.0, behind=False) == 1
+    driver.publisher.drain(3700.0, {}, {})
