@@ -46,6 +46,11 @@ class Arena:
         _gather(self.bytes, self.start, indices, start, data)
         return Arena(data, start)
 
+    def check(self) -> None:
+        """Raises `InputError` where the bytes are not UTF-8."""
+        if not self.bytes.tobytes().isascii():
+            self.names()
+
     def names(self) -> list[str]:
         """The texts as strings. Raises `InputError` where the bytes are not UTF-8."""
         blob, cuts = self.bytes.tobytes(), self.start.tolist()

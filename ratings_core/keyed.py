@@ -22,6 +22,8 @@ MAX_ROWS: Final = 2**30
 """Most keys a map can hold: twice as many slots must have an int32 number."""
 _EMPTY: Final = -1
 _FIRST_ROWS: Final = 16
+_AHEAD: Final = 16
+"""Keys whose slots are read before they are filled: misses of the cache that overlap cost one."""
 _DIGIT_BITS: Final = 11
 _DIGIT: Final = np.uint64((1 << _DIGIT_BITS) - 1)
 _SIGN: Final = np.uint64(1 << 63)
@@ -113,9 +115,12 @@ class KeyedRows:
 
     @classmethod
     def from_rows(cls, rows: NDArray[np.int64], floats: int = 0) -> "KeyedRows":
-        """The map that holds `rows` (n, 1 + columns), the last `floats` columns being float64. Raises `InputError` on equal keys."""
+        """The map that holds `rows` (n, 1 + columns), the last `floats` columns being float64. Raises `InputError` on equal keys.
+
+        Where they are in order (C) and may be written to they are not copied: they belong to the map then.
+        """
         keyed = cls(rows.shape[1] - 1 - floats, floats)
-        keyed.rows, keyed.size = np.array(rows, np.int64, order="C"), len(rows)
+        keyed.rows, keyed.size = np.require(rows, np.int64, ["C", "W"]), len(rows)
         if keyed._reindex(max(keyed.size, _FIRST_ROWS)):
             raise InputError("keys", f"{len(rows)} of which some are equal", "must be distinct")
         return keyed
@@ -124,7 +129,7 @@ class KeyedRows:
         """A new table for `needed` keys; whether two keys were equal. The old one goes first: both are never held."""
         self.slots = np.empty(0, np.int32)
         self.slots = np.empty(1 << (2 * needed - 1).bit_length(), np.int32)
-        return bool(_index(self.rows, self.size, self.slots))
+        return bool(_index(self.rows, self.size, self.slots, np.zeros(1, np.int64)))
 
 
 class FrozenRows(NamedTuple):
@@ -156,12 +161,18 @@ def row_of(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, key: np
     return np.int64(size)
 
 
-@njit(cache=True)
-def _index(rows: NDArray[np.int64], size: int, slots: NDArray[np.int32]) -> bool:
-    """Fill empty `slots` with the first `size` rows; whether two had the same key."""
+@njit(cache=True, nogil=True)
+def _index(rows: NDArray[np.int64], size: int, slots: NDArray[np.int32], touched: NDArray[np.int64]) -> bool:
+    """Fill empty `slots` with the first `size` rows; whether two had the same key.
+
+    touched (1,) takes a sum that keeps the early reads from being optimised away.
+    """
     mask, equal = np.int64(len(slots) - 1), False
     slots[:] = _EMPTY
     for row in range(size):
+        if row % _AHEAD == 0:
+            for ahead in range(row, min(row + _AHEAD, size)):
+                touched[0] += slots[np.int64(mix64(np.uint64(rows[ahead, 0]))) & mask]
         slot = np.int64(mix64(np.uint64(rows[row, 0]))) & mask
         while slots[slot] != _EMPTY:
             equal = equal or rows[slots[slot], 0] == rows[row, 0]

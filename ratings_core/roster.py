@@ -107,7 +107,8 @@ class Roster:
         if arrays.keys() != _ARRAYS:
             raise InputError("arrays", sorted(arrays), f"must be {sorted(_ARRAYS)}")
         arena, roster = Arena(np.array(arrays["bytes"]), np.array(arrays["start"])), cls()  # copies: writable, one kernel for all
-        arena.names()  # refuses what is not UTF-8
+        arena.check()
+        roster._reserve(len(arena), len(arena.bytes))
         roster.intern_packed(arena)
         if len(roster) != len(arena):
             raise InputError("arrays", f"{len(arena)} names, {len(roster)} distinct", "must hold each name once")
@@ -116,6 +117,12 @@ class Roster:
     def _arena(self) -> Arena:
         start = self._start[: self._size + 1]
         return Arena(self._bytes[: start[-1]], start)
+
+    def _reserve(self, names: int, length: int) -> None:
+        """Make room for so many names of `length` bytes in all, in an empty roster."""
+        self._bytes = np.empty(max(256, length), np.uint8)
+        self._start = np.zeros(max(17, names + 1), np.int64)
+        self._slots = np.full(max(32, 1 << (2 * names).bit_length()), _EMPTY, np.int32)
 
     def _grow(self, length: int) -> None:
         """Make room for one more name of `length` bytes; at least doubles whatever is full."""

@@ -105,6 +105,7 @@ class Engine:
         """Start or join Ray. Ray takes the signal handlers over: install yours afterwards."""
         os.environ.update(_ONE_THREAD)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_worker_niceness", "0")  # shards come before whatever the machine does besides; solves give way
         local: dict[str, Any] = {}
         if self._settings.ray == "local":
             local = {

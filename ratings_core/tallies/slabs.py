@@ -14,6 +14,8 @@ from ratings_core.outcomes import NO_TASK
 MAX_WEIGHT_SUM: Final = 1 << 62
 """A tally refuses a batch that could bring the sum of its slabs' largest cells beyond this: 4.4e12 outcomes of weight 1."""
 
+_BLOCK: Final = 4096
+
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -129,11 +131,9 @@ class Slabs:
         slabs = list(zip(arrays["bucket"].tolist(), arrays["task"].tolist(), strict=True))
         start = _check_slabs(slabs, arrays["start"], len(arrays["key"]))
         for i, slab in enumerate(slabs):
-            rows = np.empty((start[i + 1] - start[i], len(columns)), np.int64)
-            for c, name in enumerate(columns):
-                rows[:, c] = arrays[name][start[i] : start[i + 1]].view(np.int64)
-            _check_rows(slab, rows, len(self.integers))
-            self.maps[slab] = KeyedRows.from_rows(rows, len(self.floats))
+            parts = [arrays[name][start[i] : start[i + 1]].view(np.int64) for name in columns]
+            _check_parts(slab, parts, len(self.integers))
+            self.maps[slab] = KeyedRows.from_rows(_rows(parts), len(self.floats))
         self._bound = self.largest()
 
     def _columns(self) -> dict[str, type[np.int64 | np.float64]]:
@@ -207,8 +207,17 @@ def _check_slabs(slabs: list[tuple[int, int]], start: NDArray[np.int64], rows: i
     return [int(at) for at in start]
 
 
-def _check_rows(slab: tuple[int, int], rows: NDArray[np.int64], integers: int) -> None:
-    if (rows[1:, 0] <= rows[:-1, 0]).any():
+def _check_parts(slab: tuple[int, int], parts: Sequence[NDArray[np.int64]], integers: int) -> None:
+    if (parts[0][1:] <= parts[0][:-1]).any():
         raise InputError("arrays['key']", slab, "must rise strictly within each slab")
-    if (rows[:, 1 : 1 + integers] < 0).any():
+    if any((part < 0).any() for part in parts[1 : 1 + integers]):
         raise InputError("arrays", slab, "must hold no negative weight in any slab")
+
+
+def _rows(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Columns as rows, some at a time: they stay in the cache until each has its place."""
+    rows = np.empty((len(parts[0]), len(parts)), np.int64)
+    for at in range(0, len(rows), _BLOCK):
+        for c, part in enumerate(parts):
+            rows[at : at + _BLOCK, c] = part[at : at + _BLOCK]
+    return rows

@@ -32,6 +32,8 @@ class ShardActor:
     def __init__(self, settings: Settings, partitions: Sequence[int], owner: str) -> None:
         configure(settings.log_level)
         gc.set_threshold(*GC_THRESHOLD)
+        if os.nice(0) > 0:
+            log.warning("this shard runs at nice %d, as others or solves may hold it up; start Ray with RAY_worker_niceness=0", os.nice(0))
         self._settings, self._partitions, self._owner = settings, partitions, f"{owner}/{os.getpid()}"
         self._worker: ShardWorker | None = None
         self._fenced = self._stopped = False

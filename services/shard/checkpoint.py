@@ -124,7 +124,7 @@ class CheckpointStore:
         data = self._read(name)
         if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
             raise BadObject(f"{name}: checksum differs")
-        return unpack(data)
+        return unpack(data, checked=sha256 is not None)
 
     def read_pool(self, entry: PoolEntry) -> tuple[PoolEntry, dict[str, np.ndarray[Any, Any]]]:
         """The arrays of a pool, and its entry without an object that is not whole. Raises `BadObject` where none is."""

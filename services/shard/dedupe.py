@@ -112,6 +112,7 @@ class DedupeWindow:
             raise InputError("arrays", {name: (a.dtype, a.shape) for name, a in arrays.items()}, "must be uint64 (n, 2) and uint32 (n,)")
         if len(ids) > capacity:
             raise InputError("arrays['ids']", len(ids), f"must be at most {capacity}, the capacity")
+        window._reserve(len(ids))
         if window._admit(np.array(ids), np.array(bodies)).any():
             raise InputError("arrays['ids']", ids, "must be distinct")
         return window
@@ -136,6 +137,13 @@ class DedupeWindow:
             self._frozen = None
         elif len(self._bodies) == self.capacity:
             self._frozen.save(max(0, new - (self.capacity - self._size)))
+
+    def _reserve(self, ids: int) -> None:
+        """Make room for so many, in an empty window, at once what growing would make of it."""
+        length = len(self._bodies)
+        while length < ids:
+            length = min(2 * length, self.capacity)
+        self._resize(length)
 
     def _resize(self, length: int) -> None:
         """A longer ring, before the oldest id was ever pushed out, and its table; the old table goes first."""

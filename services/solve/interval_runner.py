@@ -21,6 +21,7 @@ from services.solve import intervals, methods
 from services.solve.interval_plan import Redrawn, Standing, next_job, rested
 from services.solve.interval_tasks import Facts, prepare, solve_slice
 from services.solve.plan import Job
+from services.solve.priority import giving_way
 from services.solve.result import AgentRow, Intervals, SolvedBoard, SolveResult
 
 log = logging.getLogger("equirank.intervals")
@@ -76,7 +77,8 @@ class IntervalRunner:
         self._ended, self._spent = float("-inf"), 0.0
         self.replicates: Counter[str] = Counter()
         options: dict[str, Any] = {"num_cpus": 1, "max_retries": 0, "enable_task_events": False}
-        self._prepare, self._slice = ray.remote(num_returns=2, **options)(prepare), ray.remote(**options)(solve_slice)
+        self._prepare = ray.remote(num_returns=2, **options)(giving_way(prepare))
+        self._slice = ray.remote(**options)(giving_way(solve_slice))
         self._load()
 
     def step(self, now: float, idle: bool, boards: Mapping[Job, SolvedBoard], entries: Mapping[str, PoolEntry]) -> Job | None:

@@ -26,6 +26,7 @@ from services.solve.history import Kept, kept
 from services.solve.interval_runner import IntervalRunner
 from services.solve.methods import Solved
 from services.solve.plan import Job, Ledger, Pace, PoolView, Tried, due, fitting
+from services.solve.priority import giving_way
 from services.solve.result import VERSION, CertificateRow, Intervals, SolvedBoard, SolveResult
 from services.solve.results import ResultFiles
 from services.solve.tasks import solve_pool
@@ -89,7 +90,7 @@ class SolveRunner:
         self._insights: Mapping[str, PoolView] = {}
         self._planned: deque[Job] = deque()
         self._moved: set[str] = set()
-        self._task = ray.remote(num_cpus=1, max_retries=1, enable_task_events=False)(solve_pool)
+        self._task = ray.remote(num_cpus=1, max_retries=1, enable_task_events=False)(giving_way(solve_pool))
         self._ended: Counter[tuple[str, str]] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._troubles = Troubles()

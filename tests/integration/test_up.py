@@ -64,6 +64,7 @@ def test_main_job_and_every_way_to_end_it(data: Path) -> None:
         # a killed shard changes nothing
         shards = one.shard_pids()
         assert len(shards) == 1
+        assert os.getpriority(os.PRIO_PROCESS, shards[0]) == os.getpriority(os.PRIO_PROCESS, 0), "a shard gives way to nobody"
         os.kill(shards[0], signal.SIGKILL)
         send(one, 1000, 2000)
         until(lambda: one.outcomes("blitz") == 2000, "2,000 outcomes visible after the kill")

@@ -1,0 +1,27 @@
+"""Solves give way: in a process of its own, as its priority cannot be raised again."""
+
+import os
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+
+from services.solve.priority import NICE, giving_way
+
+
+def added(a: int, *, b: int) -> tuple[int, int]:
+    return a + b, os.nice(0)
+
+
+def twice(answers: Connection) -> None:
+    task = giving_way(added)
+    answers.send((task.__name__, os.nice(0), task(1, b=2), task(3, b=4)))
+
+
+def test_a_solve_runs_at_low_priority_and_so_do_those_after_it() -> None:
+    mine, theirs = get_context("spawn").Pipe()
+    process = get_context("spawn").Process(target=twice, args=(theirs,))
+    process.start()
+    assert mine.poll(60.0)
+    name, before, *answers = mine.recv()
+    process.join(60.0)
+    low = max(before, NICE)
+    assert (name, answers) == ("added", [(3, low), (7, low)])
