@@ -18,7 +18,7 @@ from kafka.errors import (
     UnknownProducerIdError,
 )
 
-from services.log.kafka_refusals import heard
+from services.log.kafka_refusals import REFUSALS, heard
 from services.log.protocol import LogError
 from services.log.records import MAX_RECORD_BYTES
 
@@ -146,11 +146,11 @@ class Connection:
             except (OSError, ValueError, TypeError, AssertionError) as error:
                 raise LogError(f"the Kafka options were refused: {error}", retriable=False) from error
             except KafkaTimeoutError as error:
-                if broker.refusal is None:
-                    why = f"; the last try: {broker.failure}" if broker.failure is not None else ""
-                    raise LogError(f"no connection to Kafka at {self._bootstrap} within {self.timeout:g} s{why}", retriable=True) from error
+                why = f"; the last try: {broker.failure}" if broker.failure is not None else ""
+                raise LogError(f"no connection to Kafka at {self._bootstrap} within {self.timeout:g} s{why}", retriable=True) from error
+            except REFUSALS as error:
                 who = f"user {self._options.get('sasl_plain_username')} by {self._options.get('sasl_mechanism')}"
-                raise LogError(f"Kafka at {self._bootstrap} refuses {who}: {broker.refusal}", retriable=False) from error
+                raise LogError(f"Kafka at {self._bootstrap} refuses {who}: {error}", retriable=False) from error
 
 
 class Clients:

@@ -7,7 +7,8 @@ thrown away with the connection, and that is how every broker refuses a password
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from kafka.errors import (
     AuthorizationError,
@@ -16,11 +17,14 @@ from kafka.errors import (
     SaslAuthenticationFailedError,
     UnsupportedSaslMechanismError,
 )
+from kafka.net.connection import KafkaConnection
+from kafka.net.manager import KafkaConnectionManager
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 REFUSALS: Final = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError, IllegalSaslStateError, AuthorizationError)
 """What waiting does not mend."""
-_MANAGER: Final = "kafka.net.manager"
+_refused: WeakKeyDictionary[KafkaConnectionManager, dict[str, Exception]] = WeakKeyDictionary()
+"""Of each client the addresses that refused it, and were not asked again yet."""
 
 
 def _hear_last_words(transport: type[KafkaTCPTransport]) -> None:
@@ -34,27 +38,43 @@ def _hear_last_words(transport: type[KafkaTCPTransport]) -> None:
     transport._sock_recv = received  # noqa: SLF001
 
 
+def _end_a_search_by_a_refusal() -> None:
+    """Let the search for a broker end with a refusal, once the turn comes to ask again who gave it: where there are several addresses,
+    others may be asked in between. The next search asks all again.
+    """
+    connect = KafkaConnectionManager.get_connection
+
+    def connection(self: KafkaConnectionManager, node_id: Any, **how: Any) -> KafkaConnection:
+        if not self.cluster.is_bootstrap(node_id):
+            return connect(self, node_id, **how)
+        noted = _refused.setdefault(self, {})
+        if (refusal := noted.pop(node_id, None)) is not None:
+            raise refusal
+        found = connect(self, node_id, **how)
+        found.init_future.add_errback(lambda error: noted.update({node_id: error} if isinstance(error, REFUSALS) else {}))
+        return found
+
+    KafkaConnectionManager.get_connection = connection
+
+
 class _Heard(logging.Handler):
-    """Keeps the last failure that passes by, and the last refusal among them."""
+    """Keeps the last failure that passes by."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.failure: Exception | None = None
-        self.refusal: Exception | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
         """See `logging.Handler`."""
         for one in record.args if isinstance(record.args, tuple) else ():
             if isinstance(one, Exception) and not isinstance(one, KafkaTimeoutError):  # that is the end of all tries
                 self.failure = one
-            if isinstance(one, REFUSALS):
-                self.refusal = one
 
 
 @contextmanager
 def heard() -> Iterator[_Heard]:
-    """What brokers refuse inside."""
-    handler, logger = _Heard(), logging.getLogger(_MANAGER)
+    """What fails inside, as kafka-python logs it."""
+    handler, logger = _Heard(), logging.getLogger(KafkaConnectionManager.__module__)
     logger.addHandler(handler)
     try:
         yield handler
@@ -64,3 +84,4 @@ def heard() -> Iterator[_Heard]:
 
 for _transport in (KafkaTCPTransport, KafkaSSLTransport):
     _hear_last_words(_transport)
+_end_a_search_by_a_refusal()
