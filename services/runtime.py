@@ -46,10 +46,12 @@ class DataFolder:
             holder = file.read().strip()
             file.close()
             raise InUse(self.path, holder) from error
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
         self._lock = file
+        try:
+            os.ftruncate(file.fileno(), 0)
+            os.write(file.fileno(), f"{os.getpid()}\n".encode())
+        except OSError as error:  # which names no file by itself
+            raise OSError(error.errno, error.strerror, file.name) from error
 
     def unlock(self) -> None:
         """Let the folder go before this process ends."""

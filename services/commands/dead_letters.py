@@ -27,7 +27,7 @@ dead_letters = typer.Typer(help="Dead letters: outcomes and records that could n
 
 _Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
 _WithReason = Annotated[Reason | None, typer.Option(help="Those with this reason only.")]
-_OfPool = Annotated[str | None, typer.Option(help="Those of this pool only.")]
+_OfPool = Annotated[str | None, typer.Option(help="Those of this pool only; what broke before its pool could be read is of none.")]
 _SHOWN: Final = 60
 _SENT: Final = (Outcome.SENT, Outcome.REPEATED)
 
@@ -39,17 +39,21 @@ def list_(
     count: Annotated[int, typer.Option(min=1, help="Most lines: the newest.")] = 50,
     data: _Data = None,
 ) -> None:
-    """Count dead letters by reason, and list the newest."""
+    """Count dead letters by reason, and list the newest. The key says where one stands: generation, partition, offset, item."""
     with _log(data) as log:
         found = list(letters.chosen(letters.read(log.dead_letters), reason, pool))
-    table = Table("key", "reason", "pool", "path", "begins with")
+        sent = letters.sent_before(log.control)
+    table = Table("key", "reason", "pool", "path", "begins with", "sent again")
     for letter in found[-count:]:
-        table.add_row(letter.key, letter.reason, Text(letter.pool or "-"), Text(letter.path), Text(letter.excerpt[:_SHOWN]))
+        told = letter.key, letter.reason, Text(letter.pool or "-"), Text(letter.path), Text(letter.excerpt[:_SHOWN])
+        table.add_row(*told, "yes" if letter.key in sent else "no")
     console = Console(soft_wrap=True)
     if found:
         console.print(table)
     counts = Counter(letter.reason for letter in found)
-    console.print(f"{len(found)} dead letters" + "".join(f", {name} {number}" for name, number in sorted(counts.items())), highlight=False)
+    summary = _counted(len(found)) + "".join(f", {name} {number}" for name, number in sorted(counts.items()))
+    listed = f"; the newest {count} are listed, --count takes more" if len(found) > count else ""
+    console.print(f"{summary}{listed}", highlight=False)
 
 
 @dead_letters.command("show")
@@ -77,7 +81,7 @@ def replay(
     again: Annotated[bool, typer.Option("--again", help="Send also what an earlier run sent.")] = False,
     data: _Data = None,
 ) -> None:
-    """Send dead letters to the log again; those that break a rule of the schema stay. Status 1 when any of those chosen stays."""
+    """Send to the log again what would be taken now, each once; what still breaks a rule stays. Status 1 when any of those chosen stays."""
     with _log(data) as log:
         control = ControlLog(log.control)
         state = control.refresh()
@@ -86,11 +90,15 @@ def replay(
     console = Console(soft_wrap=True)
     for one in done:
         if one.outcome not in {*_SENT, Outcome.SENT_BEFORE}:
-            console.print(Text(f"{one.letter.key} {one.letter.reason}: {one.outcome} {one.rule}".rstrip()))
+            console.print(Text(f"{one.letter.key} {one.letter.reason}: {one.outcome}{': ' * bool(one.rule)}{one.rule}"))
     sent, before = sum(one.outcome in _SENT for one in done), sum(one.outcome is Outcome.SENT_BEFORE for one in done)
     earlier = f", {before} by an earlier run" if before else ""
-    console.print(f"{sent} of {len(done)} dead letters sent again{earlier}", highlight=False)
+    console.print(f"{sent} of {_counted(len(done))} sent again{earlier}", highlight=False)
     sys.exit(int(sent + before < len(done)))
+
+
+def _counted(letters: int) -> str:
+    return "1 dead letter" if letters == 1 else f"{letters} dead letters"
 
 
 def _chosen(log: Log, reason: Reason | None, pool: str | None) -> list[DeadLetter]:

@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from services.store.connection import Connection
 from services.store.protocol import StoreError
+from services.whole import write_whole
 
 _SOCKET_BYTES: Final = 100
 """Unix socket paths end at 107 bytes on Linux; the server adds a few while it binds."""
@@ -48,7 +49,7 @@ class EmbeddedRedis:
         self._process = self._start()
         try:
             self._wait()
-            self._address.write_text(self.url + "\n")
+            write_whole(self._address, f"{self.url}\n".encode())
         except BaseException:
             self.stop()
             raise

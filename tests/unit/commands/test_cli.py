@@ -106,3 +106,15 @@ def test_the_status_is_that_of_the_process() -> None:
 def test_reading_a_board_imports_no_engine() -> None:
     code = "import sys, services.commands.top; print([name for name in ('ray', 'numba', 'cvxpy', 'kafka') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_a_lock_that_finds_no_room_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_file: int, _: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("services.runtime.os.write", full)
+    folder = DataFolder(tmp_path)
+    with pytest.raises(OSError, match="No space left") as caught:
+        folder.lock()
+    folder.unlock()
+    assert caught.value.filename == str(tmp_path / "lock")

@@ -75,8 +75,17 @@ def test_each_letter_is_listed_once_with_its_reason(run: Run) -> None:
     found = run("list")
     assert found.exit_code == 0, found.output
     assert "5 dead letters, bad_field 1, unknown_pool 2, unparsable 1, wrong_partition 1" in found.output
-    assert "1 dead letters, bad_field 1" in run("list", "--reason", "bad_field").output
+    assert "1 dead letter, bad_field 1" in run("list", "--reason", "bad_field").output
     assert "0 dead letters" in run("list", "--pool", "other").output
+    assert "the newest 2 are listed" in run("list", "--count", "2").output
+
+
+def test_the_list_says_which_were_sent_again(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    create(tmp_path)
+    run("replay", "--reason", "wrong_partition")
+    rows = {line.split("│")[2].strip(): line.split("│")[6].strip() for line in run("list").output.splitlines() if line.startswith("│")}
+    assert rows == {"bad_field": "no", "unknown_pool": "no", "unparsable": "no", "wrong_partition": "yes"}
 
 
 def test_a_letter_shows_the_rule_and_what_broke_it_to_its_end(run: Run) -> None:
@@ -97,7 +106,7 @@ def test_what_would_be_taken_now_is_sent_again_and_the_rest_told(run: Run, tmp_p
     done = run("replay")
     assert done.exit_code == 1
     assert "3 of 5 dead letters sent again" in done.output
-    assert "weight must" in done.output or "weight" in done.output
+    assert "bad_field: still refused: $.weight must be from 0.001 to 1000" in done.output
     ids = [msgspec.json.decode(value)["id"] for value in at_home(tmp_path)]
     assert sorted(ids) == ["early", "good", "misplaced"]
     assert run("replay", "--reason", "unknown_pool").exit_code == 0

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -190,3 +191,30 @@ def test_what_is_frozen_stays_as_it_was_while_folding_goes_on(tmp_path: Path) ->
     assert all(after[name].tobytes() == before[name].tobytes() for name in before)
     assert msgspec.json.encode(sorted(state.arrays())) == msgspec.json.encode(sorted(before))
     one.close()
+
+
+OPENED = """
+import sys
+from pathlib import Path
+from services.log.protocol import LogError
+from services.log.sqlite import open_sqlite_log
+
+log = open_sqlite_log(Path(sys.argv[1]), 1)
+reader = log.outcomes.reader({0: 0})
+print(len(reader.poll(5.0, 10_000)[0]))
+try:
+    log.outcomes.append(0, [(None, bytes(1_000_000))] * 4)
+except LogError as error:
+    print(error.retriable)
+"""
+
+
+def test_who_starts_while_the_disk_is_full_reads_the_log_and_is_told_that_it_takes_nothing(disk: Path) -> None:
+    """As an API does that is started again beside an engine."""
+    log = open_sqlite_log(disk / "log.sqlite", 1)
+    play(log, 0, 100)
+    fill(disk)
+    command = [sys.executable, "-c", OPENED, str(disk / "log.sqlite")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120.0, check=False, cwd=Path(__file__).parents[3])
+    assert (done.returncode, done.stdout.split()) == (0, ["10", "True"]), done.stderr
+    log.close()
