@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -71,8 +71,8 @@ class _Shard:
 class Engine:
     """One installation's driver: `start`, then `run` until its `stop` is set."""
 
-    def __init__(self, settings: Settings, metrics: EngineMetrics, clock: Callable[[], float] = time.time) -> None:
-        self._settings, self._metrics, self._clock = settings, metrics, clock
+    def __init__(self, settings: Settings, metrics: EngineMetrics) -> None:
+        self._settings, self._metrics = settings, metrics
         self._shards: list[_Shard] = []
         self._manifests: dict[int, Manifest] = {}
         self._sweep_at = float("-inf")
@@ -144,16 +144,16 @@ class Engine:
         self._metrics.shards([health for health, _ in healths], sum(answers for _, answers in healths))
         try:
             self._read_manifests(checkpoints)
-            runner.step(self._clock(), list(self._manifests.values()), control.refresh())
+            runner.step(time.monotonic(), list(self._manifests.values()), control.refresh())
         except (LogError, OSError) as error:
             self._troubles.warn(log, "solves wait for the log or the checkpoints: %s", error)
-        self._metrics.solves(runner.health(self._clock()))
+        self._metrics.solves(runner.health(time.monotonic()))
 
     def _pause(self, runner: SolveRunner, stop: threading.Event, took: float) -> None:
         """Until the next tick, start solves as others end. A tick of thousands of pools takes long: what it planned is used for longer."""
         until = time.monotonic() + min(max(_TICK_SECONDS, 2 * took), _LONGEST_PAUSE)
         while not stop.is_set() and (left := until - time.monotonic()) > 0:
-            if not runner.go_on(self._clock(), min(left, _TICK_SECONDS)):
+            if not runner.go_on(time.monotonic(), min(left, _TICK_SECONDS)):
                 stop.wait(min(left, _TICK_SECONDS))
 
     def _forget_others(self, store: RedisStore, control: ControlLog) -> None:
@@ -224,8 +224,10 @@ class Engine:
 
 
 def _as_new(held: Manifest, told: PartitionHealth) -> bool:
-    """Whether the manifest is the checkpoint that the shard tells of, or a later one; a new generation comes without a new position."""
-    return held.position >= (told.checkpoint or 0) and held.written_at >= (told.checkpoint_at or 0.0)
+    """Whether the manifest is the checkpoint that the shard tells of, or a later one; a new generation comes without a new position, and
+    a clock that was put back with an earlier time.
+    """
+    return (held.position, held.written_at) == (told.checkpoint, told.checkpoint_at) or held.position > (told.checkpoint or 0)
 
 
 def _finished(answer: Any) -> bool:

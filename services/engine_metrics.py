@@ -10,6 +10,7 @@ from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
 from services import metrics
+from services.shard.durations import Durations
 from services.shard.worker import PartitionHealth, WorkerHealth
 from services.solve.health import SolveHealth
 
@@ -19,7 +20,6 @@ _COUNTERS: Final = {
     "records": "equirank_records_total",
     "bytes": "equirank_record_bytes_total",
     "batches": "equirank_batches_total",
-    "fold_seconds": "equirank_fold_seconds_total",
     "log_failures": "equirank_log_failures_total",
     "published_pools": "equirank_publications_total",
     "store_failures": "equirank_store_failures_total",
@@ -27,7 +27,6 @@ _COUNTERS: Final = {
     "checkpoints": "equirank_checkpoints_total",
     "checkpoint_failures": "equirank_checkpoint_failures_total",
     "checkpoint_seconds": "equirank_checkpoint_seconds_total",
-    "checkpoint_pause_seconds": "equirank_checkpoint_pause_seconds_total",
     "checkpoints_skipped": "equirank_checkpoints_skipped_total",
     "generation_builds": "equirank_generation_builds_total",
     "generation_failures": "equirank_generation_failures_total",
@@ -119,7 +118,9 @@ class EngineMetrics(Collector):
         yield _family("equirank_state_bytes", held)
         for counter, name in _COUNTERS.items():
             yield _family(name, [((), sum(health.counters.get(counter, 0.0) for health in healths))])
-        yield _durations(healths)
+        yield _family("equirank_fold_seconds_total", [((), sum(health.folds.seconds for health in healths))])
+        yield _histogram("equirank_fold_batch_seconds", [((), Durations.together(health.folds for health in healths))])
+        yield _histogram("equirank_fold_pause_seconds", _pauses([health.pauses for health in healths]))
         yield _family("equirank_dead_letters_total", _by_reason([health.dead_letters for health in healths]))
         yield _family("equirank_odd_times_total", _by_reason([health.odd_times for health in healths]))
         yield from _solves(self._solves)
@@ -135,13 +136,18 @@ def _by_reason(told: Sequence[Mapping[str, int]]) -> list[_Row]:
     return [((reason,), float(sum(counts.get(reason, 0) for counts in told))) for reason in reasons]
 
 
-def _durations(healths: Sequence[WorkerHealth]) -> Family:
-    metric = _TABLE["equirank_fold_batch_seconds"]
-    counts = accumulate(sum(health.durations[i] for health in healths) for i in range(len(metrics.FOLD_BUCKETS) + 1))
-    bounds = [*(str(bound) for bound in metrics.FOLD_BUCKETS), "+Inf"]
-    family = HistogramMetricFamily(metric.name, metric.help)
-    seconds = sum(health.counters.get("fold_seconds", 0.0) for health in healths)
-    family.add_metric((), [(bound, float(count)) for bound, count in zip(bounds, counts, strict=True)], seconds)
+def _pauses(told: Sequence[Mapping[str, Durations]]) -> Iterator[tuple[tuple[str, ...], Durations]]:
+    """Of all shards, by reason."""
+    for reason in sorted({reason for pauses in told for reason in pauses}):
+        yield (reason,), Durations.together(pauses[reason] for pauses in told if reason in pauses)
+
+
+def _histogram(name: str, rows: Iterable[tuple[tuple[str, ...], Durations]]) -> Family:
+    metric = _TABLE[name]
+    family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
+    for labels, durations in rows:
+        bounds = zip([*map(str, metric.buckets), "+Inf"], accumulate(map(float, durations.counts)), strict=True)
+        family.add_metric(labels, list(bounds), durations.seconds)
     return family
 
 

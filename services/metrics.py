@@ -67,6 +67,14 @@ ENGINE: Final = (
     Metric("counter", "equirank_batches_total", "Calls of the fold since the shard started."),
     Metric("counter", "equirank_fold_seconds_total", "Seconds spent folding since the shard started."),
     Metric("histogram", "equirank_fold_batch_seconds", "Seconds of one call of the fold, since the shard started.", (), FOLD_BUCKETS),
+    Metric(
+        "histogram",
+        "equirank_fold_pause_seconds",
+        "Seconds that folding paused once: for a checkpoint to freeze what it holds (meant to stay below 0.05), or for a publication to "
+        "copy what readers are to see.",
+        ("reason",),
+        FOLD_BUCKETS,
+    ),
     Metric("counter", "equirank_odd_times_total", "Outcomes that count though late (before pool time) or future.", ("reason",)),
     Metric("counter", "equirank_log_failures_total", "Times the log could not be read."),
     Metric("counter", "equirank_publications_total", "Live boards written to the store, a pool each."),
@@ -76,7 +84,6 @@ ENGINE: Final = (
     Metric("counter", "equirank_checkpoints_total", "Checkpoints written, a partition each."),
     Metric("counter", "equirank_checkpoint_failures_total", "Checkpoints that could not be written."),
     Metric("counter", "equirank_checkpoint_seconds_total", "Seconds spent writing checkpoints, beside the fold."),
-    Metric("counter", "equirank_checkpoint_pause_seconds_total", "Seconds that folding paused to copy what a checkpoint holds."),
     Metric("counter", "equirank_checkpoints_skipped_total", "Checkpoints that recovery passed over as not whole."),
     Metric("counter", "equirank_dead_letters_total", "Outcomes and records that could not be folded.", ("reason",)),
     Metric("counter", "equirank_solves_total", "Solves that ended.", ("method", "status")),

@@ -23,10 +23,13 @@ class Anchors(NamedTuple):
     begin: int
 
     def choose(self, older: Sequence[tuple[int, float]]) -> Iterator[int]:
-        """Indices of those that stay among (position, time written), oldest first: within the log, and not too close to one another."""
+        """Indices of those that stay among (position, time written), oldest first: within the log, and not too close to one another.
+
+        One written before the last one that stays was written after the clock was put back: nobody knows how long after.
+        """
         last = float("-inf")
         for i, (position, written_at) in enumerate(older):
-            if position >= self.begin and written_at >= last + self.seconds:
+            if position >= self.begin and not last <= written_at < last + self.seconds:
                 last = written_at
                 yield i
 

@@ -7,6 +7,7 @@ switch that was recorded is made again.
 """
 
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -40,7 +41,8 @@ class Builder:
     """Builds the generations of one partition. Driven by the folding thread.
 
     quiet: seconds from a retraction to the generation that leaves its outcome out; those that come meanwhile go with it.
-    cut: cuts records into slices that fold in a moment.
+    cut: cuts records into slices that fold in a moment; clock: seconds since 1970, which records of the control log tell. What is due
+    goes by the `now` of its callers, which never goes back.
     """
 
     def __init__(
@@ -50,8 +52,10 @@ class Builder:
         control: ControlLog,
         quiet: float,
         cut: Callable[[Sequence[Record]], Iterator[Sequence[Record]]],
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._partition, self._topic, self._control, self._quiet, self._cut = partition, topic, control, quiet, cut
+        self._clock = clock
         self._since: dict[str, float] = {}
         self._reader: Reader | None = None
         self._slices: deque[tuple[int, Sequence[Record]]] = deque()
@@ -109,7 +113,7 @@ class Builder:
                 self._told_failed(build)
         return letters
 
-    def switch(self, now: float, checkpointer: Checkpointer) -> None:
+    def switch(self, checkpointer: Checkpointer) -> None:
         """Let builds that have caught up serve, once a checkpoint holds them. Raises `LogError`."""
         position = self._partition.position
         for build in [build for build in self._partition.builds.values() if build.failed is None and not build.behind(position)]:
@@ -120,7 +124,7 @@ class Builder:
                 continue
             made = build.generation
             if self._control.refresh().served(made.pool) < made.number:
-                self._control.append(Serve(pool=made.pool, number=made.number, time=now))
+                self._control.append(Serve(pool=made.pool, number=made.number, time=self._clock()))
             self._partition.switch(build)
             self._failures.pop(build.key, None)
             self.counters["generation_builds"] += 1
@@ -140,14 +144,14 @@ class Builder:
             return None
         position = self._partition.position
         if (wish := control.wish(pool)) is not None and generations.is_reached(wish[1], position):
-            return generations.after_wish(control, wish, position, self._horizon(state), now)
+            return generations.after_wish(control, wish, position, self._horizon(state), self._clock())
         if newest.fold_version < FOLD_VERSION:
-            return generations.again(control, newest, position, now)
+            return generations.again(control, newest, position, self._clock())
         if state.stopped is not None or state.pending_retractions <= 0 or newest.number != state.generation.number:
             return None
         if now - self._since.setdefault(pool, now) < self._quiet:
             return None
-        return generations.again(control, newest, position, now)
+        return generations.again(control, newest, position, self._clock())
 
     def _horizon(self, state: PoolState) -> int:
         """Below which position a new generation of the pool must leave retracted outcomes out; 0 where none were retracted."""

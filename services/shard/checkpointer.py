@@ -15,6 +15,7 @@ from services.pools import FOLD_VERSION
 from services.shard.anchors import Anchors
 from services.shard.build import Build
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry, object_name
+from services.shard.durations import Durations
 from services.shard.frozen import FrozenPool
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
@@ -57,7 +58,8 @@ class _Written:
 class Checkpointer:
     """Checkpoints of one partition under one epoch. Driven by the folding thread.
 
-    anchor_seconds: least time between two anchors, None for none; log_begin: the first offset that the log holds, as far as is known.
+    anchor_seconds: least time between two anchors, None for none; log_begin: the first offset that the log holds, as far as is known;
+    clock: seconds since 1970, which manifests tell. What is due goes by the `now` of its callers, which never goes back.
     """
 
     def __init__(
@@ -68,8 +70,9 @@ class Checkpointer:
         keep: int,
         standing: Manifest | None,
         anchor_seconds: float | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._store, self._identity, self._epoch, self._keep = store, log_identity, epoch, keep
+        self._store, self._identity, self._epoch, self._keep, self._clock = store, log_identity, epoch, keep, clock
         self.anchor_seconds, self.log_begin = anchor_seconds, 0
         entries = standing.entries if standing else []
         self._written = {(entry.pool, entry.generation): _Frozen(entry, 0, None, keep) for entry in entries}
@@ -82,7 +85,9 @@ class Checkpointer:
         self._whole: frozenset[tuple[str, int]] = frozenset()
         self.position = standing.position if standing else None
         self.written_at = standing.written_at if standing else None
-        self.counters = {"checkpoints": 0, "checkpoint_failures": 0, "checkpoint_seconds": 0.0, "checkpoint_pause_seconds": 0.0}
+        self.counters = {"checkpoints": 0, "checkpoint_failures": 0, "checkpoint_seconds": 0.0}
+        self.pauses = Durations()
+        """Of the fold, while what a checkpoint holds is frozen."""
 
     def step(self, now: float, interval: float, partition: Partition, most: int | None = None) -> None:
         """Take in the last checkpoint's end, and begin the next when it is due and the partition moved.
@@ -97,14 +102,14 @@ class Checkpointer:
             self._soon, self._read = False, partition.outcomes
             self._began = time.perf_counter()
             self._interval = interval
-            self._job = self._executor.submit(self._freeze(now, partition))
+            self._job = self._executor.submit(self._freeze(partition))
 
     def drain(self, now: float, partition: Partition) -> None:
         """Write a last checkpoint if the partition moved since, and end the thread."""
         if self._job is not None:
             self._settle(self._job, now)
         if self._moved(partition):
-            self._settle(self._executor.submit(self._freeze(now, partition)), now)
+            self._settle(self._executor.submit(self._freeze(partition)), now)
         self._executor.shutdown()
 
     def holds(self, build: Build) -> bool:
@@ -121,7 +126,7 @@ class Checkpointer:
     def _moved(self, partition: Partition) -> bool:
         return (partition.position, partition.edition) != (self.position, self._edition)
 
-    def _freeze(self, now: float, partition: Partition) -> Callable[[], _Written]:
+    def _freeze(self, partition: Partition) -> Callable[[], _Written]:
         began = time.perf_counter()
         frozen = [self._frozen(state, state.folded_to(partition.position), partition.number) for state in partition.pools.values()]
         builds = [
@@ -140,12 +145,12 @@ class Checkpointer:
             last_offset=offset,
             last_sha256=sha256,
             fold_version=FOLD_VERSION,
-            written_at=now,
+            written_at=self._clock(),
             pools=[],
             sequence=self._sequence + 1 if partition.position == self.position else 0,
         )
         edition = partition.edition
-        self.counters["checkpoint_pause_seconds"] += time.perf_counter() - began
+        self.pauses.add(time.perf_counter() - began)
         return lambda: self._write(manifest, frozen, builds, whole, edition)
 
     def _frozen(self, state: PoolState, position: int, partition: int) -> _Frozen:

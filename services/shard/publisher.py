@@ -6,7 +6,8 @@ already see; a shard that another one superseded learns it here. Law 6: a store 
 
 import logging
 import sys
-from collections.abc import Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -17,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from services.shard.durations import Durations
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
 from services.store.protocol import ACTIVITY, Building, Fence, LiveBoard, PoolHead, StoreError, StoreLost, StoreWriter
@@ -74,16 +76,21 @@ class _Update:
 
 
 class Publisher:
-    """Driven by the folding thread; talks to the store from a thread of its own."""
+    """Driven by the folding thread; talks to the store from a thread of its own.
 
-    def __init__(self, store: StoreWriter, interval: float) -> None:
-        self._store, self._interval = store, interval
+    clock: seconds since 1970, which readers are told. What is due goes by the `now` of its callers, which never goes back.
+    """
+
+    def __init__(self, store: StoreWriter, interval: float, clock: Callable[[], float] = time.time) -> None:
+        self._store, self._interval, self._clock = store, interval, clock
         self._tracks: dict[str, _Track] = {}
         self._executor = ThreadPoolExecutor(1, "publish")
         self._job: Future[list[tuple[_Update, _End]]] | None = None
         self._began = self._next = self._rested = float("-inf")
         self.written_at: float | None = None
         self.counters = {"published_pools": 0, "store_failures": 0, "fenced_writes": 0}
+        self.pauses = Durations()
+        """Of the fold, while what changed is copied for readers."""
 
     def step(self, now: float, partitions: Mapping[int, Partition], epochs: Mapping[int, int], *, behind: bool = False) -> None:
         """Take in what the last round did, and start the next when it is due. behind: records wait to be folded. Raises `Fenced`."""
@@ -91,7 +98,7 @@ class Publisher:
             if not self._job.done():
                 return
             self._settle(self._job.result(), now)
-        if now >= (self._rested if behind else self._next) and (updates := self._updates(now, partitions.values(), epochs)):
+        if now >= (self._rested if behind else self._next) and (updates := self._copied(now, partitions.values(), epochs)):
             self._began = now
             self._job = self._executor.submit(self._write, updates)
 
@@ -101,6 +108,13 @@ class Publisher:
             self._settle(self._job.result(), now)
         self._settle(self._write(self._updates(now, partitions.values(), epochs)), now)
         self._executor.shutdown()
+
+    def _copied(self, now: float, partitions: Collection[Partition], epochs: Mapping[int, int]) -> list[_Update]:
+        """`_updates`, and how long folding paused for them, if there are any."""
+        began = time.perf_counter()
+        if updates := self._updates(now, partitions, epochs):
+            self.pauses.add(time.perf_counter() - began)
+        return updates
 
     def _updates(self, now: float, partitions: Collection[Partition], epochs: Mapping[int, int]) -> list[_Update]:
         """What changed, and of what did not the pools that were written longest ago: so every pool is looked after in its turn."""
@@ -112,7 +126,8 @@ class Publisher:
         ]
         idle = [one for one in ready if not one[0].changed and now - one[1].written_at >= _IDLE_SECONDS]
         due = [one for one in ready if one[0].changed] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda one: one[1].written_at)
-        updates = [_update(state, track, epochs[partition.number], partition, now) for state, track, partition in due]
+        at = self._clock()
+        updates = [_update(state, track, epochs[partition.number], partition, at) for state, track, partition in due]
         return updates + [update for partition in partitions for update in self._frozen(now, partition, epochs[partition.number])]
 
     def _frozen(self, now: float, partition: Partition, epoch: int) -> Iterator[_Update]:
@@ -121,7 +136,7 @@ class Publisher:
             state = partition.pools[pool]
             track = self._track(pool, state)
             if now - track.written_at >= _IDLE_SECONDS:
-                yield _Update(state, track, epoch, _head(state, partition, now), np.zeros(0, np.int32), {}, frozen=True)
+                yield _Update(state, track, epoch, _head(state, partition, self._clock()), np.zeros(0, np.int32), {}, frozen=True)
 
     def _track(self, pool: str, state: PoolState) -> _Track:
         track = self._tracks.get(pool)
@@ -183,7 +198,7 @@ class Publisher:
         for update, end in ends:
             match end:
                 case _End.WRITTEN:
-                    update.track.written_at = self.written_at = now
+                    update.track.written_at, self.written_at = now, self._clock()
                     self.counters["published_pools"] += 1
                     if not update.frozen:
                         update.track.head = update.head
@@ -208,19 +223,20 @@ def _ready(state: PoolState, partition: Partition, track: _Track) -> bool:
     return partition.position >= track.visible and (not state.broken or track.head is not None)
 
 
-def _update(state: PoolState, track: _Track, epoch: int, partition: Partition, now: float) -> _Update:
+def _update(state: PoolState, track: _Track, epoch: int, partition: Partition, at: float) -> _Update:
+    """What changed of a pool, as of `at`, seconds since 1970."""
     ids = state.take_changes()
     values = {} if state.broken else {method: state.board(method, ids) for method in state.online}
     if wrong := [method for method, board in values.items() if not np.isfinite(board).all()]:
         _stop_unfinite(state, wrong[0], ids[~np.isfinite(values[wrong[0]])], partition.position)
     if state.broken:
-        head = track.head or _head(state.emptied(), partition, now)
-        head = msgspec.structs.replace(head, published_at=now, stopped=state.stopped, building=_building(state, partition))
+        head = track.head or _head(state.emptied(), partition, at)
+        head = msgspec.structs.replace(head, published_at=at, stopped=state.stopped, building=_building(state, partition))
         return _Update(state, track, epoch, head, ids, {})
     names = state.agents.names(ids)
     boards = {method: LiveBoard(names, board.tolist()) for method, board in values.items()}
     boards[ACTIVITY] = LiveBoard(names, state.activity[ids].astype(np.float64).tolist())
-    return _Update(state, track, epoch, _head(state, partition, now), ids, boards)
+    return _Update(state, track, epoch, _head(state, partition, at), ids, boards)
 
 
 def _stop_unfinite(state: PoolState, method: str, ids: NDArray[np.int32], position: int) -> None:
@@ -231,7 +247,7 @@ def _stop_unfinite(state: PoolState, method: str, ids: NDArray[np.int32], positi
     state.stop(f"{why} by `equirank pools settings {pool}`", position, broken=True)
 
 
-def _head(state: PoolState, partition: Partition, now: float) -> PoolHead:
+def _head(state: PoolState, partition: Partition, at: float) -> PoolHead:
     counts = state.counts
     return PoolHead(
         pool=state.generation.pool,
@@ -240,7 +256,7 @@ def _head(state: PoolState, partition: Partition, now: float) -> PoolHead:
         partition=partition.number,
         generation=state.generation.number,
         position=state.folded_to(partition.position),
-        published_at=now,
+        published_at=at,
         pool_time=state.pool_time,
         outcomes=counts["outcomes"],
         agents=len(state.agents),

@@ -8,7 +8,6 @@ between partitions.
 import logging
 import threading
 import time
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,6 @@ import msgspec
 
 from services.control import ControlLog
 from services.log.protocol import CommitsPositions, Log, LogError, OffsetLost, Reader, Record
-from services.metrics import FOLD_BUCKETS
 from services.pools import ControlState, FoldSettings, Takeover
 from services.settings import Settings
 from services.shard import dead_letters
@@ -28,6 +26,7 @@ from services.shard.checkpoint import CheckpointStore, SkippedCheckpoint
 from services.shard.checkpointer import Checkpointer
 from services.shard.dead_letters import DeadLetter
 from services.shard.directory import LiveDirectory
+from services.shard.durations import Durations
 from services.shard.partition import Partition
 from services.shard.pool import COUNTERS
 from services.shard.publisher import Fenced, Publisher
@@ -43,6 +42,8 @@ _FULL_BYTES: Final = 1 << 20
 _MEMORY_SECONDS: Final = 10.0
 _BEGINS_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_SKEW_SECONDS: Final = 60.0
+"""A record that the log took further ahead of our clock than this says nothing of the lag: one of the two clocks was put back."""
 
 
 class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +78,8 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
 class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
     """Progress and counters of a shard since its start. progress_at: when it last polled its log, by its own clock.
 
-    odd_times: late and future outcomes; durations: calls of the fold by the first of `FOLD_BUCKETS` that they fit, the last by none;
-    published_at: when the store took something last.
+    odd_times: late and future outcomes; folds: calls of the fold; pauses: of the fold, by what it paused for; published_at: when the
+    store took something last.
     """
 
     owner: str
@@ -86,15 +87,17 @@ class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
     counters: dict[str, float]
     dead_letters: dict[str, int]
     odd_times: dict[str, int]
-    durations: list[int]
+    folds: Durations
+    pauses: dict[str, Durations]
     published_at: float | None
     partitions: list[PartitionHealth]
 
 
 @dataclass(slots=True)
 class _Owned:
-    """A partition and what goes with it. even_at: when nothing waited last, or its start; passed: all before it was folded or is no record;
-    end: the log's, when it was asked last; lost: it stopped as its log begins after its position.
+    """A partition and what goes with it. even_at: when nothing waited last, or its start, by the timer; passed: all before it was folded or
+    is no record; end: the log's, when it was asked last; folded_at: when the log took the last record, seconds since 1970; lost: it stopped
+    as its log begins after its position.
     """
 
     partition: Partition
@@ -118,7 +121,11 @@ class _Owned:
 
 
 class ShardWorker:
-    """Owns `partitions` from the start of `run`, which returns after `stop` and raises `Fenced` when another took them."""
+    """Owns `partitions` from the start of `run`, which returns after `stop` and raises `Fenced` when another took them.
+
+    clock: seconds since 1970, as readers and records are told; timer: seconds that never go back, by which everything is due: a clock
+    that is put back or forward holds nothing up.
+    """
 
     def __init__(
         self,
@@ -128,17 +135,19 @@ class ShardWorker:
         log_: Log,
         store: StoreWriter,
         clock: Callable[[], float] = time.time,
+        timer: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._settings, self._numbers, self._owner, self._log, self._clock = settings, list(partitions), owner, log_, clock
+        self._settings, self._numbers, self._owner, self._log = settings, list(partitions), owner, log_
+        self._clock, self._timer = clock, timer
         self._control = ControlLog(log_.control)
         self._checkpoints = CheckpointStore(settings.checkpoint_url)
         self._anchor_seconds = spacing(log_.outcomes, settings.anchor_seconds)
-        self._publisher = Publisher(store, settings.publish_seconds)
+        self._publisher = Publisher(store, settings.publish_seconds, clock)
         self._owned: dict[int, _Owned] = {}
         self._stopping = threading.Event()
         self._counters: dict[str, float] = defaultdict(float)
         self._reasons: Counter[str] = Counter()
-        self._durations = [0] * (len(FOLD_BUCKETS) + 1)
+        self._folds = Durations()
         self._progress_at = clock()
         self._looked_at = self._begins_at = float("-inf")
         self._resumed = self._behind = False
@@ -176,9 +185,13 @@ class ShardWorker:
             counters=counters,
             dead_letters=dict(self._reasons),
             odd_times=dict(sum((owned.partition.odd_times for owned in owned_now), Counter())),
-            durations=list(self._durations),
+            folds=Durations.together([self._folds]),
+            pauses={
+                "checkpoint": Durations.together([owned.checkpointer.pauses for owned in owned_now]),
+                "publication": Durations.together([self._publisher.pauses]),
+            },
             published_at=self._publisher.written_at,
-            partitions=[_health(owned, self._clock()) for owned in owned_now],
+            partitions=[_health(owned, self._clock(), self._timer()) for owned in owned_now],
         )
 
     def _take_over(self) -> None:
@@ -203,9 +216,9 @@ class ShardWorker:
         self._counters["checkpoints_skipped"] += len(skipped)
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         kept = self._settings.checkpoints_kept
-        checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._anchor_seconds)
-        builder = Builder(partition, topic, self._control, self._settings.retraction_seconds, slices)
-        return _Owned(partition, epoch, checkpointer, builder, even_at=self._clock(), stopped=stopped)
+        checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._anchor_seconds, self._clock)
+        builder = Builder(partition, topic, self._control, self._settings.retraction_seconds, slices, self._clock)
+        return _Owned(partition, epoch, checkpointer, builder, even_at=self._timer(), stopped=stopped)
 
     def _round(self, reader: Reader | None) -> Reader | None:
         """One look at the log, and what follows. The reader to go on with, None after a failure."""
@@ -281,9 +294,7 @@ class ShardWorker:
         self._counters["records"] += len(records)
         self._counters["bytes"] += _size(records)
         self._counters["batches"] += 1
-        seconds = time.perf_counter() - began
-        self._counters["fold_seconds"] += seconds
-        self._durations[bisect_left(FOLD_BUCKETS, seconds)] += 1
+        self._folds.add(time.perf_counter() - began)
         self._write_letters(owned)
 
     def _write_letters(self, owned: _Owned) -> None:
@@ -292,13 +303,13 @@ class ShardWorker:
             self._retry(lambda: dead_letters.write(self._log.dead_letters, owned.letters))
             owned.letters = []
 
-    def _build(self, now: float, patience: float) -> None:
+    def _build(self, patience: float) -> None:
         """A slice of old records for generations under construction; those that caught up take over."""
         for owned in self._owned.values():
             if owned.partition.builds and owned.stopped is None:
                 try:
                     owned.letters += owned.builder.step(patience)
-                    owned.builder.switch(now, owned.checkpointer)
+                    owned.builder.switch(owned.checkpointer)
                 except LogError as error:
                     if not error.retriable:
                         raise
@@ -308,8 +319,8 @@ class ShardWorker:
 
     def _beside(self, *, idle: bool = False) -> None:
         """What goes on beside folding: new generations, publication, checkpoints, and a look around once a second."""
-        now = self._clock()
-        self._build(now, _POLL_SECONDS if idle else 0.0)
+        now = self._timer()
+        self._build(_POLL_SECONDS if idle else 0.0)
         partitions, epochs = self._partitions(), {number: owned.epoch for number, owned in self._owned.items()}
         self._publisher.step(now, partitions, epochs, behind=self._behind)
         for owned in self._owned.values():
@@ -326,7 +337,7 @@ class ShardWorker:
             for number, owned in self._owned.items():
                 owned.end = self._log.outcomes.end(number)
                 if owned.lag == 0:
-                    owned.even_at = self._clock()
+                    owned.even_at = self._timer()
             self._look_for_begins()
             if isinstance(self._log.outcomes, CommitsPositions):  # for lag tools; recovery never reads them
                 self._log.outcomes.commit({number: max(owned.passed, owned.partition.position) for number, owned in self._owned.items()})
@@ -335,7 +346,7 @@ class ShardWorker:
             self._resume_lost(control)
             for owned in self._owned.values():
                 if owned.stopped is None:
-                    owned.builder.look(self._clock(), control)
+                    owned.builder.look(self._timer(), control)
         except LogError as error:
             log.warning("the log does not answer: %s", error)
 
@@ -350,7 +361,7 @@ class ShardWorker:
 
     def _look_for_begins(self) -> None:
         """Learn what a log of finite retention still holds, from time to time: anchors before that are of no more use."""
-        now = self._clock()
+        now = self._timer()
         if self._anchor_seconds is None or now - self._begins_at < _BEGINS_SECONDS:
             return
         self._begins_at = now
@@ -363,7 +374,7 @@ class ShardWorker:
                 raise Fenced(f"partition {number} was taken over under epoch {standing[number]}; this shard had {owned.epoch}")
 
     def _drain(self) -> None:
-        now = self._clock()
+        now = self._timer()
         self._publisher.drain(now, self._partitions(), {number: owned.epoch for number, owned in self._owned.items()})
         for owned in self._owned.values():
             if owned.stopped is None:
@@ -420,7 +431,18 @@ def _memory(owned: _Owned, now: float) -> dict[str, int]:
     return owned.memory
 
 
-def _health(owned: _Owned, now: float) -> PartitionHealth:
+def _lag_seconds(owned: _Owned, at: float, now: float) -> float:
+    """How long the first record that nobody looked at waits, at most. at: by the clock, beside the log's; now: by the timer."""
+    if not owned.lag:
+        return 0.0
+    since = now - owned.even_at
+    if owned.folded_at is None or owned.folded_at > at + _SKEW_SECONDS:
+        return since
+    return max(0.0, min(since, at - owned.folded_at))
+
+
+def _health(owned: _Owned, at: float, now: float) -> PartitionHealth:
+    """Where a partition stands. at: by the clock; now: by the timer."""
     partition, checkpointer = owned.partition, owned.checkpointer
     pools, builds = list(partition.pools.values()), [build for build in list(partition.builds.values()) if build.failed is None]
     return PartitionHealth(
@@ -428,7 +450,7 @@ def _health(owned: _Owned, now: float) -> PartitionHealth:
         epoch=owned.epoch,
         position=partition.position,
         lag=owned.lag,
-        lag_seconds=max(0.0, now - max(owned.even_at, owned.folded_at or 0.0)) if owned.lag else 0.0,
+        lag_seconds=_lag_seconds(owned, at, now),
         folded_at=owned.folded_at,
         checkpoint=checkpointer.position,
         checkpoint_at=checkpointer.written_at,

@@ -39,8 +39,10 @@ def largest(values: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 
 def ages(jobs: Iterable[Job], boards: Mapping[Job, SolvedBoard], now: float) -> dict[str, float]:
-    """Seconds since the oldest board of `jobs` was solved, by method; jobs without a board take no part."""
-    return largest((job.method, now - boards[job].solved_at) for job in jobs if job in boards)
+    """Seconds since the oldest board of `jobs` was solved, by method; jobs without a board take no part. None is solved in the future,
+    whatever a clock that was put back says.
+    """
+    return largest((job.method, max(0.0, now - boards[job].solved_at)) for job in jobs if job in boards)
 
 
 def certificates(boards: Mapping[Job, SolvedBoard]) -> dict[str, float]:

@@ -45,7 +45,7 @@ def _view(entry: PoolEntry, control: ControlState, solved: Sequence[float], log:
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     fold = FoldSettings() if made is None else made.fold
     online = msgspec.json.encode(fold.methods(Kind(entry.kind)), order="sorted").decode()
-    seen = f"{entry.digest}/{len(solved)}/{max(solved, default=0.0)}"
+    seen = f"{entry.digest}/{hash(frozenset(solved))}"  # not the latest of them: the clock may have been put back
     return PoolView(entry.pool, seen, entry.outcomes, {INSIGHT: {"online": online, "log": log}})
 
 

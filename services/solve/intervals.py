@@ -30,7 +30,8 @@ MOST: Final = 2048
 _MOST_CELLS: Final = 1 << 21
 """Ratings of all replicates together: the engine holds them and takes their percentiles, which must not keep it from its other work."""
 _FIRST_CHECK: Final = 64
-_TOP: Final = 10
+TOP: Final = 10
+"""Best agents of a board whose ranks have to stay."""
 _MOST_FAILED: Final = 0.1
 """Share of replicates without an answer beyond which the others stand for a selection."""
 
@@ -159,7 +160,7 @@ def most_of(agents: int) -> int:
 def replication(names: Sequence[str], result: SolveResult, seconds: float) -> Replication:
     """Of a solve whose answer is `result`. names: of the agents that are redrawn; those of the result may be older. Raises `InputError`."""
     at, most = {name: i for i, name in enumerate(names)}, most_of(len(names))
-    return Replication(seconds, np.array([at[row.agent] for row in result.agents[:_TOP] if row.agent in at], np.int64), most)
+    return Replication(seconds, np.array([at[row.agent] for row in result.agents[:TOP] if row.agent in at], np.int64), most)
 
 
 def add_intervals(

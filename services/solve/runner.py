@@ -5,9 +5,11 @@ that fails or passes its deadline leaves the last good result standing, which th
 """
 
 import logging
+import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +24,7 @@ from services.shard.objects import BadObject
 from services.solve import health, insight, methods
 from services.solve.choice import chosen_for
 from services.solve.health import SolveHealth
+from services.solve.held import packed, whole
 from services.solve.history import Kept, kept
 from services.solve.interval_runner import IntervalRunner
 from services.solve.methods import Solved
@@ -57,7 +60,10 @@ class _Flight:
 
 
 class SolveRunner:
-    """Driven by the engine's loop; never blocks it for longer than a store call."""
+    """Driven by the engine's loop; never blocks it for longer than a store call.
+
+    What is due and overdue goes by the `now` of its callers, which never goes back.
+    """
 
     def __init__(
         self,
@@ -67,17 +73,22 @@ class SolveRunner:
         workers: int,
         log_identity: str = "",
         memory: int | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        """workers: solves at once; memory: bytes of all solves together, None for any."""
-        self._memory = memory
+        """workers: solves at once; memory: bytes of all solves together, None for any; clock: seconds since 1970, as boards tell."""
+        self._memory, self._clock = memory, clock
         self._settings, self._url, self._store, self._workers = settings, checkpoints.url, store, workers
         self._log = log_identity
         self._files = ResultFiles(checkpoints, settings.solves_kept)
         self._history: defaultdict[Job, deque[Kept]] = defaultdict(lambda: deque(maxlen=settings.solves_kept))
         self._latest: dict[Job, SolvedBoard] = {}
+        """With their best rows only, as `packed` leaves them."""
+        self._rows: dict[Job, bytes] = {}
         self._names: dict[Job, str] = {}
-        for name, board in self._files.kept(log_identity):
-            self._stands(Job(board.pool, board.result.method), msgspec.structs.replace(board, start=None), name)
+        for job, results in groupby(self._files.kept(log_identity), lambda one: Job(one.board.pool, one.board.result.method)):
+            for one in results:
+                self._note(job, one.board)
+            self._stands(job, msgspec.structs.replace(one.board, start=None), one.name)
         self._ledger = Ledger({job: _tried(board) for job, board in self._latest.items()})
         self._pace = Pace(settings.solve_seconds, settings.solve_outcomes)
         self._intervals = IntervalRunner(settings, checkpoints, log_identity)
@@ -147,7 +158,7 @@ class SolveRunner:
             seconds=dict(self._seconds),
             waiting=dict(Counter(job.method for job in waiting)),
             longest_wait=health.largest((job.method, now - since) for job, since in waiting.items()),
-            outdated=health.ages([*waiting, *(flight.job for flight in self._flights.values()), *self._failing()], self._latest, now),
+            outdated=health.ages(self._outdated(), self._latest, self._clock()),
             unpublished=dict(Counter(job.method for job in self._unpublished)),
             certificates=health.certificates(self._latest),
             replicates=dict(self._intervals.replicates),
@@ -159,8 +170,10 @@ class SolveRunner:
         last, most = self._latest.get(job), self._settings.solve_memory_bytes
         return most if last is None or not last.memory else min(most, last.memory * 3 // 2)
 
-    def _failing(self) -> list[Job]:
-        return [job for job, board in self._latest.items() if board.error is not None and board.result.status != _NOT_APPLICABLE]
+    def _outdated(self) -> list[Job]:
+        """Jobs that wait, run, or failed last."""
+        failed = [job for job, board in self._latest.items() if board.error is not None and board.result.status != _NOT_APPLICABLE]
+        return [*self._ledger.waiting, *(flight.job for flight in self._flights.values()), *failed]
 
     def cancel(self) -> None:
         """Cancel what runs; nothing is lost, it is due again at the next start."""
@@ -193,13 +206,13 @@ class SolveRunner:
                 self._failed(flight, _cause(error), now)
             else:
                 self._ledger.finish(flight.job)
-                self._solved(flight, found, now)
+                self._solved(flight, found)
         for reference, flight in self._flights.items():
             if now > flight.deadline:
                 ray.cancel(reference, force=True)
 
-    def _solved(self, flight: _Flight, found: Solved, now: float) -> None:
-        board = msgspec.structs.replace(self._board(flight, found.result, now), memory=found.memory)
+    def _solved(self, flight: _Flight, found: Solved) -> None:
+        board = msgspec.structs.replace(self._board(flight, found.result), memory=found.memory)
         self._count(flight.job.method, found.result.status)
         self._seconds[flight.job.method] += found.result.seconds
         try:
@@ -207,14 +220,18 @@ class SolveRunner:
         except OSError as error:
             log.warning("result was not written: %s", error, extra=_fields(flight))
             name = None
+        self._note(flight.job, board)
         self._stands(flight.job, board, name)
         self._unpublished.add(flight.job)
 
-    def _stands(self, job: Job, board: SolvedBoard, name: str | None) -> None:
-        """Note the newest result of a job; name: of its file."""
-        self._latest[job] = board
+    def _note(self, job: Job, board: SolvedBoard) -> None:
+        """Add a result to the history of its job."""
         if job.method != insight.INSIGHT:
             self._history[job].append(kept(board))
+
+    def _stands(self, job: Job, board: SolvedBoard, name: str | None) -> None:
+        """Hold the newest result of a job; name: of its file."""
+        self._latest[job], self._rows[job] = packed(board)
         if name is not None:
             self._names[job] = name
 
@@ -226,13 +243,14 @@ class SolveRunner:
         level = logging.INFO if status == _NOT_APPLICABLE else logging.WARNING
         log.log(level, "solve %s: %s", status.replace("_", " "), why, extra=_fields(flight))
         self._count(flight.job.method, status)
-        good = self._latest.get(flight.job)
-        stands = good is not None and good.result.status not in _NOTHING
-        board = good if good is not None and stands else self._board(flight, _nothing(flight.job.method, status), now)
-        self._latest[flight.job] = msgspec.structs.replace(board, error=why)
+        standing = self._latest.get(flight.job)
+        if standing is None or standing.result.status in _NOTHING:
+            standing = self._board(flight, _nothing(flight.job.method, status))
+            self._stands(flight.job, standing, None)
+        self._latest[flight.job] = msgspec.structs.replace(standing, error=why)
         self._unpublished.add(flight.job)
 
-    def _board(self, flight: _Flight, result: SolveResult, now: float) -> SolvedBoard:
+    def _board(self, flight: _Flight, result: SolveResult) -> SolvedBoard:
         entry = flight.entry
         return SolvedBoard(
             pool=entry.pool,
@@ -241,7 +259,7 @@ class SolveRunner:
             outcomes=entry.outcomes,
             data=entry.digest,
             parameters=flight.parameters,
-            solved_at=now,
+            solved_at=self._clock(),
             result=result,
             log=self._log,
             version=VERSION,
@@ -258,7 +276,8 @@ class SolveRunner:
     def _publish(self) -> None:
         for job in list(self._unpublished):
             try:
-                if self._store.publish_solved(self._intervals.shown(job, self._latest[job])) and job.method != insight.INSIGHT:
+                shown = self._intervals.shown(job, whole(self._latest[job], self._rows[job]))
+                if self._store.publish_solved(shown) and job.method != insight.INSIGHT:
                     self._store.publish_history(*job, self._history[job])
             except StoreError as error:
                 self._troubles.warn(log, _WAITING, error)
@@ -278,7 +297,7 @@ class SolveRunner:
             self._files.remove(job)
             self._intervals.forget(job)
             self._ledger.forget(job)
-            for noted in (self._latest, self._history, self._names):
+            for noted in (self._latest, self._rows, self._history, self._names):
                 noted.pop(job, None)
             self._unpublished.discard(job)
 

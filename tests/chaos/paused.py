@@ -26,28 +26,28 @@ FENCED = 3
 _TAKEN = scripts._script("redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'token', ARGV[7]) return 1")
 
 
-class Clock:
-    """The clock, an hour further on once it has `jumped`: the pause seems that long, however short the test makes it."""
+class Timer:
+    """The timer, an hour further on once it has `jumped`: the pause seems that long, however short the test makes it."""
 
     def __init__(self) -> None:
         self.jumped = False
 
     def __call__(self) -> float:
-        return time.time() + 3600.0 * self.jumped
+        return time.monotonic() + 3600.0 * self.jumped
 
 
 class Holding:
     """A store whose writer is stopped between making an update and writing it."""
 
-    def __init__(self, store: RedisStore, outcomes: int, clock: Clock) -> None:
-        self._store, self._outcomes, self._clock = store, outcomes, clock
+    def __init__(self, store: RedisStore, outcomes: int, timer: Timer) -> None:
+        self._store, self._outcomes, self._timer = store, outcomes, timer
         self.published, self.publish_solved = store.published, store.publish_solved
 
     def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         if head.outcomes >= self._outcomes:
             self._outcomes = sys.maxsize
             signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # not to the process: this thread could run on for a moment
-            self._clock.jumped = True
+            self._timer.jumped = True
         return self._store.publish_live(head, epoch, boards)
 
 
@@ -58,9 +58,9 @@ def main() -> int:
         live.scripts.CLAIM = _TAKEN  # type: ignore[misc]
     settings = Settings(data=Path(data), redis=url, batch_records=1, **SETTINGS)
     log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
-    clock = Clock()
+    timer = Timer()
     try:
-        ShardWorker(settings, range(PARTITIONS), "paused", log, Holding(RedisStore(url), int(outcomes), clock), clock).run()
+        ShardWorker(settings, range(PARTITIONS), "paused", log, Holding(RedisStore(url), int(outcomes), timer), timer=timer).run()
     except Fenced:
         return FENCED
     finally:

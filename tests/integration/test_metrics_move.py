@@ -88,7 +88,10 @@ def test_every_metric_of_a_shard_moves(settings: Settings, log: Log, server: Ser
         until(lambda: samples(worker).get(("equirank_checkpoint_position", ""), 0) >= end + 9, "a checkpoint of all")
         after = samples(worker)
         moved = {key: after[key] - before.get(key, 0.0) for key in after}
-        assert {key: value for key, value in moved.items() if key[1]} == {
+        paused = {key[1] for key, value in moved.items() if key[0] == "equirank_fold_pause_seconds_count" and value}
+        assert paused == {"checkpoint", "publication"}
+        assert after["equirank_fold_pause_seconds_count", "checkpoint"] >= after["equirank_checkpoints_total", ""]
+        assert {key: value for key, value in moved.items() if key[1] and "pause" not in key[0]} == {
             ("equirank_dead_letters_total", "unparsable"): 1,
             ("equirank_dead_letters_total", "bad_field"): 1,
             ("equirank_odd_times_total", "late"): 1,
@@ -137,10 +140,10 @@ def test_lag_is_told_in_records_and_in_seconds(settings: Settings, log: Log) -> 
     checkpointer = Checkpointer(CheckpointStore(settings.checkpoint_url), log.outcomes.identity, 1, 3, None)
     control = ControlLog(log.control)
     owned = _Owned(partition, 1, checkpointer, Builder(partition, log.outcomes, control, 0.0, slices), even_at=100.0, end=9)
-    told = [_health(owned, 130.0)]
-    owned.folded_at = 120.0
-    told.append(_health(owned, 130.0))
+    told = [_health(owned, 1e9, 130.0)]
+    owned.folded_at = 1e9 - 10.0
+    told.append(_health(owned, 1e9, 130.0))
     owned.passed = 9  # what follows the last record are marks of transactions
-    told.append(_health(owned, 130.0))
+    told.append(_health(owned, 1e9, 130.0))
     assert [(one.lag, one.lag_seconds) for one in told] == [(4, 30.0), (4, 10.0), (0, 0.0)]
     control.close()

@@ -19,10 +19,12 @@ SECONDS, DEADLINE = 120.0, 100.0
 
 
 class World:
-    """A pool whose checkpoints come when told, and the runner on it; its clock may be put forward by `ahead` seconds."""
+    """A pool whose checkpoints come when told, and the runner on it; its timer may be put forward by `ahead` seconds, its clock by
+    `wall`.
+    """
 
     def __init__(self, folder: Path, store: RedisStore) -> None:
-        self.ahead = 0.0
+        self.ahead = self.wall = 0.0
         self.created = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
         self.made = GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings())
         self.state, self.played, self.store = PoolState(self.created, self.made), 0, store
@@ -32,7 +34,7 @@ class World:
             self.control.apply(offset, record)
         limits = {"solve_deadline_seconds": DEADLINE, "solve_memory_bytes": 512 << 20}
         settings = Settings(data=folder, solve_seconds=0.01, interval_seconds=0.0, **limits)  # these would come later
-        self.runner = SolveRunner(settings, self.checkpoints, store, workers=2)
+        self.runner = SolveRunner(settings, self.checkpoints, store, workers=2, clock=self.clock)
         self.manifests: list[Manifest] = []
 
     def play(self, games: int) -> int:
@@ -47,11 +49,14 @@ class World:
         self.manifests = [Manifest(format=FORMAT, partition=0, position=self.played, epoch=1, pools=[entry], **log)]
         return self.played
 
+    def clock(self) -> float:
+        return time.time() + self.wall
+
     def until(self, condition: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + SECONDS
         while not condition():
             assert time.monotonic() < deadline, f"did not happen within {SECONDS} s: {what}"
-            self.runner.step(time.time() + self.ahead, self.manifests, self.control)
+            self.runner.step(time.monotonic() + self.ahead, self.manifests, self.control)
             time.sleep(0.02)
 
     def board(self, method: str) -> SolvedBoard | None:
@@ -62,4 +67,4 @@ class World:
         return lambda: (board := self.board(method)) is not None and board.position == position and board.error is None
 
     def ended(self, method: str, status: str) -> int:
-        return self.runner.health(time.time()).ended.get((method, status), 0)
+        return self.runner.health(0.0).ended.get((method, status), 0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 import ray
 
@@ -16,8 +17,8 @@ from services import engine
 from services.commands.engine import _ray_folder
 from services.engine import Engine
 from services.engine_metrics import EngineMetrics
-from services.metrics import FOLD_BUCKETS
 from services.settings import Settings
+from services.shard.durations import Durations
 from services.shard.worker import WorkerHealth
 from services.solve.health import SolveHealth
 from services.store.protocol import StoreError
@@ -158,7 +159,8 @@ def health_of(owner: str) -> WorkerHealth:
         counters={"records": 5.0},
         dead_letters={},
         odd_times={},
-        durations=[0] * (len(FOLD_BUCKETS) + 1),
+        folds=Durations(),
+        pauses={},
         published_at=None,
         partitions=[],
     )
@@ -211,3 +213,40 @@ def test_shards_take_no_name_from_other_installations_of_a_cluster(driver: Engin
     driver._start_shard(0, 8)
     assert "name" not in fake.options_given[0]
     assert fake.options_given[0]["max_restarts"] == -1
+
+
+@pytest.mark.parametrize(
+    ("held", "told", "reads"),
+    [
+        ((10, 500.0), (10, 500.0), False),
+        ((10, 500.0), (20, 505.0), True),
+        ((20, 505.0), (10, 500.0), False),
+        ((10, 500.0), (10, 505.0), True),
+        ((10, 5000.0), (10, 1410.0), True),
+    ],
+    ids=["the same", "a later one", "told late", "another generation", "another generation by a clock that was put back"],
+)
+def test_a_manifest_is_read_again_when_its_shard_tells_of_another(
+    driver: Engine, held: tuple[int, float], told: tuple[int, float], reads: bool
+) -> None:
+    read: list[int] = []
+    manifest, health = SimpleNamespace(position=held[0], written_at=held[1]), SimpleNamespace(checkpoint=told[0], checkpoint_at=told[1])
+    driver._shards = [SimpleNamespace(health=SimpleNamespace(partitions=[health]))]
+    health.partition, driver._manifests = 3, {3: manifest}
+    driver._read_manifests(SimpleNamespace(newest=read.append))
+    assert bool(read) == reads
+
+
+def test_one_pause_that_is_too_long_is_seen_among_many(driver: Engine) -> None:
+    """As an operator sees whether a checkpoint ever held folding up for longer than it is meant to: of all shards together."""
+    short, long = Durations(), Durations()
+    for seconds in (0.004, 0.02, 0.05):
+        short.add(seconds)
+    long.add(0.3)
+    healths = [msgspec.structs.replace(health_of(f"shard-{i}/1"), pauses={"checkpoint": one}) for i, one in enumerate((short, long))]
+    driver._metrics.shards(healths, 2)
+    [family] = [one for one in driver._metrics.collect() if one.name == "equirank_fold_pause_seconds"]
+    told = {sample.labels.get("le", sample.name.rpartition("_")[2]): sample.value for sample in family.samples}
+    assert {sample.labels["reason"] for sample in family.samples} == {"checkpoint"}
+    assert (told["0.025"], told["0.05"], told["0.25"], told["0.5"], told["+Inf"], told["count"]) == (2, 3, 3, 4, 4, 4)
+    assert told["sum"] == pytest.approx(0.374)

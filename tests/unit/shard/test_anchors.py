@@ -61,6 +61,11 @@ def test_anchors_lie_within_the_log_and_apart() -> None:
     assert list(Anchors(10.0, 51).choose(older)) == []
 
 
+def test_a_clock_that_was_put_back_leaves_no_hour_without_an_anchor() -> None:
+    older = [(1, 5000.0), (2, 5005.0), (3, 1410.0), (4, 1415.0), (5, 1420.0)]
+    assert list(Anchors(10.0, 0).choose(older)) == [0, 2, 4]
+
+
 def test_an_engine_does_not_start_on_a_topic_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "open_log", lambda _: SimpleNamespace(outcomes=Topic(DAY)))
     driver = engine.Engine(Settings(), metrics=None)  # type: ignore[arg-type]  # nothing is measured before

@@ -52,6 +52,6 @@ def test_the_engine_tells_them_by_partition_and_part() -> None:
     metrics, health = EngineMetrics(None), health_of("shard-0/1")
     owned = _Owned(Partition(3, 4), 1, cast("Any", SimpleNamespace(position=None, written_at=None)), cast("Any", None), even_at=0.0)
     owned.partition.pools["p"] = pool(10)
-    metrics.shards([msgspec.structs.replace(health, partitions=[_health(owned, 0.0)])], 1)
+    metrics.shards([msgspec.structs.replace(health, partitions=[_health(owned, 0.0, 0.0)])], 1)
     told = {s.labels["part"]: s.value for family in metrics.collect() for s in family.samples if s.name == "equirank_state_bytes"}
     assert told == owned.partition.pools["p"].memory()

@@ -135,6 +135,32 @@ def test_a_try_that_takes_too_long_keeps_the_last_result_and_says_why(fake: Fake
     assert board.error == "it did not end within 120 s and was cancelled"
 
 
+@pytest.mark.parametrize("step", [-3600.0, 3600.0])
+def test_a_clock_that_is_put_to_another_time_neither_cancels_a_solve_nor_keeps_one_waiting(
+    fake: FakeRay, tmp_path: Path, step: float
+) -> None:
+    wall, store, control = [1.8e9], Store(), ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
+    settings = Settings(data=tmp_path, solve_seconds=10.0)
+    runner = SolveRunner(settings, CheckpointStore(tmp_path.as_uri()), store, workers=1, clock=lambda: wall[0])
+    runner.step(0.0, [manifest_at(1)], control)
+    wall[0] += step
+    runner.step(1.0, [manifest_at(1)], control)
+    assert fake.cancelled == []
+    end_newest(fake)
+    runner.step(2.0, [manifest_at(1)], control)
+    assert store.boards["copeland"].solved_at == wall[0]
+    assert fake.flights[-1].method == "insight"
+    end_newest(fake)
+    wall[0] += step
+    runner.step(10.0, [manifest_at(2)], control)
+    assert fake.flights[-1].method == "copeland"
+    end_newest(fake)
+    runner.step(20.0, [manifest_at(2)], control)
+    assert fake.flights[-1].method == "insight", "of the new board, whose time may be before that of the old one"
+    assert len(fake.flights) == 4
+
+
 def solved_once(fake: FakeRay, folder: Path, log: str) -> tuple[SolveRunner, Store, str]:
     """A runner that has solved one method at position 1 and published it."""
     store = Store()
