@@ -12,6 +12,8 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import fsspec
@@ -119,22 +121,30 @@ class CheckpointStore:
         self._write(name, parts)
         return sha.hexdigest(), sum(len(part) for part in parts)
 
-    def read_object(self, name: str, sha256: str | None = None) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
-        """(arrays, meta) of an object. Raises `BadObject` when it is missing, changed or of another format."""
-        data = self._read(name)
+    def read_object(
+        self, name: str, sha256: str | None = None, *, mapped: bool = False
+    ) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
+        """(arrays, meta) of an object. mapped: as views of the file itself, where it is a local one: processes that read the same object
+        share its memory, and one that is damaged while it is mapped may end its reader.
+
+        Raises `BadObject` when it is missing, changed or of another format.
+        """
+        data = self._map(name) if mapped and self.is_local else self._read(name)
         if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
             raise BadObject(f"{name}: checksum differs")
         return unpack(data, checked=sha256 is not None)
 
-    def read_pool(self, entry: PoolEntry) -> tuple[PoolEntry, dict[str, np.ndarray[Any, Any]]]:
-        """The arrays of a pool, and its entry without an object that is not whole. Raises `BadObject` where none is."""
+    def read_pool(self, entry: PoolEntry, *, mapped: bool = False) -> tuple[PoolEntry, dict[str, np.ndarray[Any, Any]]]:
+        """The arrays of a pool, and its entry without an object that is not whole. mapped: as `read_object` says. Raises `BadObject`
+        where none is whole.
+        """
         try:
-            return entry, self.read_object(entry.object, entry.sha256)[0]
+            return entry, self.read_object(entry.object, entry.sha256, mapped=mapped)[0]
         except BadObject as error:
             if entry.spare is None:
                 raise
             log.warning("the spare object is read: %s", error, extra={"pool": entry.pool})
-        return msgspec.structs.replace(entry, object=entry.spare, spare=None), self.read_object(entry.spare, entry.sha256)[0]
+        return msgspec.structs.replace(entry, object=entry.spare, spare=None), self.read_object(entry.spare, entry.sha256, mapped=mapped)[0]
 
     def write_manifest(self, manifest: Manifest) -> str:
         """Write a manifest (its objects must stand already); its name."""
@@ -287,6 +297,13 @@ class CheckpointStore:
         """Remove what a failed write left: on a full disk it would keep the next one from its room."""
         with suppress(OSError):
             self._fs.rm_file(path)
+
+    def _map(self, name: str) -> bytes | mmap:
+        try:
+            with Path(f"{self._root}/{name}").open("rb") as file:
+                return mmap(file.fileno(), 0, access=ACCESS_READ) if os.fstat(file.fileno()).st_size else b""
+        except FileNotFoundError as error:
+            raise BadObject(f"{name}: not found") from error
 
     def _read(self, name: str) -> bytes:
         try:

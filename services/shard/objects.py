@@ -7,7 +7,8 @@ JSON `meta`. Only the padding between arrays is not checked: it holds nothing.
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Final
+from mmap import mmap
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 MAGIC: Final = b"EQRANK1\n"
 _ALIGN: Final = 64
 _LEAD: Final = 8 + 8 + 32
+Bytes: TypeAlias = bytes | mmap
 _DTYPES: Final = frozenset({"<i8", "<i4", "<u8", "<u4", "|u1", "|i1", "<f8", "|b1"})
 
 
@@ -56,7 +58,7 @@ def pack(arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any]) ->
     return [lead, bytes(-len(lead) % _ALIGN), *parts]
 
 
-def unpack(data: bytes, *, checked: bool = False) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
+def unpack(data: Bytes, *, checked: bool = False) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
     """(arrays, meta); the arrays are read-only views of `data`. Raises `BadObject` when any checksum or length fails.
 
     checked: the bytes are known to be those that were written, so that the arrays' checksums would say nothing new.
@@ -65,7 +67,7 @@ def unpack(data: bytes, *, checked: bool = False) -> tuple[dict[str, np.ndarray[
     return {entry.name: _array(data, start, entry, checked=checked) for entry in header.arrays}, header.meta
 
 
-def _header(data: bytes) -> tuple[_Header, int]:
+def _header(data: Bytes) -> tuple[_Header, int]:
     if data[:8] != MAGIC:
         raise BadObject(f"starts with {data[:8]!r}, not {MAGIC!r}")
     length = int.from_bytes(data[8:16], "little")
@@ -80,7 +82,7 @@ def _header(data: bytes) -> tuple[_Header, int]:
     return found, lead + -lead % _ALIGN
 
 
-def _array(data: bytes, start: int, entry: _Entry, *, checked: bool) -> np.ndarray[Any, Any]:
+def _array(data: Bytes, start: int, entry: _Entry, *, checked: bool) -> np.ndarray[Any, Any]:
     if entry.dtype not in _DTYPES:
         raise BadObject(f"{entry.name}: dtype {entry.dtype}")
     dtype, count = np.dtype(entry.dtype), int(np.prod(entry.shape, dtype=np.int64))
