@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,5 +44,7 @@ def disagreement(rankings: Sequence[Ranking]) -> Disagreement:
     last = np.stack([np.diff(ranking.start)[ranking.level] for ranking in rankings]) + first - 1
     high, low = last.argmin(axis=0), first.argmax(axis=0)
     places = np.maximum(first.max(axis=0) - last.min(axis=0), 0)
-    distance = np.array([[normalised_kendall_tau(one, other) for other in rankings] for one in rankings])
+    distance = np.zeros((len(rankings), len(rankings)))
+    for i, j in combinations(range(len(rankings)), 2):
+        distance[i, j] = distance[j, i] = normalised_kendall_tau(rankings[i], rankings[j])
     return Disagreement(places, high, low, first, last, distance)
