@@ -180,9 +180,10 @@ def _of_solved(solved: SolvedBoard, total: int, now: float, provisional: Provisi
     )
 
 
-def past_solve(pool: str, method: str, kept: Kept, start: int, count: int, now: float) -> Board:
-    """A kept solve as a board: as many of its best rows as its compact form keeps."""
-    past = kept.past
+def past_solve(pool: str, method: str, kept: Kept, start: int, count: int, now: float, provisional: Provisional) -> Board:
+    """A kept solve as a board: as many of its best rows as its compact form keeps, provisional by their intervals of ranks then."""
+    past, shown = kept.past, unpacked(kept.rows)[start : start + count]
+    rows = [AgentRow(agent=row.agent, rating=row.rating, rank=row.rank, rank_low=row.rank_low, rank_high=row.rank_high) for row in shown]
     return Board(
         pool=pool,
         method=method,
@@ -191,7 +192,7 @@ def past_solve(pool: str, method: str, kept: Kept, start: int, count: int, now: 
         position=past.position,
         total=past.total,
         age_seconds=_age(now, past.solved_at),
-        rows=[AgentRow(agent=row.agent, rating=row.rating, rank=row.rank) for row in unpacked(kept.rows)[start : start + count]],
+        rows=_wide_told(rows, past.total, provisional),
         outcomes=past.outcomes,
         certificate=past.certificate,
         status=past.status,

@@ -74,8 +74,7 @@ def past_board(
     store: StoreReader, files: CheckpointStore, control: Callable[[], ControlState], pool: str, method: str, when: When,
     *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL,
 ) -> Board | None:  # fmt: skip
-    """Rows start to start + count of a board as it was; None where the pool has no such board. provisional: who is marked so; kept solves
-    have no intervals of ranks, and mark nobody.
+    """Rows start to start + count of a board as it was; None where the pool has no such board. provisional: who is marked so.
 
     Raises `NotKept`, `InputError` for both or neither of position and time, `StoreError`, `LogError`.
     """
@@ -86,10 +85,12 @@ def past_board(
         return None
     if method in (*head.online, ACTIVITY):
         return _live(files, control(), pool, head.partition, method, when, _Rows(start, count, provisional.outcomes), now)
-    return _solved(store, pool, method, when, start, count, now)
+    return _solved(store, pool, method, when, start, count, now, provisional)
 
 
-def _solved(store: StoreReader, pool: str, method: str, when: When, start: int, count: int, now: float) -> Board | None:
+def _solved(
+    store: StoreReader, pool: str, method: str, when: When, start: int, count: int, now: float, provisional: Provisional
+) -> Board | None:
     history: list[Past] = store.history(pool, method)
     if not history:
         return None
@@ -97,7 +98,7 @@ def _solved(store: StoreReader, pool: str, method: str, when: When, start: int, 
     found = None if at is None else store.past(pool, method, at)
     if found is None:
         raise NotKept(when, [(one.position, one.solved_at) for one in history], "EQUIRANK_SOLVES_KEPT")
-    return past_solve(pool, method, found, start, count, now)
+    return past_solve(pool, method, found, start, count, now, provisional)
 
 
 def _live(

@@ -123,7 +123,7 @@ def _table(found: Board) -> Table:
 
 def _provisional(found: Board, limits: Provisional) -> str:
     """What a question mark at a rank says."""
-    why = f"fewer than {limits.outcomes} outcomes" if found.source != "solved" else f"ranks span over {limits.ranks:.0%} of the board"
+    why = f"fewer than {limits.outcomes} outcomes" if found.certificate is None else f"ranks span over {limits.ranks:.0%} of the board"
     return f"? provisional: {why}"
 
 

@@ -29,11 +29,13 @@ class Past(Basis, frozen=True, kw_only=True):
 
 
 class PastRow(msgspec.Struct, frozen=True, array_like=True):
-    """One line of a kept solve."""
+    """One line of a kept solve. rank_low, rank_high: interval of the rank as readers saw it, where there was one."""
 
     agent: str
     rating: float | None
     rank: int
+    rank_low: int | None = None
+    rank_high: int | None = None
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -101,7 +103,7 @@ def kept(board: SolvedBoard) -> Kept:
         seconds=result.seconds,
         total=len(result.agents),
     )
-    rows = [PastRow(row.agent, row.rating, row.rank) for row in result.agents[:ROWS]]
+    rows = [PastRow(row.agent, row.rating, row.rank, row.rank_low, row.rank_high) for row in result.agents[:ROWS]]
     return Kept(past, b64encode(zlib.compress(msgspec.json.encode(rows))).decode())
 
 

@@ -20,7 +20,7 @@ from services.pools import ControlState, FoldSettings, GenerationMade, Kind, Poo
 from services.settings import PROVISIONAL
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.shard.pool import PoolState
-from services.solve.history import Kept, Past, kept
+from services.solve.history import Kept, Past, PastRow, kept
 from tests.support.boards import head_of, solved_of
 
 POOL = simulated.POOL
@@ -112,6 +112,26 @@ def test_a_solved_board_is_that_of_a_kept_solve(world: World, when: When, positi
     board = world.board("maximal_lottery", when)
     assert board is not None
     assert (board.source, board.position, board.rows[0].rating) == ("past", position, float(position))
+
+
+def test_whose_interval_of_ranks_was_wide_then_is_provisional(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of eleven agents an interval of more than five places is wide; without one nobody is."""
+    board = solved_of(POOL, position=12, ratings=[(f"a{i:02}", 11.0 - i) for i in range(11)])
+    ends = {"a00": (1, 2), "a01": (1, 11), "a02": (3, 8), "a03": (2, 8)}
+    rows = [
+        msgspec.structs.replace(row, rank_low=ends[row.agent][0], rank_high=ends[row.agent][1]) if row.agent in ends else row
+        for row in board.result.agents
+    ]
+    wide = msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows))
+    monkeypatch.setattr(world, "store", Store([wide]))
+    found = world.board("maximal_lottery", When(12))
+    assert found is not None
+    assert [row.agent for row in found.rows if row.provisional] == ["a01", "a03"]
+    assert {row.agent: (row.rank_low, row.rank_high) for row in found.rows if row.rank_low is not None} == ends
+
+
+def test_rows_kept_before_intervals_were_are_read(world: World) -> None:
+    assert msgspec.json.decode(b'["a",1.5,3]', type=PastRow) == PastRow("a", 1.5, 3)
 
 
 @pytest.mark.parametrize(("method", "kept_"), [("elo", "10, 20, 30"), ("maximal_lottery", "12, 22")])
