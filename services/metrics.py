@@ -91,7 +91,7 @@ ENGINE: Final = (
     Metric("gauge", "equirank_solves_running", "Solves under way."),
     Metric("gauge", "equirank_solves_waiting", "Solves that are due and have no worker yet.", ("method",)),
     Metric("gauge", "equirank_solve_wait_seconds", "Longest wait of a due solve: a starving pool shows here.", ("method",)),
-    Metric("gauge", "equirank_solved_age_seconds", "Age of the oldest solved board whose next solve waits or failed.", ("method",)),
+    Metric("gauge", "equirank_solved_age_seconds", "Age of the oldest solved board shown whose next one is late or failed.", ("method",)),
     Metric("counter", "equirank_bootstrap_replicates_total", "Replicates solved for intervals.", ("method",)),
     Metric("gauge", "equirank_solved_unpublished", "Solved boards that the store has not taken yet.", ("method",)),
     Metric("gauge", "equirank_solve_certificate", "Largest certificate on the solved boards, in the unit of its kind.", ("method",)),

@@ -12,9 +12,9 @@ class SolveHealth:
     """A copy, safe to read while solves go on.
 
     ended: tries by (method, status); seconds: spent; waiting: due solves without a worker; longest_wait: seconds of the one that
-    waits longest; outdated: seconds since the oldest board was solved that a try waits or runs to replace, or whose newest try
-    failed; unpublished: boards that the store has not taken yet; certificates: largest on the boards; replicates: solved for
-    intervals; each by method. unconnected, thinly_led: pools, as their newest insight finds.
+    waits longest; outdated: seconds since the oldest board was solved that a try waits or runs to replace, whose newest try failed, or
+    that readers see because the store has not taken the newer one; unpublished: boards that the store has not taken yet; certificates:
+    largest on the boards; replicates: solved for intervals; each by method. unconnected, thinly_led: pools, as their newest insight finds.
     """
 
     running: int = 0
@@ -38,11 +38,9 @@ def largest(values: Iterable[tuple[str, float]]) -> dict[str, float]:
     return found
 
 
-def ages(jobs: Iterable[Job], boards: Mapping[Job, SolvedBoard], now: float) -> dict[str, float]:
-    """Seconds since the oldest board of `jobs` was solved, by method; jobs without a board take no part. None is solved in the future,
-    whatever a clock that was put back says.
-    """
-    return largest((job.method, max(0.0, now - boards[job].solved_at)) for job in jobs if job in boards)
+def ages(boards: Mapping[Job, SolvedBoard], now: float) -> dict[str, float]:
+    """Seconds since the oldest of `boards` was solved, by method. None is solved in the future, whatever a clock that was put back says."""
+    return largest((job.method, max(0.0, now - board.solved_at)) for job, board in boards.items())
 
 
 def certificates(boards: Mapping[Job, SolvedBoard]) -> dict[str, float]:

@@ -16,6 +16,7 @@ import msgspec
 import ray
 from ray.exceptions import RayError, RayTaskError
 
+from ratings_core.errors import InputError
 from services.logs import Troubles
 from services.pools import ControlState, Kind
 from services.settings import Settings
@@ -35,12 +36,14 @@ from services.solve.results import ResultFiles
 from services.solve.tasks import solve_pool
 from services.store.protocol import StoreError
 from services.store.redis import RedisStore
+from services.store.solved import Held
 
 log = logging.getLogger("equirank.solve")
 
 _LOOK_SECONDS: Final = 2.0
 _LOOK_POOLS: Final = 200
 """Pools looked at in one look for what the store lost: of many more, a look at all would take longer than solving them."""
+_PATIENCE_SECONDS: Final = 60.0
 _WAITING: Final = "solved boards wait for the store: %s"
 _FAILED: Final = "failed"
 _NOT_APPLICABLE: Final = "not_applicable"
@@ -85,15 +88,17 @@ class SolveRunner:
         """With their best rows only, as `packed` leaves them."""
         self._rows: dict[Job, bytes] = {}
         self._names: dict[Job, str] = {}
+        self._intervals = IntervalRunner(settings, checkpoints, log_identity)
         for job, results in groupby(self._files.kept(log_identity), lambda one: Job(one.board.pool, one.board.result.method)):
             for one in results:
                 self._note(job, one.board)
             self._stands(job, msgspec.structs.replace(one.board, start=None), one.name)
+            self._keep(job)
         self._ledger = Ledger({job: _tried(board) for job, board in self._latest.items()})
         self._pace = Pace(settings.solve_seconds, settings.solve_outcomes)
-        self._intervals = IntervalRunner(settings, checkpoints, log_identity)
         self._flights: dict[Any, _Flight] = {}
         self._unpublished = set(self._latest)
+        self._taken: dict[Job, SolvedBoard] = {}
         self._looked_at = float("-inf")
         self._looked_to = ""
         self._entries: Mapping[str, PoolEntry] = {}
@@ -109,7 +114,7 @@ class SolveRunner:
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
         """Take in what ended, start what is due, publish what the store lacks."""
         entries = {entry.pool: entry for manifest in manifests for entry in manifest.pools if _solvable(entry, control)}
-        self._collect(now, entries)
+        self._relay(now, entries)
         views = {pool: _view(entry, control) for pool, entry in entries.items()}
         insights = insight.views(entries.values(), control, self._latest, self._log)
         cost = {name: method.cost for name, method in methods.METHODS.items()} | {insight.INSIGHT: insight.COST}
@@ -121,6 +126,7 @@ class SolveRunner:
         self._fill(now)
         idle = not jobs and len(self._flights) < self._workers
         if (redrawn := self._intervals.step(now, idle, self._latest, entries)) is not None and redrawn in self._latest:
+            self._keep(redrawn)
             self._unpublished.add(redrawn)
         self._look(now)
         self._publish()
@@ -130,16 +136,22 @@ class SolveRunner:
         if not self._flights:
             return False
         ray.wait(list(self._flights), num_returns=1, timeout=seconds)
-        self._collect(now, self._entries)
-        self._fill(now)
+        self._relay(now, self._entries)
         self._publish()
         return True
 
+    def _relay(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
+        """Take in what ended; workers get the next of the plan first, as files and the store take as long as a small solve."""
+        landed = self._landed(now)
+        self._fill(now)
+        for flight, answer in landed:
+            self._take_in(flight, answer, now, entries)
+
     def _fill(self, now: float) -> None:
-        """Start as many as fit. Insight waits for the next plan where its pool's boards changed since this one was made."""
+        """Start as many as fit. Insight of boards that are about to be others waits for the next plan."""
         while self._planned:
             job = self._planned[0]
-            if job.method == insight.INSIGHT and job.pool in self._moved:
+            if job.method == insight.INSIGHT and self._unsettled(job, now):
                 self._planned.popleft()
                 continue
             held = [flight.need for flight in self._flights.values()]
@@ -148,6 +160,11 @@ class SolveRunner:
             self._planned.popleft()
             view = self._insights[job.pool] if job.method == insight.INSIGHT else self._views[job.pool]
             self._start(job, view, self._entries[job.pool], now)
+
+    def _unsettled(self, job: Job, now: float) -> bool:
+        """Whether a board of its pool came since the plan was made, or is being solved: for that nobody waits for ever."""
+        solved_now = any(flight.job.pool == job.pool for flight in self._flights.values())
+        return job.pool in self._moved or (solved_now and now - self._ledger.waiting.get(job, now) < _PATIENCE_SECONDS)
 
     def health(self, now: float) -> SolveHealth:
         """Where solves stand."""
@@ -158,7 +175,7 @@ class SolveRunner:
             seconds=dict(self._seconds),
             waiting=dict(Counter(job.method for job in waiting)),
             longest_wait=health.largest((job.method, now - since) for job, since in waiting.items()),
-            outdated=health.ages(self._outdated(), self._latest, self._clock()),
+            outdated=health.ages(self._outdated(), self._clock()),
             unpublished=dict(Counter(job.method for job in self._unpublished)),
             certificates=health.certificates(self._latest),
             replicates=dict(self._intervals.replicates),
@@ -170,10 +187,12 @@ class SolveRunner:
         last, most = self._latest.get(job), self._settings.solve_memory_bytes
         return most if last is None or not last.memory else min(most, last.memory * 3 // 2)
 
-    def _outdated(self) -> list[Job]:
-        """Jobs that wait, run, or failed last."""
+    def _outdated(self) -> dict[Job, SolvedBoard]:
+        """Boards of jobs that wait, run, or failed last; and those that readers see while the store does not take the newest."""
         failed = [job for job, board in self._latest.items() if board.error is not None and board.result.status != _NOT_APPLICABLE]
-        return [*self._ledger.waiting, *(flight.job for flight in self._flights.values()), *failed]
+        replaced = [*self._ledger.waiting, *(flight.job for flight in self._flights.values()), *failed]
+        seen = {job: self._latest[job] for job in replaced if job in self._latest}
+        return seen | {job: self._taken[job] for job in self._unpublished if job in self._taken}
 
     def cancel(self) -> None:
         """Cancel what runs; nothing is lost, it is due again at the next start."""
@@ -188,28 +207,34 @@ class SolveRunner:
         reference = self._task.remote(self._url, msgspec.json.encode(entry), job.method, parameters, memory, previous)
         self._flights[reference] = _Flight(job, entry, parameters, now + self._settings.solve_deadline_seconds, self._need(job))
 
-    def _collect(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
+    def _landed(self, now: float) -> list[tuple[_Flight, Solved | Exception]]:
+        """The tries that ended, and how; those past their deadline are cancelled."""
         if not self._flights:
-            return
-        ready, _ = ray.wait(list(self._flights), num_returns=len(self._flights), timeout=0)
-        for reference in ready:
+            return []
+        landed: list[tuple[_Flight, Solved | Exception]] = []
+        for reference in ray.wait(list(self._flights), num_returns=len(self._flights), timeout=0)[0]:
             flight = self._flights.pop(reference)
             self._moved.add(flight.job.pool)
             try:
-                found = msgspec.json.decode(ray.get(reference), type=Solved)
-            except Exception as error:  # noqa: BLE001 - whatever a task died of, the others go on and readers are told
-                unread = isinstance(_cause(error), BadObject)
-                self._ledger.finish(flight.job, lost=unread or (_lost(error) and now <= flight.deadline))
-                standing = entries.get(flight.job.pool)
-                if unread and (standing is None or standing.object != flight.entry.object):
-                    continue  # a newer checkpoint took the place of this one while the task waited
-                self._failed(flight, _cause(error), now)
-            else:
+                landed.append((flight, msgspec.json.decode(ray.get(reference), type=Solved)))
                 self._ledger.finish(flight.job)
-                self._solved(flight, found)
+            except Exception as error:  # noqa: BLE001 - whatever a task died of, the others go on and readers are told
+                landed.append((flight, error))
+                gone = isinstance(_cause(error), BadObject) or (_lost(error) and now <= flight.deadline)
+                self._ledger.finish(flight.job, lost=gone)
         for reference, flight in self._flights.items():
             if now > flight.deadline:
                 ray.cancel(reference, force=True)
+        return landed
+
+    def _take_in(self, flight: _Flight, answer: Solved | Exception, now: float, entries: Mapping[str, PoolEntry]) -> None:
+        if isinstance(answer, Solved):
+            self._solved(flight, answer)
+            return
+        standing = entries.get(flight.job.pool)
+        if isinstance(_cause(answer), BadObject) and (standing is None or standing.object != flight.entry.object):
+            return  # a newer checkpoint took the place of this one while the task waited
+        self._failed(flight, _cause(answer), now)
 
     def _solved(self, flight: _Flight, found: Solved) -> None:
         board = msgspec.structs.replace(self._board(flight, found.result), memory=found.memory)
@@ -220,7 +245,7 @@ class SolveRunner:
         except OSError as error:
             log.warning("result was not written: %s", error, extra=_fields(flight))
             name = None
-        self._note(flight.job, board)
+        self._note(flight.job, self._intervals.shown(flight.job, board))
         self._stands(flight.job, board, name)
         self._unpublished.add(flight.job)
 
@@ -235,11 +260,16 @@ class SolveRunner:
         if name is not None:
             self._names[job] = name
 
+    def _keep(self, job: Job) -> None:
+        """Let the history hold the newest result as readers see it: with the intervals that it has by now."""
+        if history := self._history.get(job):
+            history[-1] = kept(self._intervals.shown(job, whole(self._latest[job], self._rows[job])))
+
     def _failed(self, flight: _Flight, cause: Exception, now: float) -> None:
         overdue = f"it did not end within {self._settings.solve_deadline_seconds:g} s and was cancelled"
         status, why = _FAILED, overdue if now > flight.deadline else f"{type(cause).__name__}: {cause}".splitlines()[0]
-        if isinstance(cause, methods.NotApplicable):
-            status, why = _NOT_APPLICABLE, cause.rule
+        if isinstance(cause, InputError):  # parameters were looked at when they were chosen: the pool's content is not what they need
+            status, why = _NOT_APPLICABLE, cause.rule if isinstance(cause, methods.NotApplicable) else f"{cause.argument} {cause.rule}"
         level = logging.INFO if status == _NOT_APPLICABLE else logging.WARNING
         log.log(level, "solve %s: %s", status.replace("_", " "), why, extra=_fields(flight))
         self._count(flight.job.method, status)
@@ -283,6 +313,7 @@ class SolveRunner:
                 self._troubles.warn(log, _WAITING, error)
                 return
             self._unpublished.discard(job)
+            self._taken[job] = self._latest[job]
             self._troubles.over(_WAITING)
 
     def _retire(self, views: Mapping[str, PoolView]) -> None:
@@ -297,7 +328,7 @@ class SolveRunner:
             self._files.remove(job)
             self._intervals.forget(job)
             self._ledger.forget(job)
-            for noted in (self._latest, self._rows, self._history, self._names):
+            for noted in (self._latest, self._rows, self._history, self._names, self._taken):
                 noted.pop(job, None)
             self._unpublished.discard(job)
 
@@ -309,8 +340,7 @@ class SolveRunner:
         pools = sorted({job.pool for job in self._latest})
         looked = [pool for pool in pools if pool > self._looked_to][:_LOOK_POOLS]
         try:
-            held = {pool: self._store.solved_whole(pool) for pool in looked}
-            histories = {pool: self._store.histories(pool, sorted(boards)) for pool, boards in held.items() if boards}
+            held = self._store.held(looked)
         except StoreError:
             return
         self._looked_to = looked[-1] if looked and looked[-1] != pools[-1] else ""
@@ -318,24 +348,19 @@ class SolveRunner:
             if job.pool not in held:
                 continue
             there = held[job.pool].get(job.method)
-            if _lacks(there, board, self._intervals.told(job, board)) or (
-                _same(there, board) and len(self._history.get(job, ())) > histories[job.pool][job.method]
-            ):
+            if _lacks(there, board, self._intervals.told(job, board), len(self._history.get(job, ()))):
                 self._unpublished.add(job)
 
 
-def _lacks(held: SolvedBoard | None, board: SolvedBoard, told: Intervals | msgspec.UnsetType) -> bool:
-    """Whether a store that shows `held` has to be given `board`, whose intervals say `told`: not where another writer's newer one
-    stands.
+def _lacks(held: Held | None, board: SolvedBoard, told: Intervals | msgspec.UnsetType, history: int) -> bool:
+    """Whether a store that holds `held` has to be given `board`, whose intervals say `told`, with a history of so many kept solves:
+    not where another writer's newer one stands.
     """
-    if held is None or held.log != board.log:
+    if held is None or held.board.log != board.log:
         return True
-    newer = (held.generation, held.position) > (board.generation, board.position)
-    return not newer and (_identified(held), held.result.intervals) != (_identified(board), told)
-
-
-def _same(held: SolvedBoard | None, board: SolvedBoard) -> bool:
-    return held is not None and _identified(held) == _identified(board)
+    newer = (held.board.generation, held.board.position) > (board.generation, board.position)
+    same = (_identified(held.board), held.board.result.intervals) == (_identified(board), told)
+    return not newer and (not same or history > held.history)
 
 
 def _identified(board: SolvedBoard) -> tuple[object, ...]:

@@ -32,12 +32,11 @@ class RedisStore:
         self.around = self._live.around
         self.publish_solved = self._solved.publish_solved
         self.publish_history = self._solved.publish_history
-        self.histories = self._solved.histories
         self.history = self._solved.history
         self.past = self._solved.past
         self.drop_solved = self._solved.drop_solved
         self.solved_methods = self._solved.solved_methods
-        self.solved_whole = self._solved.solved_whole
+        self.held = self._solved.held
         self.solved = self._solved.solved
         self.solved_around = self._solved.solved_around
 

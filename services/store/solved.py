@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -23,6 +23,13 @@ _decode_board = msgspec.json.Decoder(SolvedBoard).decode
 _decode_row = msgspec.json.Decoder(AgentRow).decode
 _Pointer: TypeAlias = tuple[str, int, SolvedBoard]
 """Version, number of rows, and the board without them."""
+
+
+class Held(NamedTuple):
+    """A whole board of the store, its result without rows, and of how many kept solves its history is."""
+
+    board: SolvedBoard
+    history: int
 
 
 class SolvedBoards:
@@ -62,11 +69,6 @@ class SolvedBoards:
         texts = self._redis.call(scripts.EVERY_OTHER, [name], [])
         return [msgspec.json.decode(text, type=Past) for text in reversed(texts)]
 
-    def histories(self, pool: str, methods: Sequence[str]) -> dict[str, int]:
-        """How many kept solves stand of each method."""
-        found = self._redis.pipeline([_length(keys.history(check_pool_name(pool), keys.check_method(method))) for method in methods])
-        return {method: length // 2 for method, length in zip(methods, found, strict=True)}
-
     def past(self, pool: str, method: str, index: int) -> Kept | None:
         """One of `history` with its rows; None where there is none of that index."""
         name = keys.history(check_pool_name(pool), keys.check_method(method))
@@ -90,13 +92,19 @@ class SolvedBoards:
         """The methods that have a solved board, by name; insight is none."""
         return [method for method in self._results(pool) if method != INSIGHT]
 
-    def solved_whole(self, pool: str) -> dict[str, SolvedBoard]:
-        """By method, insight among them, the boards of which every row is there; their results hold no rows here."""
-        methods = self._results(pool)
-        stands = zip(methods, self._redis.pipeline([_pointed(pool, method) for method in methods]), strict=True)
-        found = {method: at for method, fields in stands if (at := _pointer_of(fields)) is not None}
-        lengths = self._redis.pipeline([_length(keys.rows(pool, method, version)) for method, (version, _, _) in found.items()])
-        return {method: at[2] for (method, at), length in zip(found.items(), lengths, strict=True) if length == at[1]}
+    def held(self, pools: Sequence[str]) -> dict[str, dict[str, Held]]:
+        """By pool and method, insight among them, the boards of which every row is there: in three round trips for all."""
+        members = self._redis.pipeline([_members(keys.methods(check_pool_name(pool))) for pool in pools])
+        jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
+        pointers = map(_pointer_of, self._redis.pipeline([_pointed(*job) for job in jobs]))
+        stands = {job: at for job, at in zip(jobs, pointers, strict=True) if at is not None}
+        names = [name for job, at in stands.items() for name in (keys.rows(*job, at[0]), keys.history(*job))]
+        lengths = self._redis.pipeline([_length(name) for name in names])
+        found: dict[str, dict[str, Held]] = {pool: {} for pool in pools}
+        for ((pool, method), (_, total, board)), rows, history in zip(stands.items(), lengths[::2], lengths[1::2], strict=True):
+            if rows == total:
+                found[pool][method] = Held(board, history // 2)
+        return found
 
     def solved(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board whose result holds rows start to start + count only, and the number of all rows."""
@@ -191,6 +199,10 @@ def _pointed(pool: str, method: str) -> Command:
 def _pointer_of(fields: Any) -> _Pointer | None:
     version, total, board = fields
     return None if version is None else (version, int(total), _decode_board(board))
+
+
+def _members(name: str) -> Command:
+    return lambda pipe: pipe.smembers(name)
 
 
 def _length(name: str) -> Command:

@@ -157,7 +157,7 @@ class TestAnotherLog:
     def test_a_solved_board_of_another_log_is_older_than_any(self, store: RedisStore) -> None:
         assert store.publish_solved(solved_of(position=99, generation=3))
         assert store.publish_solved(msgspec.structs.replace(solved_of(position=1), log="another log"))
-        assert [board.log for board in store.solved_whole("blitz").values()] == ["another log"]
+        assert [one.board.log for one in store.held(["blitz"])["blitz"].values()] == ["another log"]
 
 
 class TestLiveBoards:
@@ -385,10 +385,10 @@ class TestSolvedBoards:
     def test_a_board_without_all_of_its_rows_is_not_whole(self, store: RedisStore, raw: redis.Redis) -> None:
         assert store.publish_solved(solved_of())
         assert store.publish_solved(solved_of(method="borda"))
-        assert sorted(store.solved_whole("blitz")) == ["borda", "maximal_lottery"]
+        assert sorted(store.held(["blitz"])["blitz"]) == ["borda", "maximal_lottery"]
         [rows] = [key for key in snapshot(raw) if ":rows:borda:" in key]
         raw.delete(rows)
-        assert sorted(store.solved_whole("blitz")) == ["maximal_lottery"]
+        assert sorted(store.held(["blitz"])["blitz"]) == ["maximal_lottery"]
 
     def test_the_old_version_expires(self, store: RedisStore, raw: redis.Redis) -> None:
         store.publish_solved(solved_of(position=1))

@@ -1,5 +1,6 @@
 """Solves on several Ray nodes: where they run, and what the loss of a node in the middle of them costs."""
 
+import ctypes
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -42,6 +43,39 @@ def stuck_at_first(folder: Path) -> Callable[..., bytes]:
         return solve_pool(url, entry, method, parameters, memory, previous, *more)
 
     return solve
+
+
+def noting_threads(notes: Path) -> Callable[..., bytes]:
+    """`solve_pool` that notes how many threads its libraries of linear algebra take. A closure, so that Ray ships it by value."""
+
+    def solve(*arguments: Any) -> bytes:
+        found = solve_pool(*arguments)
+        for library in {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "openblas" in line}:
+            loaded = ctypes.CDLL(library)
+            for name in ("scipy_openblas_get_num_threads", "scipy_openblas_get_num_threads64_"):
+                if hasattr(loaded, name):
+                    (notes / Path(library).name).write_text(str(getattr(loaded, name)()))
+        return found
+
+    return solve
+
+
+def test_a_solve_on_a_node_that_nobody_configured_takes_one_thread(
+    cluster: Cluster, store: RedisStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Engines tell the workers of their own machine by environment; those of others have Ray's word, which counts a solve's one CPU."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    monkeypatch.setattr(module, "solve_pool", noting_threads(notes))
+    cluster.add_node(num_cpus=2, object_store_memory=100 << 20)
+    ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
+    world = World(tmp_path, store)
+    world.until(world.solved(GOOD, world.play(50)), "solved")
+    noted = [file.read_text() for file in notes.iterdir()]
+    assert noted
+    assert set(noted) == {"1"}
 
 
 def test_solves_spread_over_nodes_and_those_of_a_lost_node_begin_again_on_another(

@@ -3,21 +3,27 @@
 import ctypes
 import os
 import signal
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import pytest
+import redis
 
 from services.boards import board, changes
 from services.pools import SolvePlan
 from services.solve import methods
 from services.solve import runner as module
+from services.solve.plan import Job
+from services.solve.results import ResultFiles
 from services.solve.tasks import solve_pool
+from services.store.protocol import StoreError
 from services.store.redis import RedisStore
-from tests.support.redis import flush
+from tests.support.redis import Server, flush
 from tests.support.solves import BAD, DEADLINE, GOOD, POOL, World
 
 pytestmark = [
@@ -41,6 +47,9 @@ def treacherous(file: Path) -> Callable[..., bytes]:
 
     def solve(url: str, entry: bytes, method: str, parameters: Mapping[str, Any], memory: int, previous: str | None) -> bytes:
         what = file.read_text() if method == BAD and file.exists() else ""
+        if what == "wait":
+            while file.exists():
+                time.sleep(0.02)
         if what == "raise":
             raise ValueError("no such luck")
         if what == "hang":
@@ -130,6 +139,56 @@ def test_a_store_that_was_lost_gets_every_board_again(tmp_path: Path, store: Red
     for method in (GOOD, BAD):
         world.until(world.solved(method, position), f"{method} published again")
     assert (world.ended(GOOD, "optimal"), world.ended(BAD, "optimal")) == (1, 1), "from the results' files, not solved again"
+
+
+def test_redis_killed_while_solves_run_gets_every_board_when_it_is_started_again(harm: Path, tmp_path: Path) -> None:
+    """It dies by SIGKILL with a solve under way: results go to files, the metrics say what waits, and nothing is solved twice."""
+    with TemporaryDirectory(prefix="eqr-") as folder:
+        server = Server(Path(folder))
+        store = RedisStore(server.url)
+        try:
+            _killed_and_started_again(World(tmp_path, store), server, harm)
+        finally:
+            store.close()
+            server.kill()
+
+
+def _killed_and_started_again(world: World, server: Server, harm: Path) -> None:
+    first = world.play(50)
+    for method in (GOOD, BAD):
+        world.until(world.solved(method, first), f"{method} solved")
+    good = world.board(BAD)
+    assert good is not None
+    with redis.Redis.from_url(server.url) as client:
+        client.save()  # what a server that persists would come back with: the boards of before
+    harm.write_text("wait")
+    second = world.play(50)
+    world.until(lambda: world.runner.health(0.0).running > 0 and world.ended(GOOD, "optimal") == 2, "a round is under way")
+    os.kill(server.pid, signal.SIGKILL)
+    server.kill()  # waits for its end
+    harm.unlink()
+    world.until(lambda: world.ended(BAD, "optimal") == 2, "the solve ends all the same")
+    with pytest.raises(StoreError) as told:
+        world.board(BAD)
+    assert told.value.retriable, "the API answers 503 with Retry-After"
+    files = ResultFiles(world.checkpoints, 10)
+    assert [board.position for board in files.newest(Job(POOL, BAD))] == [second, first], "the last good one, and the new one"
+    world.wall = 1000.0
+    now = world.clock()
+    found = world.runner.health(0.0)
+    assert found.unpublished[BAD] == 1
+    assert found.outdated[BAD] == pytest.approx(now - good.solved_at, abs=1.0), "the age of what readers saw last grows"
+    server.start()
+    shown = board(world.store, POOL, BAD, start=0, count=1, now=now)
+    assert shown is not None
+    assert (shown.position, shown.age_seconds) == (first, pytest.approx(now - good.solved_at, abs=0.01)), "the last good one stays"
+    for method in (GOOD, BAD):
+        world.until(world.solved(method, second), f"{method} is published by itself")
+        assert [one.position for one in world.store.history(POOL, method)] == [second, first]
+    assert {world.ended(method, "optimal") for method in (GOOD, BAD)} == {2}, "from what was solved"
+    assert world.ended(BAD, "failed") == world.ended(GOOD, "failed") == 0
+    left = world.runner.health(0.0)
+    assert not {GOOD, BAD} & (left.unpublished.keys() | left.outdated.keys())
 
 
 def test_results_are_read_from_their_files_after_a_restart(tmp_path: Path, store: RedisStore, redis_url: str) -> None:

@@ -37,7 +37,7 @@ def test_it_is_no_board(seen: Running) -> None:
     assert seen.client.get("/v1/pools/blitz/boards").json()["methods"]["solved"] == ["maximal_lottery"]
     assert seen.client.get("/v1/pools/blitz/boards/insight").status_code == 404
     assert board_of(seen.store, "blitz", "insight", start=0, count=1, now=NOW) is None
-    assert "insight" in seen.store.solved_whole("blitz"), "the engine sees that it is there"
+    assert "insight" in seen.store.held(["blitz"])["blitz"], "the engine sees that it is there"
 
 
 def test_before_the_first_there_is_nothing_and_a_failure_says_why(api: Running) -> None:

@@ -222,6 +222,25 @@ def test_what_does_not_apply_says_why(method: str, problem: Problem, words: str)
         solve(method, problem)
 
 
+REFUSE_GAPS = {
+    "alpharank", "alpharank_tasks", "cce", "deviation", "lle", "nash_average", "nash_average_agents", "payoff", "uniform"
+}  # fmt: skip
+"""Methods whose game needs every cell or pair, unless `missing` says what becomes of the others."""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_table_with_gaps_is_rated_or_refused_with_what_helps(method: str) -> None:
+    """Amy and Bob share no task. What refuses says that `missing` decides, and then takes the table."""
+    gappy = ScoresInput(("zed", "amy", "bob"), ("t1", "t2"), np.array([[1.0, 2.0], [3.0, np.nan], [np.nan, 1.0]]))
+    if method not in REFUSE_GAPS:
+        assert len(solve(method, gappy).agents) == 3
+        return
+    with pytest.raises(InputError, match=r"missing.*'?(zero|prior)") as refused:
+        solve(method, gappy)
+    assert "amy" in str(refused.value) or "bob" in str(refused.value), "an example is named"
+    assert len(solve(method, gappy, {"missing": "zero"}).agents) == 3
+
+
 def large_pool() -> PairsInput:
     """5,001 agents, of whom the first three met in a cycle and all beat the fourth."""
     names = tuple(f"a{i:04}" for i in range(5001))

@@ -7,17 +7,22 @@ from typing import Any
 import msgspec
 import pytest
 
+from ratings_core.errors import InputError
 from services.pools import ControlState, SolvePlan
 from services.settings import Settings
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.shard.objects import BadObject
 from services.solve import runner as module
-from services.solve.history import Kept
+from services.solve.history import Kept, PastRow, unpacked
 from services.solve.insight import alarms
+from services.solve.interval_runner import IntervalFile
 from services.solve.methods import NotApplicable, Solved
-from services.solve.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
+from services.solve.plan import Job
+from services.solve.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
 from services.solve.results import ResultFiles
 from services.solve.runner import SolveRunner
+from services.store.protocol import StoreError
+from services.store.solved import Held
 from tests.support.boards import solved_of
 
 DEADLINE = 120.0
@@ -78,11 +83,9 @@ class Store:
     def publish_history(self, _: str, method: str, history: Iterable[Kept]) -> None:
         self.histories_held[method] = [one.past.position for one in history]
 
-    def histories(self, _: str, methods: Iterable[str]) -> dict[str, int]:
-        return {method: len(self.histories_held.get(method, ())) for method in methods}
-
-    def solved_whole(self, _: str) -> dict[str, SolvedBoard]:
-        return dict(self.boards)
+    def held(self, pools: Iterable[str]) -> dict[str, dict[str, Held]]:
+        found = {method: Held(board, len(self.histories_held.get(method, ()))) for method, board in self.boards.items()}
+        return dict.fromkeys(pools, found)
 
 
 @pytest.fixture
@@ -320,6 +323,104 @@ def test_a_method_that_does_not_apply_is_told_as_that_and_is_no_failure(
     assert first.method not in found.outdated
 
 
+def test_data_with_gaps_that_a_method_cannot_take_are_told_as_not_applicable(fake: FakeRay, tmp_path: Path) -> None:
+    """The checkpoint says what parameters cannot: some pairs never met. Where the method was solved before, that board stands."""
+    store, settings, control = Store(), Settings(data=tmp_path, solve_seconds=1.0), ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"alpharank": {}}, time=0.0))
+    runner = SolveRunner(settings, CheckpointStore(tmp_path.as_uri()), store, workers=1)
+    runner.step(0.0, [manifest_at(1)], control)
+    gaps = InputError("missing", "refuse", "must be prior or zero: 3 pairs were not compared")
+    fake.flights[-1].ready, fake.flights[-1].value = True, gaps
+    runner.step(0.5, [manifest_at(1)], control)
+    board = store.boards["alpharank"]
+    assert (board.result.status, board.result.agents) == ("not_applicable", [])
+    assert board.error == "missing must be prior or zero: 3 pairs were not compared"
+    assert runner.health(0.5).ended == {("alpharank", "not_applicable"): 1}
+    while fake.flights[-1].method != "alpharank" or fake.flights[-1].ready:
+        end_newest(fake)
+        runner.step(100.0, [manifest_at(2)], control)
+    end_newest(fake)
+    runner.step(101.0, [manifest_at(2)], control)
+    assert (store.boards["alpharank"].result.status, store.boards["alpharank"].error) == ("optimal", None)
+
+
+def test_a_pool_that_starves_shows_in_the_metrics(fake: FakeRay, tmp_path: Path) -> None:
+    """One solve holds the only worker: what waits for it, and how long, is told by method; boards that it keeps old show their age."""
+    wall, settings, control = [10.0], Settings(data=tmp_path, solve_deadline_seconds=1e6), ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}, "bradley_terry": {}}, time=0.0))
+    runner = SolveRunner(settings, CheckpointStore(tmp_path.as_uri()), Store(), workers=1, clock=lambda: wall[0])
+    runner.step(0.0, [manifest_at(1)], control)
+    while not all(flight.ready for flight in fake.flights):
+        end_newest(fake)
+        runner.step(10.0, [manifest_at(1)], control)
+    runner.step(100.0, [manifest_at(2)], control)
+    [stuck] = [flight.method for flight in fake.flights if not flight.ready]
+    waiting = {"copeland", "bradley_terry", "insight"} - {stuck}
+    for now in (100.0, 130.0, 400.0):
+        wall[0] = now
+        runner.step(now, [manifest_at(2)], control)
+        found = runner.health(now)
+        assert found.waiting == dict.fromkeys(waiting, 1)
+        assert found.longest_wait == dict.fromkeys(waiting, now - 100.0)
+        assert found.outdated == {"copeland": now - 10.0, "bradley_terry": now - 10.0, "insight": now - 10.0}
+    end_newest(fake)
+    runner.step(401.0, [manifest_at(2)], control)
+    assert stuck not in runner.health(401.0).outdated
+
+
+def test_what_the_store_has_not_taken_ages_by_what_readers_see(fake: FakeRay, tmp_path: Path) -> None:
+    control = ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
+
+    class Dead(Store):
+        def publish_solved(self, _: SolvedBoard) -> bool:
+            raise StoreError("gone", retriable=True)
+
+    store, wall, settings = Store(), [1.0], Settings(data=tmp_path, solve_seconds=1.0)
+    runner = SolveRunner(settings, CheckpointStore(tmp_path.as_uri()), store, workers=2, clock=lambda: wall[0])
+    runner.step(0.0, [manifest_at(1)], control)
+    end_newest(fake)
+    runner.step(1.0, [manifest_at(1)], control)
+    assert store.boards["copeland"].solved_at == 1.0
+    runner._store = Dead()  # type: ignore[assignment]  # a store that stands in for Redis
+    runner.step(50.0, [manifest_at(2)], control)
+    next(flight for flight in fake.flights[::-1] if flight.method == "copeland").ready = True
+    next(flight for flight in fake.flights[::-1] if flight.method == "copeland").value = result_of("copeland")
+    wall[0] = 60.0
+    runner.step(60.0, [manifest_at(2)], control)
+    wall[0] = 90.0
+    assert runner.health(90.0).unpublished["copeland"] == 1
+    assert runner.health(90.0).outdated["copeland"] == 89.0, "of the board that readers see, not of the newer one"
+    runner._store = store  # type: ignore[assignment]  # it is back
+    runner.step(91.0, [manifest_at(2)], control)
+    assert store.boards["copeland"].position == 2
+    assert "copeland" not in runner.health(92.0).outdated
+
+
+def test_a_kept_solve_keeps_the_intervals_that_its_board_had(fake: FakeRay, tmp_path: Path) -> None:
+    """They come after the solve; the next solve leaves those of the one before as they were."""
+    control = ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
+    runner = SolveRunner(Settings(data=tmp_path, solve_seconds=1.0), CheckpointStore(tmp_path.as_uri()), Store(), workers=1)
+    job = Job("blitz", "copeland")
+    for position in (1, 2):
+        while not runner._latest.get(job) or runner._latest[job].position < position:
+            runner.step(100.0 * position, [manifest_at(position)], control)
+            end_newest(fake)
+        if position == 1:
+            runner._intervals._found[job] = interval_file(runner._latest[job], {"a": (0.5, 1.5, 1, 4)})
+            runner._keep(job)
+            runner._intervals._found[job] = interval_file(runner._latest[job], {"a": (2.0, 3.0, 2, 2)})
+    first, second = (unpacked(one.rows) for one in runner._history[job])
+    assert first == [PastRow("a", 1.0, 1, 1, 4)]
+    assert second == [PastRow("a", 1.0, 1)], "it moved out of the older interval"
+
+
+def interval_file(board: SolvedBoard, rows: dict[str, tuple[float | None, float | None, int, int | None]]) -> IntervalFile:
+    return IntervalFile(pool=board.pool, method=board.result.method, log=board.log, generation=board.generation, data=board.data,
+                        parameters=board.parameters, told=Intervals(kind="cells"), rows=rows)  # fmt: skip
+
+
 def end_newest(fake: FakeRay) -> None:
     fake.flights[-1].ready, fake.flights[-1].value = True, result_of(fake.flights[-1].method)
 
@@ -339,6 +440,31 @@ def test_between_two_plans_the_next_solve_starts_as_one_ends_and_insight_waits_f
     assert fake.flights[-1].method == "insight"
 
 
+def test_a_worker_has_its_next_solve_before_the_last_one_is_written(fake: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files and the store take as long as a small solve: no worker waits for them."""
+    control = ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}, "bradley_terry": {}}, time=0.0))
+    runner = SolveRunner(Settings(data=tmp_path), CheckpointStore(tmp_path.as_uri()), Store(), workers=1)
+    runner.step(0.0, [manifest_at(1)], control)
+    begun: list[int] = []
+    monkeypatch.setattr(runner._files, "write", lambda _: begun.append(len(fake.flights)))
+    end_newest(fake)
+    runner.go_on(1.0, 0.0)
+    assert begun == [2]
+
+
+def test_insight_waits_while_a_board_of_its_pool_is_solved_but_not_for_ever(fake: FakeRay, tmp_path: Path) -> None:
+    control = ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
+    settings = Settings(data=tmp_path, solve_deadline_seconds=1e6)
+    runner = SolveRunner(settings, CheckpointStore(tmp_path.as_uri()), Store(), workers=2)
+    for now in (0.0, 1.0, 50.0):
+        runner.step(now, [manifest_at(1)], control)
+        assert [flight.method for flight in fake.flights] == ["copeland"], "a worker is free all the same"
+    runner.step(61.0, [manifest_at(1)], control)
+    assert [flight.method for flight in fake.flights] == ["copeland", "insight"]
+
+
 def test_what_the_store_lost_is_found_in_turn_where_pools_are_too_many_for_one_look(
     fake: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,9 +476,9 @@ def test_what_the_store_lost_is_found_in_turn_where_pools_are_too_many_for_one_l
     asked: list[str] = []
 
     class Asked(Store):
-        def solved_whole(self, pool: str) -> dict[str, SolvedBoard]:
-            asked.append(pool)
-            return {}
+        def held(self, pools: Iterable[str]) -> dict[str, dict[str, Held]]:
+            asked.extend(pools)
+            return {pool: {} for pool in asked}
 
     runner = SolveRunner(Settings(data=tmp_path), CheckpointStore(tmp_path.as_uri()), Asked(), workers=1)
     for second in range(0, 40, 10):

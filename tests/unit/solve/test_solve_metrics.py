@@ -59,6 +59,6 @@ def test_every_metric_of_solves_shows_what_the_runner_tells() -> None:
 
 def test_of_many_pools_the_worst_is_shown() -> None:
     boards = {Job(f"p{i}", METHOD): solved_of(f"p{i}", method=METHOD) for i in range(50)}
-    ages = health.ages(boards, boards, 2000.0)
+    ages = health.ages(boards, 2000.0)
     assert ages == {METHOD: max(2000.0 - board.solved_at for board in boards.values())}
     assert len(told(SolveHealth(outdated=ages))) == len(told(SolveHealth(outdated={METHOD: 1.0})))
