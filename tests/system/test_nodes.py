@@ -69,7 +69,7 @@ def test_a_solve_on_a_node_that_nobody_configured_takes_one_thread(
     notes = tmp_path / "notes"
     notes.mkdir()
     monkeypatch.setattr(module, "solve_pool", noting_threads(notes))
-    cluster.add_node(num_cpus=2, object_store_memory=100 << 20)
+    cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
     ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
     world = World(tmp_path, store)
     world.until(world.solved(GOOD, world.play(50)), "solved")
