@@ -190,6 +190,20 @@ def test_whatever_the_store_holds_instead_is_found_and_published_again(fake: Fak
     assert store.boards[method] == good
 
 
+def test_a_store_that_lost_a_large_board_is_given_all_of_its_rows_again(fake: FakeRay, tmp_path: Path) -> None:
+    store = Store()
+    runner = SolveRunner(Settings(data=tmp_path), CheckpointStore(tmp_path.as_uri()), store, workers=1)
+    runner.step(0.0, [manifest_at(1)], ControlState())
+    [first] = fake.flights
+    rows = [AgentRow(agent=f"a{i}", rating=float(-i), rank=i + 1) for i in range(1000)]
+    found = solved_by(first.method)
+    first.ready, first.value = True, msgspec.json.encode(Solved(msgspec.structs.replace(found.result, agents=rows)))
+    runner.step(1.0, [], ControlState())
+    assert store.boards.pop(first.method).result.agents == rows
+    runner.step(10.0, [], ControlState())
+    assert store.boards[first.method].result.agents == rows
+
+
 def test_a_history_that_the_store_lost_alone_is_published_again(fake: FakeRay, tmp_path: Path) -> None:
     runner, store, method = solved_once(fake, tmp_path, "log a")
     assert store.histories_held.pop(method) == [1]
