@@ -4,19 +4,13 @@ import json
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any, Self
 
 import pytest
 
-from ratings_core.digest import digest
-from services.control import ControlLog
-from services.log.kafka import KafkaLog
 from services.log.partition import partition_of
-from services.shard.directory import FixedDirectory
-from services.shard.partition import Partition
-from tests.support.cluster import PARTITIONS, SHARDS, Cluster, cluster_on
+from tests.support.cluster import PARTITIONS, SHARDS, Cluster, cluster_on, refolded
 from tests.support.installation import until
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
@@ -211,23 +205,6 @@ class Feed(threading.Thread):
         assert not self.is_alive()
         if self.failure is not None:
             raise self.failure
-
-
-def refolded(log: KafkaLog) -> dict[str, str]:
-    """Digest of every pool when the log is folded again, in this process, from its beginning."""
-    control = ControlLog(log.control)
-    directory = FixedDirectory(control.refresh())
-    partitions = {number: Partition(number, PARTITIONS) for number in range(PARTITIONS)}
-    ends = {number: log.outcomes.end(number) for number in partitions}
-    reader = log.outcomes.reader(dict.fromkeys(partitions, 0))
-    deadline = time.monotonic() + 120.0
-    while any(partitions[number].position < end for number, end in ends.items()):
-        assert time.monotonic() < deadline
-        for number, records in reader.poll(1.0, 313).items():
-            partitions[number].fold(records, directory)
-    reader.close()
-    control.close()
-    return {pool: digest(state.arrays()) for partition in partitions.values() for pool, state in partition.pools.items()}
 
 
 def test_kills_in_the_middle_of_the_stream_change_no_bit(cluster: Cluster) -> None:

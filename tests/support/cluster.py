@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +17,13 @@ import msgspec
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from prometheus_client.parser import text_string_to_metric_families
 
+from ratings_core.digest import digest
+from services.control import ControlLog
 from services.log.kafka import KafkaLog, open_kafka_log
 from services.pools import Takeover, decode
 from services.shard.checkpoint import CheckpointStore, Manifest
+from services.shard.directory import FixedDirectory
+from services.shard.partition import Partition
 from tests.support.installation import STOP_SECONDS, processes_with, until
 
 PARTITIONS = 4
@@ -28,11 +33,11 @@ LINGERING = ("ray::DashboardAgent", "ray::RuntimeEnvAgent")
 
 
 class Cluster:
-    """One installation: topics under a prefix of its own, checkpoints in `folder`, two shards over four partitions."""
+    """One installation: topics under a prefix of its own unless told, checkpoints in `folder`, two shards over four partitions."""
 
-    def __init__(self, folder: Path, bootstrap: str, redis_url: str) -> None:
+    def __init__(self, folder: Path, bootstrap: str, redis_url: str, prefix: str | None = None) -> None:
         self.folder, self.bootstrap = folder, bootstrap
-        self.prefix = f"e2e-{uuid.uuid4().hex[:8]}."
+        self.prefix = prefix or f"e2e-{uuid.uuid4().hex[:8]}."
         port, self._metrics_port = free_ports(2)
         self._mark = f"EQUIRANK_DATA={folder / 'data'}"
         self.environment = {
@@ -237,6 +242,23 @@ def cluster_on(folder: Path, bootstrap: str, redis_url: str) -> Iterator[Cluster
         yield one.ready()
     finally:
         one.close()
+
+
+def refolded(log: KafkaLog) -> dict[str, str]:
+    """Digest of every pool when the log is folded again, in this process, from its beginning."""
+    control = ControlLog(log.control)
+    directory = FixedDirectory(control.refresh())
+    partitions = {number: Partition(number, PARTITIONS) for number in range(PARTITIONS)}
+    ends = {number: log.outcomes.end(number) for number in partitions}
+    reader = log.outcomes.reader(dict.fromkeys(partitions, 0))
+    deadline = time.monotonic() + 120.0
+    while any(partitions[number].position < end for number, end in ends.items()):
+        assert time.monotonic() < deadline
+        for number, records in reader.poll(1.0, 313).items():
+            partitions[number].fold(records, directory)
+    reader.close()
+    control.close()
+    return {pool: digest(state.arrays()) for partition in partitions.values() for pool, state in partition.pools.items()}
 
 
 def free_ports(count: int) -> list[int]:
