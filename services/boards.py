@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from ratings_core.beliefs import LEVEL, BeliefModel
 from ratings_core.errors import InputError
 from services.settings import PROVISIONAL, Provisional
 from services.solve.history import Difference, Kept, difference, unpacked
@@ -89,7 +90,7 @@ def agent(store: StoreReader, pool: str, name: str, *, provisional: Provisional 
     rows = {}
     for method, row in found.items():
         if method in head.online:
-            rows[method] = _marked(row, provisional=few)
+            rows[method] = _marked(row, provisional=few or _uncertain(row, head.beliefs.get(method), provisional))
         elif row.rank_low is not None and (board := store.solved(pool, method, 0, 1)) is not None:
             rows[method] = _wide_told([row], board[1], provisional)[0]
         else:
@@ -136,14 +137,31 @@ def _of_live(store: StoreReader, page: BoardPage, now: float, provisional: Provi
         position=page.position,
         total=page.total,
         age_seconds=_age(now, page.published_at),
-        rows=page.rows if page.method == ACTIVITY else _few_told(store, page, provisional),
+        rows=page.rows if page.method == ACTIVITY else _unsettled_told(store, page, provisional),
+        intervals=belief_intervals(page.beliefs),
     )
 
 
-def _few_told(store: StoreReader, page: BoardPage, provisional: Provisional) -> list[AgentRow]:
-    """Rows that say who took part in few outcomes: found out for those who are read."""
+def belief_intervals(model: BeliefModel | None) -> Intervals | msgspec.UnsetType:
+    """What the intervals of an online method's board are; unset where it holds no beliefs."""
+    if model is None:
+        return msgspec.UNSET
+    of = f"the mean, which the rating is {model.below:g} deviations below" if model.below else ""
+    return Intervals(kind="belief", of=of, assumes="the method's model of games, as of the pool's time", level=LEVEL)
+
+
+def _unsettled_told(store: StoreReader, page: BoardPage, provisional: Provisional) -> list[AgentRow]:
+    """Rows that say who took part in few outcomes, or is not well known: found out for those who are read."""
     outcomes = store.outcomes_of(page.pool, page.generation, [row.agent for row in page.rows])
-    return [_marked(row, provisional=count < provisional.outcomes) for row, count in zip(page.rows, outcomes, strict=True)]
+    return [
+        _marked(row, provisional=count < provisional.outcomes or _uncertain(row, page.beliefs, provisional))
+        for row, count in zip(page.rows, outcomes, strict=True)
+    ]
+
+
+def _uncertain(row: AgentRow, model: BeliefModel | None, provisional: Provisional) -> bool:
+    """Whether a live row's deviation is wide."""
+    return model is not None and row.deviation is not None and row.deviation > provisional.deviation * model.newcomer
 
 
 def _wide_told(rows: list[AgentRow], total: int, provisional: Provisional) -> list[AgentRow]:

@@ -5,19 +5,20 @@ back checkpoints reach is `EQUIRANK_CHECKPOINTS_KEPT`, solves `EQUIRANK_SOLVES_K
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core.beliefs import BeliefModel
 from ratings_core.errors import InputError
 from ratings_core.frozen import Arrays
-from ratings_core.online import Rater
+from ratings_core.online import Rater, Reading
 from ratings_core.ranking import Ranking
 from ratings_core.roster import Roster
-from services.boards import Board, past_solve
+from services.boards import Board, belief_intervals, past_solve
 from services.pools import ControlState
 from services.raters import make_raters
 from services.settings import PROVISIONAL, Provisional
@@ -26,6 +27,7 @@ from services.shard.objects import BadObject
 from services.shard.pool import part
 from services.solve.history import Past
 from services.solve.result import AgentRow
+from services.store.beliefs import believed
 from services.store.protocol import ACTIVITY, StoreError, StoreReader
 
 
@@ -41,11 +43,11 @@ class When(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Which rows of a live board; few: who took part in fewer outcomes is provisional."""
+    """Which rows of a live board, and who of them is marked."""
 
     start: int
     most: int
-    few: int
+    provisional: Provisional
 
 
 class NotKept(InputError):  # noqa: N818 - names the fact
@@ -84,7 +86,7 @@ def past_board(
     if head is None:
         return None
     if method in (*head.online, ACTIVITY):
-        return _live(files, control(), pool, head.partition, method, when, _Rows(start, count, provisional.outcomes), now)
+        return _live(files, control(), pool, head.partition, method, when, _Rows(start, count, provisional), now)
     return _solved(store, pool, method, when, start, count, now, provisional)
 
 
@@ -128,43 +130,60 @@ def _of_checkpoint(
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     if made is None:
         raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
-    held = _Held(Roster.from_arrays(part(arrays, "agents")), np.asarray(arrays["activity"]))
-    values = _values(held, make_raters(control.pools[entry.pool].kind, made.fold), method, arrays)
-    if values is None:
+    held = _Held.of(arrays)
+    rater = make_raters(control.pools[entry.pool].kind, made.fold).get(method)
+    if rater is None and method != ACTIVITY:
         raise BadObject(f"{entry.object}: generation {entry.generation} has no board {method}")
+    model = None if rater is None else rater.beliefs
     return Board(
         pool=entry.pool,
         method=method,
         source="past",
         generation=entry.generation,
         position=entry.position,
-        total=len(values),
+        total=len(held.agents),
         age_seconds=round(max(0.0, now - written_at), 3),
-        rows=_rows(held, values, rows, marks=method != ACTIVITY),
+        rows=_rows(held, _reader(held, rater, part(arrays, f"online.{method}")), model, rows, marks=rater is not None),
         outcomes=entry.outcomes,
+        intervals=belief_intervals(model),
     )
 
 
 class _Held(NamedTuple):
-    """Who is in a checkpointed pool, and how many outcomes each took part in. Of the rest only the board asked for is made again."""
+    """Who is in a checkpointed pool, how many outcomes each took part in, and the pool's time. Of the rest only the board asked for is
+    made again.
+    """
 
     agents: Roster
     activity: NDArray[np.int64]
+    pool_time: float | None
+
+    @classmethod
+    def of(cls, arrays: Arrays) -> "_Held":
+        """Of a pool's content."""
+        time = arrays["pool_time"]
+        return cls(Roster.from_arrays(part(arrays, "agents")), np.asarray(arrays["activity"]), float(time[0]) if len(time) else None)
 
 
-def _values(held: _Held, raters: Mapping[str, Rater[Any]], method: str, arrays: Arrays) -> NDArray[np.float64] | None:
-    if method == ACTIVITY:
-        return held.activity.astype(np.float64)
-    if (rater := raters.get(method)) is None:
-        return None
-    state = type(rater.init(0)).from_arrays(part(arrays, f"online.{method}"))
-    return np.asarray(rater.read(state, np.arange(len(held.agents), dtype=np.int32)).rating, np.float64)
+def _reader(held: _Held, rater: Rater[Any] | None, arrays: Arrays) -> Callable[[NDArray[np.int32]], Reading]:
+    """What reads agents by id: by `rater`, whose state is in `arrays`, or how many outcomes they took part in."""
+    if rater is None:
+        return lambda ids: Reading(held.activity[ids].astype(np.float64), None, held.activity[ids])
+    state = type(rater.init(0)).from_arrays(arrays)
+    return lambda ids: rater.read(state, ids)
 
 
-def _rows(held: _Held, values: NDArray[np.float64], asked: _Rows, *, marks: bool) -> list[AgentRow]:
-    """Best first; equal ones by id. marks: whether agents of few outcomes are marked."""
-    ranking = Ranking.from_scores(values)
+def _rows(
+    held: _Held, read: Callable[[NDArray[np.int32]], Reading], model: BeliefModel | None, asked: _Rows, *, marks: bool
+) -> list[AgentRow]:
+    """Best first; equal ones by id. marks: whether agents of few outcomes or a wide deviation are marked."""
+    ranking = Ranking.from_scores(read(np.arange(len(held.agents), dtype=np.int32)).rating)
     ids = ranking.ids[asked.start : asked.start + asked.most].astype(np.int32)
-    few = (held.activity[ids] < asked.few) & marks
-    named = zip(held.agents.names(ids), ids.tolist(), few.tolist(), strict=True)
-    return [AgentRow(agent=name, rating=float(values[i]), rank=int(ranking.rank[i]), provisional=low) for name, i, low in named]
+    shown, settled = read(ids), asked.provisional
+    widest = math.inf if model is None else settled.deviation * model.newcomer
+    marked = shown.provisional(outcomes=settled.outcomes, deviation=widest) & marks
+    told = zip(held.agents.names(ids), shown.rating.tolist(), ranking.rank[ids].tolist(), marked.tolist(), strict=True)
+    rows = [AgentRow(agent=name, rating=rating, rank=rank, provisional=low) for name, rating, rank, low in told]
+    if model is None or shown.beliefs is None:
+        return rows
+    return [believed(row, belief, model, held.pool_time) for row, belief in zip(rows, shown.beliefs.each(), strict=True)]

@@ -19,13 +19,16 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class Provisional(NamedTuple):
-    """Who is not settled yet. outcomes: whoever took part in fewer; ranks: share of a board that an interval of ranks may span."""
+    """Who is not settled yet. outcomes: whoever took part in fewer; ranks: share of a board that an interval of ranks may span;
+    deviation: share of a newcomer's deviation that an online method's may be.
+    """
 
     outcomes: int
     ranks: float
+    deviation: float
 
 
-PROVISIONAL: Final = Provisional(outcomes=10, ranks=0.5)
+PROVISIONAL: Final = Provisional(outcomes=10, ranks=0.5, deviation=0.5)
 """Unless told otherwise."""
 
 
@@ -94,6 +97,13 @@ class Settings(BaseSettings):
         le=1,
         description="An agent whose interval of ranks spans more of the way from first to last is provisional on solved boards.",
     )
+    provisional_deviation: float = Field(
+        PROVISIONAL.deviation,
+        gt=0,
+        le=1,
+        description="An agent whose deviation (so its interval, too) is wider than this share of a newcomer's is provisional on the live "
+        "boards of methods that hold one; 1: nobody is by that.",
+    )
 
     create_pools: bool | None = Field(None, description="Create unknown pools on first use; none: only when the log is embedded.")
     max_pools: int = Field(10_000, ge=1, description="Most pools of the installation.")
@@ -135,7 +145,7 @@ class Settings(BaseSettings):
     @property
     def provisional(self) -> Provisional:
         """Who is provisional on boards."""
-        return Provisional(self.provisional_outcomes, self.provisional_ranks)
+        return Provisional(self.provisional_outcomes, self.provisional_ranks, self.provisional_deviation)
 
     @property
     def checkpoint_url(self) -> str:

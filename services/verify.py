@@ -8,9 +8,9 @@ oldest checkpoint kept takes its place, and findings say from where they hold.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -33,6 +33,16 @@ _PAGE: Final = 1000
 _TRIES: Final = 5
 _CATCH_UP_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.1
+
+
+class _Value(NamedTuple):
+    """What a live board shows of an agent."""
+
+    rating: float
+    deviation: float | None = None
+
+
+_Seen: TypeAlias = "dict[str, _Value]"
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -238,7 +248,7 @@ def _against_store(folded: _Refolded, pool: str, store: StoreReader) -> Finding:
         seen = {method: _whole(store, pool, method) for method in [*before.online, ACTIVITY]}
         position = before.position
         folded.to(position)
-        difference = _board_difference(folded.state(pool, before.generation), seen)
+        difference = _board_difference(folded.state(pool, before.generation), seen, before.beliefs)
         if difference is None:
             break
         _catch_up(store, pool, folded.partition.position)
@@ -273,24 +283,41 @@ def _catch_up(store: StoreReader, pool: str, position: int) -> None:
         time.sleep(_LOOK_SECONDS)
 
 
-def _whole(store: StoreReader, pool: str, method: str) -> dict[str, float]:
-    rows: dict[str, float] = {}
+def _whole(store: StoreReader, pool: str, method: str) -> _Seen:
+    rows: _Seen = {}
     start = 0
     while (page := store.live(pool, method, start, _PAGE)) is not None and page.rows:
-        rows |= {row.agent: row.rating for row in page.rows if row.rating is not None}
+        rows |= {row.agent: _Value(row.rating, row.deviation) for row in page.rows if row.rating is not None}
         start += len(page.rows)
     return rows
 
 
-def _board_difference(state: PoolState | None, seen: dict[str, dict[str, float]]) -> str | None:
+def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believed: Collection[str] = ()) -> str | None:
+    """What is wrong with the boards `seen`, by method. believed: methods of which the store holds beliefs (earlier releases wrote none)."""
     if state is None:
         return "the store shows a pool that the log does not give"
-    names, ids = state.agents.names(), np.arange(len(state.agents), dtype=np.int32)
+    names = state.agents.names()
     for method, board in seen.items():
-        values = state.activity[ids] if method == ACTIVITY else state.board(method, ids)
-        expected = dict(zip(names, values.tolist(), strict=True))
+        expected = dict(zip(names, _expected(state, method, deviations=method in believed), strict=True))
         wrong = sorted(name for name in expected.keys() | board.keys() if expected.get(name) != board.get(name))
         if wrong:
             first = wrong[0]
-            return f"{len(wrong)} agents differ on {method}; {first!r} has {board.get(first)}, the log gives {expected.get(first)}"
+            has, gives = _told(board.get(first)), _told(expected.get(first))
+            return f"{len(wrong)} agents differ on {method}; {first!r} has {has}, the log gives {gives}"
     return None
+
+
+def _expected(state: PoolState, method: str, *, deviations: bool) -> list[_Value]:
+    """Of every agent, in their order; deviations as readers of the store evaluate them."""
+    ids = np.arange(len(state.agents), dtype=np.int32)
+    if method == ACTIVITY:
+        return [_Value(float(count)) for count in state.activity[ids].tolist()]
+    reading, model = state.reading(method, ids), state.beliefs.get(method)
+    if model is None or reading.beliefs is None or not deviations:
+        return list(map(_Value, reading.rating.tolist()))
+    spread = (model.deviation(belief, state.pool_time) for belief in reading.beliefs.each())
+    return list(map(_Value, reading.rating.tolist(), spread))
+
+
+def _told(value: _Value | None) -> str:
+    return "nothing" if value is None else f"{value.rating}" + ("" if value.deviation is None else f" with deviation {value.deviation}")

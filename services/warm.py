@@ -36,7 +36,7 @@ def _warm(kind: Kind, event: Event, chosen: Chosen) -> None:
     state = PoolState(created, generation)
     state.fold([event])
     for method in state.online:
-        state.board(method, np.zeros(1, np.int32))
+        state.reading(method, np.zeros(1, np.int32))
     arrays = state.arrays()
     PoolState.restore(created, generation, arrays, 1).fold([event])
     for method, parameters in chosen.items():

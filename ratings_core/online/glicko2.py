@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ratings_core.beliefs import BeliefModel
 from ratings_core.checks import count, number
 from ratings_core.errors import InputError
 from ratings_core.kernel import inlined, kernel
 from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring, times_of
 from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record
-from ratings_core.online.reading import Reading, checked_agents
+from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.state import OnlineState
 from ratings_core.online.volatility import new_volatility
 from ratings_core.outcomes import MAX_SIDES, OutcomeBatch
@@ -135,7 +136,7 @@ class Glicko2(CheckedSettings):
     def predict(self, state: GlickoState, a: int, b: int) -> float:
         """Expected score by what is known of both so far, with both deviations. Raises as `Rater.predict` does."""
         check_pair(GlickoState.checked(state), a, b)
-        rating, deviation = self._known(state, np.array([a, b], np.int32), int(state.clock[0]))
+        rating, deviation, _ = self._known(state, np.array([a, b], np.int32), int(state.clock[0]))
         (x, y), (s, t) = rating.tolist(), (deviation / self.scale).tolist()
         return sigmoid(_damping(s * s + t * t) * (x - y) / self.scale)
 
@@ -148,13 +149,20 @@ class Glicko2(CheckedSettings):
         now = int(state.clock[0])
         if time is not None:
             now = max(now, math.floor(number("time", time, low=-_MAX_TIME, high=_MAX_TIME) / self.period_seconds))
-        return Reading(*self._known(state, ids, now), state.outcomes[ids])
+        rating, deviation, beliefs = self._known(state, ids, now)
+        return Reading(rating, deviation, state.outcomes[ids], beliefs)
 
-    def _known(self, state: GlickoState, ids: NDArray[np.int32], now: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Ratings and deviations as of period `now`."""
-        rating, deviation = np.empty(len(ids)), np.empty(len(ids))
-        _read(*state.columns(), ids.astype(np.int64), now, self._model, rating, deviation)
-        return rating, deviation
+    @property
+    def beliefs(self) -> BeliefModel:
+        """As `Rater.beliefs` says: deviations grow by the volatility, up to that of a newcomer."""
+        return BeliefModel(newcomer=self.deviation, period_seconds=self.period_seconds)
+
+    def _known(self, state: GlickoState, ids: NDArray[np.int32], now: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Beliefs]:
+        """Ratings, deviations as of period `now`, and what those follow from."""
+        rating, deviation, left, wander = (np.empty(len(ids)) for _ in range(4))
+        _read(*state.columns(), ids.astype(np.int64), now, self._model, rating, deviation, left, wander)
+        period = state.column("period")[ids]
+        return rating, deviation, Beliefs(left, wander, np.where(period == _NEVER, 0, period + 1))
 
     @property
     def _model(self) -> "_Model":
@@ -202,14 +210,17 @@ def _fold(
 @kernel
 def _read(
     rating: _Floats, deviation: _Floats, volatility: _Floats, information: _Floats, surprise: _Floats, period: _Counts, _outcomes: _Counts,
-    agents: _Counts, now: int, model: _Model, shown: _Floats, spread: _Floats,
+    agents: _Counts, now: int, model: _Model, shown: _Floats, spread: _Floats, left: _Floats, wander: _Floats,
 ) -> None:  # fmt: skip
-    """Write what agents' games so far give, and deviations as of period `now`."""
+    """Write what agents' games so far give: ratings, deviations as of period `now` and as they were left, what a period adds (points)."""
     for i in range(len(agents)):
         a = agents[i]
-        shown[i], spread[i], wander = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)
-        if period[a] != _NEVER and now > period[a] + 1:
-            spread[i] = _grown(spread[i], wander, now - period[a] - 1, model)
+        shown[i], left[i], volatile = _closed(rating[a], deviation[a], volatility[a], information[a], surprise[a], model)
+        spread[i], wander[i] = left[i], 0.0
+        if period[a] != _NEVER:
+            wander[i] = model[0] * volatile
+            if now > period[a] + 1:
+                spread[i] = _grown(left[i], volatile, now - period[a] - 1, model)
 
 
 @inlined

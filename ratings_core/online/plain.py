@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core.beliefs import BeliefModel
 from ratings_core.checks import count
 from ratings_core.online.games import check_pair
 from ratings_core.online.reading import Reading, plain_reading
@@ -14,6 +15,11 @@ from ratings_core.portable import sigmoid
 
 class CheckedSettings:
     """Of a frozen dataclass, whose `__post_init__` keeps what its checks return."""
+
+    @property
+    def beliefs(self) -> BeliefModel | None:
+        """None, as `Rater.beliefs` says: most raters hold no deviation."""
+        return None
 
     def _set(self, field: str, value: float) -> None:
         object.__setattr__(self, field, value)

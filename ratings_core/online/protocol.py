@@ -5,6 +5,7 @@ from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core.beliefs import BeliefModel
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.reading import Reading
 from ratings_core.online.state import OnlineState
@@ -27,10 +28,15 @@ class Rater(Protocol[StateT]):
        signature.
     6. The same stream gives the same bits on every processor and system: portable arithmetic in fixed order.
     7. A refused batch changes nothing. Weights are positive (a weight of 0 is refused); the smaller a weight, the less it moves.
+    8. What a deviation is at a later time follows from the reading of an earlier one, for whoever has not played in between.
     """
 
     name: ClassVar[str]
     """The method's name in settings, boards and URLs."""
+
+    @property
+    def beliefs(self) -> BeliefModel | None:
+        """How deviations of the method's readings follow from `Reading.beliefs`; None for methods that hold none."""
 
     def init(self, n: int) -> StateT:
         """A state of `n` agents that have not played."""

@@ -8,12 +8,13 @@ from typing import ClassVar, Final, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ratings_core.beliefs import BeliefModel
 from ratings_core.checks import count, number
 from ratings_core.kernel import inlined, kernel
 from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring
 from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record
-from ratings_core.online.reading import Reading, checked_agents
+from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.state import OnlineState
 from ratings_core.outcomes import MAX_SIDES, OutcomeBatch
 from ratings_core.portable import exp, sigmoid
@@ -99,7 +100,13 @@ class WengLin(CheckedSettings):
         """The ordinal mu - z sigma and the deviation sigma of `agents`, as `Rater.read` says."""
         ids = checked_agents(BeliefState.checked(state), agents)
         deviation = state.deviation[ids]
-        return Reading(state.rating[ids] - self.z * deviation, deviation, state.outcomes[ids])
+        still = Beliefs(deviation, np.zeros(len(ids)), np.zeros(len(ids), np.int64))
+        return Reading(state.rating[ids] - self.z * deviation, deviation, state.outcomes[ids], still)
+
+    @property
+    def beliefs(self) -> BeliefModel:
+        """As `Rater.beliefs` says: deviations do not grow, and what ranks is z of them below the mean."""
+        return BeliefModel(newcomer=self.sigma, below=self.z)
 
     def _grow(self, state: BeliefState, n: int) -> None:
         BeliefState.checked(state).grow(n, {"rating": self.mu, "deviation": self.sigma, "outcomes": 0})

@@ -7,8 +7,11 @@ from services.solve.result import AgentRow, Intervals
 
 
 def interval_columns(rows: Sequence[AgentRow], tied: float = 0.0) -> dict[str, list[str]]:
-    """Heading to cells of the intervals that rows have; nothing where they have none. tied: as for `shower`."""
+    """Heading to cells of the deviations and intervals that rows have; nothing where they have none. tied: as for `shower`."""
     columns: dict[str, list[str]] = {}
+    if any(row.deviation is not None for row in rows):
+        shown = shower(row.deviation for row in rows)
+        columns["deviation"] = [shown(row.deviation) for row in rows]
     if any(row.low is not None or row.high is not None for row in rows):
         shown = shower((end for row in rows for end in (row.rating, row.low, row.high)), tied=tied)
         columns["interval"] = [_cell(row.low, row.high, shown) for row in rows]
@@ -21,9 +24,10 @@ def interval_line(told: Intervals) -> str:
     """What the intervals are, in a line."""
     if told.kind == "none":
         return f"no intervals: {told.why_not}"
+    of = f" of {told.of}" if told.of else ""
     replicates = f" of {told.replicates} replicates" if told.replicates else ""
     missing = f", {told.failed} had no answer" if told.failed else ""
-    return f"{told.level:.0%} intervals ({told.kind}){replicates}{missing}; they assume {told.assumes}"
+    return f"{told.level:.0%} intervals{of} ({told.kind}){replicates}{missing}; they assume {told.assumes}"
 
 
 def roster_line(extra: Mapping[str, object]) -> str | None:

@@ -124,6 +124,8 @@ def _table(found: Board) -> Table:
 def _provisional(found: Board, limits: Provisional) -> str:
     """What a question mark at a rank says."""
     why = f"fewer than {limits.outcomes} outcomes" if found.certificate is None else f"ranks span over {limits.ranks:.0%} of the board"
+    if any(row.deviation is not None for row in found.rows):
+        why += f", or a deviation over {limits.deviation:.0%} of a newcomer's"
     return f"? provisional: {why}"
 
 

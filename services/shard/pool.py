@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.arena import Arena
+from ratings_core.beliefs import BeliefModel
 from ratings_core.errors import InputError
 from ratings_core.frozen import Arrays, Frozen, FrozenColumns, Still
-from ratings_core.online import Prequential, Rater
+from ratings_core.online import Prequential, Rater, Reading
 from ratings_core.online.state import OnlineState
 from ratings_core.outcomes import NO_TASK, OutcomeBatch, ScoreBatch
 from ratings_core.roster import Roster
@@ -289,9 +290,14 @@ class PoolState:
 
     # -- content
 
-    def board(self, method: str, ids: NDArray[np.int32]) -> NDArray[np.float64]:
-        """The values that rank the agents `ids` by an online method: float64 (k,)."""
-        return self.raters[method].read(self.online[method], ids).rating
+    def reading(self, method: str, ids: NDArray[np.int32]) -> Reading:
+        """What boards show of the agents `ids` by an online method, as of the newest time folded."""
+        return self.raters[method].read(self.online[method], ids)
+
+    @property
+    def beliefs(self) -> dict[str, BeliefModel]:
+        """How deviations follow from beliefs, of the online methods that hold them."""
+        return {name: model for name, rater in self.raters.items() if (model := rater.beliefs) is not None}
 
     def arrays(self) -> Arrays:
         """The canonical content as copies: equal for equal folds, whatever the batches, capacities and hash tables were."""

@@ -7,7 +7,7 @@ already see; a shard that another one superseded learns it here. Law 6: a store 
 import logging
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core.online import Reading
 from services.shard.durations import Durations
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
@@ -186,8 +187,15 @@ class Publisher:
             return _End.BEHIND
         if standing is None or not _covers(standing, update):
             return _End.LOST if update.track.recovered else None
+        if update.head.beliefs and not self._believed(update.head):
+            return _End.LOST
         update.track.visible = standing.position
         return _End.BEHIND if update.head.position < standing.position else None
+
+    def _believed(self, head: PoolHead) -> bool:
+        """Whether what stands holds beliefs of all methods that do: earlier releases wrote none."""
+        standing = self._store.head(head.pool)
+        return standing is not None and standing.beliefs.keys() >= head.beliefs.keys()
 
     def _settle(self, ends: list[tuple[_Update, _End]], now: float) -> None:
         self._job = None
@@ -226,21 +234,31 @@ def _ready(state: PoolState, partition: Partition, track: _Track) -> bool:
 def _update(state: PoolState, track: _Track, epoch: int, partition: Partition, at: float) -> _Update:
     """What changed of a pool, as of `at`, seconds since 1970."""
     ids = state.take_changes()
-    values = {} if state.broken else {method: state.board(method, ids) for method in state.online}
-    if wrong := [method for method, board in values.items() if not np.isfinite(board).all()]:
-        _stop_unfinite(state, wrong[0], ids[~np.isfinite(values[wrong[0]])], partition.position)
+    readings = {} if state.broken else {method: state.reading(method, ids) for method in state.online}
+    if wrong := [method for method, reading in readings.items() if not _finite(reading).all()]:
+        _stop_unfinite(state, wrong[0], ids[~_finite(readings[wrong[0]])], partition.position)
     if state.broken:
         head = track.head or _head(state.emptied(), partition, at)
         head = msgspec.structs.replace(head, published_at=at, stopped=state.stopped, building=_building(state, partition))
         return _Update(state, track, epoch, head, ids, {})
     names = state.agents.names(ids)
-    boards = {method: LiveBoard(names, board.tolist()) for method, board in values.items()}
+    boards = {method: _board(names, reading) for method, reading in readings.items()}
     boards[ACTIVITY] = LiveBoard(names, state.activity[ids].astype(np.float64).tolist())
     return _Update(state, track, epoch, _head(state, partition, at), ids, boards)
 
 
+def _finite(reading: Reading) -> NDArray[np.bool_]:
+    """Whose numbers are numbers."""
+    ratings = np.isfinite(reading.rating)
+    return ratings if reading.deviation is None else ratings & np.isfinite(reading.deviation)
+
+
+def _board(names: Sequence[str], reading: Reading) -> LiveBoard:
+    return LiveBoard(names, reading.rating.tolist(), [] if reading.beliefs is None else list(reading.beliefs.each()))
+
+
 def _stop_unfinite(state: PoolState, method: str, ids: NDArray[np.int32], position: int) -> None:
-    """Stop a pool alone whose ratings are no numbers any more: no store takes them, and no order has a place for them (law 6)."""
+    """Stop a pool alone whose ratings or deviations are no numbers any more: no store takes them, no order has a place for them (law 6)."""
     pool = state.generation.pool
     why = f"the {method} rating of {state.agents.names(ids[:1])[0]!r} is no finite number; change the method's settings"
     log.error("pool stopped: %s", why, extra={"pool": pool, "position": position})
@@ -272,6 +290,7 @@ def _head(state: PoolState, partition: Partition, at: float) -> PoolHead:
         left_out=0 if state.edits is None else int(state.edits.left_out.sum()),
         unmatched=0 if state.edits is None else state.edits.unmatched,
         building=_building(state, partition),
+        beliefs=state.beliefs,
     )
 
 

@@ -17,8 +17,10 @@ class CertificateRow(msgspec.Struct, frozen=True, kw_only=True):
 
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of a board. rank: 1 is best, equal ratings share a rank; low, high, rank_low, rank_high: intervals of rating and rank,
-    where they were computed; rank_before: on the solved board before this one, where the agent was on it; provisional: whether the
-    agent took part in few outcomes yet (live boards), or its interval of ranks is wide (solved ones); found out when a board is read.
+    where they were computed; deviation: of what an online method believes of the agent, where it holds one; rank_before: on the
+    solved board before this one, where the agent was on it; provisional: whether the agent took part in few outcomes yet or its
+    deviation is wide (live boards), or its interval of ranks is (solved ones). Deviations with their intervals, and who is provisional,
+    are found out when a board is read.
     """
 
     agent: str
@@ -26,6 +28,7 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rank: int
     low: float | None = None
     high: float | None = None
+    deviation: float | None = None
     rank_before: int | None = None
     rank_low: int | None = None
     rank_high: int | None = None
@@ -36,12 +39,14 @@ class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the intervals of a board's rows are.
 
     kind: ``cells`` (counts of pairs or places redrawn), ``clustered`` (whole outcomes redrawn), ``tasks`` or ``ballots`` (redrawn),
-    ``fisher`` or ``sandwich`` (normal, of standard errors), or ``none``; assumes: what has to hold for them, why_not: why there are none;
+    ``fisher`` or ``sandwich`` (normal, of standard errors), ``belief`` (an online method's own, normal), or ``none``; of: what they are
+    intervals of, where not of the rating that ranks; assumes: what has to hold for them, why_not: why there are none;
     level: they are central ones of; replicates: refits they are of, failed: refits without an answer; settled: whether more would
     leave the ranks of the best as they are, else time ran out; position: log offset of the outcomes that were redrawn.
     """
 
     kind: str
+    of: str = ""
     assumes: str = ""
     why_not: str | None = None
     level: float = 0.95

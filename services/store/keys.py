@@ -6,6 +6,7 @@
 - equirank:{pool}:head  string: PoolHead as JSON
 - equirank:{pool}:boards  set of "generation/method", every live board that has a key
 - equirank:{pool}:live:GENERATION:METHOD  sorted set: agent -> minus its rating (ascending: best first, ties by name)
+- equirank:{pool}:beliefs:GENERATION:METHOD  hash: agent -> deviation (or "deviation wander since") of its belief; of methods that hold them
 - equirank:{pool}:methods  set of solved methods
 - equirank:{pool}:solved:METHOD  hash: generation, position, version, total, log, board (JSON without agents' rows)
 - equirank:{pool}:history:METHOD  list: `Kept` of `services.solve.history` as JSON, oldest first, each without and then with its rows
@@ -48,6 +49,11 @@ def boards(pool: str) -> str:
 def live(pool: str, generation: int, method: str) -> str:
     """One live board."""
     return f"equirank:{{{pool}}}:live:{generation}:{method}"
+
+
+def beliefs(pool: str, generation: int, method: str) -> str:
+    """Beliefs about the agents of one live board."""
+    return f"equirank:{{{pool}}}:beliefs:{generation}:{method}"
 
 
 def methods(pool: str) -> str:

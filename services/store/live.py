@@ -9,10 +9,12 @@ from typing import Final
 
 import msgspec
 
+from ratings_core.beliefs import BeliefModel
 from ratings_core.errors import InputError
 from services.pools import check_pool_name
 from services.solve.result import AgentRow
 from services.store import keys, scripts
+from services.store.beliefs import believed, of_text, text_of
 from services.store.connection import Call, Command, Connection, expire, get
 from services.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, PoolHead, StoreError, StoreLost
 
@@ -92,11 +94,12 @@ class LiveBoards:
     def live_rows(self, pool: str, agent: str) -> dict[str, AgentRow]:
         """The agent's row on every live board that it is on, by method."""
         head = self.head(pool)
-        methods = _live_methods(head) if head is not None else []
-        generation = head.generation if head is not None else 0
-        answers = self._redis.calls([(scripts.RANK, [keys.live(pool, generation, method)], [agent]) for method in methods])
+        if head is None:
+            return {}
+        methods = _live_methods(head)
+        answers = self._redis.calls([(scripts.RANK, _board_keys(head, method), [agent]) for method in methods])
         found = zip(methods, answers, strict=True)
-        return {method: AgentRow(agent=agent, rating=0.0 - float(at[0]), rank=at[1] + 1) for method, at in found if at is not None}
+        return {method: _ranked_alone(head, method, agent, *at) for method, at in found if at is not None}
 
     def forget_others(self, known: Collection[str]) -> list[str]:
         """Remove the pools, none of those `known`, that a log left which is gone; their names.
@@ -154,7 +157,7 @@ class LiveBoards:
         """Remove what another log left of a pool, the fence last: what is cut off goes on."""
         boards, methods = self._redis.pipeline([_members(keys.boards(pool)), _members(keys.methods(pool))])
         versions = self._redis.pipeline([_version(pool, method) for method in methods])
-        names = [keys.live(pool, int(generation), method) for generation, method in (field.split("/", 1) for field in boards)]
+        names = [name for field in boards for name in _keys_of(pool, field)]
         for method, version in zip(methods, versions, strict=True):
             names += [keys.solved(pool, method), keys.rows(pool, method, version or ""), keys.index(pool, method, version or "")]
         names += [keys.history(pool, method) for method in methods]
@@ -180,11 +183,14 @@ class LiveBoards:
         head = self.head(pool)
         if head is None or method not in _live_methods(head):
             return None
-        answer = self._redis.call(script, [keys.live(pool, head.generation, method)], arguments)
+        answer = self._redis.call(script, _board_keys(head, method), arguments)
         if answer is None:
             return None
-        total, start, better, flat = answer
+        total, start, better, flat, texts = answer
         rows = list(_ranked(flat, start, better))
+        model = head.beliefs.get(method)
+        if model is not None:
+            rows = [_believed(head, model, row, text) for row, text in zip(rows, texts, strict=True)]
         return BoardPage(
             pool=pool,
             method=method,
@@ -193,6 +199,7 @@ class LiveBoards:
             published_at=head.published_at,
             total=total,
             rows=rows,
+            beliefs=model,
         )
 
 
@@ -208,22 +215,46 @@ def _live_methods(head: PoolHead) -> list[str]:
     return [*head.online, ACTIVITY]
 
 
-def _parts(method: str, board: LiveBoard) -> Iterator[bytes]:
-    """Score, member, score, member, ... of up to `MEMBERS_A_CALL` agents each, packed: the client encodes one argument, not 400."""
-    if len(board.names) != len(board.values):
-        raise InputError(f"boards[{method}]", (len(board.names), len(board.values)), "must have one value for each name")
-    if not all(map(math.isfinite, board.values)):
-        raise InputError(f"boards[{method}].values", next(v for v in board.values if not math.isfinite(v)), "must be finite")
+def _parts(method: str, board: LiveBoard) -> Iterator[list[bytes]]:
+    """Score, member, score, member, ... of up to `MEMBERS_A_CALL` agents each, packed: the client encodes one argument, not 400. After it
+    member, belief, member, belief, ... of the same ones, where the board has beliefs.
+    """
+    _check_board(method, board)
     scores = [0.0 - float(value) for value in board.values]
     for start in range(0, len(scores), MEMBERS_A_CALL):
         part = slice(start, start + MEMBERS_A_CALL)
-        yield _pack_members(list(chain.from_iterable(zip(scores[part], board.names[part], strict=True))))
+        names = board.names[part]
+        members = chain.from_iterable(zip(scores[part], names, strict=True))
+        beliefs = chain.from_iterable(zip(names, map(text_of, board.beliefs[part]), strict=True)) if board.beliefs else None
+        yield [_pack_members(list(flat)) for flat in (members, beliefs) if flat is not None]
 
 
-def _write(head: PoolHead, token: str, method: str, members: bytes) -> Call:
-    board = keys.live(head.pool, head.generation, keys.check_method(method))
-    names = [keys.fence(head.pool), board, keys.boards(head.pool)]
-    return scripts.WRITE, names, [token, f"{head.generation}/{method}", members]
+def _check_board(method: str, board: LiveBoard) -> None:
+    """Raises `InputError` where lengths differ or a number is not finite."""
+    if len(board.names) != len(board.values) or len(board.beliefs) not in (0, len(board.names)):
+        lengths = (len(board.names), len(board.values), len(board.beliefs))
+        raise InputError(f"boards[{method}]", lengths, "must have one value for each name, and one belief or none at all")
+    for name, numbers in (("values", board.values), ("beliefs", [one for belief in board.beliefs for one in belief])):
+        if not all(map(math.isfinite, numbers)):
+            raise InputError(f"boards[{method}].{name}", next(one for one in numbers if not math.isfinite(one)), "must be finite")
+
+
+def _write(head: PoolHead, token: str, method: str, part: Sequence[bytes]) -> Call:
+    board, beliefs = _keys_of(head.pool, field := f"{head.generation}/{keys.check_method(method)}")
+    names = [keys.fence(head.pool), board, keys.boards(head.pool), *([beliefs] if len(part) > 1 else [])]
+    return scripts.WRITE, names, [token, field, *part]
+
+
+def _keys_of(pool: str, field: str) -> tuple[str, str]:
+    """The keys of a live board, which the set of a pool's boards names by `field`: of its ratings, and of its beliefs if it has any."""
+    generation, method = field.split("/", 1)
+    return keys.live(pool, int(generation), method), keys.beliefs(pool, int(generation), method)
+
+
+def _board_keys(head: PoolHead, method: str) -> list[str]:
+    """The keys that a reader of a live board names."""
+    board, beliefs = _keys_of(head.pool, f"{head.generation}/{method}")
+    return [board, beliefs] if method in head.beliefs else [board]
 
 
 def _claimed(pool: str) -> Command:
@@ -244,9 +275,18 @@ def _unlink(name: str) -> Command:
 
 def _retire(pool: str, stale: Sequence[str]) -> Iterator[Command]:
     for field in stale:
-        generation, method = field.split("/", 1)
-        yield expire(keys.live(pool, int(generation), method), STALE_SECONDS)
+        yield from (expire(name, STALE_SECONDS) for name in _keys_of(pool, field))
     yield lambda pipe: pipe.srem(keys.boards(pool), *stale)
+
+
+def _ranked_alone(head: PoolHead, method: str, agent: str, score: str, better: int, belief: str | None) -> AgentRow:
+    """One agent's row; `better`: agents strictly better than it."""
+    row, model = AgentRow(agent=agent, rating=0.0 - float(score), rank=better + 1), head.beliefs.get(method)
+    return row if model is None else _believed(head, model, row, belief)
+
+
+def _believed(head: PoolHead, model: BeliefModel, row: AgentRow, text: str | None) -> AgentRow:
+    return believed(row, None if text is None else of_text(text), model, head.pool_time)
 
 
 def _ranked(flat: Sequence[str], start: int, better: int) -> Iterator[AgentRow]:

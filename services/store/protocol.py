@@ -11,6 +11,8 @@ Laws, held by tests against every implementation:
 4. Solved boards switch by pointer: readers see one whole result, exactly as it was solved. An older (generation, position) never
    replaces a newer one.
 5. Ties on a live board are ordered by name, ascending; `rank` is a competition rank (1, 1, 3) by the rounding-free rating.
+6. A row's rating and the belief behind it are of one publication, written and read in one step. Deviations are evaluated when they are
+   read, as of the pool's time in the head: an agent's grows while others play, without being written again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +20,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from ratings_core.beliefs import Belief, BeliefModel
 from services.solve.history import Kept, Past
 from services.solve.result import AgentRow, SolvedBoard
 
@@ -44,7 +47,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     pool_time: running maximum of outcome times; published_at: seconds since 1970 by the shard's clock;
     prequential: online method -> {"log_loss", "brier", "kendall"} means; stopped: why the pool stopped, if it did; pending: retractions
     that no generation heeds yet; left_out: outcomes that retractions, bans or aliases leave out; unmatched: retracted ids that
-    no outcome has had; building: the next generation.
+    no outcome has had; building: the next generation; beliefs: how deviations follow from beliefs, of the online methods that hold them.
     """
 
     pool: str
@@ -69,17 +72,21 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     left_out: int = 0
     unmatched: int = 0
     building: Building | None = None
+    beliefs: dict[str, BeliefModel] = {}
 
 
 class LiveBoard(NamedTuple):
-    """Changed agents of one online method: absolute values, names[i] has values[i]."""
+    """Changed agents of one online method: absolute values, names[i] has values[i], and beliefs[i] where the method holds them."""
 
     names: Sequence[str]
     values: Sequence[float]
+    beliefs: Sequence[Belief] = ()
 
 
 class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A slice of a live board, best first. total: agents on the board; published_at: as the head says."""
+    """A slice of a live board, best first. total: agents on the board; published_at: as the head says; beliefs: what those behind its
+    rows have in common, None where the method holds none.
+    """
 
     pool: str
     method: str
@@ -88,6 +95,7 @@ class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
     published_at: float
     total: int
     rows: list[AgentRow]
+    beliefs: BeliefModel | None = None
 
 
 class StoreError(Exception):

@@ -74,11 +74,16 @@ WRITE: Final = _script(
 redis.call('ZADD', KEYS[2], unpack(cmsgpack.unpack(ARGV[3])))
 redis.call('PERSIST', KEYS[2])
 redis.call('SADD', KEYS[3], ARGV[2])
+if KEYS[4] then
+  redis.call('HSET', KEYS[4], unpack(cmsgpack.unpack(ARGV[4])))
+  redis.call('PERSIST', KEYS[4])
+end
 return 1
 """
 )
-"""KEYS fence, live board, boards; ARGV[1] token, ARGV[2] "generation/method", ARGV[3] {score, member, ...} of changed
-agents in MessagePack. Redis writes a script's doubles with 17 digits, so scores stay exact."""
+"""KEYS fence, live board, boards, and where the method holds beliefs these; ARGV[1] token, ARGV[2] "generation/method", ARGV[3]
+{score, member, ...} of changed agents in MessagePack, ARGV[4] {member, belief, ...} likewise. Redis writes a script's doubles with 17
+digits, so scores stay exact; beliefs are texts."""
 
 COMMIT: Final = _script(
     _HOLD
@@ -96,11 +101,20 @@ return stale
 {1, boards of other generations...}."""
 
 _PAGE = """
+local function beliefs(rows)
+  local names, found = {}, {}
+  for i = 1, #rows, 2 do table.insert(names, rows[i]) end
+  for first = 1, #names, 1000 do
+    local some = redis.call('HMGET', KEYS[2], unpack(names, first, math.min(first + 999, #names)))
+    for _, text in ipairs(some) do table.insert(found, text) end
+  end
+  return found
+end
 local function page(start, stop, total)
   local rows = redis.call('ZRANGE', KEYS[1], start, stop, 'WITHSCORES')
   local better = 0
   if #rows > 0 then better = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. rows[2]) end
-  return {total, start, better, rows}
+  return {total, start, better, rows, KEYS[2] and beliefs(rows) or {}}
 end
 local function window(index, count, total)
   local start = math.max(0, math.min(index - math.floor(count / 2), total - count))
@@ -115,7 +129,8 @@ local start = tonumber(ARGV[1])
 return page(start, start + tonumber(ARGV[2]) - 1, redis.call('ZCARD', KEYS[1]))
 """
 )
-"""KEYS live board; ARGV start, count. {total, start, agents strictly better than the first row, {agent, score, ...}}."""
+"""KEYS live board, and its beliefs where it has them; ARGV start, count. {total, start, agents strictly better than the first row,
+{agent, score, ...}, {belief, ...}}: one belief a row, nil for an agent without one; none at all where KEYS name none."""
 
 AROUND: Final = _script(
     _PAGE
@@ -127,16 +142,16 @@ local start, stop = window(index, tonumber(ARGV[2]), total)
 return page(start, stop, total)
 """
 )
-"""KEYS live board; ARGV agent, count. As PAGE, the agent in the middle; nil when it is not on the board."""
+"""KEYS as PAGE; ARGV agent, count. As PAGE, the agent in the middle; nil when it is not on the board."""
 
 RANK: Final = _script(
     """
 local score = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if not score then return false end
-return {score, redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. score)}
+return {score, redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. score), KEYS[2] and redis.call('HGET', KEYS[2], ARGV[1]) or false}
 """
 )
-"""KEYS live board; ARGV agent. {score, agents strictly better}; nil when it is not on the board."""
+"""KEYS as PAGE; ARGV agent. {score, agents strictly better, its belief or nil}; nil when it is not on the board."""
 
 FLIP: Final = _script(
     """

@@ -8,6 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from ratings_core.beliefs import Belief, BeliefModel
 from ratings_core.errors import InputError
 from services.commands.top import top
 from services.connect import STORE_FOLDER, open_log
@@ -34,6 +35,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     store.publish_solved(solved_of())
     old = solved_of(position=4, ratings=[("rock", 0.4), ("paper", 0.6), ("[red]c", 0.0)])
     store.publish_history("blitz", "maximal_lottery", map(kept, [old, solved_of(position=9)]))
+    known = LiveBoard(["ann", "bob"], [1600.0, 1400.0], [Belief(50.0), Belief(200.0)])
+    model = {"glicko2": BeliefModel(newcomer=350.0, period_seconds=604_800.0)}
+    store.publish_live(head_of("club", online=["glicko2"], beliefs=model), 1, {"glicko2": known, ACTIVITY: LiveBoard(["ann"], [10.0])})
     store.close()
     yield folder
     server.stop()
@@ -58,6 +62,18 @@ def test_the_table_shows_names_as_they_are(data: Path) -> None:
     assert "1510.25" in output
     assert "2? " in output
     assert "? provisional: fewer than 10 outcomes" in output
+
+
+def test_deviations_have_a_column_and_say_who_is_provisional_by_them(data: Path) -> None:
+    output = run(data, "--pool", "club", "--method", "glicko2")
+    row = next(line for line in output.splitlines() if "ann" in line)
+    assert [cell.strip() for cell in row.strip("│ ").split("│")] == ["1", "ann", "1600", "50", "1502 to 1698"]
+    assert "2? " in output
+    flat = " ".join(output.split())
+    assert "? provisional: fewer than 10 outcomes, or a deviation over 50% of a newcomer's" in flat
+    assert "95% intervals (belief); they assume the method's model of games, as of the pool's time" in flat
+    rows = json.loads(run(data, "--pool", "club", "--method", "glicko2", "--format", "json"))["rows"]
+    assert [(row["deviation"], row["low"]) for row in rows] == [(50.0, 1502.0), (200.0, 1008.0)]
 
 
 def test_a_time_that_is_no_number_is_refused(data: Path) -> None:

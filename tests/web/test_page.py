@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ratings_core.beliefs import Belief, BeliefModel
 from services.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
@@ -95,6 +96,29 @@ def test_a_board_with_intervals_has_a_card_with_room_for_them(filled: Running) -
     assert console == ""
     assert re.findall(r'class="card uncertain" data-method="([a-z_]+)"', document) == ["copeland"]
     assert "0.2500 to 0.7500" in texts(document)
+
+
+def test_a_live_board_of_beliefs_shows_deviations_and_of_what_its_intervals_are(api: Running) -> None:
+    names = ["ann", "bob"]
+    boards = {
+        "glicko2": LiveBoard(names, [1600.0, 1500.0], [Belief(50.0), Belief(200.0)]),
+        "weng_lin": LiveBoard(names, [19.0, 10.0], [Belief(2.0), Belief(3.0)]),
+        "elo": LiveBoard(names, [1510.5, 1490.0]),
+        ACTIVITY: LiveBoard(names, [10.0, 10.0]),
+    }
+    model = {"glicko2": BeliefModel(newcomer=350.0, period_seconds=604_800.0), "weng_lin": BeliefModel(newcomer=25 / 3, below=3.0)}
+    head = head_of("club", position=12, published_at=NOW, online=["glicko2", "weng_lin", "elo"], beliefs=model)
+    assert api.store.publish_live(head, 1, boards)
+    document, console = dump(api, "/pools/club")
+    assert console == ""
+    assert re.findall(r'class="card uncertain" data-method="([a-z0-9_]+)"', document) == ["glicko2", "weng_lin"]
+    text = re.sub(r"\s+", " ", texts(document))
+    for part in (
+        "1 ann 1600 50 1502 to 1698", "2? bob 1500 200 1108 to 1892", "95 % intervals: belief",
+        "95 % intervals of the mean, which the rating is 3 deviations below: belief", "1 ann 19.0 2.0 21.1 to 28.9",
+    ):  # fmt: skip
+        assert part in text, part
+    assert re.findall(r'title="provisional: ([^"]+)"', document) == ["few outcomes yet, or a wide deviation"]
 
 
 def test_an_empty_pool_says_what_to_do(api: Running) -> None:

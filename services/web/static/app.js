@@ -125,9 +125,14 @@ function troubled(board) {
   return board.rows.length ? "The newest solve failed, this is the one before" : "The solve failed";
 }
 
-// Interval columns of a board that has them: heading and cell.
+// Columns of deviations and intervals, of a board that has them: heading and cell.
 function intervalColumns(rows, shown) {
   const found = [];
+  const deviations = rows.filter((row) => row.deviation !== undefined).map((row) => row.deviation);
+  if (deviations.length) {
+    const spread = shower(deviations, 0);
+    found.push(["deviation", (row) => spread(row.deviation)]);
+  }
   if (rows.some((row) => row.low !== undefined)) found.push(["interval", (row) => (row.low === undefined ? "–" : `${shown(row.low)} to ${shown(row.high)}`)]);
   if (rows.some((row) => row.rank_low !== undefined)) found.push(["ranks", (row) => (row.rank_low === undefined ? "–" : `${row.rank_low}–${row.rank_high}`)]);
   return found;
@@ -138,14 +143,23 @@ function intervalLine(board) {
   if (told.kind === "none") return make("p", { class: "proof short" }, `no intervals: ${told.why_not}`);
   const replicates = told.replicates ? `, ${told.replicates} replicates` : "";
   const older = told.position !== undefined && told.position !== board.position ? `, of position ${told.position}` : "";
-  const text = `${Math.round(100 * (told.level ?? 0.95))} % intervals: ${told.kind}${replicates}${older}`;
+  const of = told.of ? ` of ${told.of}` : "";
+  const text = `${Math.round(100 * (told.level ?? 0.95))} % intervals${of}: ${told.kind}${replicates}${older}`;
   return make("p", { class: "proof short", title: `They assume ${told.assumes}` }, text);
+}
+
+// Why a rank has a question mark.
+function unsettled(row) {
+  if (row.rank_low !== undefined) return "its interval of ranks is wide";
+  return row.deviation === undefined ? "few outcomes yet" : "few outcomes yet, or a wide deviation";
 }
 
 function rowOf(row, low, span, shown, intervals) {
   const name = make("td", { class: "name", title: row.agent }, row.agent);
   if (row.rating !== null && span > 0) name.style.backgroundSize = `${Math.round((100 * (row.rating - low)) / span)}% 100%`;
-  return make("tr", {}, make("td", { class: "rank", ...(row.provisional ? { title: `provisional: ${row.rank_low === undefined ? "few outcomes yet" : "its interval of ranks is wide"}` } : {}) }, String(row.rank) + (row.provisional ? "?" : ""), ...arrow(row)), name, make("td", { class: "number" }, shown(row.rating)),
+  const doubt = row.provisional ? { title: `provisional: ${unsettled(row)}` } : {};
+  const rank = make("td", { class: "rank", ...doubt }, String(row.rank) + (row.provisional ? "?" : ""), ...arrow(row));
+  return make("tr", {}, rank, name, make("td", { class: "number" }, shown(row.rating)),
     ...intervals.map(([heading, cell]) => make("td", { class: `number ${heading}` }, cell(row))));
 }
 

@@ -6,11 +6,13 @@ from typing import Any, cast
 
 import anyio
 import msgspec
+import numpy as np
 import pytest
 from anyio import CapacityLimiter, create_task_group
 from starlette.responses import Response
 
 from ratings_core.errors import InputError
+from ratings_core.online import Reading
 from services.api.context import Context, read_checkpoint
 from services.api.problems import ApiError
 from services.boards import Board
@@ -21,6 +23,7 @@ from services.settings import PROVISIONAL
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.shard.pool import PoolState
 from services.solve.history import Kept, Past, PastRow, kept
+from services.solve.result import Intervals
 from tests.support.boards import head_of, solved_of
 
 POOL = simulated.POOL
@@ -30,10 +33,11 @@ class Store:
     """A store that knows one pool's head and kept solves."""
 
     def __init__(self, solves: list[Any]) -> None:
+        self.online = ["elo", "sco"]
         self.solves = [kept(one) for one in reversed(solves)]
 
     def head(self, pool: str) -> Any:
-        return head_of(POOL, position=30, online=["elo", "sco"], partition=0) if pool == POOL else None
+        return head_of(POOL, position=30, online=self.online, partition=0) if pool == POOL else None
 
     def history(self, _: str, method: str) -> list[Past]:
         return [one.past for one in self.solves] if method == "maximal_lottery" else []
@@ -43,18 +47,23 @@ class Store:
 
 
 class World:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **online: dict[str, float]) -> None:
         self.files = CheckpointStore(folder.as_uri())
         created = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
-        made = GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings())
+        made = GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings(online={"elo": {}, "sco": {}, **online}))
         self.control = ControlState()
         self.control.apply(0, created)
         self.control.apply(1, made)
         self.store = Store([solved_of(POOL, position=at, ratings=[("a", float(at))]) for at in (12, 22)])
+        self.store.online = ["elo", "sco", *online]
         state, self.ratings = PoolState(created, made), {}
+        self.readings: dict[tuple[str, int], tuple[list[str], Reading]] = {}
         for position in (10, 20, 30):
-            assert state.fold([simulated.game(i, float(i)) for i in range(position - 10, position)]) == []
+            assert state.fold([simulated.game(i, 3e6 * i) for i in range(position - 10, position)]) == []
             self.checkpoint(state, position)
+            for method in online:
+                reading = state.reading(method, np.arange(len(state.agents), dtype=np.int32))
+                self.readings[method, position] = (state.agents.names(), reading)
             names = state.agents.names()
             self.ratings[position] = dict(zip(names, state.online["elo"].rating.tolist(), strict=True))
 
@@ -77,6 +86,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return World(tmp_path_factory.mktemp("kept"))
 
 
+@pytest.fixture(scope="module")
+def believing(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return World(tmp_path_factory.mktemp("believed"), weng_lin={}, glicko2={})
+
+
 @pytest.mark.parametrize(("when", "position"), [(When(10), 10), (When(29), 20), (When(10**9), 30), (When(time=2500.0), 20)])
 def test_a_live_board_is_that_of_the_newest_checkpoint_that_is_no_later(world: World, when: When, position: int) -> None:
     board = world.board("elo", when)
@@ -97,6 +111,31 @@ def test_who_took_part_in_few_outcomes_by_then_is_provisional(world: World) -> N
         assert {row.agent for row in elo.rows if row.provisional} == few
         assert not any(row.provisional for row in counted.rows)
         assert bool(few) >= (position == 10)
+
+
+@pytest.mark.parametrize("position", [10, 20, 30])
+@pytest.mark.parametrize("method", ["weng_lin", "glicko2"])
+def test_deviations_are_those_of_then(believing: World, method: str, position: int) -> None:
+    board = believing.board(method, When(position))
+    assert board is not None
+    assert isinstance(board.intervals, Intervals)
+    assert board.intervals.kind == "belief"
+    names, reading = believing.readings[method, position]
+    assert reading.deviation is not None
+    deviations = dict(zip(names, reading.deviation.tolist(), strict=True))
+    assert {row.agent: row.deviation for row in board.rows} == pytest.approx(deviations, rel=1e-13)
+    assert all(row.high - row.low == pytest.approx(2 * 1.96 * deviations[row.agent]) for row in board.rows)  # type: ignore[operator]
+    widest = PROVISIONAL.deviation * {"weng_lin": 25 / 3, "glicko2": 350.0}[method]
+    marked = dict(zip(names, reading.provisional(outcomes=PROVISIONAL.outcomes, deviation=widest).tolist(), strict=True))
+    assert {row.agent: row.provisional for row in board.rows} == marked
+
+
+def test_boards_without_beliefs_show_none(believing: World) -> None:
+    for method in ("elo", "outcomes"):
+        board = believing.board(method, When(30))
+        assert board is not None
+        assert board.intervals is msgspec.UNSET
+        assert all(row.deviation is None and row.low is None for row in board.rows)
 
 
 def test_activity_counts_back_then_and_pages_are_cut(world: World) -> None:

@@ -8,6 +8,7 @@ import jsonschema
 import msgspec
 import pytest
 
+from ratings_core.beliefs import Belief, BeliefModel
 from services.solve.history import kept
 from services.store.protocol import ACTIVITY, LiveBoard, StoreError
 from tests.support.api import NOW, Running, running
@@ -250,6 +251,49 @@ def test_who_took_part_in_few_outcomes_is_provisional(api: Running) -> None:
     assert not any("provisional" in row for row in told["old"].values())
 
 
+@pytest.fixture
+def believing(api: Running) -> Running:
+    """A Glicko-2 pool of two who play on, one of them little known, and one who was away for long."""
+    names, week = ["known", "unsure", "away"], 604_800.0
+    beliefs = [Belief(60.0, 10.0, 301), Belief(176.0, 10.0, 301), Belief(60.0, 10.0, 1)]
+    live = {"glicko2": LiveBoard(names, [1600.0, 1500.0, 1400.0], beliefs), ACTIVITY: LiveBoard(names, [10.0, 10.0, 10.0])}
+    model = BeliefModel(newcomer=350.0, period_seconds=week)
+    head = head_of(position=12, published_at=NOW, online=["glicko2"], beliefs={"glicko2": model}, pool_time=300.5 * week)
+    assert api.store.publish_live(head, 1, live)
+    return api
+
+
+def test_a_board_of_beliefs_shows_deviations_and_their_intervals(believing: Running) -> None:
+    board = believing.client.get("/v1/pools/blitz/boards/glicko2").json()
+    rows = {row["agent"]: row for row in board["rows"]}
+    assert (rows["known"]["deviation"], rows["known"]["low"], rows["known"]["high"]) == (60.0, 1600 - 117.6, 1600 + 117.6)
+    assert rows["away"]["deviation"] == pytest.approx((60**2 + 299 * 10**2) ** 0.5)
+    assert board["intervals"] == {"kind": "belief", "level": 0.95, "assumes": "the method's model of games, as of the pool's time"}
+    near = believing.client.get("/v1/pools/blitz/boards/glicko2/around/unsure?count=3").json()
+    assert near["rows"] == board["rows"]
+    assert near["intervals"] == board["intervals"]
+    assert believing.client.get("/v1/pools/blitz/agents/away").json()["boards"]["glicko2"] == rows["away"]
+    whole = believing.client.get("/v1/pools/blitz/boards?count=5")
+    assert [one["rows"] == board["rows"] for one in whole.json()["boards"]] == [True, False]
+    counts = whole.json()["boards"][1]
+    assert "intervals" not in counts
+    assert not any("deviation" in row or "low" in row for row in counts["rows"])
+    document = believing.client.get("/openapi.json").json()
+    for path, schema in (("boards/glicko2", "Board"), ("boards?count=5", "Boards"), ("agents/away", "AgentView")):
+        answer = believing.client.get(f"/v1/pools/blitz/{path}").json()
+        jsonschema.validate(answer, {"$ref": f"#/components/schemas/{schema}", **document})
+
+
+def test_whose_deviation_is_wide_is_provisional(believing: Running) -> None:
+    """By more than half of a newcomer's 350: one was never well known, one is no more."""
+    for path in ("glicko2", "glicko2/around/unsure?count=3"):
+        rows = believing.client.get(f"/v1/pools/blitz/boards/{path}").json()["rows"]
+        assert {row["agent"] for row in rows if row.get("provisional")} == {"unsure", "away"}
+    told = [believing.client.get(f"/v1/pools/blitz/agents/{agent}").json()["boards"] for agent in ("known", "unsure", "away")]
+    assert [boards["glicko2"].get("provisional") for boards in told] == [None, True, True]
+    assert not any(boards[ACTIVITY].get("provisional") for boards in told)
+
+
 def test_whose_interval_of_ranks_is_wide_is_provisional(api: Running) -> None:
     assert api.store.publish_live(head_of(position=12, online=["elo"]), 1, {})
     solved = solved_of(ratings=[("sure", 4.0), ("open", 3.0), ("half", 2.0), ("none", 1.0), ("last", 0.0)])
@@ -274,6 +318,22 @@ def test_who_is_provisional_can_be_set(tmp_path: Path, api_redis: str) -> None:
         assert api.store.publish_live(head_of(position=12, online=["elo"]), 1, live)
         (elo, _) = api.client.get("/v1/pools/blitz/boards?count=5").json()["boards"]
     assert not any("provisional" in row for row in elo["rows"])
+
+
+@pytest.mark.parametrize(
+    ("share", "doubted"), [(1.0, []), (0.51, ["unsure"]), (0.5, ["unsure", "even"]), (0.4, ["unsure", "even", "known"])]
+)
+def test_how_wide_a_deviation_may_be_can_be_set(tmp_path: Path, api_redis: str, share: float, doubted: list[str]) -> None:
+    flush(api_redis)
+    names = ["unsure", "even", "known"]
+    beliefs = [Belief(8.0), Belief(4.0 + 1e-9), Belief(4.0 - 1e-9)]
+    live = {"weng_lin": LiveBoard(names, [3.0, 2.0, 1.0], beliefs), ACTIVITY: LiveBoard(names, [10.0] * 3)}
+    head = head_of(position=12, online=["weng_lin"], beliefs={"weng_lin": BeliefModel(newcomer=8.0, below=3.0)})
+    with running(tmp_path, api_redis, provisional_deviation=share) as api:
+        assert api.store.publish_live(head, 1, live)
+        board = api.client.get("/v1/pools/blitz/boards/weng_lin").json()
+    assert [row["agent"] for row in board["rows"] if row.get("provisional")] == doubted
+    assert board["intervals"]["of"] == "the mean, which the rating is 3 deviations below"
 
 
 def test_insight_is_no_board_that_has_a_history(filled: Running) -> None:

@@ -283,6 +283,23 @@ def test_what_ranks_changes_only_by_playing(rater, twin):
 
 
 @subjects
+def test_later_deviations_follow_from_an_earlier_reading(rater, twin):
+    """So whoever holds a reading can say what a deviation is while others play, without the state."""
+    state, others = folded(rater, GAMES), np.arange(8, AGENTS, dtype=np.int32)
+    known = rater.read(state, others)
+    assert (known.beliefs is None) == (known.deviation is None) == (rater.beliefs is None)
+    for time in (float(TIMES.max()) + after for after in (0.0, 3599.0, 7200.0, 2e6, 1e8, 1e12)):
+        rater.fold(state, batch_of([game(0, 1, time=time)]))
+        if rater.beliefs is not None:
+            follow = [rater.beliefs.deviation(belief, time) for belief in known.beliefs.each()]
+            np.testing.assert_allclose(follow, rater.read(state, others).deviation, rtol=1e-13)
+    if rater.beliefs is not None:
+        newcomer = rater.read(rater.init(1), np.zeros(1, np.int32))
+        assert newcomer.deviation.tolist() == [rater.beliefs.newcomer] == [rater.beliefs.deviation(*newcomer.beliefs.each(), 1e12)]
+        assert (rater.read(state, others).deviation <= rater.beliefs.newcomer).all()
+
+
+@subjects
 def test_the_less_an_outcome_weighs_the_less_it_moves(rater, twin):
     start = folded(rater, GAMES).arrays()
 

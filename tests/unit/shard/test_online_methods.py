@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from ratings_core.beliefs import Belief
 from ratings_core.digest import digest
 from ratings_core.errors import InputError
 from ratings_core.online import RATERS
@@ -17,7 +18,7 @@ from services.shard.objects import pack, unpack
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
 from services.shard.publisher import _update  # the boards as they go to the store
-from services.verify import _board_difference
+from services.verify import _board_difference, _Value
 
 POOL = "all"
 SETTINGS: dict[str, dict[str, float]] = {
@@ -73,17 +74,30 @@ def test_a_pool_goes_on_from_its_checkpoint_bit_for_bit(method: str) -> None:
 def test_boards_show_what_ranks_and_verification_agrees(method: str) -> None:
     partition = Partition(0, 1)
     state = partition.pools[POOL] = PoolState(*generation(**{method: SETTINGS[method]}))
-    board: dict[str, float] = {}
+    board: dict[str, _Value] = {}
+    beliefs: dict[str, Belief] = {}
     for start in range(0, len(GAMES), 60):  # only agents that played since are told
         state.fold(GAMES[start : start + 60])
         update = _update(state, None, 1, partition, 0.0)  # type: ignore[arg-type]
-        board |= dict(zip(update.boards[method].names, update.boards[method].values, strict=True))
+        told = update.boards[method]
+        board |= dict(zip(told.names, map(_Value, told.values), strict=True))
+        beliefs |= dict(zip(told.names, told.beliefs, strict=bool(told.beliefs)))
     assert len(board) == 40
     assert _board_difference(state, {method: board}) is None
-    ranked = state.raters[method].read(state.online[method], np.arange(40, dtype=np.int32)).rating
-    assert [board[name] for name in state.agents.names()] == ranked.tolist()
-    wrong = board | {"agent-3": board["agent-3"] + 1e-9}
+    read = state.raters[method].read(state.online[method], np.arange(40, dtype=np.int32))
+    assert [board[name].rating for name in state.agents.names()] == read.rating.tolist()
+    wrong = board | {"agent-3": _Value(board["agent-3"].rating + 1e-9)}
     assert "agent-3" in (_board_difference(state, {method: wrong}) or "")
+    model = update.head.beliefs.get(method)
+    assert (model is None) == (read.deviation is None) == (not beliefs)
+    if model is not None:
+        deviations = {name: model.deviation(beliefs[name], state.pool_time) for name in board}
+        assert [deviations[name] for name in state.agents.names()] == pytest.approx(read.deviation, rel=1e-13)
+        shown = {name: _Value(board[name].rating, deviations[name]) for name in board}
+        assert _board_difference(state, {method: shown}, [method]) is None
+        assert "40 agents differ" in (_board_difference(state, {method: board}, [method]) or "")
+        shown["agent-3"] = _Value(board["agent-3"].rating, deviations["agent-3"] * (1 + 1e-15))
+        assert "1 agents differ" in (_board_difference(state, {method: shown}, [method]) or "")
 
 
 @pytest.mark.parametrize("method", RATERS)
@@ -91,7 +105,7 @@ def test_initial_ratings_of_a_generation_reach_every_method(method: str) -> None
     made, plain = generation(**{method: SETTINGS[method]})
     start = PoolState(made, plain).raters[method].init(1).rating[0]
     given = GenerationMade(pool=POOL, number=2, start=0, time=0.0, fold=plain.fold, initial={method: {"a": start + 5, "b": start}})
-    shown = PoolState(made, given).board(method, np.arange(2, dtype=np.int32))
+    shown = PoolState(made, given).reading(method, np.arange(2, dtype=np.int32)).rating
     assert shown[0] - shown[1] == pytest.approx(5)
 
 

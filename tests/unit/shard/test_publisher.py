@@ -8,13 +8,14 @@ import msgspec
 import pytest
 
 from services.demo import simulated
-from services.pools import GenerationMade, Kind, PoolCreated
+from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
 from services.shard.build import Build
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
 from services.shard.publisher import _MOST_PAUSE, Publisher
 from services.solve.result import SolvedBoard
-from services.store.protocol import Fence, LiveBoard, PoolHead, StoreError
+from services.store.protocol import ACTIVITY, Fence, LiveBoard, PoolHead, StoreError
+from tests.support.boards import head_of
 
 EPOCH = 7
 SECONDS = 60.0
@@ -27,6 +28,8 @@ class FakeStore:
         self.asked: Counter[str] = Counter()
         self.written: Counter[str] = Counter()
         self.heads: dict[str, PoolHead] = {}
+        self.boards: dict[str, Mapping[str, LiveBoard]] = {}
+        self.stands: dict[str, Fence] = {}
         self.fails: Callable[[str], StoreError | None] = lambda _: None
 
     def head(self, pool: str) -> PoolHead | None:
@@ -40,20 +43,20 @@ class FakeStore:
         if (error := self.fails(head.pool)) is not None:
             raise error
         self.written[head.pool] += 1
-        self.heads[head.pool] = head
+        self.heads[head.pool], self.boards[head.pool] = head, boards
         return True
 
     def publish_solved(self, board: SolvedBoard) -> bool:
         raise NotImplementedError
 
     def published(self, pool: str) -> Fence | None:
-        return None
+        return self.stands.get(pool)
 
 
-def partition_with(pools: int) -> Partition:
+def partition_with(pools: int, **online: dict[str, float]) -> Partition:
     partition = Partition(0, 1)
     for i in range(pools):
-        made = PoolCreated(pool=f"pool{i}", kind=Kind.GAMES, time=0.0)
+        made = PoolCreated(pool=f"pool{i}", kind=Kind.GAMES, time=0.0, fold=FoldSettings(online={"elo": {}, **online}))
         partition.pools[made.pool] = PoolState(made, GenerationMade(pool=made.pool, number=1, start=0, time=0.0, fold=made.fold))
     return partition
 
@@ -145,6 +148,58 @@ def test_a_rating_that_is_no_number_stops_its_pool_alone(store: FakeStore, shown
     assert "elo rating of" in (head.stopped or "")
     assert "equirank pools settings pool1" in (head.stopped or "")
     assert bad.broken
+    driver.publisher.drain(driver.now, {}, {})
+
+
+@pytest.mark.parametrize("method", ["weng_lin", "glicko2"])
+def test_a_deviation_that_is_no_number_stops_its_pool_too(store: FakeStore, method: str) -> None:
+    driver = Driver(store, partition_with(1, **{method: {}}))
+    bad = driver.partition.pools["pool0"]
+    bad.fold([simulated.game(0, 0.0)])
+    bad.online[method].column("deviation")[0] = math.nan
+    driver.partition.position = 20
+    driver.round()
+    assert f"{method} rating of" in (store.heads["pool0"].stopped or "")
+    driver.publisher.drain(driver.now, {}, {})
+
+
+def test_beliefs_go_with_the_ratings_of_those_who_played_and_of_methods_that_hold_them(store: FakeStore) -> None:
+    driver = Driver(store, partition_with(1, weng_lin={}, glicko2={}))
+    state = driver.partition.pools["pool0"]
+    games = [simulated.game(i, 1e6 * i) for i in range(50)]
+    state.fold(games)
+    driver.round()
+    assert store.heads["pool0"].beliefs == {"weng_lin": state.raters["weng_lin"].beliefs, "glicko2": state.raters["glicko2"].beliefs}
+    state.fold([simulated.game(50, 5e7)])
+    driver.round()
+    boards = store.boards["pool0"]
+    told = boards["elo"].names
+    assert len(told) == 2
+    assert [len(boards[method].beliefs) for method in ("elo", "weng_lin", "glicko2", ACTIVITY)] == [0, 2, 2, 0]
+    for method in ("weng_lin", "glicko2"):
+        reading = state.reading(method, state.agents.lookup(told))
+        assert reading.deviation is not None
+        assert [belief.deviation for belief in boards[method].beliefs] == reading.deviation.tolist(), "they have just played"
+    driver.publisher.drain(driver.now, {}, {})
+
+
+@pytest.mark.parametrize(("method", "whole"), [("glicko2", True), ("sco", False)])
+def test_boards_that_an_earlier_release_wrote_without_beliefs_are_written_whole(store: FakeStore, method: str, whole: bool) -> None:
+    driver = Driver(store, partition_with(1, **{method: {}}))
+    state = driver.partition.pools["pool0"]
+    state.fold([simulated.game(i, float(i)) for i in range(50)])
+    state.take_changes()
+    state.recovered_at = driver.partition.position = 50
+    store.stands["pool0"] = Fence(EPOCH - 1, 1, 50)
+    store.heads["pool0"] = head_of("pool0", position=50)
+    driver.round()
+    driver.round()
+    names = store.boards["pool0"][method].names
+    assert (len(names) == len(state.agents)) is whole
+    assert (len(names) == 0) is not whole
+    driver.partition.pools["pool0"].fold([simulated.game(50, 50.0)])
+    driver.round()
+    assert len(store.boards["pool0"][method].names) == 2, "once only"
     driver.publisher.drain(driver.now, {}, {})
 
 

@@ -1,0 +1,41 @@
+"""Deviations and intervals of beliefs, by hand."""
+
+import math
+
+import pytest
+
+from ratings_core.beliefs import Belief, BeliefModel
+
+WEEK = 604_800.0
+MODEL = BeliefModel(newcomer=350.0, period_seconds=WEEK)
+PLAYED_IN_WEEK_4 = Belief(50.0, wander=10.0, since=5)
+
+
+@pytest.mark.parametrize(
+    ("time", "variance"),
+    [(None, 2500), (0.0, 2500), (-1e15, 2500), (4.5 * WEEK, 2500), (5 * WEEK, 2500), (5.99 * WEEK, 2500), (6 * WEEK, 2600),
+     (7.5 * WEEK, 2700), (105 * WEEK, 12_500), (1e15, 350**2)],
+)
+def test_variance_grows_for_each_whole_period_away_up_to_a_newcomers(time: float | None, variance: float) -> None:
+    assert MODEL.deviation(PLAYED_IN_WEEK_4, time) == math.sqrt(variance)
+
+
+def test_what_nobody_knows_yet_and_what_does_not_wander_stays() -> None:
+    assert MODEL.deviation(Belief(350.0), 1e15) == 350.0
+    assert BeliefModel(newcomer=8.0).deviation(Belief(2.5, wander=1.0, since=0), 1e15) == 2.5
+
+
+def test_periods_before_1970_count_too() -> None:
+    assert MODEL.deviation(Belief(50.0, wander=10.0, since=-9), -6.5 * WEEK) == math.sqrt(2700)
+
+
+def test_the_interval_is_around_the_mean_as_wide_as_the_deviation_then() -> None:
+    assert MODEL.interval(1500.0, PLAYED_IN_WEEK_4, None) == (1500 - 98.0, 1500 + 98.0)
+    low, high = MODEL.interval(1500.0, PLAYED_IN_WEEK_4, 105 * WEEK)
+    assert (low + high) / 2 == 1500
+    assert high - low == pytest.approx(2 * 1.96 * math.sqrt(12_500))
+
+
+def test_a_value_that_ranks_below_the_mean_lies_below_its_interval() -> None:
+    """Weng-Lin's ordinal of a mean of 25 and a deviation of 2."""
+    assert BeliefModel(newcomer=8.0, below=3.0).interval(19.0, Belief(2.0), 1e9) == pytest.approx((25 - 3.92, 25 + 3.92))
