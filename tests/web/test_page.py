@@ -102,7 +102,7 @@ def test_a_live_board_of_beliefs_shows_deviations_and_of_what_its_intervals_are(
     names = ["ann", "bob"]
     boards = {
         "glicko2": LiveBoard(names, [1600.0, 1500.0], [Belief(50.0), Belief(200.0)]),
-        "weng_lin": LiveBoard(names, [19.0, 10.0], [Belief(2.0), Belief(3.0)]),
+        "weng_lin": LiveBoard(names, [19.5, 10.0], [Belief(2.0), Belief(3.0)]),
         "elo": LiveBoard(names, [1510.5, 1490.0]),
         ACTIVITY: LiveBoard(names, [10.0, 10.0]),
     }
@@ -115,7 +115,7 @@ def test_a_live_board_of_beliefs_shows_deviations_and_of_what_its_intervals_are(
     text = re.sub(r"\s+", " ", texts(document))
     for part in (
         "1 ann 1600 50 1502 to 1698", "2? bob 1500 200 1108 to 1892", "95 % intervals: belief",
-        "95 % intervals of the mean, which the rating is 3 deviations below: belief", "1 ann 19.0 2.0 21.1 to 28.9",
+        "95 % intervals of the mean, which the rating is 3 deviations below: belief", "1 ann 19.50 2.00 21.58 to 29.42",
     ):  # fmt: skip
         assert part in text, part
     assert re.findall(r'title="provisional: ([^"]+)"', document) == ["few outcomes yet, or a wide deviation"]

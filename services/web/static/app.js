@@ -128,11 +128,7 @@ function troubled(board) {
 // Columns of deviations and intervals, of a board that has them: heading and cell.
 function intervalColumns(rows, shown) {
   const found = [];
-  const deviations = rows.filter((row) => row.deviation !== undefined).map((row) => row.deviation);
-  if (deviations.length) {
-    const spread = shower(deviations, 0);
-    found.push(["deviation", (row) => spread(row.deviation)]);
-  }
+  if (rows.some((row) => row.deviation !== undefined)) found.push(["deviation", (row) => shown(row.deviation)]);
   if (rows.some((row) => row.low !== undefined)) found.push(["interval", (row) => (row.low === undefined ? "–" : `${shown(row.low)} to ${shown(row.high)}`)]);
   if (rows.some((row) => row.rank_low !== undefined)) found.push(["ranks", (row) => (row.rank_low === undefined ? "–" : `${row.rank_low}–${row.rank_high}`)]);
   return found;
