@@ -40,21 +40,33 @@ def attack(settings: Settings, log_: Log, store: StoreReader, stop: threading.Ev
     """Send the waves that were not reported yet, and note the reports; returns when done or `stop` is set."""
     _prepare(settings, log_)
     noted = read(settings)
-    if noted is None or noted.log != log_.outcomes.identity:
+    if noted is None or noted.log != log_.outcomes.identity or noted.before.keys() != clones.ALL_METHODS.keys():
         noted = Attack(log=log_.outcomes.identity)
     table = (files("services.demo") / "atari.csv").read_text(encoding="utf-8")
     waves, near = clones.waves(table, time.time()), clones.near(table, time.time())
-    for wave in [*waves, *near][len(noted.reports) :]:
-        for one in near if wave.noise is not None else [wave]:  # near copies have pools of their own: all are solved at once
-            _send(log_, one)
-        boards = _solved(store, wave, stop)
-        if boards is None:
+    for wave in waves[len(noted.reports) :]:
+        _send(log_, wave)
+        if not _report(settings, store, noted, wave, stop):
             return
-        now = {method: list(clones.standing(board)) for method, board in boards.items()}
-        noted.before = noted.before or now
-        moved = [clones.moved(method, noted.before[method], now[method]) for method in clones.METHODS]
-        noted.reports.append(Report(wave.name, moved, wave.noise, wave.copied))
-        write_whole(_file(settings), msgspec.json.encode(noted))
+    left = near[len(noted.reports) - len(waves) :]
+    for wave in left:  # they have pools of their own: all are solved at once
+        _send(log_, wave)
+    for wave in left:
+        if not _report(settings, store, noted, wave, stop):
+            return
+
+
+def _report(settings: Settings, store: StoreReader, noted: Attack, wave: Wave, stop: threading.Event) -> bool:
+    """Note what a wave did once it is on all boards; whether it came so far before `stop` was set."""
+    boards = _solved(store, wave, stop)
+    if boards is None:
+        return False
+    now = {method: list(clones.standing(board)) for method, board in boards.items()}
+    noted.before = noted.before or now
+    moved = [clones.moved(method, noted.before[method], now[method]) for method in now]
+    noted.reports.append(Report(wave.name, moved, wave.noise, wave.copied))
+    write_whole(_file(settings), msgspec.json.encode(noted))
+    return True
 
 
 def read(settings: Settings) -> Attack | None:
@@ -75,7 +87,7 @@ def _prepare(settings: Settings, log_: Log) -> None:
     try:
         for pool in clones.POOLS:
             control.create_pool(PoolCreated(pool=pool, kind=Kind.SCORES, time=time.time(), fold=fold, label=clones.LABEL))
-            control.append(plan_of(control.refresh(), pool, clones.METHODS, time.time()))
+            control.append(plan_of(control.refresh(), pool, clones.methods_of(pool), time.time()))
     finally:
         control.close()
 
@@ -88,13 +100,14 @@ def _send(log_: Log, wave: Wave) -> None:
 
 def _solved(store: StoreReader, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:
     """The boards of all methods once they count the wave; None where `stop` was set first."""
+    wanted = clones.methods_of(wave.pool)
     while not stop.wait(_LOOK_SECONDS):
         try:
-            found = {method: store.solved(wave.pool, method, 0, _ROWS) for method in clones.METHODS}
+            found = {method: store.solved(wave.pool, method, 0, _ROWS) for method in wanted}
         except StoreError as error:
             log.warning("the attack waits for the store: %s", error)
             continue
         boards = {method: page[0] for method, page in found.items() if page is not None}
-        if len(boards) == len(clones.METHODS) and all(board.outcomes >= wave.outcomes for board in boards.values()):
+        if len(boards) == len(wanted) and all(board.outcomes >= wave.outcomes for board in boards.values()):
             return boards
     return None

@@ -38,7 +38,9 @@ METHODS: Final[Mapping[str, dict[str, float | str | bool]]] = {
     "nash_average": {},
     "deviation": {"players": 2},
 }
-"""Methods that the demo compares, with their parameters."""
+"""Methods that are compared on near copies, with their parameters."""
+ALL_METHODS: Final[Mapping[str, dict[str, float | str | bool]]] = {**METHODS, "nash_average_agents": {}, "cce": {}, "lle": {}}
+"""Methods that are compared on exact copies: every one that copies of agents must not move is among them."""
 
 
 class Wave(NamedTuple):
@@ -74,6 +76,11 @@ class Report(msgspec.Struct, frozen=True):
 
 Standing: TypeAlias = Sequence[tuple[str, float]]
 """The rated agents of a board and their ratings, best first."""
+
+
+def methods_of(pool: str) -> Mapping[str, dict[str, float | str | bool]]:
+    """What a pool of the demo is solved by."""
+    return ALL_METHODS if pool == POOL else METHODS
 
 
 def waves(table: str, time: float) -> list[Wave]:

@@ -1,12 +1,16 @@
-"""What the demo's clone attack notes of how far it came."""
+"""What the demo's clone attack sends, and notes of how far it came."""
 
+import threading
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from services.demo import attack, clones
+from services.log.sqlite import open_sqlite_log
 from services.settings import Settings
+from services.solve.result import SolvedBoard
+from tests.support.boards import solved_of
 
 
 @pytest.mark.parametrize("note", [None, b"", b'{"log": "x", "rep', b"[]"])
@@ -20,3 +24,34 @@ def test_a_whole_note_is_read(tmp_path: Path) -> None:
     noted = attack.Attack(log="x", before={"elo": [("a", 1.0)]})
     (tmp_path / f"{clones.POOL}.json").write_bytes(msgspec.json.encode(noted))
     assert attack.read(Settings(data=tmp_path)) == noted
+
+
+class Solved:
+    """A store in which every board is there at once, and counts whatever was sent."""
+
+    def __init__(self) -> None:
+        self.asked: set[tuple[str, str]] = set()
+
+    def solved(self, pool: str, method: str, _start: int, _count: int) -> tuple[SolvedBoard, int]:
+        self.asked.add((pool, method))
+        board = solved_of(pool, method=method, ratings=[("ann", 1.0), ("bob", 0.0)])
+        return msgspec.structs.replace(board, outcomes=1_000_000), 2
+
+
+def test_each_wave_is_sent_once_and_what_was_reported_is_not_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repeat would count as a duplicate, and the boards of its pool would be solved again."""
+    monkeypatch.setattr(attack, "_LOOK_SECONDS", 0.0)
+    sent: list[str] = []
+    monkeypatch.setattr(attack, "_send", lambda _, wave: sent.append(wave.name))
+    log, store = open_sqlite_log(tmp_path / "log.sqlite", 8), Solved()
+    try:
+        for _ in range(2):  # the second one finds all reports
+            attack.attack(Settings(data=tmp_path), log, store, threading.Event())  # type: ignore[arg-type]  # all that it asks
+    finally:
+        log.close()
+    noted = attack.read(Settings(data=tmp_path))
+    assert noted is not None
+    assert sent == [report.wave for report in noted.reports]
+    assert len(sent) == len(set(sent)) == 3 + 2 * len(clones.NOISES)
+    assert store.asked == {(pool, method) for pool in clones.POOLS for method in clones.methods_of(pool)}
+    assert {row.method for row in noted.reports[0].moved} == clones.ALL_METHODS.keys()
