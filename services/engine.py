@@ -151,7 +151,7 @@ class Engine:
 
     def _pause(self, runner: SolveRunner, stop: threading.Event, took: float) -> None:
         """Until the next tick, start solves as others end. A tick of thousands of pools takes long: what it planned is used for longer."""
-        until = time.monotonic() + min(max(_TICK_SECONDS, 2 * took), _LONGEST_PAUSE)
+        until = time.monotonic() + min(max(_TICK_SECONDS, 4 * took), _LONGEST_PAUSE)
         while not stop.is_set() and (left := until - time.monotonic()) > 0:
             if not runner.go_on(time.monotonic(), min(left, _TICK_SECONDS)):
                 stop.wait(min(left, _TICK_SECONDS))

@@ -33,7 +33,7 @@ def reports(settings: Settings) -> list[Report]:
 def test_copies_move_the_methods_that_they_must_and_no_other(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path / "data")
     with installation(settings.data, "--demo", "clones") as one:
-        until(lambda: len(reports(settings)) == 3 + 2 * len(clones.NOISES), "all waves are on all boards", 400.0)
+        until(lambda: len(reports(settings)) == 3 + 2 * len(clones.NOISES), "all waves are on all boards")
         moved_all = [{row.method: row.share for row in report.moved} for report in reports(settings)]
         start, agents, tasks = moved_all[:3]
         assert start == dict.fromkeys(clones.ALL_METHODS, 0.0)
