@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from services import events
-from services.events import Event, RetractEvent
+from services.events import RetractEvent
 from services.log.protocol import Record
 from services.pools import GenerationMade, PoolCreated
+from services.shard.batch import Outcomes
 from services.shard.edits import NONE, Retracted
 from services.shard.pool import PoolState, Refused
 
@@ -70,11 +71,11 @@ class Build:
         fresh = records if records and records[0].offset >= self.position else [one for one in records if one.offset >= self.position]
         return _that_may_hold(fresh, self._name, b"" if self.state is not None else _RETRACTS)
 
-    def scan(self, wanted: Sequence[Event]) -> None:
-        """Take in what the pool's records below the horizon hold, in any order."""
-        self._found += [event for event in wanted if type(event) is RetractEvent]
+    def scan(self, retractions: Sequence[RetractEvent]) -> None:
+        """Take in what the pool's records below the horizon retract, in any order."""
+        self._found += retractions
 
-    def fold(self, wanted: Sequence[Event]) -> list[Refused]:
+    def fold(self, wanted: Outcomes) -> list[Refused]:
         """Fold the pool's outcomes in order. Whatever they break ends this build alone (law 6)."""
         if self.state is None:
             return []

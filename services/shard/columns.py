@@ -27,14 +27,13 @@ _UNTASKED: Final = np.uint64(0x2545F4914F6CDD1D)
 class GameColumns:
     """n games in log order.
 
-    ids: n outcome ids; names: every agent of every side, as it comes; side_start: int64 (n+1,), place: int32 (sides,) and
-    agent_start: int64 (sides+1,) as in `OutcomeBatch`; weight: int64 (n,), units of 2**-20; time: float64 (n,), seconds since 1970;
-    tasks: the task of each outcome that names one, task_of: int64 (n,), index into them or -1.
+    names: every agent of every side, as it comes; side_start: int64 (n+1,), place: int32 (sides,) and agent_start: int64 (sides+1,) as in
+    `OutcomeBatch`; weight: int64 (n,), units of 2**-20; time: float64 (n,), seconds since 1970; tasks: the task of each outcome that
+    names one, task_of: int64 (n,), index into them or -1.
     id_hash: uint64 (n, 2), of the id; body_hash: uint64 (n,), of sides, places, task and weight, not of id, time and meta: a
     retry that was stamped anew has the same body.
     """
 
-    ids: Arena
     names: Arena
     side_start: NDArray[np.int64]
     place: NDArray[np.int32]
@@ -52,14 +51,37 @@ class GameColumns:
         sides_of = [event.sides for event in events]
         sides = list(chain.from_iterable(sides_of))
         agents_of = [side.agents for side in sides]
-        ids, names = pack([event.id for event in events]), pack(list(chain.from_iterable(agents_of)))
-        side_start, agent_start = _starts(_sizes(sides_of)), _starts(_sizes(agents_of))
-        place, weight = np.fromiter([side.place for side in sides], np.int32, len(sides)), _weights(events)
         tasks, task_of = _tasks([event.task for event in events])
-        body = np.empty(len(events), np.uint64)
-        _hash_games(names.bytes, names.start, side_start, place, agent_start, weight, tasks.bytes, tasks.start, task_of, body)
-        id_hash = hash128(ids.bytes, ids.start)
-        return cls(ids, names, side_start, place, agent_start, weight, _times(events), tasks, task_of, id_hash, body)
+        return cls.hashed(
+            ids=pack([event.id for event in events]),
+            names=pack(list(chain.from_iterable(agents_of))),
+            side_start=_starts(_sizes(sides_of)),
+            place=np.fromiter([side.place for side in sides], np.int32, len(sides)),
+            agent_start=_starts(_sizes(agents_of)),
+            weight=np.fromiter([event.weight for event in events], np.float64, len(events)),
+            time=_times(events),
+            tasks=tasks,
+            task_of=task_of,
+        )
+
+    @classmethod
+    def hashed(
+        cls,
+        *,
+        ids: Arena,
+        names: Arena,
+        side_start: NDArray[np.int64],
+        place: NDArray[np.int32],
+        agent_start: NDArray[np.int64],
+        weight: NDArray[np.float64],
+        time: NDArray[np.float64],
+        tasks: Arena,
+        task_of: NDArray[np.int64],
+    ) -> "GameColumns":
+        """The columns with their hashes. ids: n outcome ids; weight: float64 (n,), as outcomes give it."""
+        units, body = _units(weight), np.empty(len(weight), np.uint64)
+        _hash_games(names.bytes, names.start, side_start, place, agent_start, units, tasks.bytes, tasks.start, task_of, body)
+        return cls(names, side_start, place, agent_start, units, time, tasks, task_of, hash128(ids.bytes, ids.start), body)
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -73,7 +95,6 @@ class GameColumns:
         agents = np.repeat(sides, members)
         tasks, task_of = _kept_tasks(self.tasks, self.task_of[mask])
         return GameColumns(
-            ids=self.ids.take(np.flatnonzero(mask)),
             names=self.names.take(np.flatnonzero(agents)),
             side_start=_starts(sizes[mask]),
             place=self.place[sides],
@@ -106,12 +127,11 @@ class GameColumns:
 class ScoreColumns:
     """n measurements in log order.
 
-    ids: n outcome ids; names: every agent measured, as it comes; start: int64 (n+1,), scores of measurement i are start[i] to
+    names: every agent measured, as it comes; start: int64 (n+1,), scores of measurement i are start[i] to
     start[i+1]; score: float64 (scores,); tasks: n task names; weight, time, id_hash and body_hash as in `GameColumns`; the body is the
     task, the weight and the scores in any order.
     """
 
-    ids: Arena
     names: Arena
     start: NDArray[np.int64]
     score: NDArray[np.float64]
@@ -130,7 +150,7 @@ class ScoreColumns:
         score = np.array(list(chain.from_iterable([event.scores.values() for event in events])), np.float64) + 0.0  # no minus zero
         body = np.empty(len(events), np.uint64)
         _hash_scores(names.bytes, names.start, start, score.view(np.uint64), weight, tasks.bytes, tasks.start, body)
-        return cls(ids, names, start, score, tasks, weight, _times(events), hash128(ids.bytes, ids.start), body)
+        return cls(names, start, score, tasks, weight, _times(events), hash128(ids.bytes, ids.start), body)
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -142,7 +162,6 @@ class ScoreColumns:
         sizes, kept = np.diff(self.start), np.flatnonzero(mask)
         scores = np.repeat(mask, sizes)
         return ScoreColumns(
-            ids=self.ids.take(kept),
             names=self.names.take(np.flatnonzero(scores)),
             start=_starts(sizes[mask]),
             score=self.score[scores],
@@ -164,8 +183,12 @@ def retracted_hash(events: Sequence[RetractEvent]) -> NDArray[np.uint64]:
     return hash128(ids.bytes, ids.start)
 
 
-def _weights(events: Sequence[GameEvent] | Sequence[ScoreEvent]) -> NDArray[np.int64]:
-    return np.rint(np.fromiter([event.weight for event in events], np.float64, len(events)) * WEIGHT_ONE).astype(np.int64)
+def _weights(events: Sequence[ScoreEvent]) -> NDArray[np.int64]:
+    return _units(np.fromiter([event.weight for event in events], np.float64, len(events)))
+
+
+def _units(weight: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.rint(weight * WEIGHT_ONE).astype(np.int64)
 
 
 def _times(events: Sequence[GameEvent] | Sequence[ScoreEvent]) -> NDArray[np.float64]:

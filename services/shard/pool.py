@@ -91,12 +91,11 @@ class PoolState:
 
     # -- folding
 
-    def fold(self, events: Sequence[Event]) -> list[Refused]:
-        """Apply events in order; those that this pool cannot take are returned and count as refused."""
+    def fold(self, outcomes: Sequence[Event] | GameColumns) -> list[Refused]:
+        """Apply outcomes in order; those that this pool cannot take are returned and count as refused."""
         self.version += 1
-        own, refused = self._own(events)
-        if own:
-            columns = _columns(self.kind, events if len(own) == len(events) else [events[i] for i in own])
+        own, columns, refused = self._own(outcomes)
+        if len(own):
             if self.edits is not None:
                 columns, kept = self.edits.apply(columns)
                 own = np.asarray(own)[kept].tolist()
@@ -105,15 +104,22 @@ class PoolState:
         self.counts["refused"] += len(refused)
         return refused
 
-    def _own(self, events: Sequence[Event]) -> tuple[Sequence[int], list[Refused]]:
-        """Which of `events` are outcomes of this pool's kind, and those of the other kind, refused. Retractions are counted."""
-        kinds = list(map(type, events))
+    def _own(self, outcomes: Sequence[Event] | GameColumns) -> tuple[Sequence[int], GameColumns | ScoreColumns, list[Refused]]:
+        """Which of `outcomes` are of this pool's kind, as columns, and those of the other kind, refused. Retractions are counted."""
+        if isinstance(outcomes, GameColumns):
+            if self.kind is Kind.GAMES:
+                return range(len(outcomes)), outcomes, []
+            return (), outcomes, [self._of_other_kind(i) for i in range(len(outcomes))]
+        kinds = list(map(type, outcomes))
         if kinds.count(_EVENT[self.kind]) == len(kinds):
-            return range(len(kinds)), []
+            return range(len(kinds)), _columns(self.kind, outcomes), []
         self.counts["retractions"] += kinds.count(RetractEvent)
-        rule = f"holds {self.kind.value} outcomes only"
-        refused = [Refused(i, Reason.WRONG_KIND, "pool", rule) for i, kind in enumerate(kinds) if kind is _OTHER_EVENT[self.kind]]
-        return [i for i, kind in enumerate(kinds) if kind is _EVENT[self.kind]], refused
+        own = [i for i, kind in enumerate(kinds) if kind is _EVENT[self.kind]]
+        refused = [self._of_other_kind(i) for i, kind in enumerate(kinds) if kind is _OTHER_EVENT[self.kind]]
+        return own, _columns(self.kind, [outcomes[i] for i in own]), refused
+
+    def _of_other_kind(self, at: int) -> Refused:
+        return Refused(at, Reason.WRONG_KIND, "pool", f"holds {self.kind.value} outcomes only")
 
     def _within_limits(
         self, columns: GameColumns | ScoreColumns, refused: list[Refused], own: Sequence[int]

@@ -2,6 +2,8 @@
 
 import json
 import random
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -9,10 +11,13 @@ from ratings_core.digest import digest
 from services.log.partition import partition_of
 from services.log.protocol import Record
 from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
+from services.shard import batch
+from services.shard.columns import GameColumns
 from services.shard.dead_letters import DeadLetter, write
 from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
+from services.shard.scan import scan
 
 PARTITIONS = 4
 
@@ -109,6 +114,47 @@ def test_cuts_change_no_dead_letter(stream: tuple[list[Record], FixedDirectory])
     single = [letter for record in records_ for letter in cut.fold([record], known)]
     assert {letter.key: letter for letter in whole} == {letter.key: letter for letter in single}
     assert {letter.reason for letter in whole} >= {"bad_field", "too_many_agents", "too_many_tasks"}
+
+
+@pytest.mark.parametrize("cut", [1, 7, 64, 1000])
+def test_games_read_as_columns_are_folded_and_refused_as_events_are(
+    stream: tuple[list[Record], FixedDirectory], cut: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records_, known = stream
+    fast, slow = Partition(1, PARTITIONS), Partition(1, PARTITIONS)
+    parts = [records_[start : start + cut] for start in range(0, len(records_), cut)]
+    letters = [fast.fold(part, known) for part in parts]
+    monkeypatch.setattr(batch, "scan", lambda values: replace(scan([]), rest=range(len(values))))
+    assert letters == [slow.fold(part, known) for part in parts]
+    assert digests(fast) == digests(slow)
+    assert (fast.outcomes, fast.odd_times) == (slow.outcomes, slow.odd_times)
+
+
+def test_a_pool_is_read_as_columns_beside_one_that_is_not() -> None:
+    first, second = pools_of(1, 2)
+    draw = random.Random(5)
+    values = [game(pool, number, draw) for number in range(9) for pool in (first, second)]
+    values[4]["meta"] = {}
+    shares = batch.Batch(1, records(list(values))).shares
+    assert list(shares) == [first, second]
+    assert {pool: type(share.outcomes) for pool, share in shares.items()} == {first: list, second: GameColumns}
+    assert [share.offset(i) for share in shares.values() for i in range(9)] == [*range(0, 18, 2), *range(1, 18, 2)]
+
+
+@pytest.mark.parametrize("meta", [[], range(9)], ids=["columns", "events"])
+def test_a_share_is_cut_at_an_offset(meta: Sequence[int]) -> None:
+    (pool,) = pools_of(1, 1)
+    draw = random.Random(5)
+    values: list[object] = [[game(pool, 2 * n, draw), game(pool, 2 * n + 1, draw)] for n in range(9)]
+    for n in meta:
+        values[n][0]["meta"] = {}  # type: ignore[index]
+    (share,) = batch.Batch(1, records(values)).shares.values()
+    assert isinstance(share.outcomes, GameColumns) == (not meta)
+    for at in range(10):
+        below, since = share.below(at), share.since(at)
+        assert (len(below), len(since)) == (len(below.outcomes), len(since.outcomes)) == (2 * at, 18 - 2 * at)
+        assert [part.offset(i) for part in (below, since) for i in range(len(part))] == [n // 2 for n in range(18)]
+        assert [*below.item, *since.item] == [0, 1] * 9
 
 
 def test_a_restored_state_goes_on_bit_for_bit(stream: tuple[list[Record], FixedDirectory]) -> None:
