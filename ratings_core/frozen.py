@@ -16,6 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ratings_core.kernel import inlined
+
 Arrays = dict[str, NDArray[Any]]
 
 _ROWS: Final = 1 << 12
@@ -145,7 +147,7 @@ class RowLog:
         return self._chunks[-1] if self._chunks else NOTHING
 
 
-@njit(cache=True)
+@inlined
 def save(undo: Undo, rows: NDArray[np.int64], row: np.int64) -> None:
     """Keep `row` of `rows` as it is, where it was frozen and has not changed since. For kernels, before they change it."""
     if row < len(undo.marks) and not undo.marks[row]:

@@ -90,17 +90,18 @@ def _scramble2(k: np.uint64) -> np.uint64:
 
 @njit(cache=True)
 def _word(data: NDArray[np.uint8], at: int) -> np.uint64:
-    word = np.uint64(0)
+    """8 bytes as one number. The index is unsigned: what makes -1 the last byte would keep the compiler from reading all at once."""
+    word, first = np.uint64(0), np.uint64(at)
     for i in range(8):
-        word |= np.uint64(data[at + i]) << np.uint64(8 * i)
+        word |= np.uint64(data[first + np.uint64(i)]) << np.uint64(8 * i)
     return word
 
 
 @njit(cache=True)
 def _part(data: NDArray[np.uint8], begin: int, end: int) -> np.uint64:
-    word = np.uint64(0)
+    word, first = np.uint64(0), np.uint64(begin)
     for i in range(end - begin):
-        word |= np.uint64(data[begin + i]) << np.uint64(8 * i)
+        word |= np.uint64(data[first + np.uint64(i)]) << np.uint64(8 * i)
     return word
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ratings_core.errors import InputError
 from ratings_core.frozen import NOTHING, RowLog, Undo, put_back, save
 from ratings_core.hashing import mix64
+from ratings_core.kernel import inlined
 
 MAX_ROWS: Final = 2**30
 """Most keys a map can hold: twice as many slots must have an int32 number."""
@@ -145,8 +146,8 @@ class FrozenRows(NamedTuple):
         put_back(columns, at, at + self.size, self.log.take())
 
 
-@njit(cache=True)
-def row_of(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, key: np.int64) -> np.int64:
+@inlined
+def row_of(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, key: int | np.int64) -> np.int64:
     """Row of `key`; a new key takes row `size`, zeroed, and the caller, who made sure of room, counts it. For kernels."""
     mask = np.int64(len(slots) - 1)
     slot = np.int64(mix64(np.uint64(key))) & mask

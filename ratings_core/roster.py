@@ -16,6 +16,7 @@ UNKNOWN: Final = -1
 """What `lookup` answers for a name that is not in the roster."""
 MAX_NAMES: Final = 2**31 - 1
 _EMPTY: Final = -1
+_AHEAD: Final = 64
 _SEED: Final = np.uint64(0)
 _ARRAYS: Final = frozenset({"bytes", "start"})
 
@@ -165,8 +166,9 @@ def _slot_of(
 
 @njit(cache=True)
 def _equal(data: NDArray[np.uint8], begin: int, held: NDArray[np.uint8], at: int, length: int) -> bool:
+    first, other = np.uint64(begin), np.uint64(at)  # what makes -1 the last byte costs as much as comparing
     for i in range(length):  # noqa: SIM110 - a plain loop is what the compiler makes fast
-        if data[begin + i] != held[at + i]:
+        if data[first + np.uint64(i)] != held[other + np.uint64(i)]:
             return False
     return True
 
@@ -184,6 +186,10 @@ def _intern(
 ) -> tuple[int, int]:
     """Ids from name `done` on; stops before a new name for which there is no room. Names done and names held."""
     for i in range(done, len(ids)):
+        if (i - done) % _AHEAD == 0:
+            _look_up(data, start, i, min(i + _AHEAD, len(ids)), ids, held, held_start, slots)
+        if ids[i] != UNKNOWN:
+            continue
         slot = _slot_of(data, start[i], start[i + 1], held, held_start, slots)
         if slots[slot] == _EMPTY:
             length, used = start[i + 1] - start[i], held_start[size]
@@ -196,6 +202,32 @@ def _intern(
             held_start[size] = used + length
         ids[i] = slots[slot]
     return len(ids), size
+
+
+@njit(cache=True)
+def _look_up(
+    data: NDArray[np.uint8],
+    start: NDArray[np.int64],
+    begin: int,
+    end: int,
+    ids: NDArray[np.int32],
+    held: NDArray[np.uint8],
+    held_start: NDArray[np.int64],
+    slots: NDArray[np.int32],
+) -> None:
+    """Ids of names `begin` to `end` that stand in the first slot they may, -1 for others. A step at a time for all of them: misses of the
+    cache that overlap cost one.
+    """
+    mask = np.int64(len(slots) - 1)
+    for i in range(begin, end):
+        ids[i] = slots[np.int64(hash_slice(data, start[i], start[i + 1], _SEED)[0]) & mask]
+    at = np.empty(_AHEAD, np.int64)
+    for i in range(begin, end):
+        known = ids[i] != _EMPTY and held_start[ids[i] + 1] - held_start[ids[i]] == start[i + 1] - start[i]
+        at[i - begin] = held_start[ids[i]] if known else -1
+    for i in range(begin, end):
+        if at[i - begin] < 0 or not _equal(data, start[i], held, at[i - begin], start[i + 1] - start[i]):
+            ids[i] = UNKNOWN
 
 
 @njit(cache=True)

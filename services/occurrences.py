@@ -40,4 +40,4 @@ def _counted(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, key: 
     """The count of `key` with this one, and how many keys there are now."""
     row = row_of(slots, rows, size, key)
     rows[row, 1] += 1
-    return rows[row, 1], max(size, row + 1)
+    return int(rows[row, 1]), max(size, int(row) + 1)

@@ -11,9 +11,10 @@ import numpy as np
 from ratings_core.online import RATERS
 from services.demo import simulated
 from services.demo.feed import ATARI_POOL, POOLS
-from services.events import Event, GameEvent, ScoreEvent, Side
+from services.events import Event, GameEvent, ScoreEvent, Side, encode
 from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
 from services.shard.pool import PoolState
+from services.shard.scan import scan
 from services.solve import methods
 from services.solve.choice import Chosen
 from services.solve.tasks import problem
@@ -25,7 +26,10 @@ _SCORES: Final = ScoreEvent(v=1, id="scores", pool=_POOL, time=0.0, task="task",
 
 
 def warm() -> None:
-    """Fold one outcome of each kind by every online method, restore the state, and solve it by what the demo's pool of its kind has."""
+    """Read a game, fold one outcome of each kind by every online method, restore the state, and solve it by what the demo's pool of its
+    kind has.
+    """
+    scan([encode([_GAME])])
     _warm(Kind.GAMES, _GAME, POOLS[simulated.POOL])
     _warm(Kind.SCORES, _SCORES, POOLS[ATARI_POOL])
 

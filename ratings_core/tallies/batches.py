@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
+from ratings_core.kernel import inlined
 from ratings_core.outcomes import MAX_SCORE, MAX_SIDES, MAX_WEIGHT, NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
 
 MAX_UNITS: Final = int(MAX_WEIGHT) * WEIGHT_ONE
@@ -147,7 +148,7 @@ def _unsound_game(columns: Any) -> tuple[int, int]:
     return 0, _SOUND
 
 
-@njit(cache=True)
+@inlined
 def _unsound_sides(columns: Any, lo: int, hi: int) -> int:
     for s in range(lo, hi):
         begin, end = columns.agent_start[s], columns.agent_start[s + 1]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.frozen import Frozen, Joined, Still, Undo, save
+from ratings_core.kernel import inlined
 from ratings_core.keyed import row_of
 from ratings_core.outcomes import WEIGHT_ONE, OutcomeBatch
 from ratings_core.tallies.batches import Group, game_columns, groups
@@ -144,7 +145,7 @@ def _add(
     return len(select), size
 
 
-@njit(cache=True)
+@inlined
 def _add_pair(
     slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, a: np.int32, b: np.int32, order: int, weight: np.int64, undo: Undo
 ) -> int:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
 from ratings_core.frozen import Undo, save
+from ratings_core.kernel import inlined
 from ratings_core.keyed import row_of
 from ratings_core.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
 from ratings_core.tallies.batches import Group, game_columns, groups, in_all
@@ -93,22 +94,23 @@ def _add(
     slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any, undo: Undo
 ) -> tuple[int, int]:
     """Outcomes of `select` from `done` on, while all sides of one fit. Outcomes done and the new size."""
+    side_start, place, agent_start, agent, weight = columns
     for i in range(done, len(select)):
-        lo, hi = columns.side_start[select[i]], columns.side_start[select[i] + 1]
+        lo, hi = side_start[select[i]], side_start[select[i] + 1]
         if size + hi - lo > limit:
             return i, size
         for s in range(lo, hi):
-            at = columns.agent_start[s]
-            if columns.agent_start[s + 1] - at == 1:
-                key = np.int64(columns.agent[at]) << 24 | (hi - lo) << 16 | _standing(columns.place, lo, hi, columns.place[s])
+            at = agent_start[s]
+            if agent_start[s + 1] - at == 1:
+                key = np.int64(agent[at]) << 24 | (hi - lo) << 16 | _standing(place, lo, hi, place[s])
                 row = row_of(slots, rows, size, key)
                 size += row == size
                 save(undo, rows, row)
-                rows[row, 1] += columns.weight[select[i]]
+                rows[row, 1] += weight[select[i]]
     return len(select), size
 
 
-@njit(cache=True)
+@inlined
 def _standing(place: NDArray[np.int32], lo: int, hi: int, own: np.int32) -> int:
     """Sides placed better than `own`, times 2**8, plus those placed equal."""
     ahead = tied = 0

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from services import events
 from services.events import Decoded, Event, Reason, RetractEvent
@@ -20,6 +21,7 @@ from services.shard.dead_letters import DeadLetter, excerpt
 from services.shard.scan import Scanned, scan
 
 Outcomes: TypeAlias = Sequence[Event] | GameColumns
+Indices: TypeAlias = Sequence[int] | NDArray[np.int64]
 _SCANNED_PART: Final = 2
 """Where more than one record in so many is not plain, nothing is gained by reading the others as columns."""
 
@@ -27,7 +29,7 @@ _SCANNED_PART: Final = 2
 class Share:
     """What one pool has of the records of a call, in order. outcomes[k] is item[k] of records[record[k]]."""
 
-    def __init__(self, pool: str, records: Sequence[Record], record: Sequence[int], item: Sequence[int], outcomes: Outcomes) -> None:
+    def __init__(self, pool: str, records: Sequence[Record], record: Indices, item: Indices, outcomes: Outcomes) -> None:
         self.pool, self.outcomes = pool, outcomes
         self.record, self.item = record, item
         self._records = records
@@ -161,12 +163,12 @@ def _decoded(values: Sequence[bytes], chosen: Sequence[int]) -> Decoded:
 def _of_columns(records: Sequence[Record], scanned: Scanned, left_out: set[str]) -> Iterator[Share]:
     item = scanned.item
     if len(scanned.pools) == 1 and not left_out:
-        yield Share(scanned.pools[0], records, scanned.record.tolist(), item.tolist(), scanned.columns)
+        yield Share(scanned.pools[0], records, scanned.record, item, scanned.columns)
         return
     for number, pool in enumerate(scanned.pools):
         mask = scanned.pool == number
         if pool not in left_out:
-            yield Share(pool, records, scanned.record[mask].tolist(), item[mask].tolist(), scanned.columns.take(mask))
+            yield Share(pool, records, scanned.record[mask], item[mask], scanned.columns.take(mask))
 
 
 def _of_events(records: Sequence[Record], found: Decoded) -> list[Share]:

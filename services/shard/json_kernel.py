@@ -73,15 +73,17 @@ class Room:
     """
 
     def __init__(self, size: int) -> None:
-        texts, sides, outcomes = size // 3 + 2, size // 16 + 2, size // 64 + 2  # in bytes of JSON: none is as short as that
+        names, sides, outcomes = size // 4 + 2, size // 16 + 2, size // 64 + 2  # in bytes of JSON: none is shorter than that
         self.texts = [np.empty(size + 4, np.uint8) for _ in range(4)]
-        self.starts = [np.zeros(texts, np.int64) for _ in range(4)]
-        self.later = np.empty((size // 32 + 1, 4), np.int64)
-        self.side_start, self.place, self.agent_start = np.zeros(outcomes, np.int64), np.empty(sides, np.int64), np.zeros(sides, np.int64)
-        self.weight, self.time = np.empty(outcomes), np.empty(outcomes)
+        self.starts = [np.empty(names if kind == NAMES else outcomes, np.int64) for kind in range(4)]
+        self.side_start, self.place, self.agent_start = (np.empty(length, np.int64) for length in (outcomes, sides, sides))
         self.task_of, self.pool, self.record = (np.empty(outcomes, np.int64) for _ in range(3))
+        self.weight, self.time = np.empty(outcomes), np.empty(outcomes)
+        self.later = np.empty((size // 32 + 1, 4), np.int64)
+        for start in (*self.starts, self.side_start, self.agent_start):
+            start[0] = 0
         columns: list[NDArray[Any]] = [*self.texts, *self.starts, self.later, self.side_start, self.place, self.agent_start]
-        columns += [self.weight, self.time, self.task_of, self.pool, self.record]
+        columns += [self.weight, self.time, self.task_of, self.pool, self.record]  # in the order of the table's words
         self.table = np.array([*[0] * COUNTS, len(self.later), *(column.ctypes.data for column in columns)], np.int64)
 
 
