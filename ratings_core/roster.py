@@ -99,8 +99,8 @@ class Roster:
 
     def frozen(self) -> Frozen:
         """What `arrays` gives now, as `ratings_core.frozen` says: names are only ever added, after those that are there."""
-        arena = self._arena()
-        return Still({"bytes": arena.bytes, "start": arena.start})
+        start = self._start[: self._size + 1]
+        return Still({"bytes": self._bytes[: start[-1]], "start": start})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Roster":

@@ -89,20 +89,22 @@ class Checkpointer:
         self.pauses = Durations()
         """Of the fold, while what a checkpoint holds is frozen."""
 
-    def step(self, now: float, interval: float, partition: Partition, most: int | None = None) -> None:
-        """Take in the last checkpoint's end, and begin the next when it is due and the partition moved.
+    def step(self, now: float, interval: float, partition: Partition, most: int | None = None) -> bool:
+        """Take in the last checkpoint's end, and begin the next when it is due and the partition moved: whether it did.
 
         interval: least seconds between two; most: outcomes read since the last began after which the next is due anyway.
         """
         if self._job is not None:
             if not self._job.done():
-                return
+                return False
             self._settle(self._job, now)
-        if self._due(now, partition, most) and self._moved(partition):
-            self._soon, self._read = False, partition.outcomes
-            self._began = time.perf_counter()
-            self._interval = interval
-            self._job = self._executor.submit(self._freeze(partition))
+        if not self._due(now, partition, most) or not self._moved(partition):
+            return False
+        self._soon, self._read = False, partition.outcomes
+        self._began = time.perf_counter()
+        self._interval = interval
+        self._job = self._executor.submit(self._freeze(partition))
+        return True
 
     def drain(self, now: float, partition: Partition) -> None:
         """Write a last checkpoint if the partition moved since, and end the thread."""
@@ -162,9 +164,10 @@ class Checkpointer:
                 again = msgspec.structs.replace(entry, position=stands, object=name, spare=entry.object)
                 return _Frozen(again, before.version, state.freeze(), beside=state.pending.arrays())
             return _Frozen(msgspec.structs.replace(entry, position=stands, stopped=state.stopped), before.version, None, before.named + 1)
-        kept = state.emptied() if state.broken else state
-        position = state.generation.start if state.broken else position
-        name = object_name(partition, pool, number, position, self._epoch)
+        kept = state
+        if state.broken:
+            kept, position = state.emptied(), state.generation.start
+            name = object_name(partition, pool, number, position, self._epoch)
         fresh = PoolEntry(
             pool=pool,
             kind=state.kind,

@@ -41,6 +41,8 @@ _SLICE_BYTES: Final = 1 << 21
 _FULL_BYTES: Final = 1 << 20
 _MEMORY_SECONDS: Final = 10.0
 _BEGINS_SECONDS: Final = 10.0
+_PAUSE_SECONDS: Final = 0.01
+"""Of the fold, for checkpoints to begin: one that takes longer goes alone."""
 _RETRY_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _SKEW_SECONDS: Final = 60.0
 """A record that the log took further ahead of our clock than this says nothing of the lag: one of the two clocks was put back."""
@@ -144,6 +146,8 @@ class ShardWorker:
         self._anchor_seconds = spacing(log_.outcomes, settings.anchor_seconds)
         self._publisher = Publisher(store, settings.publish_seconds, clock)
         self._owned: dict[int, _Owned] = {}
+        self._turns = list(partitions)
+        """In which order partitions begin checkpoints: whose last one began longest ago first."""
         self._stopping = threading.Event()
         self._counters: dict[str, float] = defaultdict(float)
         self._reasons: Counter[str] = Counter()
@@ -323,13 +327,22 @@ class ShardWorker:
         self._build(_POLL_SECONDS if idle else 0.0)
         partitions, epochs = self._partitions(), {number: owned.epoch for number, owned in self._owned.items()}
         self._publisher.step(now, partitions, epochs, behind=self._behind)
-        for owned in self._owned.values():
-            if owned.stopped is None:
-                settings = self._settings
-                owned.checkpointer.step(now, settings.checkpoint_seconds, owned.partition, settings.checkpoint_outcomes)
+        self._checkpoint(now)
         if now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
             self._look_around()
+
+    def _checkpoint(self, now: float) -> None:
+        """Look after checkpoints. Once folding paused for those that begin, the others wait for the next round; each has its turn."""
+        seconds, outcomes = self._settings.checkpoint_seconds, self._settings.checkpoint_outcomes
+        began = time.perf_counter()
+        for number in list(self._turns):
+            owned = self._owned[number]
+            if owned.stopped is None and owned.checkpointer.step(now, seconds, owned.partition, outcomes):
+                self._turns.remove(number)
+                self._turns.append(number)
+                if time.perf_counter() - began >= _PAUSE_SECONDS:
+                    return
 
     def _look_around(self) -> None:
         """Measure the lag, begin generations that are due, and end when the control log says that another shard took a partition over."""

@@ -284,11 +284,11 @@ def test_a_worker_that_dies_while_it_builds_is_followed_by_one_that_ends_it(
             raise CrashError
         return step(self, timeout)
 
-    def dying_switch(self: builder.Builder, now: float, checkpointer: Checkpointer) -> None:
+    def dying_switch(self: builder.Builder, checkpointer: Checkpointer) -> None:
         caught = any(not build.behind(self._partition.position) for build in self._partition.builds.values())
         if where == "caught up" and caught:
             raise CrashError
-        switch(self, now, checkpointer)
+        switch(self, checkpointer)
 
     def dying_append(self: ControlLog, record: object) -> int:
         offset = append(self, record)  # type: ignore[arg-type]
@@ -357,6 +357,7 @@ def test_a_pool_that_broke_resumes_by_a_wish(quick: Settings, log: Log, monkeypa
     add = PairTally.add
     with working(quick, log) as worker:
         until(lambda: counted(quick, 100), "published")
+        until(lambda: worker.health().partitions[HOME].checkpoint == 10, "checkpointed")
         before = board(quick)
         with monkeypatch.context() as breaking:
             breaking.setattr(PairTally, "add", lambda *_: 1 / 0)
