@@ -39,7 +39,7 @@ def real(argument: str, values: ArrayLike) -> Floats:
         if array.dtype.kind not in "biufO":
             raise InputError(argument, array.dtype, "must hold real numbers")
         return np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(argument, values, f"must be an array of real numbers ({error})") from error
@@ -56,6 +56,13 @@ def integers(argument: str, values: ArrayLike) -> NDArray[Any]:
     if array.dtype.kind not in "iu":
         raise InputError(argument, array.dtype, "must hold whole numbers")
     return array
+
+
+def ids(argument: str, values: ArrayLike) -> NDArray[Any]:
+    """As `integers`, where nothing in a list, which has no type, is no ids."""
+    if isinstance(values, list | tuple | np.ndarray) and not len(values):
+        return np.zeros(np.shape(values), np.int32)
+    return integers(argument, values)
 
 
 def finite(argument: str, values: ArrayLike) -> Floats:
@@ -146,10 +153,12 @@ def number(argument: str, value: SupportsFloat, *, low: float = -math.inf, above
     return given
 
 
-def count(argument: str, value: object, *, low: int = 0) -> int:
-    """`value` as an int >= low; bools and floats are refused."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+def count(argument: str, value: object, *, low: int = 0, high: float = math.inf) -> int:
+    """`value` as an int, low <= value <= high; bools and floats are refused."""
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | np.integer) or value < low:
         raise InputError(argument, value, f"must be a whole number, at least {low}")
+    if value > high:
+        raise InputError(argument, value, f"must be at most {high}")
     return int(value)
 
 

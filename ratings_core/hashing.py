@@ -22,6 +22,8 @@ _ADD2: Final = np.uint64(0x38495AB5)
 _FIVE: Final = np.uint64(5)
 _S33: Final = np.uint64(33)
 _SEEDS: Final = 1 << 32
+MOST_SEED: Final = 2**64 - 1
+"""Of what is hashed with 64-bit words."""
 
 
 def hash128(data: NDArray[np.uint8], start: NDArray[np.int64], seed: int = 0) -> NDArray[np.uint64]:

@@ -253,9 +253,12 @@ def _check_side(agents: object, place: object) -> None:
 
 def _as_number(argument: str, value: float) -> float:
     """What a type checker would have said of a number; its bounds are the caller's to check."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | float | np.integer | np.floating):
         raise InputError(argument, value, "must be a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise InputError(argument, value, "must be a number that a double holds") from error
 
 
 def _check_time(time: float) -> None:
@@ -273,7 +276,7 @@ def _task_ids(names: Sequence[str | None], tasks: Roster | None) -> NDArray[np.i
 def _ids(argument: str, values: ArrayLike, n_agents: int) -> NDArray[Any]:
     if checks.count("n_agents", n_agents) > MAX_IDS:
         raise InputError("n_agents", n_agents, f"must be at most {MAX_IDS}")
-    ids = checks.integers(argument, values) if np.size(values) else np.zeros(np.shape(values), np.int32)
+    ids = checks.ids(argument, values)
     if ids.size and not (ids.min() >= 0 and ids.max() < n_agents):
         raise InputError(argument, ids, f"must hold ids from 0 to {n_agents - 1}")
     return ids

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ratings_core.checks import instance, number, real
+from ratings_core.checks import count, instance, number, real
 from ratings_core.errors import InputError
 from ratings_core.kernel import kernel
 
@@ -50,7 +50,11 @@ class Ranking:
     @classmethod
     def from_levels(cls, levels: Iterable[Iterable[int]], unrated: int = 0) -> "Ranking":
         """The ranking with these levels, best first, none empty, each id once; `unrated` is 0 or the size of the last level."""
-        members = [sorted(level) for level in levels]
+        count("unrated", unrated)
+        try:
+            members = [sorted(level) for level in levels]
+        except TypeError as error:
+            raise InputError("levels", levels, "must be lists of ids") from error
         given = np.array([agent for level in members for agent in level])
         if given.size and given.dtype.kind not in "iu":
             raise InputError("levels", members, "must hold whole numbers")

@@ -98,7 +98,7 @@ def _of_mixes(game: Game, mixes: Mixes, rated: int, parting: int) -> Floats:
 
 
 def _seat(argument: str, player: int, players: int) -> int:
-    given = player + players if -players <= player < 0 else player
-    if checks.count(argument, given) >= players:
+    given = checks.count(argument, player, low=-players)
+    if given >= players:
         raise InputError(argument, player, f"must be the number of a player, {-players} to {players - 1}")
-    return given
+    return given % players

@@ -57,6 +57,7 @@ def strongest_cycles(margins: Any, most: int) -> tuple[Cycle, ...]:
 def level_cycles(margins: Any, found: IteratedMaximalLotteries) -> tuple[Cycle | None, ...]:
     """The strongest cycle among the agents of each level, best level first: why the level's lottery needs more than one of them."""
     M = _accepted(margins)
+    checks.instance("found", found, IteratedMaximalLotteries)
     if M.shape[0] != len(found.ratings):
         raise InputError("margins", M.shape, f"must be those of the {len(found.ratings)} agents of the levels")
     return tuple(_strongest(M, level.agents) for level in found.levels)
@@ -69,8 +70,8 @@ def _accepted(margins: Any) -> Sparse:
 
 
 def _ids(among: Any, m: int) -> NDArray[np.int64]:
-    given = np.asarray(among)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu") or ((given < 0) | (given >= m)).any():
+    given = checks.ids("among", among)
+    if given.ndim != 1 or ((given < 0) | (given >= m)).any():
         raise InputError("among", among, f"must be ids from 0 to {m - 1}")
     return np.unique(given.astype(np.int64))
 

@@ -70,6 +70,7 @@ def hodge(flow: Any, weight: Any = None, *, noise: float = 0.0, accept_approxima
     neither reaches a divergence of 1e-9.
     """
     begun = time.perf_counter()
+    checks.switch("accept_approximate", accept_approximate)
     least = checks.number("noise", noise, low=0.0)
     m, first, second, y, w = _edges(flow, weight)
     component = weak_components(first, second, m)

@@ -53,7 +53,7 @@ def insight(
     largest difference of mean results (from -1 to 1, 0 where a pair never met) of near clones. Raises `InputError`.
     """
     size = checks.count("agents", agents, low=2)
-    if levels is not None and len(levels.ratings) != size:
+    if levels is not None and len(checks.instance("levels", levels, IteratedMaximalLotteries).ratings) != size:
         raise InputError("levels", len(levels.ratings), f"must be of the same {size} agents")
     wins, ties = checks.instance("counts", counts, PairCounts).sparse(size)
     margins = sparse.csr_array(wins - wins.T)

@@ -16,7 +16,7 @@ from ratings_core import checks
 from ratings_core.batch.comparisons import Comparisons, PairCells
 from ratings_core.batch.pair_counts import PairCounts
 from ratings_core.errors import InputError
-from ratings_core.hashing import mix64
+from ratings_core.hashing import MOST_SEED, mix64
 from ratings_core.kernel import kernel
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
@@ -100,7 +100,7 @@ def outcome_replicates(
     outcome follows from its key, the seed and the replicate's number alone, so reading outcomes in another order, or elsewhere, gives
     the same replicates. Raises `InputError` where keys are not one an outcome, or two are equal (they would move together).
     """
-    count, base = checks.count("replicates", replicates, low=1), checks.count("seed", seed)
+    count, base = checks.count("replicates", replicates, low=1), checks.count("seed", seed, high=MOST_SEED)
     return _outcome_replicates(PairCells.of(comparisons), comparisons.weight, outcome_keys(comparisons, key), base, count)
 
 
@@ -109,7 +109,7 @@ def outcome_keys(comparisons: Comparisons, key: NDArray[np.uint64] | None) -> ND
     checks.instance("comparisons", comparisons, Comparisons)
     if key is None:
         return np.stack([np.arange(len(comparisons.weight), dtype=np.uint64)] * 2, axis=1)
-    if key.dtype != np.uint64 or key.shape != (len(comparisons.weight), 2):
+    if checks.instance("key", key, np.ndarray).dtype != np.uint64 or key.shape != (len(comparisons.weight), 2):
         raise InputError("key", key.shape, f"must be uint64 ({len(comparisons.weight)}, 2)")
     if len(np.unique(key, axis=0)) < len(key):
         raise InputError("key", len(key), "must differ between outcomes, else they are drawn together")
@@ -122,7 +122,7 @@ def cell_replicates(counts: PairCounts, *, seed: int, replicates: int) -> Iterat
     Right for outcomes of two sides and weight 1 only; of more sides it is too narrow, by 1.6 at seven. Raises `InputError` where counts
     are not whole numbers, which weights of 1 make.
     """
-    count, base = checks.count("replicates", replicates, low=1), checks.count("seed", seed)
+    count, base = checks.count("replicates", replicates, low=1), checks.count("seed", seed, high=MOST_SEED)
     checks.instance("counts", counts, PairCounts)
     for name in ("won", "lost", "tied"):
         column = getattr(counts, name)
@@ -133,7 +133,7 @@ def cell_replicates(counts: PairCounts, *, seed: int, replicates: int) -> Iterat
 
 def replicate_weights(key: NDArray[np.uint64], *, seed: int, replicate: int) -> NDArray[np.int64]:
     """Weights from Poisson(1), int64 (outcomes,), that follow from (seed, replicate, key) alone. key: uint64 (outcomes, 2)."""
-    salt = np.array([checks.count("seed", seed), checks.count("replicate", replicate)], np.uint64)
+    salt = np.array([checks.count("seed", seed, high=MOST_SEED), checks.count("replicate", replicate, high=MOST_SEED)], np.uint64)
     return np.asarray(_draw(np.ascontiguousarray(key, np.uint64), salt, _UPTO), np.int64)
 
 

@@ -16,7 +16,7 @@ from ratings_core.analysis.intervals import Fit, Intervals, outcome_keys
 from ratings_core.batch.comparisons import Comparisons, PairCells
 from ratings_core.batch.pair_counts import PairCounts
 from ratings_core.errors import InputError
-from ratings_core.hashing import mix64
+from ratings_core.hashing import MOST_SEED, mix64
 from ratings_core.kernel import kernel
 from ratings_core.solution import Floats
 
@@ -29,7 +29,7 @@ def group_deletions(
     key: as in `outcome_replicates`; an outcome's group follows from its key and the seed alone. Raises `InputError` where keys are not
     one an outcome, two are equal, or all outcomes are in one group.
     """
-    count, base = checks.count("groups", groups, low=2), checks.count("seed", seed)
+    count, base = checks.count("groups", groups, low=2, high=MOST_SEED), checks.count("seed", seed, high=MOST_SEED)
     group = outcome_groups(outcome_keys(comparisons, key), seed=base, groups=count)
     used = np.unique(group)
     if len(used) < 2:
@@ -39,8 +39,10 @@ def group_deletions(
 
 def outcome_groups(key: NDArray[np.uint64], *, seed: int, groups: int) -> NDArray[np.int64]:
     """Group of each outcome, from 0, int64 (outcomes,). key: uint64 (outcomes, 2)."""
-    salt = np.uint64(checks.count("seed", seed))
-    return np.asarray(_groups(np.ascontiguousarray(key, np.uint64), salt, np.uint64(checks.count("groups", groups, low=1))), np.int64)
+    salt, count = checks.count("seed", seed, high=MOST_SEED), checks.count("groups", groups, low=1, high=MOST_SEED)
+    if checks.instance("key", key, np.ndarray).dtype != np.uint64 or key.shape != (len(key), 2):
+        raise InputError("key", key.shape, "must be uint64 (outcomes, 2)")
+    return np.asarray(_groups(np.ascontiguousarray(key), np.uint64(salt), np.uint64(count)), np.int64)
 
 
 def jackknife_intervals(fit: Fit, whole: PairCounts, deletions: Iterable[PairCounts], *, level: float = 0.95) -> Intervals:
@@ -52,6 +54,8 @@ def jackknife_intervals(fit: Fit, whole: PairCounts, deletions: Iterable[PairCou
     level outside (0, 1) or fewer than two deletions, and whatever `fit` raises.
     """
     tail = (1 - checks.number("level", level, above=0.0, high=1.0 - 1e-9)) / 2
+    if not callable(fit):
+        raise InputError("fit", fit, "must be a function from tallies to ratings")
     rating = np.asarray(fit(whole), np.float64)
     without = np.array([fit(counts) for counts in deletions], np.float64)
     if (groups := len(without)) < 2:

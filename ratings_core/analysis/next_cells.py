@@ -63,6 +63,8 @@ def _poured(pull: Floats, held: Floats, total: float) -> Floats:
     order = order[pull[order] > 0]
     level = (total + np.cumsum(held[order])) / np.cumsum(pull[order])
     opens = held[order] / pull[order]
-    last = int(np.flatnonzero(level > opens)[-1])
+    last = int(np.flatnonzero(level >= opens)[-1])
     own = np.maximum(0.0, level[last] * pull - held)
+    if not own.any():  # so few that rounding hides them beside what is held
+        own[order[0]] = 1.0
     return np.asarray(own * (total / own.sum()), np.float64)

@@ -32,6 +32,7 @@ Loss: TypeAlias = Callable[[Floats, Floats], Floats]
 AGENTS_UP_TO: Final = 500
 """The design works on all pairs, and inverts a dense matrix at each step."""
 _STEPS: Final = 200
+_MOST_GAMES: Final = 1e15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,22 +104,25 @@ def next_matches(
 
     counts: of agents 0 to agents - 1, ties being half a win of both; floor: share of the games drawn evenly from all pairs, 0 to 1, so
     that the design explores, and that what is drawn can be weighed back; prior: tied games of each agent against an anchor, which keep
-    ratings of separated agents finite. Exponentiated gradients; a step that does not help is halved. Raises `InputError`.
+    ratings of separated agents finite. Exponentiated gradients; a step that does not help is halved. Where nothing can be gained, to
+    rounding, the rates are even and the gap is 0. Raises `InputError`.
     """
     begun = time.perf_counter()
     m = checks.count("agents", agents, low=2)
     if m > AGENTS_UP_TO:
         raise InputError("agents", m, f"must be at most {AGENTS_UP_TO}: choose whom to match")
-    budget, even = checks.number("games", games, above=0.0), checks.number("floor", floor, low=0.0, high=1.0)
+    budget, even = checks.number("games", games, above=0.0, high=_MOST_GAMES), checks.number("floor", floor, low=0.0, high=1.0)
     if not callable(loss):
         raise InputError("loss", loss, "must be a loss, such as all_ratings()")
+    checks.number("tolerance", tolerance, above=0.0)
     known = of_tally(counts, m)
     fit = bradley_terry(known, prior=checks.number("prior", prior, above=0.0), scale=1.0, centre=0.0)
     information = PairLikelihood(known, prior).curvature(fit.ratings).dense()
     problem = _Problem.of(information, fit.ratings, loss, budget)
     before = problem.at(np.zeros(len(problem.first))).value
     rate, point = _descend(problem, even, before, tolerance)
-    gap = (1 - even) * float(point.gain.max() - problem.mean_gain(point, rate, even)) / (before - point.value)
+    left = (1 - even) * float(point.gain.max() - problem.mean_gain(point, rate, even))
+    gap = left / (before - point.value) if before > point.value else 0.0
     return NextMatches(
         first=problem.first,
         second=problem.second,

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.games.gamified import Gamified
 from ratings_core.ranking import Ranking
@@ -60,13 +61,18 @@ def by_policy(make: Callable[[str], Gamified[Any]], rate: Callable[[Any], Floats
     agents, such as ``lambda game: deviation(game).ratings``. A policy that `make` refuses is in `refused`; what `rate` raises is
     raised. Raises `InputError` where all are refused.
     """
+    for name, function in (("make", make), ("rate", rate)):
+        if not callable(function):
+            raise InputError(name, function, "must be a function")
     made: dict[str, Gamified[Any]] = {}
     refused: dict[str, str] = {}
     for policy in POLICIES:
         try:
-            made[policy] = make(policy)
+            game = make(policy)
         except InputError as error:
             refused[policy] = str(error)
+        else:
+            made[policy] = checks.instance("make", game, Gamified)
     if not made:
         raise InputError("make", refused, "must make a game under one policy at least")
     games = list(made.values())

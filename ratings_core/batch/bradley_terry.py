@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -106,7 +106,8 @@ def bradley_terry(
     begun = time.perf_counter()
     comparisons = wins if isinstance(wins, Comparisons) else None
     counts = pair_counts(wins if comparisons is None else comparisons.counts(), ties)
-    model = _Model(checks.number("prior", prior, low=0.0), checks.number("scale", scale, above=0.0), checks.number("centre", centre))
+    least = checks.number("prior", prior, low=0.0, high=checks.LARGEST_WEIGHT)
+    model = _Model(least, checks.number("scale", scale, above=0.0), checks.number("centre", centre))
     checks.number("tolerance", tolerance, above=0.0)
     checks.count("max_iterations", max_iterations)
     _check_options(unconnected, standard_errors, counts.m, names)
@@ -134,7 +135,7 @@ def started(argument: str, ratings: ArrayLike | None, m: int, centre: float, sca
     """An earlier answer's ratings (m,) as logits, 0 for agents without one; None where none are given. Raises `InputError`."""
     if ratings is None:
         return None
-    given = np.asarray(ratings, np.float64)
+    given = checks.real(argument, ratings)
     if given.shape != (m,):
         raise InputError(argument, given.shape, f"must be of {m} agents")
     if np.isinf(given).any():
@@ -187,14 +188,15 @@ def _solution(model: _Model, likelihood: PairLikelihood, minimum: Minimum, compo
 
 
 def _check_options(unconnected: str, standard_errors: str, m: int, names: Sequence[str] | None) -> None:
-    if unconnected not in ("raise", "components"):
-        raise InputError("unconnected", unconnected, "must be 'raise' or 'components'")
-    if standard_errors not in ("none", "fisher", "sandwich", "clustered"):
-        raise InputError("standard_errors", standard_errors, "must be 'none', 'fisher', 'sandwich' or 'clustered'")
+    checks.choice("unconnected", unconnected, get_args(Unconnected))
+    checks.choice("standard_errors", standard_errors, get_args(StandardErrors))
     if standard_errors != "none" and m > COVARIANCE_UP_TO:
         raise InputError("standard_errors", standard_errors, f"must be 'none' above {COVARIANCE_UP_TO} agents, here are {m}")
-    if names is not None and len(checks.sequence("names", names)) != m:
-        raise InputError("names", len(names), f"must be one a row of wins, {m}")
+    if names is not None:
+        if len(checks.sequence("names", names)) != m:
+            raise InputError("names", len(names), f"must be one a row of wins, {m}")
+        for i, name in enumerate(names):
+            checks.instance(f"names[{i}]", name, str)
 
 
 def _check_prior(likelihood: PairLikelihood) -> None:

@@ -81,6 +81,7 @@ def davidson(
     Raises `InputError`, `SolverError`.
     """
     begun = time.perf_counter()
+    checks.switch("standard_errors", standard_errors)
     counts = pair_counts(wins, ties)
     options: dict[str, Any] = {"prior": prior, "scale": scale, "centre": centre, "unconnected": unconnected, "names": names}
     options |= {"tolerance": tolerance, "max_iterations": max_iterations}

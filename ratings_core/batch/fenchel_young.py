@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core import checks
 from ratings_core.analysis.components import Labels, strong_components, weak_components
 from ratings_core.batch.box_fit import box_fit
 from ratings_core.batch.logistic import PairLikelihood, conjugate_gradient
@@ -60,6 +61,7 @@ def fenchel_young(
     Raises `InputError`, and `SolverError` with the best point where it is above, unless accept_approximate.
     """
     begun = time.perf_counter()
+    checks.switch("accept_approximate", accept_approximate)
     asked = box_fit(wins, ties, ("sigma", sigma), low, high, prior=prior, tolerance=tolerance, max_iterations=max_iterations)
     counts, box, scale, _, allowed, _ = asked
     likelihood = PairLikelihood(counts, asked.prior)

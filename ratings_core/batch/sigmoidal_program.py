@@ -50,6 +50,7 @@ def sigmoidal_program(
     Raises `InputError`, and `SolverError` with the best point unless accept_approximate.
     """
     begun = time.perf_counter()
+    checks.switch("accept_approximate", accept_approximate)
     counts = pair_counts(wins, ties)
     if counts.m > MOST_AGENTS:
         raise InputError("wins", counts.m, f"must be of at most {MOST_AGENTS} agents; soft_condorcet takes more")

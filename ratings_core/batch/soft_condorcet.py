@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ratings_core import checks
 from ratings_core.batch.box_fit import box_fit
 from ratings_core.batch.sigmoid_loss import Box, Descent, SigmoidLoss, descend
 from ratings_core.errors import SolverError
@@ -75,6 +76,7 @@ def soft_condorcet(
     Raises `InputError`, and `SolverError` with the best point where the certificate is above `tolerance`, unless accept_approximate.
     """
     begun = time.perf_counter()
+    checks.switch("accept_approximate", accept_approximate)
     asked = box_fit(wins, ties, ("tau", tau), low, high, prior=prior, tolerance=tolerance, max_iterations=max_iterations)
     _, box, tau, _, tolerance, steps = asked
     loss = SigmoidLoss.of(asked.counts, asked.prior)

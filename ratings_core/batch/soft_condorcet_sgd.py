@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
-from ratings_core.batch.box_fit import box_of
+from ratings_core.batch.box_fit import LARGEST, box_of, scale_of
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.batch.sigmoid_loss import Box, SigmoidLoss
 from ratings_core.batch.soft_condorcet import SoftCondorcet, soft_condorcet_at
@@ -140,7 +140,7 @@ class _Chain:
         if not checks.instance("profile", profile, Profile).voters > 0:
             raise InputError("weight", profile.voters, "must be positive in sum")
         self._profile, self.box = profile, box
-        self.tau, self.alpha = checks.number("tau", tau, above=0.0), checks.number("alpha", alpha, above=0.0)
+        self.tau, self.alpha = scale_of("tau", tau, box), checks.number("alpha", alpha, above=0.0, high=LARGEST**2)
         self._rng = np.random.default_rng(checks.count("seed", seed))
         self._votes = (profile.start, profile.agent, profile.level)
         weight = profile.weight / profile.voters

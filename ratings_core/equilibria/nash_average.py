@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ratings_core import checks
 from ratings_core.deadline import Deadline
 from ratings_core.equilibria.record import GameRatings, facts
+from ratings_core.errors import InputError
 from ratings_core.games.clones import split_evenly
 from ratings_core.games.face import entropy
 from ratings_core.games.gamify import Missing, Normalise, agent_vs_task
@@ -114,10 +115,14 @@ def nash_average(
     table = agent_vs_task(scores, normalise=normalise, missing=missing, merge=merge)
     S = table.game.payoffs[0]
     rows, columns = rules.classes(S), rules.classes(S.T)
-    guess = None if start is None else (
-        played_before("start[0]", start[0], table.agent_side.in_classes(rows.member), len(rows)),
-        played_before("start[1]", start[1], table.task_side.in_classes(columns.member), len(columns)),
-    )
+    guess = None
+    if start is not None:
+        if len(checks.sequence("start", start)) != 2:
+            raise InputError("start", len(start), "must be two: the mix of agents and that of tasks")
+        guess = (
+            played_before("start[0]", start[0], table.agent_side.in_classes(rows.member), len(rows)),
+            played_before("start[1]", start[1], table.task_side.in_classes(columns.member), len(columns)),
+        )
     game = zero_sum_within(S[np.ix_(rows.first, columns.first)], rules, guess)
     agent_dist, task_dist = split_evenly(game.row, rows), split_evenly(game.column, columns)
     least, gains = float(S.min()), S - S.min()  # far from 0 only differences keep their digits

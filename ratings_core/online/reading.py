@@ -53,7 +53,7 @@ def plain_reading(state: OnlineState, agents: NDArray[np.int32]) -> Reading:
 
 def checked_agents(state: OnlineState, agents: ArrayLike) -> NDArray[Any]:
     """`agents` as an array; raises `InputError` where one is no agent of `state`."""
-    ids = checks.integers("agents", agents) if np.size(agents) else np.zeros(0, np.int32)
+    ids = checks.ids("agents", agents)
     if ids.ndim != 1 or (ids.size and not (ids.min() >= 0 and ids.max() < len(state))):
         raise InputError("agents", agents, f"must be ids of agents, 0 to {len(state) - 1}, in one dimension")
     return ids

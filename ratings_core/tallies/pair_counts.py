@@ -9,6 +9,7 @@ from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.errors import InputError
+from ratings_core.outcomes import MAX_IDS
 
 Matrix: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
 
@@ -86,7 +87,7 @@ class PairCounts:
         return margins
 
     def _check_bound(self, n: int) -> None:
-        checks.count("n", n)
+        checks.count("n", n, high=MAX_IDS)
         if len(self) and int(self.second.max()) >= n:
             raise InputError("n", n, f"must be above the largest agent id, {int(self.second.max())}")
 

@@ -63,6 +63,7 @@ def kemeny(wins: ArrayLike, *, ties: TieRule = "keep", most_programs: int = 100,
     max(N(a, b), N(b, a)). Raises `InputError`, and `SolverError` with the order found where it is not proven best.
     """
     begun = time.perf_counter()
+    checks.switch("accept_approximate", accept_approximate)
     N = checks.nonnegative("wins", wins)
     checks.zero_diagonal("wins", N)
     limit, place = checks.count("most_programs", most_programs, low=1), priority(ties, len(N))

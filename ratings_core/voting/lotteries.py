@@ -8,7 +8,7 @@ entropy over classes of exact duplicates. Iterating on whoever no maximal lotter
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -115,8 +115,7 @@ def iterated_maximal_lotteries(
 
 def _accept(margins: Any, mode: Mode) -> checks.Matrix:
     """Margins as the mode solves them: dense ones for `maxent`, sparse ones for `any`."""
-    if mode not in ("maxent", "any"):
-        raise InputError("mode", mode, "must be maxent or any")
+    checks.choice("mode", mode, get_args(Mode))
     if not checks.is_sparse(margins):
         dense = checks.antisymmetric("margins", margins)
         return dense if mode == "maxent" else sparse.csr_array(dense)

@@ -4,7 +4,7 @@ A tie inside a vote shares the points of the places it takes up evenly, so every
 """
 
 import time
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 import numpy as np
 
@@ -55,15 +55,14 @@ def borda(votes: Votes, *, unlisted: Unlisted = "last", agents: int | None = Non
     """
     begun = time.perf_counter()
     places, m = _places(votes, agents)
-    if unlisted not in ("last", "unknown"):
-        raise InputError("unlisted", unlisted, "must be last or unknown")
+    checks.choice("unlisted", unlisted, get_args(Unlisted))
     compared = m if unlisted == "last" and isinstance(votes, Profile) else places.sides
     return _scored(places, m, compared - 1 - places.ahead - (places.tied - 1) / 2, ties, begun)
 
 
 def _places(votes: Votes, agents: int | None) -> tuple[PlaceCounts, int]:
     if isinstance(votes, Profile):
-        if agents not in (None, len(votes.names)):
+        if agents is not None and checks.count("agents", agents) != len(votes.names):
             raise InputError("agents", agents, f"must be left out, or {len(votes.names)} as in the profile")
         return votes.place_counts(), len(votes.names)
     checks.instance("votes", votes, Profile, PlaceCounts)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -229,9 +229,7 @@ def _check_votes(profile: Profile) -> None:
 
 
 def _check_unlisted(unlisted: str) -> str:
-    if unlisted not in ("last", "unknown"):
-        raise InputError("unlisted", unlisted, "must be last or unknown")
-    return unlisted
+    return checks.choice("unlisted", unlisted, get_args(Unlisted))
 
 
 def _checked_ballot(i: int, ballot: Ballot) -> Ballot:
@@ -244,7 +242,7 @@ def _checked_ballot(i: int, ballot: Ballot) -> Ballot:
 
 def _ids(argument: str, values: Any) -> NDArray[np.int32]:
     """As int32. Raises `InputError` for what is not whole or does not fit."""
-    ids = checks.integers(argument, values) if np.size(values) else np.zeros(0, np.int32)
+    ids = checks.ids(argument, values)
     if (bad := np.argwhere((ids < 0) | (ids > MAX_PLACE))).size:
         raise InputError(f"{argument}[{', '.join(map(str, bad[0]))}]", ids[tuple(bad[0])].item(), "must be an id from 0 on, of 31 bits")
     return np.asarray(ids, np.int32)

@@ -2,13 +2,12 @@
 
 import time
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ratings_core import checks
-from ratings_core.errors import InputError
 from ratings_core.kernel import kernel
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats, Status
@@ -60,8 +59,7 @@ def schulze(wins: ArrayLike, *, strength: Strength = "winning_votes", ties: TieR
     begun = time.perf_counter()
     N = checks.nonnegative("wins", wins)
     checks.zero_diagonal("wins", N)
-    if strength not in ("winning_votes", "margins"):
-        raise InputError("strength", strength, "must be winning_votes or margins")
+    checks.choice("strength", strength, get_args(Strength))
     links = np.where(N > N.T, N if strength == "winning_votes" else N - N.T, 0.0)
     paths, previous = widest_paths(links)
     gap = _path_gap(links, paths, previous) / (float(links.max()) or 1.0)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,8 +72,7 @@ def stv(profile: Profile, winners: int | None = None, *, surplus: Surplus = "fra
     seats = max(1, m // 2) if winners is None else checks.count("winners", winners, low=1)
     if seats > m:
         raise InputError("winners", winners, f"must be at most the number of alternatives, {m}")
-    if surplus not in ("fractional", "in_order"):
-        raise InputError("surplus", surplus, "must be fractional or in_order")
+    checks.choice("surplus", surplus, get_args(Surplus))
     count = _Count(profile, seats, surplus == "in_order", priority(ties, m))
     rounds = tuple(count.rounds())
     return _result(count, rounds, ties, begun)

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Solution
@@ -35,14 +36,13 @@ class Voted(Solution):
 
 def priority(ties: TieRule, m: int) -> Ints | None:
     """Place of each of m agents (from 0, first) in the order that settles ties; None where they are kept. Raises `InputError`."""
-    if ties == "keep":
-        return None
-    if ties == "order":
-        return np.arange(m)
-    given: object = ties
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
-        raise InputError("ties", ties, "must be keep, order, or a seed (a whole number >= 0)")
-    return np.random.default_rng(int(given)).permutation(m)
+    if isinstance(ties, str):
+        return None if checks.choice("ties", ties, ("keep", "order")) == "keep" else np.arange(m)
+    try:
+        seed = checks.count("ties", ties)
+    except InputError as error:
+        raise InputError("ties", ties, "must be keep, order, or a seed (a whole number >= 0)") from error
+    return np.random.default_rng(seed).permutation(m)
 
 
 def settled(ranking: Ranking, ties: TieRule) -> tuple[Ranking, tuple[tuple[int, ...], ...]]:
