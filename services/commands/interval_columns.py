@@ -1,4 +1,4 @@
-"""Intervals, and who was left out or has no rating, in tables for people."""
+"""Intervals, what ratings are made of, and who was left out or has no rating, in tables for people."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -18,6 +18,13 @@ def interval_columns(rows: Sequence[AgentRow], tied: float = 0.0) -> dict[str, l
     if any(row.rank_low is not None for row in rows):
         columns["ranks"] = [_cell(row.rank_low, row.rank_high, "{:g}".format) for row in rows]
     return columns
+
+
+def contribution_column(rows: Sequence[AgentRow], extra: Mapping[str, object]) -> dict[str, list[str]]:
+    """Heading to cells of the tasks that add most to each rating or take most from it; nothing where the method did not tell."""
+    if not isinstance(told := extra.get("contributions"), dict):
+        return {}
+    return {"made of": [", ".join(f"{part} {share:+.3g}" for part, share in told.get(row.agent, {}).items() if share) for row in rows]}
 
 
 def interval_line(told: Intervals) -> str:

@@ -12,7 +12,7 @@ from rich.table import Column, Table
 
 from ratings_core.errors import InputError
 from services.boards import Board, board, changes, methods_of
-from services.commands.interval_columns import interval_columns, interval_line, roster_line, unrated_line
+from services.commands.interval_columns import contribution_column, interval_columns, interval_line, roster_line, unrated_line
 from services.commands.no_pool import no_pool
 from services.commands.numbers import shower, tied_within
 from services.connect import open_store
@@ -115,6 +115,9 @@ def _table(found: Board) -> Table:
     told, shown = interval_columns(found.rows, tied), shower((row.rating for row in found.rows), tied=tied)
     for name in told:
         table.add_column(name, justify="right")
+    for name, cells in contribution_column(found.rows, found.extra).items():
+        table.add_column(name, overflow="fold")
+        told[name] = [_plain(cell) for cell in cells]
     for i, row in enumerate(found.rows):
         rank = f"{row.rank}?" if row.provisional else str(row.rank)
         table.add_row(rank, _plain(row.agent), shown(row.rating), *(column[i] for column in told.values()))

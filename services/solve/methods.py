@@ -167,7 +167,7 @@ def defaults(kind: Kind) -> dict[str, dict[str, Value]]:
         case Kind.GAMES:
             return {"bradley_terry": {}, **pairwise}
         case Kind.SCORES:
-            return {"nash_average": {"missing": "drop_tasks"}, "deviation": {"missing": "drop_tasks"}, **pairwise}
+            return {"nash_average": {"missing": "drop_tasks"}, "deviation": {"missing": "drop_tasks", "explain": 3}, **pairwise}
         case _:
             assert_never(kind)
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -35,6 +36,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     store.publish_solved(solved_of())
     old = solved_of(position=4, ratings=[("rock", 0.4), ("paper", 0.6), ("[red]c", 0.0)])
     store.publish_history("blitz", "maximal_lottery", map(kept, [old, solved_of(position=9)]))
+    made = solved_of("made", method="deviation")
+    parts = {"contributions": {"rock": {"[b]pong": 0.125, "qbert": -1.0}, "paper": {"pong": 0.0}}}
+    store.publish_live(head_of("made", online=["elo"]), 1, {"elo": LiveBoard(names, [1.0, 2.0]), ACTIVITY: LiveBoard(names, [10.0, 9.0])})
+    store.publish_solved(msgspec.structs.replace(made, result=msgspec.structs.replace(made.result, extra=parts)))
     known = LiveBoard(["ann", "bob"], [1600.0, 1400.0], [Belief(50.0), Belief(200.0)])
     model = {"glicko2": BeliefModel(newcomer=350.0, period_seconds=604_800.0)}
     store.publish_live(head_of("club", online=["glicko2"], beliefs=model), 1, {"glicko2": known, ACTIVITY: LiveBoard(["ann"], [10.0])})
@@ -74,6 +79,14 @@ def test_deviations_have_a_column_and_say_who_is_provisional_by_them(data: Path)
     assert "95% intervals (belief); they assume the method's model of games, as of the pool's time" in flat
     rows = json.loads(run(data, "--pool", "club", "--method", "glicko2", "--format", "json"))["rows"]
     assert [(row["deviation"], row["low"]) for row in rows] == [(50.0, 1502.0), (200.0, 1008.0)]
+
+
+def test_what_ratings_are_made_of_has_a_column(data: Path) -> None:
+    found = " ".join(run(data, "--pool", "made").split())
+    assert "made of" not in found
+    output = run(data, "--pool", "made", "--method", "deviation")
+    cells = {line.split("│")[2].strip(): line.split("│")[4].strip() for line in output.splitlines() if line.count("│") == 5}
+    assert cells == {"rock": "[b]pong +0.125, qbert -1", "paper": ""}
 
 
 def test_a_time_that_is_no_number_is_refused(data: Path) -> None:

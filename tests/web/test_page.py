@@ -88,6 +88,15 @@ def test_methods_stand_side_by_side_with_their_proofs_and_insight_and_names_are_
     assert not re.search(r"<img[^>]*onerror", document)
 
 
+def test_a_rating_says_what_it_is_made_of(filled: Running) -> None:
+    solved = solved_of("rps", method="deviation", position=11)
+    extra = {"contributions": {"rock": {"po\"ng": 0.125, "qbert": -1.0, "other": 0.0}}}
+    assert filled.store.publish_solved(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, extra=extra)))
+    document, console = dump(filled, "/pools/rps")
+    assert console == ""
+    assert re.findall(r'title="(made of: [^"]*)"', html.unescape(document).replace('po"ng', "pong")) == ["made of: pong +0.125, qbert -1"]
+
+
 def test_a_board_with_intervals_has_a_card_with_room_for_them(filled: Running) -> None:
     solved = solved_of("rps", method="copeland", position=11)
     told = [msgspec.structs.replace(row, low=0.25, high=0.75, rank_low=1, rank_high=2) for row in solved.result.agents]

@@ -150,12 +150,18 @@ function unsettled(row) {
   return row.deviation === undefined ? "few outcomes yet" : "few outcomes yet, or a wide deviation";
 }
 
-function rowOf(row, low, span, shown, intervals) {
+// The tasks that add most to a rating or take most from it, where the method told.
+function parts(row, board) {
+  const told = Object.entries(board.extra?.contributions?.[row.agent] ?? {}).filter(([, share]) => share !== 0);
+  return told.length ? { title: `made of: ${told.map(([part, share]) => `${part} ${share > 0 ? "+" : ""}${Number(share.toPrecision(3))}`).join(", ")}` } : {};
+}
+
+function rowOf(row, low, span, shown, intervals, board) {
   const name = make("td", { class: "name", title: row.agent }, row.agent);
   if (row.rating !== null && span > 0) name.style.backgroundSize = `${Math.round((100 * (row.rating - low)) / span)}% 100%`;
   const doubt = row.provisional ? { title: `provisional: ${unsettled(row)}` } : {};
   const rank = make("td", { class: "rank", ...doubt }, String(row.rank) + (row.provisional ? "?" : ""), ...arrow(row));
-  return make("tr", {}, rank, name, make("td", { class: "number" }, shown(row.rating)),
+  return make("tr", {}, rank, name, make("td", { class: "number", ...parts(row, board) }, shown(row.rating)),
     ...intervals.map(([heading, cell]) => make("td", { class: `number ${heading}` }, cell(row))));
 }
 
@@ -171,7 +177,7 @@ function tableOf(board, caption) {
     make("th", { class: "number", scope: "col" }, board.method === "outcomes" ? "outcomes" : "rating"),
     ...intervals.map(([heading]) => make("th", { class: `number ${heading}`, scope: "col" }, heading)));
   return make("table", { "aria-label": caption }, make("thead", {}, head),
-    make("tbody", {}, ...rows.map((row) => rowOf(row, low, span > tied ? span : 0, shown, intervals))));
+    make("tbody", {}, ...rows.map((row) => rowOf(row, low, span > tied ? span : 0, shown, intervals, board))));
 }
 
 function card(board, thin) {
