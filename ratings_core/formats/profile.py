@@ -1,6 +1,5 @@
 """Ballots in PrefLib's files: soc, soi, toc and toi (orders, strict or with ties, complete or not), read and written."""
 
-import io
 import re
 from array import array
 from collections import Counter
@@ -13,7 +12,7 @@ from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
 from ratings_core.formats.stream import text_lines
-from ratings_core.formats.table import Source
+from ratings_core.formats.table import Source, byte_stream
 from ratings_core.voting.profile import Ballot, Profile
 
 TYPES: Final = ("soc", "soi", "toc", "toi")
@@ -72,8 +71,7 @@ class _Votes:
 def _lines(source: Source) -> Iterator[tuple[int, str]]:
     if isinstance(source, str):
         return enumerate(source.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), 1)
-    checks.instance("source", source, io.IOBase)
-    return text_lines(source)
+    return text_lines(byte_stream(source))
 
 
 def write_profile(profile: Profile, title: str = "") -> str:

@@ -195,11 +195,13 @@ def duel_on_task(
     """Agent against agent on a task (Marris et al., sec. 5.2): u, -u and |u|, stored. Arguments as for `duel_for_the_hill`.
 
     apart: what the task gets, ``observed`` |u|, which is too large after few games, or ``freed`` of noise (`games.duel_noise`), of
-    wins and losses only; then agents and tasks whose ties differ are no copies either.
+    wins and losses of weight 1 only: a vote of weight 4 would pass for four; then agents and tasks whose ties differ are no copies either.
     """
     free = checks.choice("apart", apart, get_args(Apart)) == "freed"
     if free and checks.instance("duels", duels, Duels).compare != "wins":
         raise InputError("apart", apart, "needs wins and losses: how differences of scores vary is not known")
+    if free and (duels.games != np.floor(duels.games)).any():
+        raise InputError("apart", apart, "needs games of weight 1: how much chance is in other weights is not known")
     given = duels if free else replace(checks.instance("duels", duels, Duels), decided=None)
     u, left = _prepared(given, missing, kappa, merge, agents, tasks)
     rows, columns = _names(u, agents, tasks)

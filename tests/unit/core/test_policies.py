@@ -111,3 +111,12 @@ def test_differences_and_other_words_are_refused():
     for duels, apart in ((Duels.of_scores([[1.0], [2.0]], "differences"), "freed"), (Duels.of_scores([[1.0], [2.0]]), "true")):
         with pytest.raises(InputError, match="apart"):
             duel_on_task(duels, apart=apart)
+
+
+@pytest.mark.parametrize("weight", [0.25, 1.5])
+def test_votes_of_other_weights_are_not_freed(weight):
+    """A vote of weight 4 would pass for four votes, and a quarter of one for none; what is no whole number of votes tells itself."""
+    votes = Duels.of_counts([PairCounts.from_dense([[0.0, weight], [3.0, 0.0]])], 2)
+    duel_on_task(votes)
+    with pytest.raises(InputError, match="games of weight 1"):
+        duel_on_task(votes, apart="freed")

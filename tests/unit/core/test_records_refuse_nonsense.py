@@ -1,5 +1,7 @@
 """Votes, outcomes, rankings and tallies: what is none of these is refused by name, by the records and by all that take them."""
 
+import io
+
 import numpy as np
 import pytest
 
@@ -110,6 +112,9 @@ CASES = {
     "a file that is bytes": lambda: read_profile(b"1: 1"),
     "no file": lambda: read_margins(None),
     "no table": lambda: read_scores(5),
+    "a file opened as text": lambda: read_scores(io.StringIO("x,a\nt,1\n")),
+    "margins opened as text": lambda: read_margins(io.StringIO("x,a\na,0\n")),
+    "votes opened as text": lambda: read_profile(io.StringIO("1: 1")),
     "no delimiter": lambda: read_scores("x,a\nt,1\n", delimiter=None),
     "payoffs whose squares vanish": lambda: cce(NormalForm.of([np.eye(2) * 1e-300, np.eye(2)])),
     "payoffs next to the least float": lambda: lle(NormalForm.of([np.eye(2) * 1e-310, np.eye(2)])),

@@ -114,10 +114,12 @@ def test_a_pool_that_keeps_no_tasks_says_so() -> None:
 
 
 def test_tasks_of_few_games_are_freed_of_noise_where_asked() -> None:
-    found = folded([row for row in games() if len(row["sides"]) > 2], per_task=True)
-    options = {"missing": "zero"}
+    weighted = [row for row in games() if len(row["sides"]) > 2]
+    found, options = folded([{**row, "weight": 1.0} for row in weighted], per_task=True), {"missing": "zero"}
     one, other = (solve("deviation", found, {**options, "apart": apart}) for apart in ("observed", "freed"))
     assert one.status == other.status == "optimal"
     assert [row.rating for row in one.agents] != [row.rating for row in other.agents]
     with pytest.raises(InputError, match="apart"):
         solve("deviation", found, {**options, "apart": "freed", "players": 2})
+    with pytest.raises(InputError, match="weight 1"):
+        solve("deviation", folded(weighted, per_task=True), {**options, "apart": "freed"})
