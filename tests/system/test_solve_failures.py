@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import redis
 
+from ratings_core.errors import InputError
 from services.boards import board, changes
 from services.pools import SolvePlan
 from services.solve import methods
@@ -45,13 +46,18 @@ def harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def treacherous(file: Path) -> Callable[..., bytes]:
     """`solve_pool`, but for one method what the file says. A closure, so that Ray ships it by value."""
 
+    raised = {
+        "raise": ValueError("no such luck"),
+        "gaps": InputError("missing", "refuse", "must be prior or zero: 3 pairs were not compared"),
+    }
+
     def solve(url: str, entry: bytes, method: str, parameters: Mapping[str, Any], memory: int, previous: str | None) -> bytes:
         what = file.read_text() if method == BAD and file.exists() else ""
         if what == "wait":
             while file.exists():
                 time.sleep(0.02)
-        if what == "raise":
-            raise ValueError("no such luck")
+        if what in raised:
+            raise raised[what]
         if what == "hang":
             signal.pause()
         if what == "hang inside a native solver":
@@ -109,6 +115,22 @@ def test_a_method_that_fails_keeps_its_last_good_board_and_stops_nobody(
     harm.unlink()
     third = world.play(50)
     world.until(world.solved(BAD, third), "it recovers with the next outcomes")
+
+
+def test_data_that_a_method_cannot_take_are_no_failure(harm: Path, tmp_path: Path, store: RedisStore) -> None:
+    """Across processes, too, it is told as what it is, and from the next outcomes on it may apply."""
+    world = World(tmp_path, store)
+    harm.write_text("gaps")
+    first = world.play(50)
+    world.until(world.solved(GOOD, first), "the other method is solved")
+    world.until(lambda: world.board(BAD) is not None, "it is told")
+    told = world.board(BAD)
+    assert told is not None
+    assert (told.result.status, told.error) == ("not_applicable", "missing must be prior or zero: 3 pairs were not compared")
+    assert (world.ended(BAD, "not_applicable"), world.ended(BAD, "failed")) == (1, 0)
+    harm.unlink()
+    second = world.play(50)
+    world.until(world.solved(BAD, second), "it applies")
 
 
 def test_a_worker_killed_in_the_middle_is_tried_again(harm: Path, tmp_path: Path, store: RedisStore) -> None:
