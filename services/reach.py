@@ -13,13 +13,14 @@ from services.control import ControlLog
 from services.log.partition import partition_of
 from services.log.protocol import Log, Topic
 from services.pools import ControlState, Forgotten
-from services.shard.checkpoint import CheckpointStore
+from services.shard.checkpoint import CheckpointStore, Manifest
 from services.shard.recovery import beginning
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
     """A partition. begin, end: what its log holds; checkpoint: position of the newest that is whole; oldest: of the first one kept from
-    which the log can be folded on; beyond: pools whose generation begins before the log does.
+    which the log can be folded on; beyond: pools whose generation begins before the log does; lost: from where on records are gone, up to
+    `begin`, that no checkpoint holds and no operator gave up.
     """
 
     partition: int
@@ -28,6 +29,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: int | None
     oldest: int | None
     beyond: list[str]
+    lost: int | None
 
 
 def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iterator[Reach]:
@@ -35,6 +37,7 @@ def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iter
     for number in range(log.outcomes.partitions):
         begin = log.outcomes.begin(number)
         newest = checkpoints.newest(number)
+        stands = control.beyond_losses(number, _stands(number, newest, log.outcomes, control))
         yield Reach(
             partition=number,
             begin=begin,
@@ -42,6 +45,7 @@ def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iter
             checkpoint=None if newest is None else newest.position,
             oldest=checkpoints.first_from(number, begin),
             beyond=beyond(control, log.outcomes, number, begin),
+            lost=stands if stands < begin else None,
         )
 
 
@@ -55,10 +59,15 @@ def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: Checkpo
     """Say that a partition goes on where its log begins. Raises `InputError` where it lost nothing, `LogError`."""
     topic, newest = log.outcomes, checkpoints.newest(number)
     begin = topic.begin(number)
-    position = beginning(number, topic, control.refresh()) if newest is None else newest.position
+    position = _stands(number, newest, topic, control.refresh())
     if position >= begin:
         stands = "needs the log from" if newest is None else "has a checkpoint at"
         raise InputError("partition", number, f"must have lost something: it {stands} {position}, and the log holds all from {begin} on")
     accepted = Forgotten(partition=number, position=position, begin=begin, time=now)
     control.append(accepted)
     return accepted
+
+
+def _stands(number: int, newest: Manifest | None, topic: Topic, control: ControlState) -> int:
+    """Where a partition would go on that is started now, if the log held everything."""
+    return beginning(number, topic, control) if newest is None else newest.position

@@ -26,14 +26,21 @@ _Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")
 
 @partitions.command("list")
 def list_(data: _Data = None) -> None:
-    """What the log holds, the newest checkpoint, from where on all can be verified, and pools that can no longer be folded anew."""
-    table = Table("partition", "log holds", "checkpoint", "verified from", "cannot be folded anew")
+    """What the log holds, the newest checkpoint, from where on all can be verified, and pools that can no longer be folded anew; and what
+    the log lost, where that is more than checkpoints hold.
+    """
+    table, lost = Table("partition", "log holds", "checkpoint", "verified from", "cannot be folded anew"), list[reaches.Reach]()
     with _opened(data) as (log, control, checkpoints):
         for one in reaches.reach(log, control.refresh(), checkpoints):
             since = one.oldest if one.beyond else one.begin
             told = (str(one.partition), f"{one.begin} to {one.end}", _or_none(one.checkpoint), _or_none(since))
             table.add_row(*told, Text(", ".join(one.beyond) or "-"))
-    Console(soft_wrap=True).print(table)
+            lost += [one] if one.lost is not None else []
+    console = Console(soft_wrap=True)
+    console.print(table)
+    for one in lost:
+        what = f"partition {one.partition} stops: its log lost {one.lost} to {one.begin}, and no checkpoint reaches so far"
+        console.print(f"{what}: restore one that does, or `equirank partitions accept-loss {one.partition}`", highlight=False)
 
 
 @partitions.command("accept-loss")

@@ -266,7 +266,8 @@ class ShardWorker:
     def _read_failed(self, error: LogError) -> None:
         """Stop the partition whose offset is lost; wait a little for a log that does not answer. Raises what waiting cannot mend."""
         if isinstance(error, OffsetLost):
-            self._stop_partition(error.partition, f"{error}; `equirank partitions accept-loss {error.partition}` goes on without them")
+            why = f"{error}, or go on without what is lost by `equirank partitions accept-loss {error.partition}`"
+            self._stop_partition(error.partition, why)
             self._owned[error.partition].lost = True
             return
         if not error.retriable:

@@ -131,7 +131,9 @@ def test_a_loss_is_skipped_only_when_an_operator_accepts_it(settings: Settings, 
         stopped = told(worker)
         assert stopped is not None
         assert (stopped.position, f"partitions accept-loss {HOME}" in (stopped.stopped or "")) == (20, True)
+        assert f"partition {HOME} stops: its log lost 20 to 30" in run("partitions", "list")
         assert "goes on at 30" in run("partitions", "accept-loss", str(HOME))
+        assert "stops" not in run("partitions", "list")
         until(lambda: published(settings) == 300, "the 100 games that the log still holds are folded")
         play(log, 400, 450)
         until(lambda: published(settings) == 350, "and what follows")
@@ -157,9 +159,11 @@ def test_what_a_partition_without_checkpoints_lost_is_accepted_as_well_and_nothi
     forget(settings, 15)
     for name in checkpoints.manifests(HOME):
         checkpoints.remove_file(name)
+    assert {one.partition: one.lost for one in reach(log, control.refresh(), checkpoints)}[HOME] == 0
     lost = accept_loss(HOME, log, control, checkpoints, 0.0)
     assert (lost.position, lost.begin, control.refresh().beyond_losses(HOME, 3)) == (0, 15, 15)
     assert [control.refresh().beyond_losses(*at) for at in ((HOME, 15), (HOME, 99), (HOME + 1, 3))] == [15, 99, 3]
     found = {one.partition: one for one in reach(log, control.refresh(), checkpoints)}
     assert (found[HOME].begin, found[HOME].checkpoint, found[HOME].oldest, found[HOME].beyond) == (15, None, None, [simulated.POOL])
+    assert {one.lost for one in found.values()} == {None}, "accepted"
     control.close()
