@@ -120,3 +120,8 @@ def test_votes_of_other_weights_are_not_freed(weight):
     duel_on_task(votes)
     with pytest.raises(InputError, match="games of weight 1"):
         duel_on_task(votes, apart="freed")
+
+
+def test_what_is_no_game_is_refused_by_name_and_is_no_policys_fault():
+    with pytest.raises(InputError, match="make must be a Gamified"):
+        by_policy(lambda _: np.zeros(3), lambda game: game)
