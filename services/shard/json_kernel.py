@@ -73,7 +73,8 @@ class Room:
     """
 
     def __init__(self, size: int) -> None:
-        names, sides, outcomes = size // 4 + 2, size // 16 + 2, size // 64 + 2  # in bytes of JSON: none is shorter than that
+        # No name, side or outcome takes fewer bytes of JSON; some more are for a field that is given twice, before that is seen.
+        names, sides, outcomes = size // 4 + 8, size // 16 + 8, size // 64 + 8
         self.texts = [np.empty(size + 4, np.uint8) for _ in range(4)]
         self.starts = [np.empty(names if kind == NAMES else outcomes, np.int64) for kind in range(4)]
         self.side_start, self.place, self.agent_start = (np.empty(length, np.int64) for length in (outcomes, sides, sides))
