@@ -19,7 +19,8 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.common import Row, arguments, header, show
-from benchmarks.stream import HOME, PARTITIONS, POOL, Up, fill, games
+from benchmarks.installation import PARTITIONS, POOL, Up
+from benchmarks.stream import HOME, fill, games
 from services import events
 from services.events import GameEvent, RetractEvent
 from services.log.partition import partition_of

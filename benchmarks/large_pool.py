@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import Row, arguments, header, show
-from benchmarks.stream import PARTITIONS, Up
+from benchmarks.installation import PARTITIONS, Up
 from ratings_core.arena import pack
 from ratings_core.digest import digest
 from ratings_core.frozen import Arrays

@@ -2,8 +2,8 @@
 
 `python -m benchmarks.stream [--quick]`. Goals: single-outcome records on one core at >= 0.6 of a bare kafka-python loop that
 decodes and discards; 500 outcomes a record >= 0.3 M outcomes/s; end to end on two cores >= 20,000 single-outcome records/s;
-outcome produced -> readable p99 <= 0.5 s at 5,000 outcomes/s. What concerns one large pool, its memory, its checkpoints and its recovery,
-is in `benchmarks.large_pool`. The workload is that of `zipf_games`, names of 16 bytes.
+outcome produced -> readable p99 <= 0.5 s at 5,000 outcomes/s. Memory and recovery, of one large pool, follow as `benchmarks.large_pool`
+prints them. The workload is that of `zipf_games`, names of 16 bytes.
 
 Folding is the real thing: `Partition.fold` with decoding, dedupe, interning, scored Elo and SCO, pair and place tallies, in slices as
 a shard makes them. Its rows count CPU seconds of this process, readers included; a ring of ids that is full is not part of it.
@@ -11,24 +11,19 @@ a shard makes them. Its rows count CPU seconds of this process, readers included
 
 import contextlib
 import gc
-import json
-import os
-import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import quantiles
-from urllib.error import URLError
 
 import msgspec
 from kafka import KafkaConsumer, TopicPartition
 
+from benchmarks import large_pool
 from benchmarks.common import Row, arguments, header, seconds, show
+from benchmarks.installation import PARTITIONS, POOL, Up
 from benchmarks.workloads import zipf_games
 from deploy.local.kafka.broker import Broker, missing
 from services import events
@@ -44,9 +39,7 @@ from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
 from services.shard.worker import slices
 
-POOL = "blitz"
 BATCH = Settings.model_fields["batch_records"].default
-PARTITIONS = Settings.model_fields["partitions"].default
 HOME = partition_of(POOL, PARTITIONS)
 PER_REQUEST = 100
 RATE = 5_000
@@ -176,50 +169,6 @@ def sqlite_rows(folder: Path, sent: Sequence[GameEvent], repeats: int) -> None:
         fold_rows("SQLite", log.outcomes, sent, bare, "our reader, discards", repeats)
 
 
-class Up:
-    """`equirank up` in a folder of its own."""
-
-    def __init__(self, data: Path, pool: str = POOL) -> None:
-        self.data, self.pool = data, pool
-        unset = {name: value for name, value in os.environ.items() if not name.startswith("EQUIRANK_")}
-        own = {"EQUIRANK_DATA": str(data), "EQUIRANK_PORT": "0", "EQUIRANK_METRICS_PORT": "0"}
-        command = [sys.executable, "-m", "services.cli", "up"]
-        self.process = subprocess.Popen(command, env=unset | own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 120.0
-        while not (data / "up.json").exists():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                self.process.kill()
-                raise RuntimeError(f"equirank up did not start; its logs are in {data / 'logs'}")
-            time.sleep(0.1)
-        self.api = json.loads((data / "up.json").read_bytes())["api"]
-
-    def outcomes(self) -> int:
-        """How many outcomes of the pool readers see now."""
-        try:
-            with urllib.request.urlopen(f"{self.api}/v1/pools/{self.pool}", timeout=10) as answer:  # noqa: S310 - our own address
-                head = json.load(answer)["head"]
-        except URLError:
-            return 0
-        return head["outcomes"] if head else 0
-
-    def wait(self, count: int) -> None:
-        while self.outcomes() < count:
-            time.sleep(0.01)
-
-    def post(self, body: bytes) -> None:
-        request = urllib.request.Request(f"{self.api}/v1/outcomes", body, {"content-type": "application/json"})  # noqa: S310
-        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
-            answer.read()
-
-    def stop(self) -> None:
-        self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(60)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
 def end_to_end_rows(folder: Path, sent: Sequence[GameEvent], fresh_seconds: float) -> None:
     """Through all processes of `equirank up`, by the wall clock."""
     third = (len(sent) - int(RATE * fresh_seconds)) // 2
@@ -297,6 +246,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             kafka_rows(sent, repeats)
             sqlite_rows(Path(folder), sent, repeats)
         end_to_end_rows(Path(folder), sent, 1.0 if given.quick else 15.0)
+    large_pool.rows(given.quick)
 
 
 if __name__ == "__main__":
