@@ -298,8 +298,10 @@ def _pool(at: int, room: int, i: int) -> int:
 @kernel
 def _task(at: int, room: int, i: int) -> int:
     if byte_at(at) != _QUOTE:
-        word = byte_at(at) << 24 | byte_at(at + 1) << 16 | byte_at(at + 2) << 8 | byte_at(at + 3) if byte_at(at) == _NULL >> 24 else 0
-        return at + 4 if word == _NULL else _FAIL
+        for k in range(4):  # one after another: the record may end at any of them
+            if byte_at(at + k) != _NULL >> 8 * (3 - k) & 0xFF:
+                return _FAIL
+        return at + 4
     k = word_at(room + 8 * TASK_COUNT)
     _put(room, _TASK_OF, i, k)
     set_word(room + 8 * TASK_COUNT, k + 1)

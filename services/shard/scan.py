@@ -25,8 +25,8 @@ _BOUNDS: Final = {kernel.TIME: (-MAX_TIME, MAX_TIME), kernel.WEIGHT: (MIN_WEIGHT
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """n games in order, of whole records each. record: int64 (n,), index in the poll; pool: int64 (n,), index into `pools`; rest: records
-    that hold something else, rising.
+    """n games in order, of whole records each. record: int64 (n,), index in the poll; pool: int64 (n,), index into `pools`, each of
+    which has some of the games; rest: records that hold something else, rising.
     """
 
     columns: GameColumns
@@ -57,9 +57,17 @@ def scan(values: Sequence[bytes]) -> Scanned:
     if wrong or not sound.all():
         sound &= ~np.isin(record, record[wrong])
         columns, record, pool = columns.take(sound), record[sound], pool[sound]
-    numbers = {name: i for i, name in enumerate(dict.fromkeys(pools))}
-    number = np.array([numbers[name] for name in pools], np.int64)
-    return Scanned(columns, record, number[pool], list(numbers), _rest(record, len(values)))
+    pool, told = _distinct(pool, pools)
+    return Scanned(columns, record, pool, told, _rest(record, len(values)))
+
+
+def _distinct(pool: NDArray[np.int64], pools: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
+    """Indices into the list beside them, which has each of the `pools` that `pool` points to once, in order."""
+    met = np.flatnonzero(np.bincount(pool, minlength=len(pools))).tolist()
+    numbers = {name: i for i, name in enumerate(dict.fromkeys(pools[k] for k in met))}
+    number = np.zeros(len(pools), np.int64)
+    number[met] = [numbers[pools[k]] for k in met]
+    return number[pool], list(numbers)
 
 
 def _rest(record: NDArray[np.int64], records: int) -> list[int]:
@@ -69,14 +77,15 @@ def _rest(record: NDArray[np.int64], records: int) -> list[int]:
 
 
 def _wrong(room: Room, data: bytes, noted: int) -> list[int]:
-    """Decide what the kernel left open, and write the numbers; the outcomes in which something breaks a rule."""
+    """Decide what the kernel left open, and write the numbers that are right; the outcomes in which something breaks a rule."""
     numbers = {kernel.TIME: room.time, kernel.WEIGHT: room.weight}
     wrong = []
     for outcome, what, begin, end in room.later[:noted].tolist():
         if what in numbers:
             low, high = _BOUNDS[what]
-            numbers[what][outcome] = value = float(data[begin:end])
-            right = low <= value <= high
+            value = float(data[begin:end])
+            if right := low <= value <= high:
+                numbers[what][outcome] = value
         else:
             right = _is_name(room.texts[what][begin:end].tobytes())
         if not right:

@@ -207,6 +207,18 @@ def test_wrong_things_end_as_dead_letters_with_their_reason() -> None:
     assert all(len(letter.excerpt) <= 4096 for letter in letters)
 
 
+@pytest.mark.parametrize("wrong", [{"pool": "No pool"}, {"pool": "other", "id": "a\u0301"}, {"pool": "other", "weight": 1e300}], ids=str)
+def test_a_wrong_record_is_a_dead_letter_among_plain_ones_and_no_pool(wrong: dict[str, object]) -> None:
+    (pool,) = pools_of(1, 1)
+    draw = random.Random(5)
+    values = [game(pool, number, draw) for number in range(3)]
+    values[1] |= wrong
+    partition = Partition(1, PARTITIONS)
+    letters = partition.fold(records(list(values)), directory(created(pool)))
+    assert [(letter.offset, letter.item, letter.reason) for letter in letters] == [(1, 0, "bad_field")]
+    assert {name: state.counts["outcomes"] for name, state in partition.pools.items()} == {pool: 2}
+
+
 def test_an_entry_shows_its_own_item() -> None:
     (pool,) = pools_of(1, 1)
     good, bad = game(pool, 1, random.Random(1)), {"v": 1, "pool": pool, "id": "x" * 5000}

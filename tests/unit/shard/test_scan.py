@@ -1,8 +1,12 @@
 """Games read straight from bytes are those that the decoder gives, whatever the bytes; and plain ones are read so."""
 
 import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +19,7 @@ from services.events import GameEvent, RetractEvent, ScoreEvent, Side
 from services.shard.columns import GameColumns
 from services.shard.scan import Scanned, scan
 
+ROOT = Path(__file__).parents[3]
 NAMES = st.sampled_from(
     ["a", "b", "c", "player-000000012", "e e", 'q"\\/', "Curaçao", "日本", "\u0800", "x" * 256, "é" * 128, "a\u0301", "ü ", "😀"]
 )
@@ -178,6 +183,8 @@ NOT_PLAIN = {
     "no exponent after its letter": json.dumps(ONE).replace("1764547200.25", "1e+").encode(),
     "a time in Python's spelling": json.dumps(ONE).replace("1764547200.25", "1_000").encode(),
     "infinity": json.dumps(ONE).replace("1764547200.25", "Infinity").encode(),
+    "a weight beyond all": json.dumps(ONE | {"weight": 1e300}).encode(),
+    "a weight beyond doubles": json.dumps(ONE | {"weight": 0.5}).replace("0.5", "1e400").encode(),
     "a weight of nothing": json.dumps(ONE | {"weight": 0}).encode(),
     "a weight that is too small, in many digits": json.dumps(ONE | {"weight": 0.00099999999999999}).encode(),
     "a byte order mark": b"\xef\xbb\xbf" + events.encode([plain()]),
@@ -194,7 +201,14 @@ def test_what_is_not_plain_is_left_and_harms_no_neighbour(value: bytes) -> None:
     values = [events.encode([plain(1)]), value, events.encode([plain(2), plain(3)])]
     found = scan(values)
     assert (found.rest, found.record.tolist(), found.item.tolist()) == ([1], [0, 2, 2], [0, 0, 1])
+    assert found.pools == ["blitz"]
     assert_the_decoder_agrees(values, found)
+
+
+def test_a_pool_of_which_nothing_is_read_is_not_told() -> None:
+    values = [events.encode([plain(pool="rapid", id="a\u0301")]), events.encode([plain()]), events.encode([plain(pool="Blitz")])]
+    found = scan(values)
+    assert (found.rest, found.record.tolist(), found.pool.tolist(), found.pools) == ([0, 2], [1], [0], ["blitz"])
 
 
 @pytest.mark.parametrize("number", ["-0", "-0.0", "-0e0", "0", "0.0", "0e0", "1E5", "1e-5", "12345678901.123456789012", "0.1e1", "00"])
@@ -229,6 +243,37 @@ def test_many_records_of_many_pools_and_lengths_stay_apart() -> None:
     assert found.rest == []
     assert set(found.pools) == set(pools)
     assert_the_decoder_agrees(values, found)
+
+
+AT_THE_END_OF_MEMORY = """
+import ctypes, mmap, sys
+import numpy as np
+from services.shard import json_kernel as kernel
+size = mmap.PAGESIZE
+memory = mmap.mmap(-1, 2 * size)
+pages = np.frombuffer(memory, np.uint8)
+assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(pages.ctypes.data + size), ctypes.c_size_t(size), 0) == 0
+value = sys.argv[1].encode()
+for length in range(len(value) + 1):
+    data = pages[size - length - 1 : size]
+    data[:] = np.frombuffer(value[:length] + kernel.END, np.uint8)
+    room = kernel.Room(len(data))
+    kernel.scan(data, np.array([0, len(data)]), len(data), room.table)
+assert room.table[kernel.OUTCOMES] == 1
+"""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        json.dumps(ONE | {"id": 'a"\\/\u00e9', "task": None, "weight": 0.5}).replace("0.5", "5E-01"),
+        json.dumps([dict(reversed(ONE.items())) | {"task": "\u00e9"}], ensure_ascii=False).replace(".25", ".25e+0"),
+    ],
+)
+def test_nothing_is_read_beyond_the_end_of_the_last_record(value: str) -> None:
+    """Wherever it is cut off: memory ends there, and reading on would end the process."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", AT_THE_END_OF_MEMORY, value], check=True, cwd=ROOT, env=environment)
 
 
 def test_nothing_gives_nothing() -> None:
