@@ -24,6 +24,8 @@ Outcomes: TypeAlias = Sequence[Event] | GameColumns
 Indices: TypeAlias = Sequence[int] | NDArray[np.int64]
 _SCANNED_PART: Final = 2
 """Where more than one record in so many is not plain, nothing is gained by reading the others as columns."""
+_MOST_POOLS: Final = 64
+"""Of more pools, events are faster: columns are gone through once for each."""
 
 
 class Share:
@@ -140,7 +142,7 @@ class Batch:
 def _read(records: Sequence[Record]) -> tuple[list[Share], list[events.Refusal]]:
     values = [record.value for record in records]
     scanned = scan(values)
-    if _SCANNED_PART * len(scanned.rest) > len(values):
+    if _SCANNED_PART * len(scanned.rest) > len(values) or len(scanned.pools) > _MOST_POOLS:
         found = events.decode(values)
         return _of_events(records, found), found.refusals
     rest: Sequence[int] = scanned.rest

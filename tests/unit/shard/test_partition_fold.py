@@ -141,6 +141,14 @@ def test_a_pool_is_read_as_columns_beside_one_that_is_not() -> None:
     assert [share.offset(i) for share in shares.values() for i in range(9)] == [*range(0, 18, 2), *range(1, 18, 2)]
 
 
+@pytest.mark.parametrize(("pools", "read"), [(64, GameColumns), (65, list)])
+def test_a_call_with_very_many_pools_is_read_as_events(pools: int, read: type) -> None:
+    """Else its time would grow with pools times outcomes."""
+    draw = random.Random(5)
+    shares = batch.Batch(1, records([game(f"pool{i}", i, draw) for i in range(pools)])).shares
+    assert {pool: type(share.outcomes) for pool, share in shares.items()} == {f"pool{i}": read for i in range(pools)}
+
+
 @pytest.mark.parametrize("meta", [[], range(9)], ids=["columns", "events"])
 def test_a_share_is_cut_at_an_offset(meta: Sequence[int]) -> None:
     (pool,) = pools_of(1, 1)
