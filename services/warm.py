@@ -14,7 +14,7 @@ from services.demo.feed import ATARI_POOL, POOLS
 from services.events import Event, GameEvent, ScoreEvent, Side, encode
 from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
 from services.shard.pool import PoolState
-from services.shard.scan import scan
+from services.shard.scanning.scan import scan
 from services.solve import methods
 from services.solve.choice import Chosen
 from services.solve.tasks import problem

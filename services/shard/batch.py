@@ -18,7 +18,7 @@ from services.log.protocol import Record
 from services.pools import Kind
 from services.shard.columns import GameColumns
 from services.shard.dead_letters import DeadLetter, excerpt
-from services.shard.scan import Scanned, scan
+from services.shard.scanning.scan import Scanned, scan
 
 Outcomes: TypeAlias = Sequence[Event] | GameColumns
 Indices: TypeAlias = Sequence[int] | NDArray[np.int64]

@@ -17,7 +17,7 @@ from services.shard.dead_letters import DeadLetter, write
 from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
-from services.shard.scan import scan
+from services.shard.scanning.scan import scan
 
 PARTITIONS = 4
 

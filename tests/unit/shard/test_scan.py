@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from services import events
 from services.events import GameEvent, RetractEvent, ScoreEvent, Side
 from services.shard.columns import GameColumns
-from services.shard.scan import Scanned, scan
+from services.shard.scanning.scan import Scanned, scan
 
 ROOT = Path(__file__).parents[3]
 NAMES = st.sampled_from(
@@ -248,7 +248,9 @@ def test_many_records_of_many_pools_and_lengths_stay_apart() -> None:
 AT_THE_END_OF_MEMORY = """
 import ctypes, mmap, sys
 import numpy as np
-from services.shard import json_kernel as kernel
+from services.shard.scanning.games import scan
+from services.shard.scanning.room import OUTCOMES, Room
+from services.shard.scanning.values import END
 size = mmap.PAGESIZE
 memory = mmap.mmap(-1, 2 * size)
 pages = np.frombuffer(memory, np.uint8)
@@ -256,10 +258,10 @@ assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(pages.ctypes.data + size), cty
 value = sys.argv[1].encode()
 for length in range(len(value) + 1):
     data = pages[size - length - 1 : size]
-    data[:] = np.frombuffer(value[:length] + kernel.END, np.uint8)
-    room = kernel.Room(len(data))
-    kernel.scan(data, np.array([0, len(data)]), len(data), room.table)
-assert room.table[kernel.OUTCOMES] == 1
+    data[:] = np.frombuffer(value[:length] + END, np.uint8)
+    room = Room(len(data))
+    scan(data, np.array([0, len(data)]), len(data), room.table)
+assert room.table[OUTCOMES] == 1
 """
 
 

@@ -16,11 +16,27 @@ from ratings_core.arena import Arena
 from ratings_core.names import is_name
 from ratings_core.outcomes import MAX_WEIGHT, MIN_WEIGHT
 from services.rules import MAX_RECORD_BYTES, MAX_TIME, is_pool_name
-from services.shard import json_kernel as kernel
 from services.shard.columns import GameColumns
-from services.shard.json_kernel import Room
+from services.shard.scanning import games
+from services.shard.scanning.room import (
+    COUNTS,
+    IDS,
+    LATER,
+    LATER_TIME,
+    LATER_WEIGHT,
+    NAME_COUNT,
+    NAMES,
+    OUTCOMES,
+    POOL_COUNT,
+    POOLS,
+    SIDES,
+    TASK_COUNT,
+    TASKS,
+    Room,
+)
+from services.shard.scanning.values import END
 
-_BOUNDS: Final = {kernel.TIME: (-MAX_TIME, MAX_TIME), kernel.WEIGHT: (MIN_WEIGHT, MAX_WEIGHT)}
+_BOUNDS: Final = {LATER_TIME: (-MAX_TIME, MAX_TIME), LATER_WEIGHT: (MIN_WEIGHT, MAX_WEIGHT)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +60,15 @@ class Scanned:
 
 def scan(values: Sequence[bytes]) -> Scanned:
     """The plain games of `values`, the records of a poll."""
-    data = kernel.END.join([*values, b""])
+    data = END.join([*values, b""])
     start = np.zeros(len(values) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, values), np.int64, len(values)) + 1, out=start[1:])
     room = Room(len(data))
-    kernel.scan(np.frombuffer(data, np.uint8), start, MAX_RECORD_BYTES, room.table)
-    n = room.table[: kernel.COUNTS].tolist()
-    pools = _arena(room, kernel.POOLS, n[kernel.POOL_COUNT]).names()
-    wrong = _wrong(room, data, n[kernel.LATER])
-    columns, record, pool = _columns(room, n), room.record[: n[kernel.OUTCOMES]], room.pool[: n[kernel.OUTCOMES]]
+    games.scan(np.frombuffer(data, np.uint8), start, MAX_RECORD_BYTES, room.table)
+    n = room.table[:COUNTS].tolist()
+    pools = _arena(room, POOLS, n[POOL_COUNT]).names()
+    wrong = _wrong(room, data, n[LATER])
+    columns, record, pool = _columns(room, n), room.record[: n[OUTCOMES]], room.pool[: n[OUTCOMES]]
     sound = np.array([is_pool_name(name) for name in pools], np.bool_)[pool]
     if wrong or not sound.all():
         sound &= ~np.isin(record, record[wrong])
@@ -78,7 +94,7 @@ def _rest(record: NDArray[np.int64], records: int) -> list[int]:
 
 def _wrong(room: Room, data: bytes, noted: int) -> list[int]:
     """Decide what the kernel left open, and write the numbers that are right; the outcomes in which something breaks a rule."""
-    numbers = {kernel.TIME: room.time, kernel.WEIGHT: room.weight}
+    numbers = {LATER_TIME: room.time, LATER_WEIGHT: room.weight}
     wrong = []
     for outcome, what, begin, end in room.later[:noted].tolist():
         if what in numbers:
@@ -102,16 +118,16 @@ def _is_name(text: bytes) -> bool:
 
 
 def _columns(room: Room, n: Sequence[int]) -> GameColumns:
-    outcomes, sides = n[kernel.OUTCOMES], n[kernel.SIDES]
+    outcomes, sides = n[OUTCOMES], n[SIDES]
     return GameColumns.hashed(
-        ids=_arena(room, kernel.IDS, outcomes),
-        names=_arena(room, kernel.NAMES, n[kernel.NAME_COUNT]),
+        ids=_arena(room, IDS, outcomes),
+        names=_arena(room, NAMES, n[NAME_COUNT]),
         side_start=room.side_start[: outcomes + 1],
         place=room.place[:sides].astype(np.int32),
         agent_start=room.agent_start[: sides + 1],
         weight=room.weight[:outcomes],
         time=room.time[:outcomes],
-        tasks=_arena(room, kernel.TASKS, n[kernel.TASK_COUNT]),
+        tasks=_arena(room, TASKS, n[TASK_COUNT]),
         task_of=room.task_of[:outcomes],
     )
 

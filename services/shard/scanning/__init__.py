@@ -1,0 +1,1 @@
+"""Plain games read from the bytes of records, columns at once."""
