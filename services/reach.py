@@ -11,16 +11,16 @@ import msgspec
 from ratings_core.errors import InputError
 from services.control import ControlLog
 from services.log.partition import partition_of
-from services.log.protocol import Log, Topic
+from services.log.protocol import CUT, Log, Topic
 from services.pools import ControlState, Forgotten
 from services.shard.checkpoint import CheckpointStore, Manifest
-from services.shard.recovery import beginning
+from services.shard.recovery import WrongLog, beginning, check_log
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
     """A partition. begin, end: what its log holds; checkpoint: position of the newest that is whole; oldest: of the first one kept from
     which the log can be folded on; beyond: pools whose generation begins before the log does; lost: from where on records are gone, up to
-    `begin`, that no checkpoint holds and no operator gave up.
+    `begin`, that no checkpoint holds and no operator gave up; wrong: why this is not the log that was folded, or not all of it.
     """
 
     partition: int
@@ -30,6 +30,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     oldest: int | None
     beyond: list[str]
     lost: int | None
+    wrong: str | None = None
 
 
 def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iterator[Reach]:
@@ -38,6 +39,7 @@ def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iter
         begin = log.outcomes.begin(number)
         newest = checkpoints.newest(number)
         stands = control.beyond_losses(number, _stands(number, newest, log.outcomes, control))
+        wrong = _wrong(number, newest, log.outcomes, stands)
         yield Reach(
             partition=number,
             begin=begin,
@@ -45,7 +47,8 @@ def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iter
             checkpoint=None if newest is None else newest.position,
             oldest=checkpoints.first_from(number, begin),
             beyond=beyond(control, log.outcomes, number, begin),
-            lost=stands if stands < begin else None,
+            lost=stands if stands < begin and wrong is None else None,
+            wrong=wrong,
         )
 
 
@@ -56,16 +59,29 @@ def beyond(control: ControlState, topic: Topic, number: int, begin: int) -> list
 
 
 def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Forgotten:
-    """Say that a partition goes on where its log begins. Raises `InputError` where it lost nothing, `LogError`."""
+    """Say that a partition goes on where its log begins. Raises `InputError` where it lost nothing, or something else; `LogError`."""
     topic, newest = log.outcomes, checkpoints.newest(number)
     begin = topic.begin(number)
     position = _stands(number, newest, topic, control.refresh())
+    if (wrong := _wrong(number, newest, topic, position)) is not None:
+        raise InputError("partition", number, f"must have lost the beginning of its own log, and nothing else: {wrong}")
     if position >= begin:
         stands = "needs the log from" if newest is None else "has a checkpoint at"
         raise InputError("partition", number, f"must have lost something: it {stands} {position}, and the log holds all from {begin} on")
     accepted = Forgotten(partition=number, position=position, begin=begin, time=now)
     control.append(accepted)
     return accepted
+
+
+def _wrong(number: int, newest: Manifest | None, topic: Topic, stands: int) -> str | None:
+    """Why a partition stops that no loss explains: its checkpoint is of another log, or the log lost its end."""
+    if newest is not None:
+        try:
+            check_log(newest, topic)
+        except WrongLog as error:
+            return str(error)
+    end = topic.end(number)
+    return None if stands <= end else f"partition {number} of {topic.name}: it is read from {stands} on, and the log ends at {end}: {CUT}"
 
 
 def _stands(number: int, newest: Manifest | None, topic: Topic, control: ControlState) -> int:

@@ -154,7 +154,7 @@ def _put(
         return
     created = control.pools[made.pool]
     if state is None:
-        state = PoolState(created, made, retracted(made, log.outcomes, partition.number))
+        state = PoolState(created, made, retracted(made, log.outcomes, partition.number, control))
     if plain:
         partition.pools[made.pool] = state
     else:
@@ -268,7 +268,7 @@ def _against_newer(folded: _Refolded, head: PoolHead, store: StoreReader) -> Fin
         difference = f"the store shows generation {head.generation}; {missing}"
         return Finding(partition=number, pool=head.pool, what="live boards", position=head.position, difference=difference)
     start = Partition(number, log.outcomes.partitions, made.start)
-    start.pools[head.pool] = PoolState(state.pools[head.pool], made, retracted(made, log.outcomes, number))
+    start.pools[head.pool] = PoolState(state.pools[head.pool], made, retracted(made, log.outcomes, number, state))
     newer = _Refolded(start, log, FixedDirectory(ControlState()))
     try:
         return _against_store(newer, head.pool, store)

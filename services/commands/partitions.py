@@ -26,21 +26,30 @@ _Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")
 
 @partitions.command("list")
 def list_(data: _Data = None) -> None:
-    """What the log holds, the newest checkpoint, from where on all can be verified, and pools that can no longer be folded anew; and what
-    the log lost, where that is more than checkpoints hold.
+    """What the log holds, the newest checkpoint, from where on all can be verified, and pools that can no longer be folded anew; and why
+    partitions stop: what the log lost, where that is more than checkpoints hold, or that it is another log.
     """
-    table, lost = Table("partition", "log holds", "checkpoint", "verified from", "cannot be folded anew"), list[reaches.Reach]()
+    table, stopped = Table("partition", "log holds", "checkpoint", "verified from", "cannot be folded anew"), list[str]()
     with _opened(data) as (log, control, checkpoints):
         for one in reaches.reach(log, control.refresh(), checkpoints):
             since = one.oldest if one.beyond else one.begin
             told = (str(one.partition), f"{one.begin} to {one.end}", _or_none(one.checkpoint), _or_none(since))
             table.add_row(*told, Text(", ".join(one.beyond) or "-"))
-            lost += [one] if one.lost is not None else []
+            stopped += _why(one)
     console = Console(soft_wrap=True)
     console.print(table)
-    for one in lost:
-        what = f"partition {one.partition} stops: its log lost {one.lost} to {one.begin}, and no checkpoint reaches so far"
-        console.print(f"{what}: restore one that does, or `equirank partitions accept-loss {one.partition}`", highlight=False)
+    for why in stopped:
+        console.print(Text(why))
+
+
+def _why(one: reaches.Reach) -> list[str]:
+    """Why a partition stops, if it does."""
+    if one.wrong is not None:
+        return [f"partition {one.partition} stops: {one.wrong}"]
+    if one.lost is None:
+        return []
+    what = f"partition {one.partition} stops: its log lost {one.lost} to {one.begin}, and no checkpoint reaches so far"
+    return [f"{what}: restore one that does, or `equirank partitions accept-loss {one.partition}`"]
 
 
 @partitions.command("accept-loss")

@@ -18,8 +18,8 @@ from kafka.errors import LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
 from services.log.kafka_client import Clients, Connection, kafka_errors
-from services.log.kafka_topics import TopicFound, TopicPlan, ensure_topics, plans
-from services.log.protocol import LogError, OffsetLost, Record, Retention, Topic
+from services.log.kafka_topics import TopicFound, TopicPlan, ensure_topics, identity, plans
+from services.log.protocol import LogError, OffsetLost, OtherLog, Record, Retention, Topic
 from services.log.records import PREFIX, check_partition, check_partitions, check_positions, check_records
 
 _ASK_AGAIN_SECONDS = 0.1
@@ -112,8 +112,12 @@ class KafkaTopic:
         with kafka_errors(f"commit of positions in {self.name}"), self._clients.consumer() as consumer:
             consumer.commit(offsets, timeout_ms=self._clients.connection.timeout_ms)
 
-    def lost(self, partition: int, offset: int) -> OffsetLost:
-        """The error that says `offset` is not there, with what is."""
+    def lost(self, partition: int, offset: int) -> LogError:
+        """The error that says `offset` is not there, with what is; or that the topic is another one by now."""
+        with closing(self._clients.connection.admin()) as admin:
+            found = identity(admin, self.name)
+        if found is not None and found != self.identity:
+            return OtherLog(self.name, self.identity, found)
         return OffsetLost(self.name, partition, offset, self.begin(partition), self.end(partition))
 
     def _where(self, partition: int) -> TopicPartition:
@@ -181,8 +185,9 @@ class KafkaReader:
         # A topic made anew under its name would be read on, from the old offsets. kafka-python knows its id (as of `METADATA_SECONDS`
         # ago), but has no public way to tell.
         topic_id = self._consumer._cluster.topic_id(self._topic.name)  # noqa: SLF001
-        if topic_id is not None and not self._topic.identity.endswith(f":{topic_id}"):
-            raise LogError(f"topic {self._topic.name} was made anew while being read: it is another log now", retriable=False)
+        opened = self._topic.identity
+        if topic_id is not None and not opened.endswith(f":{topic_id}"):
+            raise OtherLog(self._topic.name, opened, f"{opened.rpartition(':')[0]}:{topic_id}")
 
 
 @dataclass

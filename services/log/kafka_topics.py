@@ -68,6 +68,13 @@ def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, creat
     return {plan.name: TopicFound(_identity(cluster, plan.name, found[plan.name]), retentions[plan.name]) for plan in wanted}
 
 
+def identity(admin: KafkaAdminClient, name: str) -> str | None:
+    """Of the topic that has this name now; None where there is none. Raises `LogError`."""
+    with kafka_errors(f"topic {name} cannot be looked up"):
+        [topic] = admin.describe_topics([name])
+        return _identity(admin.describe_cluster()["cluster_id"], name, topic) if topic["error_code"] == 0 else None
+
+
 def _describe(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, dict[str, Any]]:
     return {topic["name"]: topic for topic in admin.describe_topics([plan.name for plan in wanted])}
 

@@ -13,7 +13,18 @@ Laws, held by tests against every backend:
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol, runtime_checkable
+
+CUT: Final = (
+    "records that were folded are gone from its end: restore them, or remove the partition's checkpoints that reach further than the log, "
+    "and start again"
+)
+"""What to do about a log that lost its end."""
+OTHER: Final = (
+    "point EQUIRANK_DATA, EQUIRANK_KAFKA or EQUIRANK_CHECKPOINTS at those that belong together; where the old log is gone for good, begin "
+    "anew with another EQUIRANK_TOPIC_PREFIX and EQUIRANK_CHECKPOINTS, and replay the outcomes"
+)
+"""What to do about another log than the one that was folded."""
 
 
 class Record(NamedTuple):
@@ -51,15 +62,27 @@ class Retention(NamedTuple):
 
 
 class OffsetLost(LogError):  # noqa: N818 - names the fact, as the operator reads it
-    """The position asked for is no longer in the log (or was never): the partition must stop, not skip."""
+    """The position asked for is no longer in the log (or was never): the partition must stop, not skip.
+
+    forgotten: the log begins after it; else its end was cut off, as by a leader without all records or by an older copy of the log.
+    """
 
     def __init__(self, topic: str, partition: int, offset: int, begin: int, end: int) -> None:
         self.topic, self.partition, self.offset, self.begin, self.end = topic, partition, offset, begin, end
-        super().__init__(
-            f"{topic}[{partition}] has no offset {offset}: the log holds {begin} to {end}; "
-            "restore a checkpoint at or after its beginning",
-            retriable=False,
-        )
+        self.forgotten = offset < begin
+        why = f"{topic}[{partition}] has no offset {offset}: the log holds {begin} to {end}"
+        super().__init__(f"{why}; restore a checkpoint at or after its beginning" if self.forgotten else f"{why}; {CUT}", retriable=False)
+
+
+class OtherLog(LogError):  # noqa: N818
+    """Another topic took the place of the one that was opened: nothing of it may count as what followed.
+
+    opened, found: their identities.
+    """
+
+    def __init__(self, topic: str, opened: str, found: str) -> None:
+        self.topic, self.opened, self.found = topic, opened, found
+        super().__init__(f"topic {topic} was made anew: what was folded is of log {opened}, this is {found}; {OTHER}", retriable=False)
 
 
 class Reader(Protocol):

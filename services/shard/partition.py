@@ -44,6 +44,8 @@ class Partition:
         self.builds: dict[tuple[str, int], Build] = {}
         self.hidden: set[str] = set()
         self.edition = self.outcomes = 0
+        self.stopped: str | None = None
+        """Why no more of its records are folded, for whoever asks what its pools are: readers."""
         self.odd_times: Counter[str] = Counter()
         """Outcomes "late" (before their pool's time) and "future" (ahead of the log's clock), since this object was made."""
         self.future_seconds = float("inf")

@@ -285,7 +285,7 @@ def _head(state: PoolState, partition: Partition, at: float) -> PoolHead:
         dead_letters=counts["refused"],
         online=list(state.online),
         prequential={name: means for name, sums in state.prequential.items() if (means := sums.means())},
-        stopped=state.stopped,
+        stopped=state.stopped or partition.stopped,
         pending=max(0, state.pending_retractions),
         left_out=0 if state.edits is None else int(state.edits.left_out.sum()),
         unmatched=0 if state.edits is None else state.edits.unmatched,

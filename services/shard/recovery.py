@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ratings_core.errors import RatingsError
 from ratings_core.frozen import Arrays
 from services.log.partition import partition_of
-from services.log.protocol import LogError, OffsetLost, Topic
+from services.log.protocol import CUT, OTHER, LogError, OffsetLost, Topic
 from services.pools import FOLD_VERSION, ControlState, GenerationMade
 from services.shard.build import Build, retracted_below
 from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
@@ -39,7 +39,7 @@ def recover(
         partition, manifest = Partition(number, topic.partitions, beginning(number, topic, control)), None
     else:
         manifest, arrays = found
-        _check_log(manifest, topic)
+        check_log(manifest, topic)
         partition = restore(manifest, arrays, topic.partitions, control)
     begin_edited(partition, topic, control)
     partition.position = control.beyond_losses(number, partition.position)
@@ -72,14 +72,20 @@ def begin_edited(partition: Partition, topic: Topic, control: ControlState) -> N
         if pool in partition.pools or made is None or partition_of(pool, partition.partitions) != partition.number:
             continue
         if made.retraction_horizon and made.fold_version == FOLD_VERSION:
-            found = retracted(made, topic, partition.number)
+            found = retracted(made, topic, partition.number, control)
             partition.pools[pool] = PoolState(control.pools[pool], made, found)
 
 
-def retracted(made: GenerationMade, topic: Topic, partition: int) -> Retracted:
-    """What the log retracts below the horizon of a generation. Raises `LogError`."""
-    found, position, horizon = [], made.start, made.retraction_horizon
+def retracted(made: GenerationMade, topic: Topic, partition: int, control: ControlState) -> Retracted:
+    """What the log retracts below the horizon of a generation, but for what an operator gave up as lost.
+
+    Raises `LogError`, and `WrongLog` where the log ends before that horizon.
+    """
+    found, position, horizon = [], control.beyond_losses(partition, made.start), made.retraction_horizon
     if position < horizon:
+        if (end := topic.end(partition)) < horizon:
+            what = f"generation {made.number} of pool {made.pool} was made at {horizon}, and the log ends at {end}"
+            raise WrongLog(f"partition {partition} of {topic.name}: {what}: {CUT}")
         reader = topic.reader({partition: position})
         try:
             while position < horizon:
@@ -96,7 +102,8 @@ def _restored(manifest: Manifest, entry: PoolEntry, arrays: Arrays, control: Con
     """One pool; stopped where it was, or where this version cannot go on with it."""
     created, generation = control.pools.get(entry.pool), control.generations.get(entry.pool, {}).get(entry.generation)
     if created is None or generation is None:
-        raise WrongLog(f"partition {manifest.partition}: the control log has no generation {entry.generation} of pool {entry.pool}")
+        what = f"the control log has no generation {entry.generation} of pool {entry.pool}, which the checkpoint holds"
+        raise WrongLog(f"partition {manifest.partition}: {what}; {OTHER}")
     why = entry.stopped
     if why is None and manifest.fold_version != FOLD_VERSION:
         why = f"folded by version {manifest.fold_version}, this is {FOLD_VERSION}: it needs a new generation"
@@ -119,17 +126,17 @@ def beginning(number: int, topic: Topic, control: ControlState) -> int:
     return min(starts, default=topic.begin(number))
 
 
-def _check_log(manifest: Manifest, topic: Topic) -> None:
+def check_log(manifest: Manifest, topic: Topic) -> None:
+    """Raises `WrongLog` where a checkpoint was folded from another log, or from records that this one lost at its end; `LogError`."""
     where = f"partition {manifest.partition} of {topic.name}"
     if manifest.log_identity != topic.identity:
-        raise WrongLog(
-            f"{where}: the checkpoint was folded from log {manifest.log_identity}, this is {topic.identity}; "
-            "point EQUIRANK_DATA or EQUIRANK_CHECKPOINTS at the folder of this log"
-        )
+        raise WrongLog(f"{where}: the checkpoint was folded from log {manifest.log_identity}, this is {topic.identity}; {OTHER}")
     if manifest.last_offset is None or manifest.last_offset < topic.begin(manifest.partition):
         return
     if _sha256_at(topic, manifest.partition, manifest.last_offset) != manifest.last_sha256:
-        raise WrongLog(f"{where}: the record at offset {manifest.last_offset} is not the one that the checkpoint was folded from")
+        end = topic.end(manifest.partition)
+        what = "is not the one that the checkpoint was folded from" if end > manifest.last_offset else f"is gone, as the log ends at {end}"
+        raise WrongLog(f"{where}: the record at offset {manifest.last_offset} {what}: {CUT}")
 
 
 def _sha256_at(topic: Topic, partition: int, offset: int) -> str | None:

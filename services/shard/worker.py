@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from services.control import ControlLog
-from services.log.protocol import CommitsPositions, Log, LogError, OffsetLost, Reader, Record
+from services.log.protocol import CommitsPositions, Log, LogError, OffsetLost, OtherLog, Reader, Record
 from services.pools import ControlState, FoldSettings, Takeover
 from services.settings import Settings
 from services.shard import dead_letters
@@ -98,8 +98,8 @@ class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
 @dataclass(slots=True)
 class _Owned:
     """A partition and what goes with it. even_at: when nothing waited last, or its start, by the timer; passed: all before it was folded or
-    is no record; end: the log's, when it was asked last; folded_at: when the log took the last record, seconds since 1970; lost: it stopped
-    as its log begins after its position.
+    is no record; end: the log's, when it was asked last; folded_at: when the log took the last record, seconds since 1970; lost: the offset
+    for which it stopped, as its log begins later; recovered: it did not stop before it was what its checkpoint holds.
     """
 
     partition: Partition
@@ -111,7 +111,8 @@ class _Owned:
     end: int = 0
     folded_at: float | None = None
     stopped: str | None = None
-    lost: bool = False
+    lost: int | None = None
+    recovered: bool = True
     memory: dict[str, int] = field(default_factory=dict)
     memory_at: float = float("-inf")
     letters: list[DeadLetter] = field(default_factory=list)
@@ -154,7 +155,7 @@ class ShardWorker:
         self._folds = Durations()
         self._progress_at = clock()
         self._looked_at = self._begins_at = float("-inf")
-        self._resumed = self._behind = False
+        self._changed = self._behind = self._other = False
 
     def stop(self) -> None:
         """Ask `run` to finish its batch, publish, checkpoint and return. Any thread may call it."""
@@ -210,19 +211,22 @@ class ShardWorker:
 
     def _recovered(self, number: int, epoch: int) -> _Owned:
         topic, skipped = self._log.outcomes, list[SkippedCheckpoint]()
-        stopped, control = None, self._control.refresh()
+        failed: WrongLog | OffsetLost | None = None
+        control = self._control.refresh()
         try:
             partition, manifest = recover(number, topic, control, self._checkpoints, skipped)
         except (WrongLog, OffsetLost) as error:
-            log.error("partition stopped: %s", error, extra={"partition": number})  # noqa: TRY400 - the message is the whole story
-            partition, manifest, stopped = Partition(number, topic.partitions), None, str(error)
+            partition, manifest, failed = Partition(number, topic.partitions), None, error
         partition.future_seconds = self._settings.future_seconds
         self._counters["checkpoints_skipped"] += len(skipped)
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         kept = self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._anchor_seconds, self._clock)
         builder = Builder(partition, topic, self._control, self._settings.retraction_seconds, slices, self._clock)
-        return _Owned(partition, epoch, checkpointer, builder, even_at=self._timer(), stopped=stopped)
+        owned = _Owned(partition, epoch, checkpointer, builder, even_at=self._timer(), recovered=failed is None)
+        if failed is not None:
+            _stop(owned, failed)
+        return owned
 
     def _round(self, reader: Reader | None) -> Reader | None:
         """One look at the log, and what follows. The reader to go on with, None after a failure."""
@@ -256,19 +260,22 @@ class ShardWorker:
         return {number: owned for number, owned in self._owned.items() if owned.stopped is None}
 
     def _still_right(self, reader: Reader | None) -> Reader | None:
-        """The reader, unless it lacks a partition that goes on again."""
-        if reader is not None and self._resumed:
+        """The reader, unless the partitions that go on are others by now."""
+        if reader is not None and self._changed:
             reader.close()
             reader = None
-        self._resumed = False
+        self._changed = False
         return reader
 
     def _read_failed(self, error: LogError) -> None:
-        """Stop the partition whose offset is lost; wait a little for a log that does not answer. Raises what waiting cannot mend."""
+        """Stop the partition whose offset is lost, or all where the log is another; wait a little for one that does not answer. Raises what
+        waiting cannot mend.
+        """
         if isinstance(error, OffsetLost):
-            why = f"{error}, or go on without what is lost by `equirank partitions accept-loss {error.partition}`"
-            self._stop_partition(error.partition, why)
-            self._owned[error.partition].lost = True
+            _stop(self._owned[error.partition], error)
+            return
+        if isinstance(error, OtherLog):
+            self._stop_all(error)
             return
         if not error.retriable:
             raise error
@@ -315,6 +322,8 @@ class ShardWorker:
                 try:
                     owned.letters += owned.builder.step(patience)
                     owned.builder.switch(owned.checkpointer)
+                except OtherLog as error:
+                    self._stop_all(error)
                 except LogError as error:
                     if not error.retriable:
                         raise
@@ -348,30 +357,43 @@ class ShardWorker:
     def _look_around(self) -> None:
         """Measure the lag, begin generations that are due, and end when the control log says that another shard took a partition over."""
         try:
-            for number, owned in self._owned.items():
-                owned.end = self._log.outcomes.end(number)
-                if owned.lag == 0:
-                    owned.even_at = self._timer()
-            self._look_for_begins()
-            if isinstance(self._log.outcomes, CommitsPositions):  # for lag tools; recovery never reads them
-                self._log.outcomes.commit({number: max(owned.passed, owned.partition.position) for number, owned in self._owned.items()})
+            self._measure()
             control = self._control.refresh()
             self._check_epochs(control.epochs)
             self._resume_lost(control)
             for owned in self._owned.values():
                 if owned.stopped is None:
                     owned.builder.look(self._timer(), control)
+        except OtherLog as error:
+            self._stop_all(error)
         except LogError as error:
             log.warning("the log does not answer: %s", error)
 
-    def _resume_lost(self, control: ControlState) -> None:
-        """Let partitions go on for which an operator said that what they stand before is lost."""
+    def _measure(self) -> None:
+        """Ask the log how far it reaches, and tell it how far it was folded. Of another log than the one that was folded, nothing."""
+        if self._other:
+            return
         for number, owned in self._owned.items():
-            position = owned.partition.position
-            if owned.lost and (begin := control.beyond_losses(number, position)) > position:
-                log.warning("the log lost what follows: going on at %d", begin, extra={"partition": number, "position": position})
-                owned.partition.position, owned.stopped, owned.lost = begin, None, False
-                self._resumed = True
+            owned.end = self._log.outcomes.end(number)
+            if owned.lag == 0:
+                owned.even_at = self._timer()
+        self._look_for_begins()
+        if isinstance(self._log.outcomes, CommitsPositions):  # for lag tools; recovery never reads them
+            self._log.outcomes.commit({number: max(owned.passed, owned.partition.position) for number, owned in self._running().items()})
+
+    def _resume_lost(self, control: ControlState) -> None:
+        """Let partitions go on for which an operator gave up what they stand before; one that stopped in recovery is recovered."""
+        for number, owned in list(self._owned.items()):
+            if owned.lost is None or (begin := control.beyond_losses(number, owned.lost)) <= owned.lost:
+                continue
+            log.warning("the log lost what follows: going on at %d", begin, extra={"partition": number, "position": owned.lost})
+            if owned.recovered:
+                owned.partition.position, owned.lost = begin, None
+                owned.stopped = owned.partition.stopped = None
+            else:
+                self._owned[number] = self._recovered(number, owned.epoch)
+                owned.builder.close()
+            self._changed = True
 
     def _look_for_begins(self) -> None:
         """Learn what a log of finite retention still holds, from time to time: anchors before that are of no more use."""
@@ -397,9 +419,11 @@ class ShardWorker:
     def _partitions(self) -> dict[int, Partition]:
         return {number: owned.partition for number, owned in self._owned.items()}
 
-    def _stop_partition(self, number: int, why: str) -> None:
-        log.error("partition stopped: %s", why, extra={"partition": number, "position": self._owned[number].partition.position})
-        self._owned[number].stopped = why
+    def _stop_all(self, error: OtherLog) -> None:
+        """Stop every partition: the log is another one, of which nothing may be read, and no restart of the shard would mend it."""
+        for owned in self._running().values():
+            _stop(owned, error)
+        self._other = self._changed = True
 
     def _retry(self, work: Callable[[], None]) -> None:
         """Do `work`, again and again while the log says that this can help and nobody asks to stop."""
@@ -413,6 +437,17 @@ class ShardWorker:
                 log.warning("trying again: %s", error)
                 self._stopping.wait(_RETRY_SECONDS[min(tries, len(_RETRY_SECONDS) - 1)])
                 tries += 1
+
+
+def _stop(owned: _Owned, error: Exception) -> None:
+    """Stop a partition, and say so to whoever asks. Where its log begins too late, an operator's word lets it go on."""
+    partition, why = owned.partition, str(error)
+    if isinstance(error, OffsetLost) and error.forgotten:
+        owned.lost = partition.position if owned.recovered else error.offset
+        why = f"{why}, or go on without what is lost by `equirank partitions accept-loss {partition.number}`"
+    log.error("partition stopped: %s", why, extra={"partition": partition.number, "position": partition.position})
+    owned.stopped = why
+    partition.stopped = f"partition {partition.number} stopped: {why}"
 
 
 def _size(records: Iterable[Record]) -> int:

@@ -9,14 +9,17 @@ import pytest
 from typer.testing import CliRunner
 
 from ratings_core.errors import InputError
+from services import events
 from services.cli import application
 from services.control import ControlLog
 from services.demo import simulated
 from services.log.protocol import Log, Retention
 from services.log.sqlite import open_sqlite_log
 from services.log.sqlite_file import table_of
+from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated, Serve
 from services.reach import accept_loss, reach
 from services.settings import Settings
+from services.shard import recovery
 from services.shard.checkpoint import CheckpointStore
 from services.shard.worker import PartitionHealth, ShardWorker
 from services.store.redis import RedisStore
@@ -61,6 +64,14 @@ def forget(settings: Settings, offset: int) -> None:
     with sqlite3.connect(settings.data / "log.sqlite") as file:
         file.execute(f'DELETE FROM {table_of("outcomes", HOME)} WHERE "offset" < ?', (offset,))  # noqa: S608
         file.execute('UPDATE heads SET "begin" = ? WHERE topic = \'outcomes\' AND "partition" = ?', (offset, HOME))
+    file.close()
+
+
+def cut(settings: Settings, offset: int) -> None:
+    """As an unclean election does, or an older copy of the log: what stands from `offset` on is gone."""
+    with sqlite3.connect(settings.data / "log.sqlite") as file:
+        file.execute(f'DELETE FROM {table_of("outcomes", HOME)} WHERE "offset" >= ?', (offset,))  # noqa: S608
+        file.execute('UPDATE heads SET "end" = ? WHERE topic = \'outcomes\' AND "partition" = ?', (offset, HOME))
     file.close()
 
 
@@ -167,3 +178,98 @@ def test_what_a_partition_without_checkpoints_lost_is_accepted_as_well_and_nothi
     assert (found[HOME].begin, found[HOME].checkpoint, found[HOME].oldest, found[HOME].beyond) == (15, None, None, [simulated.POOL])
     assert {one.lost for one in found.values()} == {None}, "accepted"
     control.close()
+
+
+def retracting(log: Log, horizon: int) -> None:
+    """Let a generation serve that leaves out what records below `horizon` retract, as no checkpoint holds it."""
+    control = ControlLog(log.control)
+    control.create_pool(PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=0.0))
+    for number, below in ((1, 0), (2, horizon)):
+        fields: dict[str, Any] = {"start": 0, "time": 0.0, "fold": FoldSettings(), "retraction_horizon": below}
+        control.create_generation(GenerationMade(pool=simulated.POOL, number=number, **fields))
+    control.append(Serve(pool=simulated.POOL, number=2, time=0.0))
+    control.close()
+
+
+def test_a_loss_that_stops_recovery_is_accepted_without_a_restart(settings: Settings, log: Log, run: Run) -> None:
+    play(log, 0, 100)
+    retraction = events.RetractEvent(v=1, id="r", pool=simulated.POOL, time=0.0, retracts=simulated.game(70, 70.0).id)
+    log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records([retraction], 1)])
+    retracting(log, 11)
+    forget(settings, 3)
+    with working(settings, log) as worker:
+        until(lambda: (one := told(worker)) is not None and one.stopped is not None, "it stopped")
+        assert (one := told(worker)) is not None
+        assert f"partitions accept-loss {HOME}" in (one.stopped or "")
+        assert f"partition {HOME} stops: its log lost 0 to 3" in run("partitions", "list")
+        run("partitions", "accept-loss", str(HOME))
+        until(lambda: published(settings) == 69, "70 games are left, and one of them is retracted")
+        play(log, 100, 150)
+        until(lambda: published(settings) == 119, "and what follows")
+        assert (one := told(worker)) is not None
+        assert (one.stopped, one.lag) == (None, 0)
+    with working(settings, log) as worker:
+        play(log, 150, 160)
+        until(lambda: published(settings) == 129, "nothing stops after a restart")
+    assert [one.difference for one in verified(settings, log)] == [None, None]
+
+
+def test_a_head_that_moves_on_while_recovery_reads_is_a_loss_as_well(
+    settings: Settings, log: Log, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(log, 0, 200)
+    retracting(log, 20)
+    read = recovery.retracted_below
+
+    def overrun(*given: Any) -> Any:
+        forget(settings, 15)
+        return read(*given)
+
+    monkeypatch.setattr(recovery, "_RECORDS", 5)
+    monkeypatch.setattr(recovery, "retracted_below", overrun)
+    with working(settings, log) as worker:
+        until(lambda: (one := told(worker)) is not None and one.stopped is not None, "it stopped")
+        assert (one := told(worker)) is not None
+        assert "no offset 5: the log holds 15 to 20" in (one.stopped or "")
+        run("partitions", "accept-loss", str(HOME))
+        until(lambda: published(settings) == 50, "what the log holds counts")
+
+
+def test_no_loss_is_accepted_where_the_log_is_another_or_lost_its_end(settings: Settings, log: Log, run: Run, tmp_path: Path) -> None:
+    fold(settings, log, 0, 200)
+    checkpoints, control = CheckpointStore(settings.checkpoint_url), ControlLog(log.control)
+    cut(settings, 15)
+    with working(settings, log) as worker:
+        until(lambda: (one := told(worker)) is not None and one.stopped is not None, "it stopped")
+        assert (one := told(worker)) is not None
+        assert "offset 19 is gone, as the log ends at 15: records that were folded are gone from its end" in (one.stopped or "")
+        assert "accept-loss" not in (one.stopped or "")
+    assert "the log ends at 15" in run("partitions", "list")
+    with pytest.raises(InputError, match=r"its own log, and nothing else: .* the log ends at 15"):
+        accept_loss(HOME, log, control, checkpoints, 0.0)
+    control.close()
+    other = open_sqlite_log(tmp_path / "other.sqlite", PARTITIONS)
+    control = ControlLog(other.control)
+    play(other, 0, 300)
+    told_of = {one.partition: one.wrong for one in reach(other, control.refresh(), checkpoints)}
+    assert f"was folded from log {log.outcomes.identity}, this is {other.outcomes.identity}" in (told_of[HOME] or "")
+    with pytest.raises(InputError, match="was folded from log"):
+        accept_loss(HOME, other, control, checkpoints, 0.0)
+    control.close()
+    other.close()
+
+
+def test_a_log_that_loses_its_end_while_it_is_folded_stops_its_partition_alone(settings: Settings, log: Log) -> None:
+    play(log, 0, 200)
+    with working(settings, log) as worker:
+        until(lambda: published(settings) == 200, "200 games published")
+        cut(settings, 15)
+        until(lambda: (one := told(worker)) is not None and one.stopped is not None, "it stopped")
+        stops = {one.partition: one.stopped for one in worker.health().partitions}
+        why = stops.pop(HOME) or ""
+        assert "no offset 20: the log holds 0 to 15; records that were folded are gone" in why
+        assert "accept-loss" not in why
+        assert set(stops.values()) == {None}
+        assert settings.redis is not None
+        store = RedisStore(settings.redis)
+        until(lambda: (head := store.head(simulated.POOL)) is not None and "no offset 20" in (head.stopped or ""), "readers are told")

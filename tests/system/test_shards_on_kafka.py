@@ -17,14 +17,14 @@ from services import events
 from services.control import ControlLog
 from services.demo import simulated
 from services.log.kafka import KafkaLog, open_kafka_log
-from services.log.protocol import LogError
-from services.pools import FoldSettings, GenerationMade
+from services.pools import ControlState, FoldSettings, GenerationMade
 from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore
 from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
 from services.shard.recovery import retracted
 from services.shard.worker import PartitionHealth, ShardWorker
+from services.store.redis import RedisStore
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, until, working
@@ -78,17 +78,8 @@ def stopped(worker: ShardWorker) -> str:
     return told(worker).stopped or ""
 
 
-def await_end(worker: ShardWorker) -> None:
-    """Wait until a worker ended by itself: nothing polls its log any more."""
-    standing = worker.health().progress_at, 0
-
-    def still() -> bool:
-        nonlocal standing
-        at = worker.health().progress_at
-        standing = at, standing[1] + 1 if at == standing[0] else 0
-        return standing[1] > 500
-
-    until(still, "it ended")
+def stops(worker: ShardWorker) -> list[str]:
+    return [one.stopped for one in worker.health().partitions if one.stopped is not None]
 
 
 def games(start: int, stop: int) -> list[bytes]:
@@ -160,31 +151,38 @@ def test_a_head_deleted_below_the_checkpoint_stops_that_partition_alone(settings
         assert "no offset 20" in stopped(worker), "a restart changes nothing"
 
 
-def test_a_topic_made_anew_while_it_is_read_stops_for_good(
+@pytest.mark.parametrize("later", [50, 300])
+def test_a_topic_made_anew_stops_its_partitions_for_good_and_nothing_of_it_counts(
     settings: Settings,
     log: KafkaLog,
     kafka: str,  # noqa: F811
     prefix: str,
     admin: KafkaAdminClient,
+    later: int,
 ) -> None:
+    """later: games in the new topic, which ends before or after what was folded of the old one."""
     play(log, 0, 200)
-
-    def recreated() -> None:
-        with working(settings, log) as worker:
-            until(lambda: published(settings) == 200, "200 outcomes published")
-            until(lambda: told(worker).checkpoint == 20, "a checkpoint of all")
-            admin.delete_topics([log.outcomes.name])
-            until(lambda: admin.describe_topics([log.outcomes.name])[0]["error_code"] != 0, "the topic is gone")
-            open_kafka_log(kafka, PARTITIONS, topic_prefix=prefix).close()
-            await_end(worker)
-
-    with pytest.raises(LogError, match=r"made anew|has no offset"):
-        recreated()
-    with closing(open_kafka_log(kafka, PARTITIONS, topic_prefix=prefix)) as other:
-        play(other, 0, 300)
-        with working(settings, other) as worker:
-            assert "was folded from log kafka:" in stopped(worker)
-            assert published(settings) == 200
+    with working(settings, log) as worker:
+        until(lambda: published(settings) == 200, "200 outcomes published")
+        until(lambda: told(worker).checkpoint == 20, "a checkpoint of all")
+        admin.delete_topics([log.outcomes.name])
+        until(lambda: admin.describe_topics([log.outcomes.name])[0]["error_code"] != 0, "the topic is gone")
+        other = open_kafka_log(kafka, PARTITIONS, topic_prefix=prefix)
+        until(lambda: len(stops(worker)) == PARTITIONS, "every partition stopped, and the worker goes on")
+        play(other, 0, later)
+        for why in stops(worker):
+            assert f"made anew: what was folded is of log {log.outcomes.identity}, this is {other.outcomes.identity}" in why
+            assert "EQUIRANK_TOPIC_PREFIX" in why
+        assert settings.redis is not None
+        store = RedisStore(settings.redis)
+        until(lambda: (head := store.head(simulated.POOL)) is not None and "made anew" in (head.stopped or ""), "readers are told")
+        assert told(worker).position == 20
+    assert published(settings) == 200
+    with closing(other), working(settings, other) as worker:
+        why = stopped(worker)
+        assert f"was folded from log {log.outcomes.identity}, this is {other.outcomes.identity}" in why
+        assert "EQUIRANK_TOPIC_PREFIX" in why
+        assert published(settings) == 200
 
 
 def test_aborted_transactions_are_no_lag_and_the_group_shows_none(
@@ -224,5 +222,5 @@ def test_what_was_retracted_is_found_though_the_log_ends_with_marks(log: KafkaLo
     made: dict[str, Any] = {"pool": simulated.POOL, "number": 2, "start": 0, "time": 0.0, "fold": FoldSettings()}
     end = log.outcomes.end(HOME)
     assert end == 5
-    found = retracted(GenerationMade(**made, retraction_horizon=end), log.outcomes, HOME)
+    found = retracted(GenerationMade(**made, retraction_horizon=end), log.outcomes, HOME, ControlState())
     assert found.events == 1
