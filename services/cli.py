@@ -1,20 +1,36 @@
 """The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `insight`, `next`, `methods`, `pools`,
 `partitions`, `dead-letters`, `verify`, `backup`, `restore`.
 
-Only the command that is asked for is imported, so that `equirank top` does not wait for Ray and numba.
+Only the command that is asked for is imported, so that `equirank top` does not wait for Ray and numba, and the list of commands for none.
 """
 
 import errno
 import sys
+from collections.abc import Callable
 from importlib import import_module
-from typing import Final
+from importlib.metadata import version
+from typing import Annotated, Any, Final
 
 import typer
 
-COMMANDS: Final = (
-    *("up", "engine", "api", "replay", "solve", "top", "insight", "next"),
-    *("methods", "pools", "partitions", "dead-letters", "verify", "backup", "restore"),
-)
+COMMANDS: Final = {
+    "up": "Start log, store, engine, API and dashboard on this machine, and keep them running until Ctrl-C.",
+    "engine": "Run shards and solves until told to stop (TERM or Ctrl-C); a second signal ends at once.",
+    "api": "Serve the API and the page until told to stop; requests that are under way are finished.",
+    "replay": "Put files of outcomes into the log of the installation; what was sent before is not sent again.",
+    "solve": "Rate a file's agents by one method, with the certificate that proves how good the answer is.",
+    "top": "Print the best agents of a board.",
+    "insight": "Tell what ratings do not say: cycles, clones, who is hardly linked, where methods disagree, and how well they foresaw.",
+    "next": "Tell at which rates to draw the next games or measurements, so that what you choose becomes certain soonest.",
+    "methods": "List every solved method and what the pool is solved by; choose with --add and --drop. Live ones: `pools settings`.",
+    "verify": "Fold the log again, and compare it with the newest checkpoints and every live board; and solved boards with their files.",
+    "backup": "Copy log, newest checkpoints and results into a new folder, while `equirank up` runs or not.",
+    "restore": "Make a data folder from a backup; `equirank up` goes on from there.",
+    "pools": "Pools: what there is, and how outcomes are folded.",
+    "partitions": "Partitions: what log and checkpoints hold of each.",
+    "dead-letters": "Dead letters: outcomes and records that could not be folded.",
+}
+"""What each command says of itself, here so that listing them imports none."""
 _HIDDEN: Final = ("demo",)
 _OF_FILES: Final = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or name another folder; nothing that was accepted is lost"),
@@ -23,6 +39,15 @@ _OF_FILES: Final = {
     **dict.fromkeys((errno.EMFILE, errno.ENFILE), "raise the limit of open files (ulimit -n)"),
 }
 """What the caller can do about a file or folder, by the error's number."""
+MENDABLE: Final = frozenset(
+    {
+        *("ratings_core.errors.RatingsError", "services.log.protocol.LogError", "services.store.protocol.StoreError"),
+        *("services.control.NoPool", "services.control.PoolExists", "services.control.TooManyPools"),
+        *("services.engine.LocalCheckpoints", "services.engine.TakenOver", "services.runtime.InUse"),
+    }
+)
+"""Errors whose text says what the caller can mend, by name: importing them for an error of a light command would take seconds."""
+_OF_SETTINGS: Final = "pydantic_core._pydantic_core.ValidationError"
 
 
 def main() -> None:
@@ -33,13 +58,13 @@ def main() -> None:
     except Exception as error:
         if (message := _expected(error)) is None:
             raise
-        sys.stderr.write(f"equirank: {message}\n")
+        sys.stderr.write(f"equirank: {message}\n" if message else "")
         status = 2
     sys.exit(status)
 
 
 def application(only: str | None = None) -> typer.Typer:
-    """The command line with all commands, or with the one named where there is such a one."""
+    """The command line with the command named; or, where there is no such one, with all of them, which list themselves and do nothing."""
     app = typer.Typer(
         name="equirank",
         help="Live ratings that cycles and clones do not fool.",
@@ -47,31 +72,50 @@ def application(only: str | None = None) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    app.callback()(_nothing)
-    for name in (only,) if only in (*COMMANDS, *_HIDDEN) else (*COMMANDS, *_HIDDEN):
-        word = str(name).replace("-", "_")
-        command = getattr(import_module(f"services.commands.{word}"), word)
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name)
-        else:
-            app.command(name, hidden=name in _HIDDEN)(command)
+    app.callback()(_options)
+    if only not in COMMANDS and only not in _HIDDEN:
+        for name, about in COMMANDS.items():
+            app.command(name, help=about)(_nothing)
+    elif isinstance(found := command(only), typer.Typer):
+        app.add_typer(found, name=only)
+    else:
+        app.command(only, hidden=only in _HIDDEN)(found)
     return app
 
 
+def command(name: str) -> Callable[..., None] | typer.Typer:
+    """The function of a command, or the group of its commands."""
+    word = name.replace("-", "_")
+    found: Callable[..., None] | typer.Typer = getattr(import_module(f"services.commands.{word}"), word)
+    return found
+
+
 def _nothing() -> None:
+    """Stands for a command that is only listed."""
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"equirank {version('equirank')}")
+        raise typer.Exit
+
+
+def _options(
+    _: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_version)] = False,
+) -> None:
     """Live ratings that cycles and clones do not fool."""
 
 
 def _expected(error: Exception) -> str | None:
-    """What to tell of an error that the caller can mend; None for one that is ours."""
-    from pydantic import ValidationError  # noqa: PLC0415 - only when something went wrong
-
+    """What to tell of an error that the caller can mend, nothing where all was told; None for an error that is ours."""
     if isinstance(error, typer.TyperException):
         tell = getattr(error, "format_message", error.__str__)  # of usage errors: with the option that they are about
-        return f"{' '.join(tell().split())} (--help tells more)"
-    if isinstance(error, ValidationError):
-        return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'settings'}: {one['msg']}" for one in error.errors())
-    if isinstance(error, _mendable()):
+        message = " ".join(tell().split())
+        return f"{message} (--help tells more)" if message else ""  # a group without a command: its help was shown
+    names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
+    if _OF_SETTINGS in names:
+        return _settings(error)
+    if not names.isdisjoint(MENDABLE) or isinstance(error, ConnectionError | TimeoutError | ChildProcessError):
         return " ".join(str(error).split())
     if isinstance(error, OSError) and error.errno in _OF_FILES:
         where = "" if error.filename is None else f"{error.filename}: "
@@ -79,16 +123,9 @@ def _expected(error: Exception) -> str | None:
     return None
 
 
-def _mendable() -> tuple[type[Exception], ...]:
-    from ratings_core.errors import RatingsError  # noqa: PLC0415 - only when something went wrong
-    from services.control import NoPool, PoolExists, TooManyPools  # noqa: PLC0415
-    from services.engine import LocalCheckpoints, TakenOver  # noqa: PLC0415
-    from services.log.protocol import LogError  # noqa: PLC0415
-    from services.runtime import InUse  # noqa: PLC0415
-    from services.store.protocol import StoreError  # noqa: PLC0415
-
-    named = (InUse, LogError, StoreError, RatingsError, NoPool, PoolExists, TooManyPools, TakenOver, LocalCheckpoints)
-    return (*named, ConnectionError, TimeoutError, ChildProcessError)
+def _settings(error: Any) -> str:
+    """error: a `ValidationError` of pydantic."""
+    return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'settings'}: {one['msg']}" for one in error.errors())
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def methods(
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:
-    """List every solved method and what the pool is solved by; choose with --add and --drop. Live ones: `equirank pools settings`."""
+    """List every solved method and what the pool is solved by; choose with --add and --drop. Live ones: `pools settings`."""
     settings = Settings(data=data) if data else Settings()
     log = open_log(settings, create=False)
     control = ControlLog(log.control)

@@ -8,6 +8,7 @@ import msgspec
 import typer
 from rich.console import Console
 from rich.table import Column, Table
+from rich.text import Text
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind
@@ -97,10 +98,11 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
     rows = result.agents[:_ROWS_SHOWN]
     tied = tied_within(result.extra)
     told, shown = interval_columns(rows, tied), shower((row.rating for row in rows), tied=tied)
-    table = Table("rank", Column("agent", overflow="fold"), "rating", *told, title=title, title_justify="left")
+    numbers = [Column(name, justify="right") for name in ("rating", *told)]
+    table = Table(Column("rank", justify="right"), Column("agent", overflow="fold"), *numbers, title=Text(title), title_justify="left")
     for i, row in enumerate(rows):
         cells = [column[i] for column in told.values()]
-        table.add_row(str(row.rank), row.agent, shown(row.rating), *cells)
+        table.add_row(str(row.rank), Text(row.agent), shown(row.rating), *cells)
     console.print(table)
     if (said := roster_line(result.extra)) is not None:
         console.print(said, highlight=False, markup=False)

@@ -9,6 +9,7 @@ import msgspec
 import typer
 from rich.console import Console
 from rich.table import Column, Table
+from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.boards import Board, board, changes, methods_of
@@ -112,7 +113,8 @@ def _table(found: Board) -> Table:
     table.add_column("agent", overflow="fold")
     table.add_column("rating", justify="right")
     tied = tied_within(found.extra)
-    told, shown = interval_columns(found.rows, tied), shower((row.rating for row in found.rows), tied=tied)
+    intervals, shown = interval_columns(found.rows, tied), shower((row.rating for row in found.rows), tied=tied)
+    told = {name: [_plain(cell) for cell in cells] for name, cells in intervals.items()}
     for name in told:
         table.add_column(name, justify="right")
     for name, cells in contribution_column(found.rows, found.extra).items():
@@ -171,7 +173,7 @@ def _arrow(moved: Moved) -> str:
     return f"▲{up}" if up > 0 else f"▼{-up}" if up < 0 else "="
 
 
-def _title(found: Board) -> str:
+def _title(found: Board) -> Text:
     parts = [f"{found.pool} · {found.method} ({found.source})", f"{found.total} agents", f"position {found.position}"]
     if found.certificate is not None and found.certificate.value is not None:
         parts.append(f"{found.certificate.kind} {found.certificate.value:.2g}, {found.status}")
@@ -180,6 +182,6 @@ def _title(found: Board) -> str:
     return _plain(" · ".join(parts))
 
 
-def _plain(text: str) -> str:
-    """`text` as itself: rich reads square brackets as markup."""
-    return text.replace("[", r"\[")
+def _plain(text: str) -> Text:
+    """`text` as itself: rich reads square brackets as markup, also behind a backslash of the text."""
+    return Text(text)

@@ -31,7 +31,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("data")
     server = EmbeddedRedis(folder / STORE_FOLDER)
     store = RedisStore(server.url)
-    names = ["[red]a", "b"]
+    names = ["[red]a", r"b\[1]"]
     store.publish_live(head_of(online=["elo"]), 1, {"elo": LiveBoard(names, [1510.25, 1490.0]), ACTIVITY: LiveBoard(names, [10.0, 9.0])})
     store.publish_solved(solved_of())
     old = solved_of(position=4, ratings=[("rock", 0.4), ("paper", 0.6), ("[red]c", 0.0)])
@@ -64,6 +64,7 @@ def test_json_is_one_object_best_first(data: Path, method: str, source: str, bes
 def test_the_table_shows_names_as_they_are(data: Path) -> None:
     output = run(data, "--pool", "blitz")
     assert "[red]a" in output
+    assert r"b\[1]" in output
     assert "1510.25" in output
     assert "2? " in output
     assert "? provisional: fewer than 10 outcomes" in output

@@ -6,13 +6,18 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from services import cli
 from services.runtime import Addresses, DataFolder
+
+ENGINE = ("ray", "numba", "cvxpy", "kafka")
 
 
 @pytest.fixture
@@ -38,6 +43,31 @@ def test_every_command_explains_itself(command: str) -> None:
     found = CliRunner().invoke(cli.application(command), [command, "--help"])
     assert found.exit_code == 0
     assert "Usage" in found.stdout
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_the_list_says_of_each_command_what_it_says_itself(name: str) -> None:
+    found = cli.command(name)
+    said = found.info.help if isinstance(found, typer.Typer) else found.__doc__
+    assert str(said).partition("\n\n")[0] == cli.COMMANDS[name]
+
+
+@pytest.mark.parametrize("group", ["pools", "partitions", "dead-letters"])
+def test_a_group_without_a_command_shows_its_help_and_nothing_else(
+    group: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["equirank", group])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    told = capsys.readouterr()
+    assert ended.value.code == 2
+    assert "Usage" in told.out
+    assert told.err == ""
+
+
+def test_the_version_is_told() -> None:
+    found = CliRunner().invoke(cli.application("--version"), ["--version"])
+    assert (found.exit_code, found.stdout) == (0, f"equirank {version('equirank')}\n")
 
 
 @pytest.mark.usefixtures("own_logs")
@@ -103,9 +133,36 @@ def test_the_status_is_that_of_the_process() -> None:
     assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
 
 
+def _runs(*words: str) -> str:
+    """Code that runs the command line with these words, whatever its status."""
+    return f"from services import cli; sys.argv = ['equirank', *{words}]\ntry: cli.main()\nexcept SystemExit: pass"
+
+
+def _imported(code: str, heavy: tuple[str, ...]) -> str:
+    """Those of `heavy` that Python imports for `code`, in a process of its own."""
+    code = f"import sys; {code}\nprint('imported:', *(name for name in {heavy} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.rpartition("imported:")[2].strip()
+
+
 def test_reading_a_board_imports_no_engine() -> None:
-    code = "import sys, services.commands.top; print([name for name in ('ray', 'numba', 'cvxpy', 'kafka') if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert _imported("import services.commands.top", ENGINE) == ""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["nonsense"]])
+def test_the_list_of_commands_imports_none_of_them(words: list[str]) -> None:
+    heavy = (*ENGINE, "numpy", "scipy", "fastapi", "redis", "services.settings", "services.commands")
+    assert _imported(_runs(*words), heavy) == ""
+
+
+def test_an_error_of_a_light_command_imports_no_engine(tmp_path: Path) -> None:
+    assert _imported(_runs("top", "--pool", "x", "--data", str(tmp_path)), ENGINE) == ""
+
+
+@pytest.mark.parametrize("name", sorted(cli.MENDABLE))
+def test_errors_that_are_named_are_there(name: str) -> None:
+    module, _, word = name.rpartition(".")
+    assert issubclass(getattr(import_module(module), word), Exception)
 
 
 def test_a_lock_that_finds_no_room_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

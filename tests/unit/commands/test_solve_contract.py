@@ -118,6 +118,12 @@ def test_a_table_for_people(run: Any) -> None:
     assert "copeland on scores: optimal" in out
 
 
+def test_a_table_shows_names_as_they_are(run: Any) -> None:
+    names = ["[bold]amy", r"bob\[1]", "zed[/]"]
+    _, out, _ = run("scores", "--method", "copeland", text=f"task,{','.join(names)}\nt1,3,2,1\n")
+    assert [line.split("│")[2].strip() for line in out.splitlines() if line.startswith("│")] == names
+
+
 @pytest.mark.parametrize(
     ("kind", "arguments", "words"),
     [

@@ -131,7 +131,7 @@ def test_commands_in_the_docs_exist_with_their_options() -> None:
 
 
 def _command(name: str):
-    return typer.main.get_command(application()).commands[name]  # type: ignore[attr-defined]
+    return typer.main.get_command(application(name)).commands[name]  # type: ignore[attr-defined]
 
 
 def test_make_targets_in_the_docs_exist() -> None:
