@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import ray
 
+from services import cluster
 from services.connect import open_log, open_store
 from services.control import ControlLog
 from services.engine_metrics import EngineMetrics
@@ -37,7 +38,6 @@ _HEALTH_SECONDS: Final = 10.0
 _STOP_SECONDS: Final = 20.0
 _SWEEP_SECONDS: Final = 60.0
 _ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-_SHARD: Final = "equirank_shard"
 
 
 class TakenOver(Exception):  # noqa: N818 - names the fact
@@ -102,7 +102,7 @@ class Engine:
             ray.shutdown()
 
     def start(self, ray_folder: str | None = None) -> None:
-        """Start or join Ray. Ray takes the signal handlers over: install yours afterwards."""
+        """Start or join Ray. Ray takes the signal handlers over: install yours afterwards. Raises `NoCluster` and `LocalCheckpoints`."""
         os.environ.update(_ONE_THREAD)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_worker_niceness", "0")  # shards come before whatever the machine does besides; solves give way
@@ -110,15 +110,17 @@ class Engine:
         if self._settings.ray == "local":
             local = {
                 "num_cpus": self._solve_workers(),
-                "resources": {_SHARD: float(self._settings.shards)},
+                "resources": {cluster.SHARD: float(self._settings.shards)},
                 "include_dashboard": False,
                 "object_store_memory": 256 << 20,
                 "_temp_dir": ray_folder,
             }
-        ray.init(address=self._settings.ray, namespace="equirank", log_to_driver=False, configure_logging=False, **local)
+        cluster.join(self._settings.ray, self._settings.shards, **local)
         machines = {node["NodeManagerHostname"] for node in ray.nodes() if node["Alive"]}
         if len(machines) > 1 and CheckpointStore(self._settings.checkpoint_url).is_local:
             raise LocalCheckpoints(self._settings.checkpoint_url, len(machines))
+        if (why := cluster.lacking(self._settings.shards)) is not None:
+            log.warning("%s", why)
 
     def _solve_workers(self) -> int:
         return self._settings.solve_workers or max(1, (os.cpu_count() or 2) - 1)
@@ -128,7 +130,7 @@ class Engine:
         # No name in Ray: it would be taken where two installations share a cluster, or where an engine takes over from a living one.
         remote = ray.remote(ShardActor).options(
             num_cpus=0,
-            resources={_SHARD: 1},
+            resources={cluster.SHARD: 1},
             max_restarts=-1,
             max_task_retries=0,
             enable_task_events=False,
@@ -174,7 +176,8 @@ class Engine:
             if ray.wait([shard.asked], timeout=0)[0]:
                 self._answered(shard)
             elif now - shard.asked_at > _HEALTH_SECONDS:
-                log.warning("%s has not answered for %.0f s", shard.name, now - shard.asked_at)
+                why = cluster.lacking(self._settings.shards) or "it is busy, starts, or cannot be reached"
+                log.warning("%s has not answered for %.0f s: %s", shard.name, now - shard.asked_at, why)
                 shard.asked, shard.answers = None, False
         if shard.asked is None:
             shard.asked, shard.asked_at = shard.actor.health.remote(), now

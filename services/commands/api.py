@@ -3,6 +3,7 @@
 import uvicorn
 
 from services.api.app import create_app
+from services.commands.ports import refuse_busy
 from services.connect import open_log, open_store
 from services.logs import configure
 from services.settings import Settings
@@ -12,8 +13,12 @@ _BACKLOG = 1024
 
 
 def api() -> None:
-    """Serve the API and the page until told to stop; requests that are under way are finished."""
+    """Serve the API and the page until told to stop; requests that are under way are finished.
+
+    All it needs to know it reads from EQUIRANK_* variables, or from the TOML file that EQUIRANK_CONFIG names: docs/settings.md.
+    """
     settings = Settings()
+    refuse_busy(settings.host, settings.port, "EQUIRANK_PORT")
     configure(settings.log_level)
     store = open_store(settings)
     log = open_log(settings)

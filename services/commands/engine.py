@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
+from services.commands.ports import refuse_busy
 from services.logs import configure
 from services.settings import Settings
 from services.signals import on_signals
@@ -17,17 +18,27 @@ from services.signals import on_signals
 _ON_LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's own switch for one machine, meant for systems that ask before a program listens: its servers bind 127.0.0.1 only."""
 
+_ASK_ONCE: Final = ("RAY_NUM_REDIS_GET_RETRIES", "1")
+"""Asking a cluster that is not there takes Ray some 40 seconds each time, and it would ask twenty times before it says so."""
+
 _PREFIX: Final = "equirank-ray-"
 
 
 def engine() -> None:
-    """Run shards and solves until told to stop (TERM or Ctrl-C); a second signal ends at once."""
+    """Run shards and solves until told to stop (TERM or Ctrl-C); a second signal ends at once.
+
+    All it needs to know it reads from EQUIRANK_* variables, or from the TOML file that EQUIRANK_CONFIG names: docs/settings.md. What to
+    start beside it: docs/servers.md.
+    """
     settings = Settings()
+    refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
     configure(settings.log_level)
     stop = threading.Event()
     folder = _ray_folder(settings)
     if folder is not None:
         os.environ.update(_ON_LOOPBACK)
+    else:
+        os.environ.setdefault(*_ASK_ONCE)
     from services.engine import Engine  # noqa: PLC0415 - importing Ray reads the environment
     from services.engine_metrics import EngineMetrics  # noqa: PLC0415
 

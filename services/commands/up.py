@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ from urllib.error import URLError
 import typer
 from rich.console import Console
 
+from services.commands.ports import free_port, refuse_busy
 from services.commands.show import shows
 from services.connect import STORE_FOLDER
 from services.demo.scenario import Scenario
@@ -130,16 +130,16 @@ class Installation:
 def _with_ports(settings: Settings) -> Settings:
     """The settings with ports that can be bound: those named, or free ones for 0."""
     picked = {
-        "port": settings.port or _free_port(settings.host),
-        "metrics_port": settings.metrics_port or _free_port(settings.metrics_host),
+        "port": settings.port or free_port(settings.host),
+        "metrics_port": settings.metrics_port or free_port(settings.metrics_host),
     }
-    _refuse_busy(settings.host, settings.port, "EQUIRANK_PORT or --port")
+    refuse_busy(settings.host, settings.port, "EQUIRANK_PORT or --port")
     try:
-        _refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
+        refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
     except typer.BadParameter:
         if settings.port:
             raise
-        picked["metrics_port"] = _free_port(settings.metrics_host)  # who asks for any free port means both
+        picked["metrics_port"] = free_port(settings.metrics_host)  # who asks for any free port means both
     return settings.model_copy(update=picked)
 
 
@@ -155,28 +155,6 @@ def _environment(settings: Settings) -> Mapping[str, str]:
 
 def _url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _socket(host: str) -> socket.socket:
-    return socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-
-
-def _free_port(host: str) -> int:
-    with _socket(host) as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
-
-
-def _refuse_busy(host: str, port: int, name: str) -> None:
-    if port == 0:
-        return
-    with _socket(host) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            msg = f"{host}:{port} cannot be used ({error.strerror}); name another by {name}, 0 picks a free one"
-            raise typer.BadParameter(msg) from error
 
 
 def _answer(url: str) -> str:

@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -106,6 +107,23 @@ def test_what_the_caller_can_mend_is_one_line_and_status_2(
     told = capsys.readouterr()
     assert ended.value.code == 2, told.out + told.err
     assert words in told.err
+    assert told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("program", "setting"), [("engine", "EQUIRANK_METRICS_PORT"), ("api", "EQUIRANK_PORT")])
+@pytest.mark.usefixtures("own_logs")
+def test_a_port_that_is_taken_is_told_before_anything_starts(
+    program: str, setting: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["equirank", program])
+    monkeypatch.setenv("EQUIRANK_DATA", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setenv(setting, str(taken.getsockname()[1]))
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    told = capsys.readouterr()
+    assert ended.value.code == 2
+    assert f"(Address already in use); name another by {setting}" in told.err
     assert told.err.count("\n") == 1
 
 

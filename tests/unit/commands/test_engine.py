@@ -13,7 +13,7 @@ import msgspec
 import pytest
 import ray
 
-from services import engine
+from services import cluster, engine
 from services.commands.engine import _ray_folder
 from services.engine import Engine
 from services.engine_metrics import EngineMetrics
@@ -41,6 +41,10 @@ class FakeRay:
 
     def __init__(self) -> None:
         self.options_given: list[dict[str, object]] = []
+        self.resources: dict[str, float] = {cluster.SHARD: 1.0}
+
+    def cluster_resources(self) -> dict[str, float]:
+        return self.resources
 
     def remote(self, _: type) -> "FakeRay":
         return self
@@ -83,6 +87,7 @@ class Nothing:
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     fake = FakeRay()
     monkeypatch.setattr(engine, "ray", fake)
+    monkeypatch.setattr(cluster, "ray", fake)
     return fake
 
 
@@ -150,6 +155,38 @@ def test_checkpoints_that_one_machine_sees_are_refused_on_several(
     driver = Engine(Settings(ray="10.0.0.1:6379", checkpoints=url), EngineMetrics(None))
     with pytest.raises(engine.LocalCheckpoints, match="URL that all reach") if refused else nullcontext():
         driver.start()
+
+
+@pytest.mark.parametrize("why", ["Failed to connect to Ray cluster at 10.0.0.1:6379", "Could not find any running Ray instance. Please"])
+def test_a_cluster_that_is_not_there_is_told_with_what_starts_one(fake: FakeRay, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**_: object) -> None:
+        raise ConnectionError(why)
+
+    monkeypatch.setattr(fake, "init", init, raising=False)
+    driver = Engine(Settings(ray="10.0.0.1:6379", shards=4), EngineMetrics(None))
+    with pytest.raises(cluster.NoCluster) as told:
+        driver.start()
+    assert f"EQUIRANK_RAY=10.0.0.1:6379 ({why.partition('. ')[0]})" in str(told.value)
+    assert """ray start --head --resources='{"equirank_shard": 4}'`""" in str(told.value)
+
+
+def test_a_cluster_without_room_for_shards_is_told_at_the_start_and_while_they_wait(
+    fake: FakeRay, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(fake, "init", lambda **_: None, raising=False)
+    monkeypatch.setattr(fake, "nodes", list, raising=False)
+    monkeypatch.setattr(fake, "wait", lambda asked, **_: ([], asked))
+    driver = Engine(Settings(ray="auto", shards=2), EngineMetrics(None))
+    fake.resources = {"CPU": 8.0}
+    driver.start()
+    driver._ask(engine._Shard("shard-0", SimpleNamespace(health=Answer(None)), asked=Answer(None), asked_at=float("-inf")))
+    fake.resources = {cluster.SHARD: 2.0}
+    driver._ask(engine._Shard("shard-1", SimpleNamespace(health=Answer(None)), asked=Answer(None), asked_at=float("-inf")))
+    start, waits, silent = [record.getMessage() for record in caplog.records]
+    assert start.startswith("the Ray cluster has room for 0 of 2 shards")
+    assert start in waits
+    assert "shard-1" in silent
+    assert "room" not in silent
 
 
 def health_of(owner: str) -> WorkerHealth:

@@ -1,0 +1,47 @@
+"""The Ray that an engine runs on: one of its own, or a cluster that somebody else started, which may lack room for shards."""
+
+from typing import Any, Final
+
+import ray
+
+SHARD: Final = "equirank_shard"
+"""The resource that each shard takes one of: an operator says by it which nodes hold shards, and how many each."""
+
+
+class NoCluster(Exception):  # noqa: N818 - names the fact
+    """Nothing answers as a Ray cluster where the settings say that there is one."""
+
+    def __init__(self, address: str, shards: int, why: str) -> None:
+        super().__init__(
+            f"no Ray cluster answers at EQUIRANK_RAY={address} ({why}): start a node by {start_of_a_node(shards)}, "
+            "name the address of another cluster, or unset EQUIRANK_RAY for a Ray of the engine's own"
+        )
+
+
+def start_of_a_node(shards: int) -> str:
+    """The command that starts a cluster's first node, with room for so many shards."""
+    return f"`RAY_worker_niceness=0 ray start --head --resources='{{\"{SHARD}\": {shards}}}'`"
+
+
+def lacking(shards: int) -> str | None:
+    """What to tell where the cluster's nodes hold fewer than so many shards; None where they hold all, or nobody knows now."""
+    try:
+        room = int(ray.cluster_resources().get(SHARD, 0))
+    except ray.exceptions.RayError:
+        return None
+    if room >= shards:
+        return None
+    return (
+        f"the Ray cluster has room for {room} of {shards} shards, and the others wait: start nodes with "
+        f"--resources='{{\"{SHARD}\": N}}', N being how many each of them holds"
+    )
+
+
+def join(address: str, shards: int, **local: Any) -> None:
+    """Start Ray (address "local", with `local` as its options) or join the cluster at `address`. Raises `NoCluster`."""
+    try:
+        ray.init(address=address, namespace="equirank", log_to_driver=False, configure_logging=False, **local)
+    except ConnectionError as error:
+        if address == "local":
+            raise
+        raise NoCluster(address, shards, " ".join(str(error).split()).partition(". ")[0].rstrip(".")) from error
