@@ -121,6 +121,7 @@ class SolveRunner:
         jobs = due(now, [*views.values(), *insights.values()], self._ledger, self._pace, cost)
         self._ledger.queue(jobs, now)
         self._retire(views)
+        self._clear(entries)
         self._entries, self._views, self._insights, self._planned = entries, views, insights, deque(jobs)
         self._moved.clear()
         self._fill(now)
@@ -237,7 +238,7 @@ class SolveRunner:
         self._failed(flight, _cause(answer), now)
 
     def _solved(self, flight: _Flight, found: Solved) -> None:
-        board = msgspec.structs.replace(self._board(flight, found.result), memory=found.memory)
+        board = msgspec.structs.replace(self._board(flight.entry, flight.parameters, found.result), memory=found.memory)
         self._count(flight.job.method, found.result.status)
         self._seconds[flight.job.method] += found.result.seconds
         try:
@@ -275,20 +276,19 @@ class SolveRunner:
         self._count(flight.job.method, status)
         standing = self._latest.get(flight.job)
         if standing is None or standing.result.status in _NOTHING:
-            standing = self._board(flight, _nothing(flight.job.method, status))
+            standing = self._board(flight.entry, flight.parameters, _nothing(flight.job.method, status))
             self._stands(flight.job, standing, None)
         self._latest[flight.job] = msgspec.structs.replace(standing, error=why)
         self._unpublished.add(flight.job)
 
-    def _board(self, flight: _Flight, result: SolveResult) -> SolvedBoard:
-        entry = flight.entry
+    def _board(self, entry: PoolEntry, parameters: Mapping[str, float | str | bool], result: SolveResult) -> SolvedBoard:
         return SolvedBoard(
             pool=entry.pool,
             generation=entry.generation,
             position=entry.position,
             outcomes=entry.outcomes,
             data=entry.digest,
-            parameters=flight.parameters,
+            parameters=dict(parameters),
             solved_at=self._clock(),
             result=result,
             log=self._log,
@@ -331,6 +331,17 @@ class SolveRunner:
             for noted in (self._latest, self._rows, self._history, self._names, self._taken):
                 noted.pop(job, None)
             self._unpublished.discard(job)
+
+    def _clear(self, entries: Mapping[str, PoolEntry]) -> None:
+        """Take an earlier generation's ratings from the boards of one that has no outcomes yet, as of a season that begins: nothing would
+        be solved for as long as nobody plays, and who was banned would go on leading.
+        """
+        for job, board in list(self._latest.items()):
+            entry = entries.get(job.pool)
+            if entry is not None and not entry.outcomes and board.generation < entry.generation:
+                empty = self._board(entry, board.parameters, _nothing(job.method, _NOT_APPLICABLE))
+                self._stands(job, msgspec.structs.replace(empty, error=f"generation {entry.generation} has no outcomes yet"), None)
+                self._unpublished.add(job)
 
     def _find_lost(self) -> None:
         """Mark for publication what the store has not, or not whole, or only an older one of, or without its history.

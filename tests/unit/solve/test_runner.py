@@ -190,6 +190,24 @@ def test_whatever_the_store_holds_instead_is_found_and_published_again(fake: Fak
     assert store.boards[method] == good
 
 
+def test_a_season_that_begins_shows_no_ratings_of_the_one_before(fake: FakeRay, tmp_path: Path) -> None:
+    runner, store, method = solved_once(fake, tmp_path, "log a")
+    season = msgspec.structs.replace(manifest_at(1), pools=[msgspec.structs.replace(manifest_at(1).pools[0], generation=2, outcomes=0)])
+    runner.step(10.0, [season], ControlState())
+    board = store.boards[method]
+    assert (board.generation, board.result.agents, board.result.status) == (2, [], "not_applicable")
+    assert board.error == "generation 2 has no outcomes yet"
+    runner.step(11.0, [season], ControlState())
+    assert store.boards[method] == board
+    assert store.histories_held[method] == [1], "what the season before ended with stays in the history"
+    played = msgspec.structs.replace(manifest_at(2), pools=[msgspec.structs.replace(manifest_at(2).pools[0], generation=2)])
+    for second in range(100, 110):
+        runner.step(float(second), [played], ControlState())
+        fake.flights[-1].ready, fake.flights[-1].value = True, result_of(fake.flights[-1].method)
+    board = store.boards[method]
+    assert (board.generation, board.position, board.error) == (2, 2, None)
+
+
 def test_a_store_that_lost_a_large_board_is_given_all_of_its_rows_again(fake: FakeRay, tmp_path: Path) -> None:
     store = Store()
     runner = SolveRunner(Settings(data=tmp_path), CheckpointStore(tmp_path.as_uri()), store, workers=1)
