@@ -37,8 +37,10 @@ def open_log(settings: Settings, *, create: bool = True) -> Log:
 
 
 def open_store(settings: Settings, log: str = "") -> RedisStore:
-    """The installation's store: Redis where it is set, else the server that runs in the data folder. Raises `StoreError`.
+    """The installation's store. log: identity of the outcomes' log, for those who write or know it. Raises `StoreError`."""
+    return RedisStore(store_url(settings), log)
 
-    log: identity of the outcomes' log, for those who write.
-    """
-    return RedisStore(settings.redis or embedded_url(settings.data / STORE_FOLDER), log)
+
+def store_url(settings: Settings) -> str:
+    """Of Redis where it is set, else of the server that runs in the data folder. Raises `StoreError` where none does."""
+    return settings.redis or embedded_url(settings.data / STORE_FOLDER)

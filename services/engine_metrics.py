@@ -23,6 +23,7 @@ _COUNTERS: Final = {
     "log_failures": "equirank_log_failures_total",
     "published_pools": "equirank_publications_total",
     "store_failures": "equirank_store_failures_total",
+    "store_losses": "equirank_store_losses_total",
     "fenced_writes": "equirank_fenced_writes_total",
     "checkpoints": "equirank_checkpoints_total",
     "checkpoint_failures": "equirank_checkpoint_failures_total",

@@ -80,6 +80,7 @@ ENGINE: Final = (
     Metric("counter", "equirank_publications_total", "Live boards written to the store, a pool each."),
     Metric("gauge", "equirank_published_timestamp_seconds", "When the store took something from the shard last.", ("shard",)),
     Metric("counter", "equirank_store_failures_total", "Publications that the store did not take."),
+    Metric("counter", "equirank_store_losses_total", "Pools that the store lost or evicted in part, and that were published again whole."),
     Metric("counter", "equirank_fenced_writes_total", "Publications refused because another shard took over."),
     Metric("counter", "equirank_checkpoints_total", "Checkpoints written, a partition each."),
     Metric("counter", "equirank_checkpoint_failures_total", "Checkpoints that could not be written."),

@@ -4,9 +4,10 @@ import uvicorn
 
 from services.api.app import create_app
 from services.commands.ports import refuse_busy
-from services.connect import open_log, open_store
+from services.connect import open_log, store_url
 from services.logs import configure
 from services.settings import Settings
+from services.store.redis import RedisStore
 
 _STOP_SECONDS = 4
 _BACKLOG = 1024
@@ -20,8 +21,9 @@ def api() -> None:
     settings = Settings()
     refuse_busy(settings.host, settings.port, "EQUIRANK_PORT")
     configure(settings.log_level)
-    store = open_store(settings)
+    url = store_url(settings)  # before the log is opened, which would make one in a folder that is not the right one
     log = open_log(settings)
+    store = RedisStore(url, log.outcomes.identity)
     try:
         uvicorn.run(
             create_app(settings, log, store),

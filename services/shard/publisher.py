@@ -22,7 +22,7 @@ from ratings_core.online import Reading
 from services.shard.durations import Durations
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
-from services.store.protocol import ACTIVITY, Building, Fence, LiveBoard, PoolHead, StoreError, StoreLost, StoreWriter
+from services.store.protocol import ACTIVITY, Building, Fence, LiveBoard, OtherLog, PoolHead, StoreError, StoreLost, StoreWriter
 
 log = logging.getLogger("equirank.publish")
 
@@ -89,7 +89,7 @@ class Publisher:
         self._job: Future[list[tuple[_Update, _End]]] | None = None
         self._began = self._next = self._rested = float("-inf")
         self.written_at: float | None = None
-        self.counters = {"published_pools": 0, "store_failures": 0, "fenced_writes": 0}
+        self.counters = {"published_pools": 0, "store_failures": 0, "store_losses": 0, "fenced_writes": 0}
         self.pauses = Durations()
         """Of the fold, while what changed is copied for readers."""
 
@@ -155,7 +155,7 @@ class Publisher:
             except StoreError as error:
                 log.warning("not published, changes gather: %s", error, extra={"pool": update.head.pool, "position": update.head.position})
                 ends.append((update, _End.FAILED))
-                down = error.retriable
+                down = error.retriable and not isinstance(error, OtherLog)
         return ends
 
     def _write_one(self, update: _Update) -> _End:
@@ -213,6 +213,7 @@ class Publisher:
                 case _End.LOST:
                     update.state.mark_all()
                     update.track.head = None
+                    self.counters["store_losses"] += 1
                 case _End.BEHIND | _End.FAILED:
                     update.state.mark(update.ids)
                     self.counters["store_failures"] += end is _End.FAILED
@@ -242,8 +243,9 @@ def _update(state: PoolState, track: _Track, epoch: int, partition: Partition, a
         head = msgspec.structs.replace(head, published_at=at, stopped=state.stopped, building=_building(state, partition))
         return _Update(state, track, epoch, head, ids, {})
     names = state.agents.names(ids)
-    boards = {method: _board(names, reading) for method, reading in readings.items()}
-    boards[ACTIVITY] = LiveBoard(names, state.activity[ids].astype(np.float64).tolist())
+    total = len(state.agents)
+    boards = {method: _board(names, reading, total) for method, reading in readings.items()}
+    boards[ACTIVITY] = LiveBoard(names, state.activity[ids].astype(np.float64).tolist(), total=total)
     return _Update(state, track, epoch, _head(state, partition, at), ids, boards)
 
 
@@ -253,8 +255,8 @@ def _finite(reading: Reading) -> NDArray[np.bool_]:
     return ratings if reading.deviation is None else ratings & np.isfinite(reading.deviation)
 
 
-def _board(names: Sequence[str], reading: Reading) -> LiveBoard:
-    return LiveBoard(names, reading.rating.tolist(), [] if reading.beliefs is None else list(reading.beliefs.each()))
+def _board(names: Sequence[str], reading: Reading, total: int) -> LiveBoard:
+    return LiveBoard(names, reading.rating.tolist(), [] if reading.beliefs is None else list(reading.beliefs.each()), total)
 
 
 def _stop_unfinite(state: PoolState, method: str, ids: NDArray[np.int32], position: int) -> None:

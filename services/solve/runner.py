@@ -34,7 +34,7 @@ from services.solve.priority import giving_way
 from services.solve.result import VERSION, CertificateRow, Intervals, SolvedBoard, SolveResult
 from services.solve.results import ResultFiles
 from services.solve.tasks import solve_pool
-from services.store.protocol import StoreError
+from services.store.protocol import OtherLog, StoreError
 from services.store.redis import RedisStore
 from services.store.solved import Held
 
@@ -311,6 +311,8 @@ class SolveRunner:
                     self._store.publish_history(*job, self._history[job])
             except StoreError as error:
                 self._troubles.warn(log, _WAITING, error)
+                if isinstance(error, OtherLog):
+                    continue
                 return
             self._unpublished.discard(job)
             self._taken[job] = self._latest[job]

@@ -15,7 +15,6 @@ from services.store.scripts import Script
 T = TypeVar("T")
 
 _TIMEOUT_SECONDS: Final = 5.0
-_HEALTH_SECONDS: Final = 15
 _RETRIES: Final = 2
 _PASSING = (redis.exceptions.OutOfMemoryError, redis.ReadOnlyError, redis.exceptions.ClusterDownError, redis.exceptions.TryAgainError)
 _PASSING_WORDS = ("OOM", "READONLY", "MISCONF", "BUSY", "MASTERDOWN", "NOREPLICAS")
@@ -32,6 +31,7 @@ class Connection:
     """Commands and scripts on one Redis, shared by the threads of a process. Raises `StoreError` only.
 
     Guarantee: a command that returned was executed; one that raised may have been. Nothing is retried after a server's refusal.
+    No PING is ever sent: a server that cannot save refuses it, and still answers readers.
     """
 
     def __init__(self, url: str) -> None:
@@ -42,7 +42,6 @@ class Connection:
                 decode_responses=True,
                 socket_timeout=_TIMEOUT_SECONDS,
                 socket_connect_timeout=_TIMEOUT_SECONDS,
-                health_check_interval=_HEALTH_SECONDS,
                 retry=retry,
             )
         except ValueError as error:

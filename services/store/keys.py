@@ -8,7 +8,8 @@
 - equirank:{pool}:live:GENERATION:METHOD  sorted set: agent -> minus its rating (ascending: best first, ties by name)
 - equirank:{pool}:beliefs:GENERATION:METHOD  hash: agent -> deviation (or "deviation wander since") of its belief; of methods that hold them
 - equirank:{pool}:methods  set of solved methods
-- equirank:{pool}:solved:METHOD  hash: generation, position, version, total, log, board (JSON without agents' rows)
+- equirank:{pool}:solved:METHOD  hash: generation, position, version, total, log, board (JSON without agents' rows); read where its log
+  is the reader's, or the fence's where the reader knows none
 - equirank:{pool}:history:METHOD  list: `Kept` of `services.solve.history` as JSON, oldest first, each without and then with its rows
 - equirank:{pool}:rows:METHOD:VERSION  list: AgentRow as JSON, best first
 - equirank:{pool}:index:METHOD:VERSION  hash: agent -> its index in the list

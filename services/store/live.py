@@ -16,7 +16,7 @@ from services.solve.result import AgentRow
 from services.store import keys, scripts
 from services.store.beliefs import believed, of_text, text_of
 from services.store.connection import Call, Command, Connection, expire, get
-from services.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, PoolHead, StoreError, StoreLost
+from services.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, OtherLog, PoolHead, StoreLost
 
 MEMBERS_A_CALL: Final = 200
 """Most board members that one script writes: readers wait no longer than that takes."""
@@ -54,7 +54,7 @@ class LiveBoards:
             for verdict in self._redis.calls(calls[trip : trip + _CALLS_A_TRIP]):
                 if not self._took(pool, verdict):
                     return False
-        return self._commit(head, fence, token)
+        return self._commit(head, fence, token, boards)
 
     def published(self, pool: str) -> Fence | None:
         """The fence that stands for `pool`; None when the store knows nothing of it (it is new, or was lost)."""
@@ -65,13 +65,11 @@ class LiveBoards:
     def pools(self) -> list[PoolHead]:
         """All pools by name."""
         names = sorted(self._redis.run(lambda client: client.smembers(keys.POOLS)))
-        heads = self._redis.pipeline(get(keys.head(name)) for name in names) if names else []
-        return [_decode_head(head) for head in heads if head is not None]
+        return [head for head in self._heads(names).values() if head is not None]
 
     def head(self, pool: str) -> PoolHead | None:
         """What `pool` shows first; None when the store knows nothing of it."""
-        found = self._redis.run(get(keys.head(check_pool_name(pool))))
-        return None if found is None else _decode_head(str(found))
+        return self._heads([check_pool_name(pool)])[pool]
 
     def live(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
         """Rows start to start + count of a live board (0 is the best agent)."""
@@ -140,11 +138,7 @@ class LiveBoards:
 
     def _took(self, pool: str, verdict: int) -> bool:
         if verdict == scripts.FOREIGN:
-            raise StoreError(
-                f"pool {pool} of this Redis is written from another log: give each log a Redis of its own, "
-                f"or end the other and wait {ABANDONED_SECONDS} s",
-                retriable=True,
-            )
+            raise OtherLog(pool, ABANDONED_SECONDS)
         if verdict == scripts.ABANDONED:
             self._remove(pool)
         if verdict in {scripts.LOST, scripts.ABANDONED}:
@@ -164,11 +158,21 @@ class LiveBoards:
         names += [keys.head(pool), keys.boards(pool), keys.methods(pool), keys.fence(pool)]
         self._redis.pipeline([_unlink(name) for name in names])
 
-    def _commit(self, head: PoolHead, fence: Fence, token: str) -> bool:
+    def _heads(self, pools: Sequence[str]) -> dict[str, PoolHead | None]:
+        """By name; None for those that the store knows nothing of, and for another log's where this one is known."""
+        commands = [command for pool in pools for command in (held_by(pool), get(keys.head(pool)))]
+        answers = self._redis.pipeline(commands) if commands else []
+        stands = zip(pools, answers[::2], answers[1::2], strict=True)
+        return {pool: None if head is None or self._log not in ("", log) else _decode_head(head) for pool, log, head in stands}
+
+    def _commit(self, head: PoolHead, fence: Fence, token: str, boards: Mapping[str, LiveBoard]) -> bool:
         pool = head.pool
         self._redis.run(lambda client: client.sadd(keys.POOLS, pool))
-        names = [keys.fence(pool), keys.head(pool), keys.boards(pool)]
-        answer = self._redis.call(scripts.COMMIT, names, [token, *fence, _encode_head(head).decode()])
+        names, sizes = [keys.fence(pool), keys.head(pool), keys.boards(pool)], list[str | int]()
+        for method, total in ((method, board.total) for method, board in boards.items() if board.total):
+            names += [_board_keys(head, method)[0], _board_keys(head, method)[-1]]
+            sizes += [f"{head.generation}/{method}", total]
+        answer = self._redis.call(scripts.COMMIT, names, [token, *fence, _encode_head(head).decode(), *sizes])
         verdict, stale = (answer[0], answer[1:]) if isinstance(answer, list) else (answer, [])
         if not self._took(pool, verdict):
             return False
@@ -201,6 +205,11 @@ class LiveBoards:
             rows=rows,
             beliefs=model,
         )
+
+
+def held_by(pool: str) -> Command:
+    """Reads the identity of the log whose writers hold a pool; none where nobody does."""
+    return lambda pipe: pipe.hget(keys.fence(pool), "log")
 
 
 def check_window(start: int, count: int) -> None:

@@ -4,7 +4,8 @@ Laws, held by tests against every implementation:
 
 1. Fenced per pool by (epoch, generation, position): an older epoch is refused, the same epoch only goes forward
    (an equal position is accepted again), a newer epoch is accepted. A refused write changes nothing. They are compared within one
-   log: a pool that another log's writers hold raises, and is theirs no more once they are gone.
+   log: a pool that another log's writers hold raises `OtherLog`, and is theirs no more once they are gone. Readers that know their log
+   see nothing of another's; those that do not never see two of them mixed.
 2. Values are absolute: publishing the same again is harmless.
 3. Live boards promise per-agent values no older than the position shown. A new generation has boards of its own;
    readers see the old or the new one, never a mix.
@@ -76,11 +77,15 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveBoard(NamedTuple):
-    """Changed agents of one online method: absolute values, names[i] has values[i], and beliefs[i] where the method holds them."""
+    """Changed agents of one online method: absolute values, names[i] has values[i], and beliefs[i] where the method holds them.
+
+    total: agents of the whole board, so that a store which lost some is found out; 0 where the writer does not say.
+    """
 
     names: Sequence[str]
     values: Sequence[float]
     beliefs: Sequence[Belief] = ()
+    total: int = 0
 
 
 class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,10 +112,21 @@ class StoreError(Exception):
 
 
 class StoreLost(StoreError):  # noqa: N818 - names the fact, as the writer acts on it
-    """What this writer published is gone (flushed, restarted, rolled back): the pool must be published whole again."""
+    """What this writer published is gone (flushed, restarted, rolled back, evicted): the pool must be published whole again."""
 
     def __init__(self, pool: str) -> None:
         super().__init__(f"the store lost pool {pool}: publish all of its agents and solved boards again", retriable=True)
+
+
+class OtherLog(StoreError):  # noqa: N818 - names the fact
+    """Writers of another log hold this pool of the store. It says nothing of other pools."""
+
+    def __init__(self, pool: str, seconds: int) -> None:
+        super().__init__(
+            f"pool {pool} of this Redis is written from another log: give each log a Redis of its own, "
+            f"or end the other and wait {seconds} s",
+            retriable=True,
+        )
 
 
 ACTIVITY = "outcomes"
@@ -127,11 +143,12 @@ class StoreWriter(Protocol):
     def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         """Write changed agents of each live board and then the head; False when fenced (nothing written).
 
-        Raises `StoreLost` where an earlier publication of this writer is gone; the next call, with every agent, is taken.
+        Raises `StoreLost` where an earlier publication of this writer is gone, or part of one; the next call, with every agent, is taken.
+        Raises `OtherLog`.
         """
 
     def publish_solved(self, board: SolvedBoard) -> bool:
-        """Publish one solved board under its method; False when a newer one stands."""
+        """Publish one solved board under its method; False when a newer one stands. Raises `OtherLog`."""
 
     def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
         """Publish the kept solves of a method, oldest first, in place of those that stand; after `publish_solved` of the newest."""

@@ -88,17 +88,24 @@ digits, so scores stay exact; beliefs are texts."""
 COMMIT: Final = _script(
     _HOLD
     + """
+for i = 6, #ARGV, 2 do
+  local board, beliefs, total = KEYS[i - 2], KEYS[i - 1], tonumber(ARGV[i + 1])
+  if redis.call('ZCARD', board) < total then return -1 end
+  if beliefs ~= board and redis.call('HLEN', beliefs) < total then return -1 end
+end
 redis.call('SET', KEYS[2], ARGV[5])
 redis.call('HSET', KEYS[1], 'committed', ARGV[2], 'generation', ARGV[3], 'position', ARGV[4])
 local stale = {1}
+for i = 6, #ARGV, 2 do redis.call('SADD', KEYS[3], ARGV[i]) end
 for _, field in ipairs(redis.call('SMEMBERS', KEYS[3])) do
   if string.match(field, '^(%d+)/') ~= ARGV[3] then table.insert(stale, field) end
 end
 return stale
 """
 )
-"""KEYS fence, head, boards; ARGV token, epoch, generation, position, head: makes what was written under the token count.
-{1, boards of other generations...}."""
+"""KEYS fence, head, boards, and of each live board whose size is known its key and that of its beliefs (its own again where it has none);
+ARGV token, epoch, generation, position, head, and of each such board "generation/method" and how many agents it has at least: makes what
+was written under the token count. {1, boards of other generations...}; -1 also where a board lacks agents: the store evicted it."""
 
 _PAGE = """
 local function beliefs(rows)
@@ -155,15 +162,18 @@ return {score, redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. score), KEYS[2] and 
 
 FLIP: Final = _script(
     """
+local holder = redis.call('HGET', KEYS[7], 'log')
+if holder and holder ~= ARGV[9] then return -3 end
 local stands = redis.call('HMGET', KEYS[1], 'generation', 'position', 'version', 'log')
 if (stands[3] or '') ~= ARGV[4] then return -2 end
-if redis.call('LLEN', KEYS[3]) ~= tonumber(ARGV[5]) then return -1 end
+if redis.call('LLEN', KEYS[3]) ~= tonumber(ARGV[5]) or redis.call('HLEN', KEYS[4]) ~= tonumber(ARGV[5]) then return -1 end
 local generation, position = tonumber(stands[1] or ''), tonumber(stands[2] or '')
 local g, p = tonumber(ARGV[1]), tonumber(ARGV[2])
 if generation and (stands[4] or '') == ARGV[9] and (generation > g or (generation == g and position > p)) then return 0 end
 redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'position', ARGV[2], 'version', ARGV[3], 'total', ARGV[5], 'board', ARGV[6],
   'log', ARGV[9])
 redis.call('SADD', KEYS[2], ARGV[7])
+if (stands[4] or '') ~= ARGV[9] then redis.call('DEL', KEYS[8]) end
 redis.call('PERSIST', KEYS[3])
 redis.call('PERSIST', KEYS[4])
 if ARGV[4] ~= '' then
@@ -173,9 +183,10 @@ end
 return 1
 """
 )
-"""KEYS solved, methods, new rows, new index, old rows, old index; ARGV generation, position, new version, old version ('' for none),
-total, board, method, seconds the old one stays, identity of the board's log (a board of another log is older than any). -1 when the
-rows are not whole: the store lost them, or took a part twice; -2 when another version stands than the one named: look again."""
+"""KEYS solved, methods, new rows, new index, old rows, old index, fence, history; ARGV generation, position, new version, old version
+('' for none), total, board, method, seconds the old one stays, identity of the board's log (a board of another log is older than any, and
+its history goes with it). -1 when the rows are not whole: the store lost them, or took a part twice; -2 when another version stands than
+the one named: look again; -3 when writers of another log hold the pool."""
 
 REPLACE: Final = _script(
     """

@@ -11,8 +11,8 @@ from services.solve.history import Kept, Past
 from services.solve.result import AgentRow, SolvedBoard
 from services.store import keys, scripts
 from services.store.connection import Command, Connection, expire
-from services.store.live import MEMBERS_A_CALL, STALE_SECONDS, check_window
-from services.store.protocol import INSIGHT, StoreError
+from services.store.live import ABANDONED_SECONDS, MEMBERS_A_CALL, STALE_SECONDS, check_window, held_by
+from services.store.protocol import INSIGHT, OtherLog, StoreError
 
 _UPLOAD_SECONDS: Final = 600
 """An upload that never became the board is gone after this."""
@@ -23,6 +23,7 @@ _decode_board = msgspec.json.Decoder(SolvedBoard).decode
 _decode_row = msgspec.json.Decoder(AgentRow).decode
 _Pointer: TypeAlias = tuple[str, int, SolvedBoard]
 """Version, number of rows, and the board without them."""
+_POINTER: Final = ("version", "total", "board")
 
 
 class Held(NamedTuple):
@@ -33,10 +34,10 @@ class Held(NamedTuple):
 
 
 class SolvedBoards:
-    """Publishes and reads solved boards."""
+    """Publishes and reads solved boards. log: identity of the reader's log; where it is not known, that of the pool's live boards."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._redis = connection
+    def __init__(self, connection: Connection, log: str = "") -> None:
+        self._redis, self._log = connection, log
 
     def publish_solved(self, board: SolvedBoard) -> bool:
         """Publish one solved board under its method; False when a newer one stands."""
@@ -63,7 +64,7 @@ class SolvedBoards:
 
     def history(self, pool: str, method: str) -> list[Past]:
         """The kept solves of a method, newest first; insight, which has no rows to compare, has none."""
-        if method == INSIGHT:
+        if method == INSIGHT or not self._shown(pool, [method]):
             return []
         name = keys.history(check_pool_name(pool), keys.check_method(method))
         texts = self._redis.call(scripts.EVERY_OTHER, [name], [])
@@ -72,6 +73,8 @@ class SolvedBoards:
     def past(self, pool: str, method: str, index: int) -> Kept | None:
         """One of `history` with its rows; None where there is none of that index."""
         name = keys.history(check_pool_name(pool), keys.check_method(method))
+        if not self._shown(pool, [method]):
+            return None
         text = self._redis.run(lambda client: client.lindex(name, -1 - 2 * index))
         return None if text is None else msgspec.json.decode(text, type=Kept)
 
@@ -90,19 +93,31 @@ class SolvedBoards:
 
     def solved_methods(self, pool: str) -> list[str]:
         """The methods that have a solved board, by name; insight is none."""
-        return [method for method in self._results(pool) if method != INSIGHT]
+        members = self._redis.run(lambda client: client.smembers(keys.methods(check_pool_name(pool))))
+        return self._shown(pool, sorted(set(members) - {INSIGHT}))
+
+    def forget_others(self, pools: Iterable[str]) -> None:
+        """Remove what other logs solved for `pools` that this log's writers hold."""
+        names = list(pools)
+        holders = self._redis.pipeline(held_by(pool) for pool in names) if names else []
+        mine = [pool for pool, holder in zip(names, holders, strict=True) if holder == self._log]
+        members = self._redis.pipeline(_members(keys.methods(pool)) for pool in mine) if mine else []
+        jobs = [(pool, method) for pool, methods in zip(mine, members, strict=True) for method in sorted(methods)]
+        logs = self._redis.pipeline(_solved_from(*job) for job in jobs) if jobs else []
+        for job in [job for job, log in zip(jobs, logs, strict=True) if log != self._log]:
+            self.drop_solved(*job)
 
     def held(self, pools: Sequence[str]) -> dict[str, dict[str, Held]]:
-        """By pool and method, insight among them, the boards of which every row is there: in three round trips for all."""
+        """By pool and method, insight among them, the boards of which every row is there and can be found: in three round trips for all."""
         members = self._redis.pipeline([_members(keys.methods(check_pool_name(pool))) for pool in pools])
         jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
         pointers = map(_pointer_of, self._redis.pipeline([_pointed(*job) for job in jobs]))
         stands = {job: at for job, at in zip(jobs, pointers, strict=True) if at is not None}
-        names = [name for job, at in stands.items() for name in (keys.rows(*job, at[0]), keys.history(*job))]
-        lengths = self._redis.pipeline([_length(name) for name in names])
+        sizes = self._redis.pipeline([command for job, at in stands.items() for command in _sizes(*job, at[0])])
         found: dict[str, dict[str, Held]] = {pool: {} for pool in pools}
-        for ((pool, method), (_, total, board)), rows, history in zip(stands.items(), lengths[::2], lengths[1::2], strict=True):
-            if rows == total:
+        each = zip(stands.items(), sizes[::3], sizes[1::3], sizes[2::3], strict=True)
+        for ((pool, method), (_, total, board)), rows, index, history in each:
+            if rows == index == total:
                 found[pool][method] = Held(board, history // 2)
         return found
 
@@ -145,8 +160,15 @@ class SolvedBoards:
         last, *texts = (_encode(part).decode() for part in (before.past, newest.past, newest))
         return bool(self._redis.call(scripts.APPEND, [name], [last, 2 * count, *texts]))
 
-    def _results(self, pool: str) -> list[str]:
-        return sorted(self._redis.run(lambda client: client.smembers(keys.methods(check_pool_name(pool)))))
+    def _shown(self, pool: str, methods: Sequence[str]) -> list[str]:
+        """Those of `methods` whose board is of the log that readers look at."""
+        holder, *logs = self._redis.pipeline([held_by(check_pool_name(pool)), *(_solved_from(pool, method) for method in methods)])
+        return [method for method, log in zip(methods, logs, strict=True) if log is not None and self._is_ours(log, holder)]
+
+    def _is_ours(self, log: str, holder: str | None) -> bool:
+        """Whether readers may see a board that was solved from `log`, on a pool that `holder` writes."""
+        wanted = self._log or holder
+        return not wanted or log == wanted
 
     def _upload(self, names: Sequence[str], agents: Sequence[AgentRow]) -> None:
         rows, index = names
@@ -163,9 +185,12 @@ class SolvedBoards:
             if old == version:  # we switched to it, but the answer was lost and the connection tried again
                 return True
             names = [keys.solved(pool, method), keys.methods(pool), *fresh, keys.rows(pool, method, old), keys.index(pool, method, old)]
+            names += [keys.fence(pool), keys.history(pool, method)]
             verdict = self._redis.call(
                 scripts.FLIP, names, [board.generation, board.position, version, old, total, shown, method, STALE_SECONDS, board.log]
             )
+            if verdict == scripts.FOREIGN:
+                raise OtherLog(pool, ABANDONED_SECONDS)
             if verdict == scripts.LOST:
                 raise StoreError(f"the store lost rows of {method} of pool {pool} during their upload, or took some twice", retriable=True)
             if verdict != scripts.MOVED:
@@ -179,7 +204,8 @@ class SolvedBoards:
             return  # they expire by themselves
 
     def _pointer(self, pool: str, method: str) -> _Pointer | None:
-        return _pointer_of(self._redis.run(_pointed(pool, method)))
+        fields, log, holder = self._redis.pipeline([_pointed(pool, method), _solved_from(pool, method), held_by(pool)])
+        return _pointer_of(fields) if self._is_ours(log or "", holder) else None
 
 
 def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) -> Iterator[Command]:
@@ -193,7 +219,12 @@ def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) ->
 
 def _pointed(pool: str, method: str) -> Command:
     name = keys.solved(check_pool_name(pool), keys.check_method(method))
-    return lambda client: client.hmget(name, ["version", "total", "board"])
+    return lambda client: client.hmget(name, _POINTER)
+
+
+def _solved_from(pool: str, method: str) -> Command:
+    name = keys.solved(pool, keys.check_method(method))
+    return lambda client: client.hget(name, "log")
 
 
 def _pointer_of(fields: Any) -> _Pointer | None:
@@ -205,8 +236,11 @@ def _members(name: str) -> Command:
     return lambda pipe: pipe.smembers(name)
 
 
-def _length(name: str) -> Command:
-    return lambda pipe: pipe.llen(name)
+def _sizes(pool: str, method: str, version: str) -> Iterator[Command]:
+    """Asks for the lengths of a board's rows, of their index, and of its history."""
+    yield lambda pipe: pipe.llen(keys.rows(pool, method, version))
+    yield lambda pipe: pipe.hlen(keys.index(pool, method, version))
+    yield lambda pipe: pipe.llen(keys.history(pool, method))
 
 
 def _slice(name: str, start: int, count: int) -> Command:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 
-import msgspec
 import pytest
 import redis
 
@@ -110,57 +109,6 @@ class TestFence:
         assert store.publish_live(head_of("one", position=5), 9, live(a=1.0))
         assert store.publish_live(head_of("two", position=1), 2, live(b=1.0))
         assert [head.pool for head in store.pools()] == ["one", "two"]
-
-
-class TestAnotherLog:
-    """Epochs and positions of another log mean nothing: neither do they fence, nor are they taken for this log's."""
-
-    def test_a_pool_that_another_log_writes_is_refused_with_words(self, redis_url: str, store: RedisStore, raw: redis.Redis) -> None:
-        assert store.publish_live(head_of(position=99), 50, live(a=1.0))
-        new = RedisStore(redis_url, "another log")
-        assert new.published("blitz") is None
-        before = snapshot(raw)
-        with pytest.raises(StoreError, match="written from another log") as raised:
-            new.publish_live(head_of(position=1), 2, live(b=2.0))
-        assert raised.value.retriable
-        assert snapshot(raw) == before
-        new.close()
-
-    def test_a_pool_that_another_log_left_is_taken_whole(self, redis_url: str, store: RedisStore, raw: redis.Redis) -> None:
-        assert store.publish_live(head_of(position=99, generation=3), 50, live(a=1.0))
-        assert store.publish_solved(solved_of(position=99, generation=3))
-        raw.hset(keys.fence("blitz"), "seen", 0)
-        new = RedisStore(redis_url, "another log")
-        with pytest.raises(StoreLost):
-            new.publish_live(head_of(position=1), 2, live(b=2.0))
-        assert [key for key in snapshot(raw) if "rows" not in key and "index" not in key] == [keys.POOLS]
-        assert new.publish_live(head_of(position=1), 2, live(b=2.0, c=1.0))
-        assert new.published("blitz") == Fence(2, 1, 1)
-        assert names(new) == [("b", 2.0, 1), ("c", 1.0, 2)]
-        assert new.solved_methods("blitz") == []
-        assert not raw.exists(keys.live("blitz", 3, "elo"))
-        new.close()
-
-    def test_pools_of_a_log_that_is_gone_leave_the_lists(self, redis_url: str, store: RedisStore, raw: redis.Redis) -> None:
-        for pool in ("dead", "living", "shared"):
-            assert store.publish_live(head_of(pool), 50, live(a=1.0))
-            raw.hset(keys.fence(pool), "seen", 0)
-        raw.hset(keys.fence("living"), "seen", raw.time()[0])
-        assert store.forget_others([]) == [], "a log's own pools stay"
-        new = RedisStore(redis_url, "another log")
-        assert new.forget_others(["shared"]) == [], "and those of a log whose engine was just here, though nobody writes them"
-        raw.hset(keys.LOGS, "", 0)
-        assert new.forget_others(["shared"]) == ["dead"]
-        assert set(raw.hgetall(keys.LOGS)) == {"another log"}
-        assert [head.pool for head in new.pools()] == ["living", "shared"]
-        assert not raw.keys("equirank:{dead}:*")
-        assert new.forget_others(["shared"]) == []
-        new.close()
-
-    def test_a_solved_board_of_another_log_is_older_than_any(self, store: RedisStore) -> None:
-        assert store.publish_solved(solved_of(position=99, generation=3))
-        assert store.publish_solved(msgspec.structs.replace(solved_of(position=1), log="another log"))
-        assert [one.board.log for one in store.held(["blitz"])["blitz"].values()] == ["another log"]
 
 
 class TestLiveBoards:
@@ -626,6 +574,7 @@ class TestSolvedBoards:
 
     def test_a_history_that_grew_by_one_is_sent_by_its_newest(self, store: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
         solves, sent = [kept(solved_of(position=at)) for at in range(1, 6)], list[scripts.Script]()
+        store.publish_solved(solved_of(position=1))
         call = store._redis.call
         monkeypatch.setattr(store._redis, "call", lambda script, *rest: sent.append(script) or call(script, *rest))
         for first, end, whole in ((0, 2, True), (0, 3, False), (1, 4, False), (1, 4, False), (2, 5, False), (0, 2, True)):

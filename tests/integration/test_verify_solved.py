@@ -11,7 +11,8 @@ from services.log.sqlite import open_sqlite_log
 from services.shard.checkpoint import CheckpointStore
 from services.solve.result import SolvedBoard
 from services.solve.results import ResultFiles
-from services.store.protocol import LiveBoard
+from services.store import keys
+from services.store.protocol import LiveBoard, OtherLog
 from services.store.redis import RedisStore
 from services.verify_solved import verify_solved
 from tests.support.boards import head_of, solved_of
@@ -63,5 +64,11 @@ def test_boards_are_what_their_files_hold_or_it_says_where_not(tmp_path: Path, l
     assert differences(log, store, tmp_path) == ["row 2499 is missing, in its file ('a2499', 0.00039999999999995595, 2500)"]
     publish(msgspec.structs.replace(good, result=msgspec.structs.replace(good.result, status="approximate")))
     assert "approximate" in str(differences(log, store, tmp_path)[0])
-    assert store.publish_solved(msgspec.structs.replace(good, log="another"))
-    assert differences(log, store, tmp_path) == ["it was solved from another log (another)"]
+    another = msgspec.structs.replace(good, log="another")
+    with pytest.raises(OtherLog):
+        store.publish_solved(another)
+    store._redis.client.delete(keys.fence("blitz"))
+    assert store.publish_solved(another)
+    ignorant = RedisStore(f"unix://{store._redis.client.connection_pool.connection_kwargs['path']}")
+    assert differences(log, ignorant, tmp_path) == ["it was solved from another log (another)"]
+    ignorant.close()

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -69,6 +69,18 @@ def redis_url(request: pytest.FixtureRequest) -> Iterator[str]:
 def flush(url: str) -> None:
     with redis.Redis.from_url(url) as client:
         client.flushall()
+
+
+def content(client: "redis.Redis") -> dict[str, object]:
+    """What each key holds. client: one that decodes."""
+    read: dict[str, Callable[[str], object]] = {
+        "string": client.get,
+        "hash": client.hgetall,
+        "set": client.smembers,
+        "list": lambda key: client.lrange(key, 0, -1),
+        "zset": lambda key: client.zrange(key, 0, -1, withscores=True),
+    }
+    return {key: read[client.type(key)](key) for key in sorted(client.keys())}
 
 
 def _wait(path: str, process: "subprocess.Popen[bytes]") -> None:

@@ -103,7 +103,8 @@ def test_a_store_that_is_down_is_told(filled: Running, monkeypatch: pytest.Monke
     def down(*_: object) -> None:
         raise StoreError("Redis does not answer", retriable=True)
 
-    monkeypatch.setattr(filled.store._redis, "run", down)
+    for ask in ("run", "pipeline"):
+        monkeypatch.setattr(filled.store._redis, ask, down)
     for path in ("/readyz", "/v1/pools/blitz", "/v1/pools/blitz/boards/elo"):
         answer = filled.client.get(path)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")

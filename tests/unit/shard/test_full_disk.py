@@ -20,35 +20,15 @@ from services.shard.checkpoint import CheckpointStore
 from services.shard.checkpointer import Checkpointer
 from services.shard.directory import LiveDirectory
 from services.shard.partition import Partition
+from tests.support.disk import fill, mounted
 
 SIZE = 4 << 20
 
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 4 MiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", folder], capture_output=True, text=True, check=False)
-    if made.returncode != 0:
-        pytest.skip(f"no disk of its own can be mounted here: {made.stderr.strip()}")
-    try:
+    with mounted(tmp_path / "disk", SIZE) as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
-
-
-def fill(folder: Path) -> Path:
-    """Take all room that is left."""
-    ballast = folder / "ballast"
-    with ballast.open("wb", buffering=0) as file:
-        size = 65536
-        while size:
-            try:
-                file.write(bytes(size))
-            except OSError:
-                size //= 2
-    return ballast
 
 
 def play(log: SqliteLog, start: int, stop: int) -> None:

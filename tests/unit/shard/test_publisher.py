@@ -14,7 +14,7 @@ from services.shard.partition import Partition
 from services.shard.pool import PoolState
 from services.shard.publisher import _MOST_PAUSE, Publisher
 from services.solve.result import SolvedBoard
-from services.store.protocol import ACTIVITY, Fence, LiveBoard, PoolHead, StoreError
+from services.store.protocol import ACTIVITY, Fence, LiveBoard, OtherLog, PoolHead, StoreError
 from tests.support.boards import head_of
 
 EPOCH = 7
@@ -111,6 +111,14 @@ def test_a_store_that_does_not_answer_costs_one_wait_a_round(store: FakeStore) -
 def test_a_pool_that_the_store_refuses_holds_no_other_up(store: FakeStore) -> None:
     driver = Driver(store, partition_with(10))
     store.fails = lambda pool: StoreError("a foreign type", retriable=False) if pool == "pool0" else None
+    driver.round()
+    assert len(store.written) == 9
+    driver.publisher.drain(driver.now, {}, {})
+
+
+def test_a_pool_that_another_log_holds_keeps_no_other_waiting(store: FakeStore) -> None:
+    driver = Driver(store, partition_with(10))
+    store.fails = lambda pool: OtherLog(pool, 60) if pool == "pool0" else None
     driver.round()
     assert len(store.written) == 9
     driver.publisher.drain(driver.now, {}, {})

@@ -1,0 +1,185 @@
+"""One Redis and two logs, each with pools of the same names: neither fences the other, and no reader sees the other's boards."""
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+import redis
+
+from services.insight import insight
+from services.solve.history import kept
+from services.solve.result import SolvedBoard
+from services.store import keys
+from services.store.protocol import INSIGHT, Fence, LiveBoard, OtherLog, StoreError, StoreLost
+from services.store.redis import RedisStore
+from tests.support.boards import head_of, solved_of
+from tests.support.redis import content, flush, redis_url
+
+__all__ = ["redis_url"]
+OLD, NEW, METHOD = "old log", "new log", "maximal_lottery"
+
+
+@pytest.fixture
+def raw(redis_url: str) -> Iterator[redis.Redis]:
+    flush(redis_url)
+    with redis.Redis.from_url(redis_url, decode_responses=True) as client:
+        yield client
+
+
+@pytest.fixture
+def store(redis_url: str, raw: redis.Redis) -> Iterator[RedisStore]:
+    """Of a program that knows no log."""
+    store = RedisStore(redis_url)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def old(redis_url: str, raw: redis.Redis) -> Iterator[RedisStore]:
+    store = RedisStore(redis_url, OLD)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def new(redis_url: str, raw: redis.Redis) -> Iterator[RedisStore]:
+    store = RedisStore(redis_url, NEW)
+    yield store
+    store.close()
+
+
+def live(**ratings: float) -> dict[str, LiveBoard]:
+    return {"elo": LiveBoard(list(ratings), list(ratings.values()))}
+
+
+def names(store: RedisStore, method: str = "elo") -> list[tuple[str, float | None, int]]:
+    page = store.live("blitz", method, 0, 100)
+    assert page is not None
+    return [(row.agent, row.rating, row.rank) for row in page.rows]
+
+
+def board_of(log: str, position: int, method: str = METHOD) -> SolvedBoard:
+    return msgspec.structs.replace(solved_of(position=position, method=method), log=log)
+
+
+def solve(store: RedisStore, log: str, position: int) -> None:
+    """A board with its history, and insight."""
+    assert store.publish_solved(board_of(log, position))
+    store.publish_history("blitz", METHOD, [kept(board_of(log, at)) for at in (position - 1, position)])
+    assert store.publish_solved(board_of(log, position, INSIGHT))
+
+
+def nothing_is_seen(store: RedisStore) -> None:
+    """Of what another log's writers left on the pool."""
+    assert store.solved("blitz", METHOD, 0, 10) is None
+    assert store.solved_around("blitz", METHOD, "rock", 3) is None
+    assert store.solved_methods("blitz") == []
+    assert store.history("blitz", METHOD) == []
+    assert store.past("blitz", METHOD, 0) is None
+    assert not (store.agent("blitz", "rock") or {}).keys() & {METHOD, INSIGHT}
+    assert insight(store, "blitz", now=0.0).position is None
+
+
+def test_a_pool_that_another_log_writes_is_refused_with_words(redis_url: str, store: RedisStore, raw: redis.Redis) -> None:
+    assert store.publish_live(head_of(position=99), 50, live(a=1.0))
+    new = RedisStore(redis_url, "another log")
+    assert new.published("blitz") is None
+    before = content(raw)
+    with pytest.raises(StoreError, match="written from another log") as raised:
+        new.publish_live(head_of(position=1), 2, live(b=2.0))
+    assert raised.value.retriable
+    assert content(raw) == before
+    new.close()
+
+
+def test_a_pool_that_another_log_left_is_taken_whole(redis_url: str, store: RedisStore, raw: redis.Redis) -> None:
+    assert store.publish_live(head_of(position=99, generation=3), 50, live(a=1.0))
+    assert store.publish_solved(solved_of(position=99, generation=3))
+    raw.hset(keys.fence("blitz"), "seen", 0)
+    new = RedisStore(redis_url, "another log")
+    with pytest.raises(StoreLost):
+        new.publish_live(head_of(position=1), 2, live(b=2.0))
+    assert [key for key in content(raw) if "rows" not in key and "index" not in key] == [keys.POOLS]
+    assert new.publish_live(head_of(position=1), 2, live(b=2.0, c=1.0))
+    assert new.published("blitz") == Fence(2, 1, 1)
+    assert names(new) == [("b", 2.0, 1), ("c", 1.0, 2)]
+    assert new.solved_methods("blitz") == []
+    assert not raw.exists(keys.live("blitz", 3, "elo"))
+    new.close()
+
+
+def test_pools_of_a_log_that_is_gone_leave_the_lists(redis_url: str, store: RedisStore, raw: redis.Redis) -> None:
+    for pool in ("dead", "living", "shared"):
+        assert store.publish_live(head_of(pool), 50, live(a=1.0))
+        raw.hset(keys.fence(pool), "seen", 0)
+    raw.hset(keys.fence("living"), "seen", raw.time()[0])
+    assert store.forget_others([]) == [], "a log's own pools stay"
+    new = RedisStore(redis_url, "another log")
+    assert new.forget_others(["shared"]) == [], "and those of a log whose engine was just here, though nobody writes them"
+    raw.hset(keys.LOGS, "", 0)
+    assert new.forget_others(["shared"]) == ["dead"]
+    assert set(raw.hgetall(keys.LOGS)) == {"another log"}
+    assert [head.pool for head in store.pools()] == ["living", "shared"]
+    assert new.pools() == []
+    assert not raw.keys("equirank:{dead}:*")
+    assert new.forget_others(["shared"]) == []
+    new.close()
+
+
+def test_a_solved_board_of_another_log_is_older_than_any(store: RedisStore) -> None:
+    assert store.publish_solved(solved_of(position=99, generation=3))
+    assert store.publish_solved(msgspec.structs.replace(solved_of(position=1), log="another log"))
+    assert [one.board.log for one in store.held(["blitz"])["blitz"].values()] == ["another log"]
+
+
+def test_a_new_log_sees_nothing_of_a_pool_that_another_one_writes(old: RedisStore, new: RedisStore) -> None:
+    assert old.publish_live(head_of(position=99), 50, live(rock=1.0))
+    solve(old, OLD, 99)
+    assert new.head("blitz") is None
+    assert new.pools() == []
+    assert new.live("blitz", "elo", 0, 10) is None
+    assert new.agent("blitz", "rock") is None
+    nothing_is_seen(new)
+    assert old.solved_methods("blitz") == [METHOD]
+    assert [one.position for one in old.history("blitz", METHOD)] == [99, 98]
+
+
+def test_what_is_solved_from_another_log_does_not_replace_what_stands(old: RedisStore, new: RedisStore, raw: redis.Redis) -> None:
+    """An engine on a data folder of its own looks every two seconds whether its boards stand."""
+    assert old.publish_live(head_of(position=5), 50, live(rock=1.0))
+    solve(old, OLD, 5)
+    before = content(raw)
+    with pytest.raises(OtherLog, match="written from another log"):
+        new.publish_solved(board_of(NEW, 900))
+    assert content(raw) == before, "nor are its rows left behind"
+
+
+def test_boards_that_stood_before_their_pool_had_a_writer_are_not_taken_for_the_new_ones(
+    old: RedisStore, new: RedisStore, store: RedisStore, raw: redis.Redis
+) -> None:
+    """A store that was flushed gets solved boards of both logs before any shard has claimed the pool."""
+    solve(old, OLD, 99)
+    assert new.publish_live(head_of(position=1), 2, live(rock=2.0))
+    for reader in (new, store):
+        nothing_is_seen(reader)
+        assert [head.position for head in reader.pools()] == [1]
+    with pytest.raises(OtherLog):
+        old.publish_solved(board_of(OLD, 100))
+    assert new.publish_solved(board_of(NEW, 1))
+    for reader in (new, store):
+        found = reader.solved("blitz", METHOD, 0, 10)
+        assert found is not None
+        assert (found[0].log, found[0].position) == (NEW, 1)
+        assert reader.history("blitz", METHOD) == [], "the other's history went with its board"
+    assert sorted(raw.smembers(keys.methods("blitz"))) == [INSIGHT, METHOD]
+    assert new.forget_others(["blitz"]) == []
+    assert raw.smembers(keys.methods("blitz")) == {METHOD}, "what nobody will solve again is swept away"
+    assert new.solved_methods("blitz") == [METHOD]
+
+
+def test_sweeping_leaves_alone_what_belongs_to_the_writers_of_a_pool(old: RedisStore, new: RedisStore, raw: redis.Redis) -> None:
+    assert old.publish_live(head_of(position=99), 50, live(rock=1.0))
+    solve(old, OLD, 99)
+    before = content(raw)
+    assert new.forget_others(["blitz"]) == []
+    assert {**content(raw), keys.LOGS: None} == {**before, keys.LOGS: None}

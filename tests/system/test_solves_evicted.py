@@ -1,0 +1,49 @@
+"""Solved boards of which the store lost a part: an eviction policy takes single keys, and every one of them comes back from the files."""
+
+from pathlib import Path
+
+import pytest
+import redis
+
+from services.store import keys
+from services.store.protocol import INSIGHT
+from services.store.redis import RedisStore
+from tests.support.redis import content
+from tests.support.solves import BAD, GOOD, POOL, World
+
+pytestmark = [
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.usefixtures("one_node"),
+    pytest.mark.timeout(300),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+
+
+def shown(raw: redis.Redis) -> dict[str, object]:
+    """What the keys of solved boards hold; versions are new names each time."""
+    found = {key: held for key, held in content(raw).items() if raw.ttl(key) < 0}  # others are of versions that were switched away
+    return {_name(key): {**held, "version": None} if isinstance(held, dict) and ":solved:" in key else held for key, held in found.items()}
+
+
+def _name(key: str) -> str:
+    """Without the version."""
+    return ":".join(key.split(":")[:4])
+
+
+def test_whichever_key_of_a_solved_board_is_evicted_comes_back(tmp_path: Path, store: RedisStore, redis_url: str) -> None:
+    world = World(tmp_path, store)
+    with redis.Redis.from_url(redis_url, decode_responses=True) as raw:
+        for _ in range(2):
+            position = world.play(50)
+            for method in (GOOD, BAD, INSIGHT):
+                world.until(world.solved(method, position), f"{method} solved")
+        world.until(lambda: not world.runner.health(0.0).unpublished, "all is published")
+        whole = shown(raw)
+        ended = world.runner.health(0.0).ended
+        evicted = sorted(whole)
+        assert keys.history(POOL, BAD) in evicted
+        for name in evicted:
+            [key] = [key for key in content(raw) if _name(key) == name and raw.ttl(key) < 0]
+            assert raw.delete(key) == 1
+            world.until(lambda: shown(raw) == whole, f"{name} is back, and all is as it was")
+        assert world.runner.health(0.0).ended == ended, "from what was solved"
