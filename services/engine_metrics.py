@@ -27,7 +27,6 @@ _COUNTERS: Final = {
     "fenced_writes": "equirank_fenced_writes_total",
     "checkpoints": "equirank_checkpoints_total",
     "checkpoint_failures": "equirank_checkpoint_failures_total",
-    "checkpoint_seconds": "equirank_checkpoint_seconds_total",
     "checkpoints_skipped": "equirank_checkpoints_skipped_total",
     "generation_builds": "equirank_generation_builds_total",
     "generation_failures": "equirank_generation_failures_total",
@@ -121,6 +120,9 @@ class EngineMetrics(Collector):
             yield _family(name, [((), sum(health.counters.get(counter, 0.0) for health in healths))])
         yield _family("equirank_fold_seconds_total", [((), sum(health.folds.seconds for health in healths))])
         yield _histogram("equirank_fold_batch_seconds", [((), Durations.together(health.folds for health in healths))])
+        written = Durations.together((health.checkpoints for health in healths), metrics.CHECKPOINT_BUCKETS)
+        yield _family("equirank_checkpoint_seconds_total", [((), written.seconds)])
+        yield _histogram("equirank_checkpoint_duration_seconds", [((), written)])
         yield _histogram("equirank_fold_pause_seconds", _pauses([health.pauses for health in healths]))
         yield _family("equirank_dead_letters_total", _by_reason([health.dead_letters for health in healths]))
         yield _family("equirank_odd_times_total", _by_reason([health.odd_times for health in healths]))

@@ -12,8 +12,8 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 FOLD_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+CHECKPOINT_BUCKETS: Final = (0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 _FAST: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-_SLOW: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 
 
 class Metric(NamedTuple):
@@ -70,8 +70,8 @@ ENGINE: Final = (
     Metric(
         "histogram",
         "equirank_fold_pause_seconds",
-        "Seconds that folding paused once: for a checkpoint to freeze what it holds (meant to stay below 0.05), or for a publication to "
-        "copy what readers are to see.",
+        "Seconds that folding paused once: for a checkpoint to freeze some of its pools (meant to stay below 0.05), or for a publication "
+        "to copy what readers are to see.",
         ("reason",),
         FOLD_BUCKETS,
     ),
@@ -85,6 +85,13 @@ ENGINE: Final = (
     Metric("counter", "equirank_checkpoints_total", "Checkpoints written, a partition each."),
     Metric("counter", "equirank_checkpoint_failures_total", "Checkpoints that could not be written."),
     Metric("counter", "equirank_checkpoint_seconds_total", "Seconds spent writing checkpoints, beside the fold."),
+    Metric(
+        "histogram",
+        "equirank_checkpoint_duration_seconds",
+        "Seconds of writing one checkpoint of a partition, beside the fold, since the shard started.",
+        (),
+        CHECKPOINT_BUCKETS,
+    ),
     Metric("counter", "equirank_checkpoints_skipped_total", "Checkpoints that recovery passed over as not whole."),
     Metric("counter", "equirank_dead_letters_total", "Outcomes and records that could not be folded.", ("reason",)),
     Metric("counter", "equirank_solves_total", "Solves that ended.", ("method", "status")),

@@ -1,4 +1,4 @@
-"""Writes checkpoints beside the fold: the folding thread only says when; another copies, sorts, hashes and writes."""
+"""Writes checkpoints beside the fold: the folding thread freezes pools, a slice at a time; another copies, sorts, hashes and writes."""
 
 import logging
 import time
@@ -11,11 +11,13 @@ import msgspec
 
 from ratings_core.digest import digest
 from ratings_core.frozen import Arrays
+from services.metrics import CHECKPOINT_BUCKETS
 from services.pools import FOLD_VERSION
 from services.shard.anchors import Anchors
 from services.shard.build import Build
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry, object_name
 from services.shard.durations import Durations
+from services.shard.freezing import Freezing
 from services.shard.frozen import FrozenPool
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
@@ -24,6 +26,8 @@ log = logging.getLogger("equirank.checkpoint")
 
 _LOAD: Final = 5.0
 """A checkpoint that took s seconds is followed by a pause of at least _LOAD * s, so that large pools are not always being written."""
+_SLICE_SECONDS: Final = 0.01
+"""For how long folding pauses at once while pools are frozen, the last of them not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +50,15 @@ class _Frozen:
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
-    """What a checkpoint holds. whole: builds that it has as far as the partition; edition: of the partition when it was frozen."""
+class _Checkpoint:
+    """A checkpoint of the partition as it was when it began. manifest: its pools are told once they are written; pools: how many of what
+    is frozen are pools, before its builds.
+
+    whole: builds that it has as far as the partition; edition: of the partition.
+    """
 
     manifest: Manifest
-    items: list[_Frozen]
+    pools: int
     whole: frozenset[tuple[str, int]]
     edition: int
 
@@ -77,7 +85,8 @@ class Checkpointer:
         entries = standing.entries if standing else []
         self._written = {(entry.pool, entry.generation): _Frozen(entry, 0, None, keep) for entry in entries}
         self._executor = ThreadPoolExecutor(1, "checkpoint")
-        self._job: Future[_Written] | None = None
+        self._begun: tuple[_Checkpoint, Freezing[_Frozen]] | None = None
+        self._job: Future[_Checkpoint] | None = None
         self._next = float("-inf")
         self._began = self._ended = self._interval = 0.0
         self._sequence = self._edition = self._read = 0
@@ -85,12 +94,15 @@ class Checkpointer:
         self._whole: frozenset[tuple[str, int]] = frozenset()
         self.position = standing.position if standing else None
         self.written_at = standing.written_at if standing else None
-        self.counters = {"checkpoints": 0, "checkpoint_failures": 0, "checkpoint_seconds": 0.0}
+        self.counters = {"checkpoints": 0, "checkpoint_failures": 0}
+        self.durations = Durations(CHECKPOINT_BUCKETS)
+        """Of writing checkpoints that stand."""
         self.pauses = Durations()
         """Of the fold, while what a checkpoint holds is frozen."""
 
     def step(self, now: float, interval: float, partition: Partition, most: int | None = None) -> bool:
-        """Take in the last checkpoint's end, and begin the next when it is due and the partition moved: whether it did.
+        """Take in the last checkpoint's end, begin the next when it is due and the partition moved, and freeze a slice of one that
+        began: whether folding paused for that.
 
         interval: least seconds between two; most: outcomes read since the last began after which the next is due anyway.
         """
@@ -98,21 +110,35 @@ class Checkpointer:
             if not self._job.done():
                 return False
             self._settle(self._job, now)
-        if not self._due(now, partition, most) or not self._moved(partition):
+        if self._begun is None and not (self._due(now, partition, most) and self._moved(partition)):
             return False
-        self._soon, self._read = False, partition.outcomes
-        self._began = time.perf_counter()
-        self._interval = interval
-        self._job = self._executor.submit(self._freeze(partition))
+        began = time.perf_counter()
+        if self._begun is None:
+            self._soon, self._read, self._interval = False, partition.outcomes, interval
+            self._begun = self._begin(partition)
+        checkpoint, freezing = self._begun
+        if freezing.step(_SLICE_SECONDS):
+            self._submit(checkpoint, freezing)
+        self.pauses.add(time.perf_counter() - began)
         return True
 
     def drain(self, now: float, partition: Partition) -> None:
-        """Write a last checkpoint if the partition moved since, and end the thread."""
+        """Write a last checkpoint if the partition moved since, and end the thread. One that is not frozen whole yet is given up."""
+        if self._begun is not None:
+            self._begun[1].close()
+            self._begun = None
         if self._job is not None:
             self._settle(self._job, now)
         if self._moved(partition):
-            self._settle(self._executor.submit(self._freeze(partition)), now)
+            checkpoint, freezing = self._begin(partition)
+            freezing.step(float("inf"))
+            self._settle(self._submit(checkpoint, freezing), now)
         self._executor.shutdown()
+
+    @property
+    def freezes(self) -> bool:
+        """Whether a checkpoint began of which not all is frozen yet."""
+        return self._begun is not None
 
     def holds(self, build: Build) -> bool:
         """Whether a checkpoint stands that has the build as far as its partition was: a crash then costs no more than the tail."""
@@ -128,17 +154,18 @@ class Checkpointer:
     def _moved(self, partition: Partition) -> bool:
         return (partition.position, partition.edition) != (self.position, self._edition)
 
-    def _freeze(self, partition: Partition) -> Callable[[], _Written]:
-        began = time.perf_counter()
-        frozen = [self._frozen(state, state.folded_to(partition.position), partition.number) for state in partition.pools.values()]
-        builds = [
-            self._frozen(build.state, min(build.position, partition.position), partition.number)
-            for build in partition.builds.values()
-            if build.state is not None
-        ]
-        whole = frozenset(build.key for build in partition.builds.values() if build.state and not build.behind(partition.position))
+    def _begin(self, partition: Partition) -> tuple[_Checkpoint, Freezing[_Frozen]]:
+        builds = [(build, build.state) for build in partition.builds.values() if build.state is not None]
+        states = [*partition.pools.values(), *(state for _, state in builds)]
+        to = [partition.position] * len(partition.pools) + [min(build.position, partition.position) for build, _ in builds]
+        freezing = Freezing(states, lambda i: self._frozen(states[i], states[i].folded_to(to[i]), partition.number), self.pauses)
+        whole = frozenset(build.key for build, _ in builds if not build.behind(partition.position))
+        return _Checkpoint(self._manifest(partition), len(partition.pools), whole, partition.edition), freezing
+
+    def _manifest(self, partition: Partition) -> Manifest:
+        """Of the partition as it is now, without its pools."""
         offset, sha256 = partition.last or (None, None)
-        manifest = Manifest(
+        return Manifest(
             format=FORMAT,
             partition=partition.number,
             position=partition.position,
@@ -151,9 +178,12 @@ class Checkpointer:
             pools=[],
             sequence=self._sequence + 1 if partition.position == self.position else 0,
         )
-        edition = partition.edition
-        self.pauses.add(time.perf_counter() - began)
-        return lambda: self._write(manifest, frozen, builds, whole, edition)
+
+    def _submit(self, checkpoint: _Checkpoint, freezing: Freezing[_Frozen]) -> Future[_Checkpoint]:
+        """Have it written, as all of it is frozen."""
+        self._begun, self._began = None, time.perf_counter()
+        self._job = self._executor.submit(self._write, checkpoint, freezing.kept())
+        return self._job
 
     def _frozen(self, state: PoolState, position: int, partition: int) -> _Frozen:
         pool, number = state.generation.pool, state.generation.number
@@ -182,29 +212,38 @@ class Checkpointer:
         )
         return _Frozen(fresh, state.version, kept.freeze(), beside=kept.pending.arrays())
 
-    def _write(
-        self, manifest: Manifest, frozen: list[_Frozen], builds: list[_Frozen], whole: frozenset[tuple[str, int]], edition: int
-    ) -> _Written:
+    def _write(self, checkpoint: _Checkpoint, frozen: list[_Frozen]) -> _Checkpoint:
         try:
-            return self._write_whole(manifest, frozen, builds, whole, edition)
+            self._write_whole(checkpoint, frozen)
         finally:
             self._ended = time.perf_counter()
-
-    def _write_whole(
-        self, manifest: Manifest, frozen: list[_Frozen], builds: list[_Frozen], whole: frozenset[tuple[str, int]], edition: int
-    ) -> _Written:
-        began = time.perf_counter()
-        try:
-            pools, beside = [self._write_pool(item) for item in frozen], [self._write_pool(item) for item in builds]
-        finally:
-            for item in (*frozen, *builds):
+            for item in frozen:
                 item.close()
-        manifest = msgspec.structs.replace(manifest, pools=[item.entry for item in pools], builds=[item.entry for item in beside])
+        return checkpoint
+
+    def _write_whole(self, checkpoint: _Checkpoint, frozen: list[_Frozen]) -> None:
+        """Each of `frozen` is dropped as soon as it is written: to free thousands at once would hold folding up."""
+        began = time.perf_counter()
+        frozen.reverse()
+        items = list[_Frozen]()
+        while frozen:
+            items.append(self._write_pool(frozen[-1]))
+            frozen.pop().close()
+        entries = [item.entry for item in items]
+        manifest = msgspec.structs.replace(checkpoint.manifest, pools=entries[: checkpoint.pools], builds=entries[checkpoint.pools :])
         self._store.write_manifest(manifest)
         anchors = None if self.anchor_seconds is None else Anchors(self.anchor_seconds, self.log_begin)
         self._store.prune(manifest.partition, self._keep, self._epoch, anchors)
-        self.counters["checkpoint_seconds"] += time.perf_counter() - began
-        return _Written(manifest, [*pools, *beside], whole, edition)
+        self._stand(items)
+        self.durations.add(time.perf_counter() - began)
+
+    def _stand(self, items: list[_Frozen]) -> None:
+        """Remember what was written in place of what was; nobody asks while a checkpoint is written. One by one, as above."""
+        written = {(item.entry.pool, item.entry.generation): item for item in items}
+        for key in [key for key in self._written if key not in written]:
+            del self._written[key]
+        for key, item in written.items():
+            self._written[key] = item
 
     def _write_pool(self, item: _Frozen) -> _Frozen:
         if item.content is None:
@@ -215,16 +254,15 @@ class Checkpointer:
         entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays), spare=spare)
         return _Frozen(entry, item.version, None)
 
-    def _settle(self, job: Future[_Written], now: float) -> None:
+    def _settle(self, job: Future[_Checkpoint], now: float) -> None:
         self._job = None
         self._next = now + max(self._interval, _LOAD * (self._ended - self._began))  # not until now: the fold may look late
         try:
-            written = job.result()
+            checkpoint = job.result()
         except OSError as error:
             self.counters["checkpoint_failures"] += 1
             log.warning("checkpoint was not written, the one before stands: %s", error)
             return
-        self._written = {(item.entry.pool, item.entry.generation): item for item in written.items}
-        self._sequence, self._edition, self._whole = written.manifest.sequence, written.edition, written.whole
-        self.position, self.written_at = written.manifest.position, written.manifest.written_at
+        self._sequence, self._edition, self._whole = checkpoint.manifest.sequence, checkpoint.edition, checkpoint.whole
+        self.position, self.written_at = checkpoint.manifest.position, checkpoint.manifest.written_at
         self.counters["checkpoints"] += 1

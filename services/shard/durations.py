@@ -9,20 +9,26 @@ from services.metrics import FOLD_BUCKETS
 
 
 class Durations(msgspec.Struct):
-    """counts: times by the first of `FOLD_BUCKETS` that they fit, the last of them by none; seconds: all together. One thread adds."""
+    """bounds: seconds, rising; counts: times by the first bound that they fit, the last of them by none; seconds: all together. One
+    thread adds.
+    """
 
-    counts: list[int] = msgspec.field(default_factory=lambda: [0] * (len(FOLD_BUCKETS) + 1))
+    bounds: tuple[float, ...] = FOLD_BUCKETS
+    counts: list[int] = []
     seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.counts = self.counts or [0] * (len(self.bounds) + 1)
 
     def add(self, seconds: float) -> None:
         """Count one more."""
-        self.counts[bisect_left(FOLD_BUCKETS, seconds)] += 1
+        self.counts[bisect_left(self.bounds, seconds)] += 1
         self.seconds += seconds
 
     @classmethod
-    def together(cls, parts: Iterable["Durations"]) -> "Durations":
-        """A copy of all of them in one."""
-        whole = cls()
+    def together(cls, parts: Iterable["Durations"], bounds: tuple[float, ...] = FOLD_BUCKETS) -> "Durations":
+        """A copy of all of them in one; they have these bounds."""
+        whole = cls(bounds)
         for part in parts:
             whole.counts = [count + more for count, more in zip(whole.counts, part.counts, strict=True)]
             whole.seconds += part.seconds

@@ -3,7 +3,7 @@
 Nothing here knows of logs, clocks or stores. `arrays` is the canonical content: what checkpoints hold and digests cover.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -61,6 +61,7 @@ class PoolState:
     retracted: what was retracted below the generation's horizon, which whoever makes the state has read from the log.
     stopped, stopped_at: why the pool folds no more, and the first offset that it may not have folded whole.
     broken: it failed in the middle of a call, so what it holds belongs to no position.
+    on_change: called once, before anything changes next.
     """
 
     def __init__(self, created: PoolCreated, generation: GenerationMade, retracted: Retracted = NONE) -> None:
@@ -86,6 +87,7 @@ class PoolState:
         self._dirty = np.zeros(0, np.bool_)
         self._told = -1
         self._frozen: FrozenPool | None = None
+        self.on_change: Callable[[PoolState], None] | None = None
         if self.stopped is None:
             self._start_from(generation.initial)
 
@@ -93,6 +95,7 @@ class PoolState:
 
     def fold(self, outcomes: Sequence[Event] | GameColumns) -> list[Refused]:
         """Apply outcomes in order; those that this pool cannot take are returned and count as refused."""
+        self._about_to_change()
         self.version += 1
         own, columns, refused = self._own(outcomes)
         if len(own):
@@ -103,6 +106,11 @@ class PoolState:
                 self._fold_new(within)
         self.counts["refused"] += len(refused)
         return refused
+
+    def _about_to_change(self) -> None:
+        if self.on_change is not None:
+            told, self.on_change = self.on_change, None
+            told(self)
 
     def _own(self, outcomes: Sequence[Event] | GameColumns) -> tuple[Sequence[int], GameColumns | ScoreColumns, list[Refused]]:
         """Which of `outcomes` are of this pool's kind, as columns, and those of the other kind, refused. Retractions are counted."""
@@ -236,6 +244,7 @@ class PoolState:
 
     def stop(self, why: str, position: int, *, broken: bool = False) -> None:
         """Fold no more; the content stays as it is, and counts as folded up to `position` unless it is broken."""
+        self._about_to_change()
         self.stopped, self.stopped_at, self.broken = why, position, broken
         self.version += 1
 
@@ -251,6 +260,7 @@ class PoolState:
     def note(self, retractions: Sequence[tuple[int, RetractEvent]]) -> None:
         """Remember those of `retractions` just folded, each with its offset, that this generation does not heed."""
         if found := [one for one in retractions if one[0] >= self.generation.retraction_horizon]:
+            self._about_to_change()
             self.pending.add(found)
 
     def retracted_for(self, generation: GenerationMade) -> Retracted | None:

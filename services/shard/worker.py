@@ -17,6 +17,7 @@ import msgspec
 
 from services.control import ControlLog
 from services.log.protocol import CommitsPositions, Log, LogError, OffsetLost, OtherLog, Reader, Record
+from services.metrics import CHECKPOINT_BUCKETS
 from services.pools import ControlState, FoldSettings, Takeover
 from services.settings import Settings
 from services.shard import dead_letters
@@ -42,7 +43,7 @@ _FULL_BYTES: Final = 1 << 20
 _MEMORY_SECONDS: Final = 10.0
 _BEGINS_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.01
-"""Of the fold, for checkpoints to begin: one that takes longer goes alone."""
+"""Of the fold, for checkpoints to freeze pools: one that takes longer goes alone."""
 _RETRY_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _SKEW_SECONDS: Final = 60.0
 """A record that the log took further ahead of our clock than this says nothing of the lag: one of the two clocks was put back."""
@@ -80,8 +81,8 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
 class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
     """Progress and counters of a shard since its start. progress_at: when it last polled its log, by its own clock.
 
-    odd_times: late and future outcomes; folds: calls of the fold; pauses: of the fold, by what it paused for; published_at: when the
-    store took something last.
+    odd_times: late and future outcomes; folds: calls of the fold; pauses: of the fold, by what it paused for; checkpoints: how long
+    those written took; published_at: when the store took something last.
     """
 
     owner: str
@@ -91,6 +92,7 @@ class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
     odd_times: dict[str, int]
     folds: Durations
     pauses: dict[str, Durations]
+    checkpoints: Durations
     published_at: float | None
     partitions: list[PartitionHealth]
 
@@ -148,7 +150,7 @@ class ShardWorker:
         self._publisher = Publisher(store, settings.publish_seconds, clock)
         self._owned: dict[int, _Owned] = {}
         self._turns = list(partitions)
-        """In which order partitions begin checkpoints: whose last one began longest ago first."""
+        """In which order partitions look after checkpoints: for whose the fold paused longest ago first."""
         self._stopping = threading.Event()
         self._counters: dict[str, float] = defaultdict(float)
         self._reasons: Counter[str] = Counter()
@@ -195,6 +197,7 @@ class ShardWorker:
                 "checkpoint": Durations.together([owned.checkpointer.pauses for owned in owned_now]),
                 "publication": Durations.together([self._publisher.pauses]),
             },
+            checkpoints=Durations.together([owned.checkpointer.durations for owned in owned_now], CHECKPOINT_BUCKETS),
             published_at=self._publisher.written_at,
             partitions=[_health(owned, self._clock(), self._timer()) for owned in owned_now],
         )
@@ -289,14 +292,15 @@ class ShardWorker:
         return self._log.outcomes.reader(positions) if positions else None
 
     def _poll(self, reader: Reader | None) -> dict[int, list[Record]]:
-        patience = 0.0 if self._building() else _POLL_SECONDS
+        patience = 0.0 if self._works() else _POLL_SECONDS
         if reader is not None:
             return reader.poll(patience, self._settings.batch_records)
         self._stopping.wait(patience)
         return {}
 
-    def _building(self) -> bool:
-        return any(owned.builder.busy for owned in self._running().values())
+    def _works(self) -> bool:
+        """Whether there is something to go on with though nothing waits in the log."""
+        return any(owned.builder.busy or owned.checkpointer.freezes for owned in self._running().values())
 
     def _fold(self, owned: _Owned, records: Sequence[Record]) -> None:
         began = time.perf_counter()
@@ -343,7 +347,7 @@ class ShardWorker:
             self._look_around()
 
     def _checkpoint(self, now: float) -> None:
-        """Look after checkpoints. Once folding paused for those that begin, the others wait for the next round; each has its turn."""
+        """Look after checkpoints. Once folding paused for some, the others wait for the next round; each has its turn."""
         seconds, outcomes = self._settings.checkpoint_seconds, self._settings.checkpoint_outcomes
         began = time.perf_counter()
         for number in list(self._turns):

@@ -100,8 +100,9 @@ def test_every_metric_of_a_shard_moves(settings: Settings, log: Log, server: Ser
         exact = {"outcomes": 3, "duplicates": 1, "conflicts": 1, "retractions": 1, "records": 9}
         assert {name: moved[f"equirank_{name}_total", ""] for name in exact} == exact
         for name in ("record_bytes_total", "batches_total", "fold_seconds_total", "fold_batch_seconds_count", "fold_batch_seconds_sum",
-                     "publications_total", "checkpoints_total", "pools", "agents", "partition_position",
-                     "partition_folded_timestamp_seconds", "published_timestamp_seconds", "checkpoint_timestamp_seconds"):  # fmt: skip
+                     "publications_total", "checkpoints_total", "checkpoint_seconds_total", "checkpoint_duration_seconds_count", "pools",
+                     "agents", "partition_position", "partition_folded_timestamp_seconds",
+                     "published_timestamp_seconds", "checkpoint_timestamp_seconds"):  # fmt: skip
             assert after[f"equirank_{name}", ""] > before.get((f"equirank_{name}", ""), 0.0), name
         assert after["equirank_fold_batch_seconds_count", ""] == after["equirank_batches_total", ""]
         assert (after["equirank_partition_lag_records", ""], after["equirank_partition_lag_seconds", ""]) == (0, 0)

@@ -17,6 +17,7 @@ from services import cluster, engine
 from services.commands.engine import _ray_folder
 from services.engine import Engine
 from services.engine_metrics import EngineMetrics
+from services.metrics import CHECKPOINT_BUCKETS
 from services.settings import Settings
 from services.shard.durations import Durations
 from services.shard.worker import WorkerHealth
@@ -198,6 +199,7 @@ def health_of(owner: str) -> WorkerHealth:
         odd_times={},
         folds=Durations(),
         pauses={},
+        checkpoints=Durations(CHECKPOINT_BUCKETS),
         published_at=None,
         partitions=[],
     )
@@ -287,3 +289,15 @@ def test_one_pause_that_is_too_long_is_seen_among_many(driver: Engine) -> None:
     assert {sample.labels["reason"] for sample in family.samples} == {"checkpoint"}
     assert (told["0.025"], told["0.05"], told["0.25"], told["0.5"], told["+Inf"], told["count"]) == (2, 3, 3, 4, 4, 4)
     assert told["sum"] == pytest.approx(0.374)
+
+
+def test_how_long_checkpoints_take_is_told_of_all_shards_together(driver: Engine) -> None:
+    healths = [health_of("shard-0/1"), health_of("shard-1/1")]
+    for health, seconds in zip(healths, (0.004, 70.0), strict=True):
+        health.checkpoints.add(seconds)
+    driver._metrics.shards(healths, 2)
+    samples = [sample for family in driver._metrics.collect() for sample in family.samples]
+    told = {sample.labels["le"]: sample.value for sample in samples if sample.name == "equirank_checkpoint_duration_seconds_bucket"}
+    assert (told["0.005"], told["60.0"], told["120.0"], told["+Inf"]) == (1, 1, 2, 2)
+    sums = {sample.name: sample.value for sample in samples}
+    assert sums["equirank_checkpoint_duration_seconds_sum"] == sums["equirank_checkpoint_seconds_total"] == pytest.approx(70.004)

@@ -43,7 +43,7 @@ class Shard:
     def checkpoint(self) -> PoolEntry:
         """Write one; the entry of the pool that rests."""
         self.now += 1e6
-        self.checkpointer.step(self.now, 1.0, self.partition)
+        self.begin(1.0)
         assert self.checkpointer._job is not None
         self.checkpointer._job.result(60.0)
         self.checkpointer.step(self.now, 1e9, self.partition)
@@ -51,6 +51,11 @@ class Shard:
         assert newest is not None
         assert newest.position == self.partition.position
         return next(entry for entry in newest.pools if entry.pool == "resting")
+
+    def begin(self, interval: float) -> None:
+        """All slices of a checkpoint."""
+        while self.checkpointer.step(self.now, interval, self.partition) and self.checkpointer.freezes:
+            pass
 
     def rest(self, checkpoints: int) -> PoolEntry:
         for _ in range(checkpoints):
@@ -134,13 +139,14 @@ def test_the_pause_after_a_checkpoint_counts_its_writing_not_how_late_the_fold_l
     clock = [0.0]
     monkeypatch.setattr("services.shard.checkpointer.time.perf_counter", lambda: clock[0])
     shard.play("busy")
-    shard.checkpointer.step(1.0, 2.0, shard.partition)
+    shard.begin(2.0)
     assert shard.checkpointer._job is not None
     shard.checkpointer._job.result(60.0)
     clock[0] = 60.0
-    shard.checkpointer.step(61.0, 2.0, shard.partition)
+    shard.checkpointer.step(60.0, 2.0, shard.partition)
     shard.play("busy")
-    shard.checkpointer.step(62.9, 2.0, shard.partition)
+    shard.checkpointer.step(61.9, 2.0, shard.partition)
     assert shard.checkpointer._job is None
-    shard.checkpointer.step(63.0, 2.0, shard.partition)
+    shard.now = 62.0
+    shard.begin(2.0)
     assert shard.checkpointer._job is not None
