@@ -2,10 +2,10 @@
 
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from services.api.problems import ApiError
-from services.web import Asset, asset, page
+from services.web import Asset, asset, page, page_of_routes
 
 router = APIRouter(include_in_schema=False)
 
@@ -18,9 +18,9 @@ def get_page(request: Request) -> Response:
 
 
 @router.get("/docs")
-async def get_docs() -> Response:
-    """Where people look for the description of the API."""
-    return RedirectResponse("/openapi.json")
+def get_docs(request: Request) -> Response:
+    """The description of the API for people; programs read /openapi.json."""
+    return _send(request, page_of_routes(request.app.openapi()), "no-cache")
 
 
 @router.get("/static/{digest}/{name}")

@@ -1,12 +1,15 @@
 """The web page: one HTML file, one script, one style sheet, and plotly.js as the plotly wheel carries it. Nothing comes from elsewhere."""
 
 import gzip
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from services.web.routes import routes_page
 
 _STATIC: Final = Path(__file__).parent / "static"
 _TYPES: Final = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
@@ -49,6 +52,12 @@ def page() -> Asset:
         if found is not None:
             text = text.replace(f"/static/{name}", f"/static/{found.digest}/{name}")
     return Asset(text.encode(), _TYPES[".html"])
+
+
+def page_of_routes(api: Mapping[str, Any]) -> Asset:
+    """The page that describes the API. api: its OpenAPI object."""
+    style = asset("app.css")
+    return Asset(routes_page(api, f"/static/{style.digest}/app.css" if style else "").encode(), _TYPES[".html"])
 
 
 def _plotly() -> Path:

@@ -82,13 +82,15 @@ async function problem(answer) {
   return Object.assign(new Error(told.detail || `the service answered ${answer.status}`), { status: answer.status });
 }
 
+const POSITION = "The log offset up to which outcomes are counted. It counts records of all pools of the partition, and a record may hold many outcomes.";
+
 function facts(head) {
   if (!head) return make("ul", { class: "facts" }, make("li", {}, "no outcome folded yet"));
   const found = [["outcomes", head.outcomes], ["agents", head.agents], ["tasks", head.tasks], ["duplicates dropped", head.duplicates],
     ["conflicts", head.conflicts], ["retractions", head.retractions], ["refused", head.dead_letters]];
   const items = found.filter(([name, count]) => count > 0 || name === "outcomes").map(([name, count]) =>
-    make("li", {}, make("b", {}, count.toLocaleString("en")), ` ${name}`));
-  items.push(make("li", {}, "position ", make("b", {}, String(head.position)), ` · generation ${head.generation}`));
+    make("li", {}, make("b", {}, count.toLocaleString("en")), ` ${count === 1 ? name.replace(/s\b/, "") : name}`));
+  items.push(make("li", { title: POSITION }, "position ", make("b", {}, String(head.position)), ` · generation ${head.generation}`));
   for (const [method, sums] of Object.entries(head.prequential)) {
     if (sums.kendall !== undefined) items.push(make("li", {}, `${title(method)} foresaw `, make("b", {}, `${(100 * (1 - sums.kendall)).toFixed(1)} %`), " of wins"));
   }
@@ -513,7 +515,7 @@ function grow(since) {
 
 function failed(error) {
   if (error.status === 404 && !document.querySelector("[data-method]")) {
-    main.replaceChildren(make("h1", {}, pool ?? ""), empty(`There is no pool of this name. ${error.message}`, "games"));
+    main.replaceChildren(make("h1", {}, pool ?? ""), empty("There is no pool of this name. Send it an outcome, or, where pools are created first, PUT /v1/pools/NAME:", "games"));
   }
   tell(error.status === 404 ? "no such pool" : `not updating: ${error.message}`, "bad");
 }

@@ -1,5 +1,6 @@
 """Pools, boards and agents as readers get them."""
 
+import re
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote
@@ -185,6 +186,14 @@ class TestOpenApi:
         assert len(set(summaries.values())) == len(summaries)
         assert summaries["/v1/pools/{pool}/boards/{method}", "get"] == "Rows of one live or solved board, best first"
         assert all(len(summary) <= 120 for summary in summaries.values())
+
+    def test_the_page_for_people_has_every_route_and_every_link_of_it_leads_somewhere(self, api: Running) -> None:
+        found = api.client.get("/docs")
+        assert found.headers["content-type"] == "text/html; charset=utf-8"
+        for path, verbs in api.client.get("/openapi.json").json()["paths"].items():
+            assert all(f"<code>{verb.upper()} {path}</code>" in found.text for verb in verbs)
+        assert all(f'id="{name}"' in found.text for name in re.findall(r'href="#(\w+)"', found.text))
+        assert api.client.get(re.search(r'href="(/static/[^"]+)"', found.text)[1]).status_code == 200
 
 
 def test_metrics_name_no_pool_and_no_agent(filled: Running) -> None:

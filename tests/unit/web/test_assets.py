@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from services.web import asset, page
+from services.web.routes import routes_page
 
 STATIC = Path(__file__).parents[3] / "services" / "web" / "static"
 
@@ -40,3 +41,25 @@ def test_the_page_has_no_inline_script_and_no_handler() -> None:
     text = (STATIC / "index.html").read_text()
     assert not re.search(r"<script(?![^>]*src=)", text)
     assert not re.search(r"\son[a-z]+=", text)
+
+
+def test_the_page_of_routes_tells_parameters_bodies_and_answers_and_takes_no_text_for_html() -> None:
+    answer = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Board"}}}}
+    count = {"name": "count", "in": "query", "schema": {"type": "integer", "default": 20}, "description": "Rows & more."}
+    wanted = {"oneOf": [{"description": "One <b>outcome</b>."}, {"$ref": "#/components/schemas/Board"}]}
+    route = {
+        "description": "First.\n\nSecond.",
+        "parameters": [{"name": "pool", "in": "path", "schema": {"type": "string"}}, count],
+        "requestBody": {"content": {"application/json": {"schema": wanted}}},
+        "responses": {"404": {}, "200": answer},
+    }
+    board = {"description": "A board.", "required": ["rows"], "properties": {"rows": {"type": "array", "items": {"enum": ["<i>", 2]}}}}
+    api = {"info": {"description": "All."}, "paths": {"/v1/<pool>": {"get": route}}, "components": {"schemas": {"Board": board}}}
+    text = routes_page(api, "/static/1/app.css")
+    assert "<h2><code>GET /v1/&lt;pool&gt;</code></h2>" in text
+    assert "<p>First.</p>\n<p>Second.</p>" in text
+    assert "<td><code>count</code></td><td>integer, default 20</td><td>Rows &amp; more.</td>" in text
+    assert '<p>Body: One &lt;b&gt;outcome&lt;/b&gt;.</p>\n<p>Body: <a href="#Board">Board</a></p>' in text
+    assert '<p>Answer: <a href="#Board">Board</a></p>' in text
+    assert 'id="Board"' in text
+    assert "<td><code>rows</code> (required)</td><td>list of &lt;i&gt; or 2</td></tr>" in text
