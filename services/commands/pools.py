@@ -266,7 +266,8 @@ def _follow(console: Console, control: ControlLog, store: StoreReader, pool: str
         task = bar.add_task(f"{pool} is being folded anew", total=1.0)
         head = await_generation(control, store, pool, wish, lambda part: bar.update(task, completed=part))
         bar.update(task, completed=1.0)
-    console.print(f"{pool}: generation {head.generation} serves, {head.outcomes} outcomes, {head.left_out} left out", highlight=False)
+    outcomes = "1 outcome" if head.outcomes == 1 else f"{head.outcomes} outcomes"
+    console.print(f"{pool}: generation {head.generation} serves, {outcomes}, {head.left_out} left out", highlight=False)
 
 
 def await_generation(

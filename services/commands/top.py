@@ -175,6 +175,8 @@ def _arrow(moved: Moved) -> str:
 
 def _title(found: Board) -> Text:
     parts = [f"{found.pool} · {found.method} ({found.source})", f"{found.total} agents", f"position {found.position}"]
+    if found.outcomes is not None:  # of a solved board, which may be some seconds behind the live ones
+        parts.insert(2, "1 outcome" if found.outcomes == 1 else f"{found.outcomes} outcomes")
     if found.certificate is not None and found.certificate.value is not None:
         parts.append(f"{found.certificate.kind} {found.certificate.value:.2g}, {found.status}")
     if found.error:

@@ -37,7 +37,7 @@ def routes_page(api: Described, style: str) -> str:
 def _route(path: str, verb: str, told: Described) -> str:
     parts = [f'<section class="card route"><h2><code>{verb.upper()} {escape(path)}</code></h2>\n', _paragraphs(told.get("description", ""))]
     rows = [(one["name"], one["schema"], False, one.get("description", "")) for one in told.get("parameters", ()) if one["in"] == "query"]
-    good = next((answer for status, answer in told["responses"].items() if status.startswith("2")), {})
+    good: Described = next((answer for status, answer in told["responses"].items() if status.startswith("2")), {})
     parts += [_table("parameter", rows), *(f"<p>Body: {_told(one)}</p>\n" for one in _content(told.get("requestBody", {})))]
     parts += [f"<p>Answer: {_told(one)}</p>\n" for one in _content(good)]
     return "".join([*parts, "</section>\n"])

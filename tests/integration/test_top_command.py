@@ -70,6 +70,11 @@ def test_the_table_shows_names_as_they_are(data: Path) -> None:
     assert "? provisional: fewer than 10 outcomes" in output
 
 
+def test_a_solved_board_says_of_how_many_outcomes_it_is(data: Path) -> None:
+    assert " agents · 0 outcomes · position 0 · " in run(data, "--pool", "blitz", "--method", "maximal_lottery")
+    assert "outcomes ·" not in run(data, "--pool", "blitz")
+
+
 def test_deviations_have_a_column_and_say_who_is_provisional_by_them(data: Path) -> None:
     output = run(data, "--pool", "club", "--method", "glicko2")
     row = next(line for line in output.splitlines() if "ann" in line)
