@@ -65,6 +65,10 @@ class ControlLog:
                 raise
             return self._state
 
+    def known(self) -> ControlState:
+        """The state as the last `refresh` left it."""
+        return self._state
+
     def append(self, record: ControlRecord) -> int:
         """Write one record; its offset. The state holds it after the next `refresh`."""
         return self._topic.append(_PARTITION, [pools.encode(record)])[0]

@@ -1,7 +1,8 @@
 """Puts what changed into the store, beside the fold: at most one round of writing runs at a time, changes gather meanwhile.
 
 Law 4: values are absolute; after a restart nothing is written before the shard has refolded to the position that readers
-already see; a shard that another one superseded learns it here. Law 6: a store that is down only lets changes gather.
+already see; a shard that another one superseded learns it here. What readers see of records that the log lost is removed.
+Law 6: a store that is down only lets changes gather.
 """
 
 import logging
@@ -12,13 +13,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum, auto
 from heapq import nsmallest
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.online import Reading
+from services.log.protocol import LogError
 from services.shard.durations import Durations
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
@@ -37,6 +39,16 @@ fold, and after one that failed."""
 
 class Fenced(Exception):  # noqa: N818 - names the fact
     """Another shard took over: this one must end."""
+
+
+class Judge(Protocol):
+    """Knows the log that a store was written from."""
+
+    def was_folded_from_the_log(self, head: PoolHead) -> bool:
+        """Whether the log holds what `head` tells of. Raises `LogError`, `StoreError`."""
+
+    def is_superseded(self, partition: int, epoch: int) -> bool:
+        """Whether another took the partition over after `epoch`. Raises `LogError`."""
 
 
 class _End(Enum):
@@ -80,10 +92,11 @@ class Publisher:
     """Driven by the folding thread; talks to the store from a thread of its own.
 
     clock: seconds since 1970, which readers are told. What is due goes by the `now` of its callers, which never goes back.
+    judge: of what stands in the store.
     """
 
-    def __init__(self, store: StoreWriter, interval: float, clock: Callable[[], float] = time.time) -> None:
-        self._store, self._interval, self._clock = store, interval, clock
+    def __init__(self, store: StoreWriter, interval: float, judge: Judge, clock: Callable[[], float] = time.time) -> None:
+        self._store, self._interval, self._judge, self._clock = store, interval, judge, clock
         self._tracks: dict[str, _Track] = {}
         self._executor = ThreadPoolExecutor(1, "publish")
         self._job: Future[list[tuple[_Update, _End]]] | None = None
@@ -152,7 +165,7 @@ class Publisher:
         for update in updates:
             try:
                 ends.append((update, _End.FAILED if down else self._write_one(update)))
-            except StoreError as error:
+            except (StoreError, LogError) as error:
                 log.warning("not published, changes gather: %s", error, extra={"pool": update.head.pool, "position": update.head.position})
                 ends.append((update, _End.FAILED))
                 down = error.retriable and not isinstance(error, OtherLog)
@@ -167,7 +180,16 @@ class Publisher:
             written = self._store.publish_live(update.head, update.epoch, update.boards)
         except StoreLost:
             return _End.LOST
-        return _End.WRITTEN if written else _End.FENCED
+        return _End.WRITTEN if written else self._refused(update)
+
+    def _refused(self, update: _Update) -> _End:
+        """A newer epoch stands in the store: of an owner whom the control log knows, or of one that it lost, who will never come back."""
+        return _End.FENCED if self._judge.is_superseded(update.head.partition, update.epoch) else self._forget(update)
+
+    def _forget(self, update: _Update) -> _End:
+        log.warning("readers saw what the log has lost: written anew", extra={"pool": update.head.pool, "position": update.head.position})
+        self._store.forget(update.head.pool)
+        return _End.LOST
 
     def _write_frozen(self, update: _Update) -> _End:
         """Let the head that readers see say why nothing follows. A store that was lost has nothing that could say it."""
@@ -176,26 +198,23 @@ class Publisher:
             return _End.WRITTEN
         stopped = f"generation {told.generation} could not be folded again, so its boards stay as they were: {told.failed}"
         head = msgspec.structs.replace(standing, published_at=update.head.published_at, stopped=stopped, building=told)
-        return _End.WRITTEN if self._store.publish_live(head, update.epoch, {}) else _End.FENCED
+        return _End.WRITTEN if self._store.publish_live(head, update.epoch, {}) else self._refused(update)
 
     def _ask(self, update: _Update) -> _End | None:
         """What readers see of a pool that this shard has not written yet, and what follows from it."""
-        standing = self._store.published(update.head.pool)
+        standing, head = self._store.published(update.head.pool), self._store.head(update.head.pool)
+        if standing is not None and head is not None and not self._judge.was_folded_from_the_log(head):
+            return self._forget(update)
         update.track.known = True
         if standing is not None and standing.generation > update.head.generation:
             update.track.visible = sys.maxsize  # readers are ahead: what they have stays until that generation is built again
             return _End.BEHIND
         if standing is None or not _covers(standing, update):
             return _End.LOST if update.track.recovered else None
-        if update.head.beliefs and not self._believed(update.head):
-            return _End.LOST
+        if update.head.beliefs and (head is None or not head.beliefs.keys() >= update.head.beliefs.keys()):
+            return _End.LOST  # earlier releases wrote none
         update.track.visible = standing.position
         return _End.BEHIND if update.head.position < standing.position else None
-
-    def _believed(self, head: PoolHead) -> bool:
-        """Whether what stands holds beliefs of all methods that do: earlier releases wrote none."""
-        standing = self._store.head(head.pool)
-        return standing is not None and standing.beliefs.keys() >= head.beliefs.keys()
 
     def _settle(self, ends: list[tuple[_Update, _End]], now: float) -> None:
         self._job = None
@@ -268,14 +287,14 @@ def _stop_unfinite(state: PoolState, method: str, ids: NDArray[np.int32], positi
 
 
 def _head(state: PoolState, partition: Partition, at: float) -> PoolHead:
-    counts = state.counts
+    counts, position = state.counts, state.folded_to(partition.position)
     return PoolHead(
         pool=state.generation.pool,
         kind=state.kind,
         label=state.label,
         partition=partition.number,
         generation=state.generation.number,
-        position=state.folded_to(partition.position),
+        position=position,
         published_at=at,
         pool_time=state.pool_time,
         outcomes=counts["outcomes"],
@@ -293,7 +312,13 @@ def _head(state: PoolState, partition: Partition, at: float) -> PoolHead:
         unmatched=0 if state.edits is None else state.edits.unmatched,
         building=_building(state, partition),
         beliefs=state.beliefs,
+        record=_record_before(position, partition),
     )
+
+
+def _record_before(position: int, partition: Partition) -> str | None:
+    """Hash of the record that ends at `position`, if it is the last one folded."""
+    return partition.last[1] if partition.last is not None and partition.last[0] + 1 == position else None
 
 
 def _building(state: PoolState, partition: Partition) -> Building | None:

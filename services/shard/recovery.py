@@ -133,13 +133,13 @@ def check_log(manifest: Manifest, topic: Topic) -> None:
         raise WrongLog(f"{where}: the checkpoint was folded from log {manifest.log_identity}, this is {topic.identity}; {OTHER}")
     if manifest.last_offset is None or manifest.last_offset < topic.begin(manifest.partition):
         return
-    if _sha256_at(topic, manifest.partition, manifest.last_offset) != manifest.last_sha256:
+    if sha256_at(topic, manifest.partition, manifest.last_offset) != manifest.last_sha256:
         end = topic.end(manifest.partition)
         what = "is not the one that the checkpoint was folded from" if end > manifest.last_offset else f"is gone, as the log ends at {end}"
         raise WrongLog(f"{where}: the record at offset {manifest.last_offset} {what}: {CUT}")
 
 
-def _sha256_at(topic: Topic, partition: int, offset: int) -> str | None:
+def sha256_at(topic: Topic, partition: int, offset: int) -> str | None:
     """Hash of the record at `offset`, None where the log has none. A log that does not answer is no other log: raises `LogError`."""
     if topic.end(partition) <= offset:
         return None

@@ -32,6 +32,7 @@ from services.shard.partition import Partition
 from services.shard.pool import COUNTERS
 from services.shard.publisher import Fenced, Publisher
 from services.shard.recovery import WrongLog, recover
+from services.shard.standing import Standing
 from services.store.protocol import StoreWriter
 
 log = logging.getLogger("equirank.shard")
@@ -147,7 +148,8 @@ class ShardWorker:
         self._control = ControlLog(log_.control)
         self._checkpoints = CheckpointStore(settings.checkpoint_url)
         self._anchor_seconds = spacing(log_.outcomes, settings.anchor_seconds)
-        self._publisher = Publisher(store, settings.publish_seconds, clock)
+        standing = Standing(log_.outcomes, self._control, store.pools)
+        self._publisher = Publisher(store, settings.publish_seconds, standing, clock)
         self._owned: dict[int, _Owned] = {}
         self._turns = list(partitions)
         """In which order partitions look after checkpoints: for whose the fold paused longest ago first."""

@@ -99,17 +99,23 @@ class LiveBoards:
         found = zip(methods, answers, strict=True)
         return {method: _ranked_alone(head, method, agent, *at) for method, at in found if at is not None}
 
+    def forget(self, pool: str) -> None:
+        """Remove all that stands of `pool`."""
+        self._remove(check_pool_name(pool))
+        with self._lock:
+            self._committed.pop(pool, None)
+
     def forget_others(self, known: Collection[str]) -> list[str]:
-        """Remove the pools, none of those `known`, that a log left which is gone; their names.
+        """Remove the pools, none of those `known`, that a log left which is gone, or this one before it lost them; their names.
 
         Call it now and then: it also says that this log is not gone, whether or not its pools are written.
         """
-        living = self._living()
+        others = self._living() - {self._log}
         names = sorted(set(self._redis.run(lambda client: client.smembers(keys.POOLS))) - set(known))
         fences = self._redis.pipeline(_claimed(name) for name in names) if names else []
         now = self._now()
         stands = zip(names, fences, strict=True)
-        left = [name for name, (log, seen) in stands if (log or "") not in living and now - int(seen or 0) >= ABANDONED_SECONDS]
+        left = [name for name, (log, seen) in stands if (log or "") not in others and now - int(seen or 0) >= ABANDONED_SECONDS]
         for pool in left:
             self._remove(pool)
         if left:
@@ -140,7 +146,7 @@ class LiveBoards:
         if verdict == scripts.FOREIGN:
             raise OtherLog(pool, ABANDONED_SECONDS)
         if verdict == scripts.ABANDONED:
-            self._remove(pool)
+            self.forget(pool)
         if verdict in {scripts.LOST, scripts.ABANDONED}:
             with self._lock:
                 self._committed.pop(pool, None)
@@ -148,7 +154,7 @@ class LiveBoards:
         return verdict == scripts.ACCEPTED
 
     def _remove(self, pool: str) -> None:
-        """Remove what another log left of a pool, the fence last: what is cut off goes on."""
+        """Remove what stands of a pool, the fence last: what is cut off goes on."""
         boards, methods = self._redis.pipeline([_members(keys.boards(pool)), _members(keys.methods(pool))])
         versions = self._redis.pipeline([_version(pool, method) for method in methods])
         names = [name for field in boards for name in _keys_of(pool, field)]

@@ -48,7 +48,8 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     pool_time: running maximum of outcome times; published_at: seconds since 1970 by the shard's clock;
     prequential: online method -> {"log_loss", "brier", "kendall"} means; stopped: why the pool stopped, if it did; pending: retractions
     that no generation heeds yet; left_out: outcomes that retractions, bans or aliases leave out; unmatched: retracted ids that
-    no outcome has had; building: the next generation; beliefs: how deviations follow from beliefs, of the online methods that hold them.
+    no outcome has had; building: the next generation; beliefs: how deviations follow from beliefs, of the online methods that hold them;
+    record: SHA-256 of the last record before the position, by which shards know whether the log still holds it (none: not known).
     """
 
     pool: str
@@ -74,6 +75,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     unmatched: int = 0
     building: Building | None = None
     beliefs: dict[str, BeliefModel] = {}
+    record: str | None = None
 
 
 class LiveBoard(NamedTuple):
@@ -158,6 +160,12 @@ class StoreWriter(Protocol):
 
     def head(self, pool: str) -> PoolHead | None:
         """What the pool's newest publication says."""
+
+    def pools(self) -> list[PoolHead]:
+        """The heads of all pools by name."""
+
+    def forget(self, pool: str) -> None:
+        """Remove all that stands of `pool`, its fence last: it was folded from records that the log lost."""
 
 
 class StoreReader(Protocol):

@@ -31,6 +31,7 @@ class RedisStore:
         self.published = self._live.published
         self.pools = self._live.pools
         self.head = self._live.head
+        self.forget = self._live.forget
         self.live = self._live.live
         self.around = self._live.around
         self.publish_solved = self._solved.publish_solved

@@ -17,6 +17,7 @@ from services.shard.pool import PoolState
 from services.shard.publisher import Publisher
 from services.store import keys
 from services.store.redis import RedisStore
+from tests.support.boards import Content
 from tests.support.game_streams import Game, at_times, batch_of, game, mixed_games
 from tests.support.redis import flush, redis_url
 
@@ -39,7 +40,7 @@ class Shard:
     def __init__(self, store: RedisStore, epoch: int = EPOCH, held: PoolState | None = None) -> None:
         made = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings(online={"elo": {}, **METHODS}))
         generation = GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=made.fold)
-        self.partition, self.publisher, self.epoch, self.now = Partition(0, 1), Publisher(store, 0.2), epoch, 0.0
+        self.partition, self.publisher, self.epoch, self.now = Partition(0, 1), Publisher(store, 0.2, Content()), epoch, 0.0
         restored = held and PoolState.restore(made, generation, held.arrays(), held.counts["outcomes"])
         self.state = restored or PoolState(made, generation)
         self.partition.pools[POOL] = self.state

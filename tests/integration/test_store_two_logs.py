@@ -113,7 +113,7 @@ def test_pools_of_a_log_that_is_gone_leave_the_lists(redis_url: str, store: Redi
         assert store.publish_live(head_of(pool), 50, live(a=1.0))
         raw.hset(keys.fence(pool), "seen", 0)
     raw.hset(keys.fence("living"), "seen", raw.time()[0])
-    assert store.forget_others([]) == [], "a log's own pools stay"
+    assert store.forget_others(["dead", "shared"]) == [], "a log's own pools stay, and those of which it may not know yet"
     new = RedisStore(redis_url, "another log")
     assert new.forget_others(["shared"]) == [], "and those of a log whose engine was just here, though nobody writes them"
     raw.hset(keys.LOGS, "", 0)
@@ -183,3 +183,20 @@ def test_sweeping_leaves_alone_what_belongs_to_the_writers_of_a_pool(old: RedisS
     before = content(raw)
     assert new.forget_others(["blitz"]) == []
     assert {**content(raw), keys.LOGS: None} == {**before, keys.LOGS: None}
+
+
+def test_pools_that_a_log_lost_leave_the_lists(store: RedisStore, raw: redis.Redis) -> None:
+    for pool in ("kept", "lost"):
+        assert store.publish_live(head_of(pool), 50, live(a=1.0))
+        raw.hset(keys.fence(pool), "seen", 0)
+    assert store.forget_others(["kept"]) == ["lost"]
+    assert [head.pool for head in store.pools()] == ["kept"]
+
+
+def test_a_pool_that_is_forgotten_may_be_written_under_an_older_epoch(store: RedisStore, raw: redis.Redis) -> None:
+    assert store.publish_live(head_of(position=99, generation=3), 50, live(a=1.0))
+    assert store.publish_solved(solved_of(position=99, generation=3))
+    store.forget("blitz")
+    assert [key for key in content(raw) if "rows" not in key and "index" not in key] == [keys.POOLS]
+    assert store.publish_live(head_of(position=1), 2, live(b=2.0))
+    assert names(store) == [("b", 2.0, 1)]

@@ -39,6 +39,12 @@ class Shelf:
     def published(self, pool: str) -> Fence | None:
         return None
 
+    def pools(self) -> list[PoolHead]:
+        return list(self.heads.values())
+
+    def forget(self, pool: str) -> None:
+        raise NotImplementedError
+
     def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         if self.away:
             raise StoreError("no answer", retriable=True)

@@ -15,7 +15,7 @@ from services.shard.pool import PoolState
 from services.shard.publisher import _MOST_PAUSE, Publisher
 from services.solve.result import SolvedBoard
 from services.store.protocol import ACTIVITY, Fence, LiveBoard, OtherLog, PoolHead, StoreError
-from tests.support.boards import head_of
+from tests.support.boards import Content, head_of
 
 EPOCH = 7
 SECONDS = 60.0
@@ -52,6 +52,13 @@ class FakeStore:
     def published(self, pool: str) -> Fence | None:
         return self.stands.get(pool)
 
+    def pools(self) -> list[PoolHead]:
+        return [self.heads[pool] for pool in sorted(self.heads)]
+
+    def forget(self, pool: str) -> None:
+        self.heads.pop(pool, None)
+        self.stands.pop(pool, None)
+
 
 def partition_with(pools: int, **online: dict[str, float]) -> Partition:
     partition = Partition(0, 1)
@@ -71,7 +78,7 @@ class Driver:
     """Rounds of a publisher, one after the other, at times of its own."""
 
     def __init__(self, store: FakeStore, partition: Partition) -> None:
-        self.publisher, self.partition, self.now = Publisher(store, 0.2), partition, 0.0
+        self.publisher, self.partition, self.now = Publisher(store, 0.2, Content()), partition, 0.0
 
     def round(self) -> None:
         self.publisher.step(self.now, {0: self.partition}, {0: EPOCH})
