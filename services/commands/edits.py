@@ -1,15 +1,33 @@
 """CSV files of aliases, bans and initial ratings, as `equirank pools settings` reads them."""
 
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
 from ratings_core.formats.table import Rows, name, number, rows_of
+from ratings_core.online import RATERS
 
 _AGENT: Final = "agent"
+Read = TypeVar("Read")
 
 
+def _named(read: Callable[[Path], Read]) -> Callable[[Path], Read]:
+    """The same, with the file's name in its errors: a command may read three."""
+
+    @wraps(read)
+    def reading(path: Path) -> Read:
+        try:
+            return read(path)
+        except FormatError as error:
+            raise error.within(path.name) from error
+
+    return reading
+
+
+@_named
 def read_aliases(path: Path) -> dict[str, str]:
     """Columns alias and agent: the name in outcomes, and the agent that it counts for. Raises `InputError`."""
     table = _table(path, "alias", _AGENT)
@@ -23,18 +41,21 @@ def read_aliases(path: Path) -> dict[str, str]:
     return found
 
 
+@_named
 def read_bans(path: Path) -> list[str]:
     """Column agent: whose games do not count. Raises `InputError`."""
     return [name(row[0], line, _AGENT) for line, row in _table(path, _AGENT)]
 
 
+@_named
 def read_initial(path: Path) -> dict[str, dict[str, float]]:
     """Column agent and one column a method: ratings to begin with, by method and agent; an empty cell is none. Raises `InputError`."""
     table = rows_of(_text(path))
     agent = table.column(_AGENT)
     found: dict[str, dict[str, float]] = {method: {} for method in table.header if method != _AGENT}
-    if not found:
-        raise FormatError(1, None, table.header, "must name agent and at least one online method")
+    if not found or not found.keys() <= RATERS.keys():
+        rule = f"must name agent and at least one online method ({', '.join(RATERS)}), and nothing else"
+        raise FormatError(1, None, ",".join(table.header), rule)
     seen: set[str] = set()
     for line, row in table:
         who = name(row[agent], line, _AGENT)

@@ -38,8 +38,8 @@ def insight(
         store.close()
     if format is Format.JSON:
         typer.echo(msgspec.json.encode(found).decode())
-    elif found.findings is None and found.error is None:
-        Console().print(Text(f"{pool} · no insight yet: it comes some seconds after the first outcomes"), soft_wrap=True)
+    elif found.findings is None:
+        Console().print(Text(none_yet(found)), soft_wrap=True)
     else:
         Console().print(table(found))
 
@@ -51,9 +51,14 @@ def find(store: StoreReader, pool: str, settings: Settings) -> Insight:
     return newest(store, pool, now=time.time())
 
 
+def none_yet(found: Insight) -> str:
+    """Why there are no findings."""
+    return f"{found.pool} · no insight yet: {found.error or 'it comes some seconds after the first outcomes'}"
+
+
 def table(found: Insight) -> Table:
-    """All findings, a line each."""
-    about = "no insight yet" if found.findings is None else f"{found.findings.agents} agents, position {found.position}"
+    """All findings, a line each; `found` has some."""
+    about = "none" if found.findings is None else f"{found.findings.agents} agents, position {found.position}"
     title = f"{found.pool} · {about}" + (f" · newest try failed: {found.error}" if found.error else "")
     rows = Table("about", "finding", title=Text(title), title_justify="left")
     for about, line in _lines(found.findings) if found.findings is not None else ():

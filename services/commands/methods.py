@@ -51,7 +51,10 @@ def methods(
     if format is Format.JSON:
         typer.echo(msgspec.json.encode(found).decode())
     else:
-        Console().print(_table(pool, found))
+        reasons = list(dict.fromkeys(row.why_not for row in found if row.why_not is not None))
+        Console().print(_table(pool, found, reasons))
+        for i, reason in enumerate(reasons, 1):
+            Console().print(Text(f"({i}) {reason}"), soft_wrap=True)
 
 
 def _check_pool(state: ControlState, pool: str) -> None:
@@ -82,11 +85,9 @@ def _parsed(text: str) -> tuple[str, dict[str, Value]]:
     return name, values
 
 
-def _table(pool: str, found: list[MethodChoice]) -> Table:
-    """All methods; why some do not apply stands below, each reason once."""
-    reasons = list(dict.fromkeys(row.why_not for row in found if row.why_not is not None))
-    notes = "\n".join(f"({i}) {reason}" for i, reason in enumerate(reasons, 1))
-    table = Table("method", "solved", "parameters", title=Text(pool), title_justify="left", caption=Text(notes), caption_justify="left")
+def _table(pool: str, found: list[MethodChoice], reasons: list[str]) -> Table:
+    """All methods. reasons: why some do not apply, which rows name by their number from 1."""
+    table = Table("method", "solved", "parameters", title=Text(pool), title_justify="left")
     for row in found:
         given = ", ".join(f"{name}={value}" for name, value in (row.chosen or {}).items())
         lacking = None if row.why_not is None else f"does not apply ({reasons.index(row.why_not) + 1})"

@@ -107,7 +107,7 @@ function proof(board) {
   if (board.certificate && board.certificate.value !== null) {
     line.append(`${board.certificate.kind.replaceAll("_", " ")} `, make("b", {}, proven(board.certificate.value)), ` · ${board.status}`);
   } else {
-    line.append(board.status);
+    line.append(board.status.replaceAll("_", " "));
   }
   line.append(" · position ", make("b", {}, String(board.position)), ` · took ${board.seconds.toFixed(2)} s · solved `, age);
   return line;
@@ -283,7 +283,8 @@ class InsightCard {
 
   dated(told, since) {
     const age = make("span", { "data-age": (told.age_seconds ?? 0) + this.poll.since() - since }, "");
-    const failed = told.error ? [make("span", { class: "bad" }, `The newest try failed: ${told.error} `)] : [];
+    const why = told.findings ? "The newest try failed" : "None yet";
+    const failed = told.error ? [make("span", { class: "bad" }, `${why}: ${told.error} `)] : [];
     return told.findings ? [...failed, "as of position ", make("b", {}, String(told.position)), " · found ", age] : failed;
   }
 }

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from ratings_core.errors import InputError
 from services.boards import board as board_of
-from services.commands.insight import find, table
+from services.commands.insight import find, none_yet, table
 from services.insight import Insight
 from services.settings import Settings
 from services.solve.result import CertificateRow, SolvedBoard, SolveResult
@@ -73,5 +73,5 @@ def test_the_command_tells_all_of_it(seen: Running, tmp_path: Path) -> None:
 
 
 def test_the_command_says_that_there_is_none_yet() -> None:
-    assert "no insight yet" in str(table(Insight(pool="blitz", error="late")).title)
-    assert "newest try failed: late" in str(table(Insight(pool="blitz", error="late")).title)
+    assert none_yet(Insight(pool="blitz")) == "blitz · no insight yet: it comes some seconds after the first outcomes"
+    assert none_yet(Insight(pool="blitz", error="late")) == "blitz · no insight yet: late"

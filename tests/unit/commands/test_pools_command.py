@@ -149,6 +149,7 @@ def test_more_than_a_record_holds_is_refused(control: ControlLog) -> None:
         (read_initial, "agent,elo\na,1\na,2\n", "row 3"),
         (read_initial, "agent,elo\na,inf\n", "row 2"),
         (read_initial, "agent\na\n", "online method"),
+        (read_initial, "agent,eloo\na,1\n", "file.csv: row 1 must name agent and at least one online method .elo, sco"),
         (read_initial, "elo\n1\n", "agent"),
     ],
 )
