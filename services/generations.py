@@ -3,6 +3,8 @@
 import math
 from collections.abc import Collection, Mapping
 
+from msgspec.structs import replace
+
 from ratings_core.errors import InputError
 from ratings_core.names import check_name
 from services.pools import FOLD_VERSION, ControlState, FoldSettings, GenerationMade, GenerationWanted, Kind, PoolCreated, Start
@@ -138,6 +140,11 @@ def again(control: ControlState, base: GenerationMade, horizon: int, time: float
         bans=base.bans,
         wanted=base.wanted,
     )
+
+
+def same_but_for_retractions(one: GenerationMade, other: GenerationMade) -> bool:
+    """Whether two generations of a pool fold the same outcomes in the same way, but for those that are retracted."""
+    return replace(one, number=other.number, time=other.time, retraction_horizon=other.retraction_horizon, wanted=other.wanted) == other
 
 
 def target(control: ControlState, pool: str, standing: int, failed: Collection[int] = ()) -> GenerationMade | None:

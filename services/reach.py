@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import msgspec
 
 from ratings_core.errors import InputError
+from services import generations
 from services.control import ControlLog
 from services.log.partition import partition_of
 from services.log.protocol import CUT, Log, Topic
-from services.pools import ControlState, Forgotten
+from services.pools import ControlState, Forgotten, GenerationWanted
 from services.shard.checkpoint import CheckpointStore, Manifest
 from services.shard.recovery import WrongLog, beginning, check_log
 
@@ -56,6 +57,21 @@ def beyond(control: ControlState, topic: Topic, number: int, begin: int) -> list
     """Pools of a partition that can no longer be folded from the start of the generation that serves."""
     here = (pool for pool in sorted(control.generations) if partition_of(pool, topic.partitions) == number)
     return [pool for pool in here if (made := control.serving(pool)) is not None and made.start < begin]
+
+
+def check_wish(wanted: GenerationWanted, control: ControlState, topic: Topic) -> None:
+    """Raises `InputError` for a generation that would be folded from before the log begins; `LogError`.
+
+    One that changes nothing may be: it leaves out what was retracted, and a checkpoint may stand in for what the log forgot.
+    """
+    serving = control.serving(wanted.pool)
+    if serving is None or wanted.start == "now":
+        return
+    begin = topic.begin(partition_of(wanted.pool, topic.partitions))
+    made = generations.after_wish(control, (0, wanted), 0, 0, 0.0)
+    if made.start < begin and not generations.same_but_for_retractions(serving, made):
+        rule = f"must be now, or from {begin} on, where the log of {wanted.pool} begins: other settings cannot be folded from before there"
+        raise InputError("start", wanted.start, rule)
 
 
 def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Forgotten:

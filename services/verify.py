@@ -66,6 +66,9 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
         yield Finding(partition=number, pool=None, what="checkpoint", position=one.position, difference=one.reason)
     wanted = _Wanted.of(number, state, manifest, store)
     start = _start(wanted, log, state, checkpoints)
+    if isinstance(start, str) and wanted.beside:  # one that goes on from a checkpoint is held whole by none as long as it is behind
+        wanted, manifest = wanted.alone(), None if manifest is None else msgspec.structs.replace(manifest, builds=[])
+        start = _start(wanted, log, state, checkpoints)
     if isinstance(start, str):
         yield Finding(partition=number, pool=None, what="log", position=log.outcomes.begin(number), difference=start)
         return
@@ -102,6 +105,10 @@ class _Wanted:
     def beginning(self, log: Log, control: ControlState) -> int:
         """The first offset that any of them reads."""
         return min([made.start for made in self.all], default=beginning(self.number, log.outcomes, control))
+
+    def alone(self) -> "_Wanted":
+        """One a pool, and none beside."""
+        return _Wanted(self.number, self.chosen, [])
 
     @property
     def all(self) -> list[GenerationMade]:

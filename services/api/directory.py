@@ -6,18 +6,19 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from services.control import ControlLog
-from services.log.protocol import LogError
+from services.log.protocol import LogError, Topic
 from services.pools import GenerationMade, GenerationWanted, PoolCreated
+from services.reach import check_wish
 
 _FRESH_SECONDS: Final = 1.0
 _PATIENCE_SECONDS: Final = 0.25
 
 
 class Directory:
-    """A pool once seen stays: kind and name never change. Safe to share between threads."""
+    """A pool once seen stays: kind and name never change. Safe to share between threads. outcomes: what generations are folded from."""
 
-    def __init__(self, control: ControlLog, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self.control, self._monotonic = control, monotonic
+    def __init__(self, control: ControlLog, outcomes: Topic, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.control, self._outcomes, self._monotonic = control, outcomes, monotonic
         self._pools: Mapping[str, PoolCreated] = {}
         self._read_at = float("-inf")
         self._reading = threading.Lock()
@@ -42,7 +43,9 @@ class Directory:
 
     def want(self, pool: str, asked: Callable[[GenerationMade | GenerationWanted], GenerationWanted]) -> int:
         """Ask for a generation, made of how the pool stands; the wish's offset. Raises `NoPool`, `InputError`, `LogError`."""
-        return self.control.want(asked(self.control.standing(pool)))
+        wanted = asked(self.control.standing(pool))
+        check_wish(wanted, self.control.refresh(), self._outcomes)
+        return self.control.want(wanted)
 
     def seen(self) -> Mapping[str, PoolCreated]:
         """All pools, at most about a second old where the log answers: a log that hangs keeps one reader waiting, and only for a moment."""

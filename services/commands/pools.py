@@ -23,7 +23,7 @@ from services.connect import open_log, open_store
 from services.control import ControlLog
 from services.log.protocol import Log, Topic
 from services.pools import ControlState, FoldSettings, GenerationMade, GenerationWanted, Kind, Start
-from services.reach import beyond
+from services.reach import beyond, check_wish
 from services.settings import Settings
 from services.store.protocol import PoolHead, StoreError, StoreReader
 from services.store.redis import RedisStore
@@ -96,13 +96,14 @@ def settings_(
     }
     limits = {name: value for name, value in given.items() if value is not None}
     edits = _edits(aliases, bans, initial, clear or [])
-    with _control(settings) as control:
+    with _opened(settings) as (log, control):
         if not (method or param or limits or edits or start is not None):
             _show(control.standing(pool), _kind(control, pool), format)
             return
         kind, standing_ = _kind(control, pool), control.standing(pool)
         fold = _fold(standing_.fold, kind, limits, method, param or [])
         wanted = generations.wish(standing_, time=time.time(), fold=fold, start=None if start is None else _start(start), **edits)
+        check_wish(wanted, control.refresh(), log.outcomes)
         _ask(settings, control, pool, control.want(wanted), wait=wait)
 
 
@@ -110,9 +111,11 @@ def settings_(
 def resume(pool: Annotated[str, typer.Argument(help="The pool.")], wait: _Wait = True, data: _Data = None) -> None:
     """Fold a pool anew by the settings it has, without what was retracted: for one that stopped at an outcome."""
     settings = _settings(data)
-    with _control(settings) as control:
+    with _opened(settings) as (log, control):
         _kind(control, pool)
-        _ask(settings, control, pool, control.want(generations.wish(control.standing(pool), time=time.time())), wait=wait)
+        wanted = generations.wish(control.standing(pool), time=time.time())
+        check_wish(wanted, control.refresh(), log.outcomes)
+        _ask(settings, control, pool, control.want(wanted), wait=wait)
 
 
 # from options to a wish
@@ -133,18 +136,12 @@ def _opened(settings: Settings) -> Iterator[tuple[Log, ControlLog]]:
         log.close()
 
 
-@contextmanager
-def _control(settings: Settings) -> Iterator[ControlLog]:
-    with _opened(settings) as (_, control):
-        yield control
-
-
 def _beyond(state: ControlState, topic: Topic) -> dict[str, str]:
     """What to say of pools whose log lost the beginning of their generation."""
     found: dict[str, str] = {}
     for number in range(topic.partitions):
         begin = topic.begin(number)
-        found |= dict.fromkeys(beyond(state, topic, number, begin), f"; cannot be folded anew, as its log begins at {begin}")
+        found |= dict.fromkeys(beyond(state, topic, number, begin), f"; other settings cannot be folded anew, as its log begins at {begin}")
     return found
 
 

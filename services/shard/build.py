@@ -14,9 +14,14 @@ from services.events import RetractEvent
 from services.log.protocol import Record
 from services.pools import GenerationMade, PoolCreated
 from services.shard.batch import Outcomes
+from services.shard.columns import retracted_hash
 from services.shard.edits import NONE, Retracted
 from services.shard.pool import PoolState, Refused
+from services.shard.stand_in import StandIn, too_late
 
+GONE: Final = "what it is folded from is gone"
+SEASON: Final = "`equirank pools settings {} --start now` begins one without the past"
+"""What to do then, for a pool."""
 _ESCAPE: Final = b"\\u00"
 _ESCAPED: Final = re.compile(rb"\\u00[2-7]")
 """JSON may spell the characters of names so, too."""
@@ -26,20 +31,25 @@ _RETRACTS: Final = b"retracts"
 class Build:
     """fold(generation, records from its start up to `position`), once it is known what was retracted below its horizon.
 
-    retracted: that, where it is known; else the log is read for it first.
+    retracted: that, where it is known; else the log is read for it first. stand_in: what to go on from, where the log forgot the start;
+    it has folded nothing of `retracted`.
     position: first offset not yet read; state: None while retractions are looked for, and after a failure; failed: why it ended.
     """
 
-    def __init__(self, created: PoolCreated, generation: GenerationMade, retracted: Retracted | None = None) -> None:
-        self.created, self.generation = created, generation
-        self.position = generation.start
+    def __init__(
+        self, created: PoolCreated, generation: GenerationMade, retracted: Retracted | None = None, stand_in: StandIn | None = None
+    ) -> None:
+        self.created, self.generation, self._stand_in = created, generation, stand_in
+        self.position = self._start = generation.start if stand_in is None else stand_in.position
         self.state: PoolState | None = None
         self.failed: str | None = None
         self._found: list[RetractEvent] = []
         self._name = generation.pool.encode()
-        self._scan = max(0, generation.retraction_horizon - generation.start) if retracted is None else 0
-        if not self._scan:
-            self._begin(NONE if retracted is None else retracted)
+        self._scan = max(0, generation.retraction_horizon - self._start) if retracted is None else 0
+        if retracted is not None:
+            self._begin(retracted)
+        elif not self._scan:
+            self._begin_with_found()
 
     @classmethod
     def restored(cls, state: PoolState, position: int) -> "Build":
@@ -57,9 +67,8 @@ class Build:
 
     def progress(self, position: int) -> float:
         """Part of the reading that is done, from 0 to 1, when the partition is at `position`."""
-        start = self.generation.start
-        length = self._scan + max(0, position - start)
-        done = self.position - start + (0 if self.state is None else self._scan)
+        length = self._scan + max(0, position - self._start)
+        done = self.position - self._start + (0 if self.state is None else self._scan)
         return min(1.0, done / length) if length else 1.0
 
     def behind(self, position: int) -> bool:
@@ -89,15 +98,28 @@ class Build:
         """Everything below `position` was read. At the horizon it begins anew, from the generation's start, with what was retracted."""
         self.position = max(self.position, position)
         if self.state is None and self.failed is None and self.position >= self.generation.retraction_horizon:
-            self._begin(Retracted.of(self._found))
+            self._begin_with_found()
 
     def fail(self, why: str) -> None:
         """Go no further, and give the memory back."""
-        self.failed, self.state, self._found = why, None, []
+        self.failed, self.state, self._stand_in, self._found = why, None, None, []
+
+    def _begin_with_found(self) -> None:
+        """Begin with what was found to be retracted, and what the state to go on from knows of."""
+        known = NONE if self._stand_in is None else self._stand_in.known
+        retracted = known.with_more(retracted_hash(self._found))
+        if self._stand_in is not None and (folded := self._stand_in.state.has_folded(retracted)):
+            self.fail(f"{GONE}: {too_late(folded, self._start)}; {SEASON.format(self.generation.pool)}")
+        else:
+            self._begin(retracted)
 
     def _begin(self, retracted: Retracted) -> None:
-        self.state, self._found = PoolState(self.created, self.generation, retracted), []
-        self.position = self.generation.start
+        self.position, self._found = self._start, []
+        if self._stand_in is not None:
+            self.state, self._stand_in = self._stand_in.state, None
+            self.state.take_over(self.generation, retracted)
+            return
+        self.state = PoolState(self.created, self.generation, retracted)
         if self.state.stopped is not None:
             self.fail(self.state.stopped)
 

@@ -10,17 +10,21 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, NamedTuple
 
 from services import generations
 from services.control import ControlLog
 from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic
-from services.pools import FOLD_VERSION, ControlState, GenerationMade, Serve
-from services.shard.build import Build
+from services.pools import FOLD_VERSION, ControlState, GenerationMade, PoolCreated, Serve
+from services.shard.build import GONE, SEASON, Build
+from services.shard.checkpoint import CheckpointStore
 from services.shard.checkpointer import Checkpointer
 from services.shard.dead_letters import DeadLetter
+from services.shard.edits import NONE, Retracted
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
+from services.shard.stand_in import StandIn, StandIns
 
 log = logging.getLogger("equirank.generations")
 
@@ -42,7 +46,7 @@ class Builder:
 
     quiet: seconds from a retraction to the generation that leaves its outcome out; those that come meanwhile go with it.
     cut: cuts records into slices that fold in a moment; clock: seconds since 1970, which records of the control log tell. What is due
-    goes by the `now` of its callers, which never goes back.
+    goes by the `now` of its callers, which never goes back. checkpoints: where states are that stand in for what the log forgot.
     """
 
     def __init__(
@@ -53,9 +57,13 @@ class Builder:
         quiet: float,
         cut: Callable[[Sequence[Record]], Iterator[Sequence[Record]]],
         clock: Callable[[], float] = time.time,
+        checkpoints: CheckpointStore | None = None,
     ) -> None:
         self._partition, self._topic, self._control, self._quiet, self._cut = partition, topic, control, quiet, cut
         self._clock = clock
+        self._stand_ins = None if checkpoints is None else StandIns(checkpoints, topic, partition.number)
+        self._sought: dict[tuple[str, int], Future[StandIn | str]] = {}
+        """Of generations whose start the log forgot: what they may go on from."""
         self._since: dict[str, float] = {}
         self._reader: Reader | None = None
         self._slices: deque[tuple[int, Sequence[Record]]] = deque()
@@ -166,10 +174,46 @@ class Builder:
         if target is not None and (pool, target.number) not in self._partition.builds:
             if state.stopped is None and self._partition.position < target.retraction_horizon:
                 return  # after a restart: what it leaves out is known once the log was folded that far
-            build = Build(control.pools[pool], target, state.retracted_for(target))
+            build = self._made(state, control, target)
+            if build is None:
+                return  # a checkpoint is being read
             self._partition.begin(build)
             if build.failed is not None:
                 self._told_failed(build)
+
+    def _made(self, state: PoolState, control: ControlState, target: GenerationMade) -> Build | None:
+        """A build from the start of its generation, or from what stands in for it; None while that is looked for. Raises `LogError`."""
+        created, retracted = control.pools[target.pool], state.retracted_for(target)
+        key = target.pool, target.number
+        sought = self._sought.get(key)
+        if sought is None:
+            if self._stand_ins is None or self._topic.begin(self._partition.number) <= target.start:
+                return Build(created, target, retracted)
+            heeded = state.edits.retracted if state.edits is not None else NONE
+            self._sought = {other: one for other, one in self._sought.items() if other[0] != target.pool}
+            self._sought[key] = self._seek(self._stand_ins, created, target, control, heeded if retracted is None else retracted)
+            return None
+        if not sought.done():
+            return None
+        del self._sought[key]
+        found = _result(sought)
+        if isinstance(found, StandIn):
+            log.info("generation %d goes on from a checkpoint at %d", target.number, found.position, extra=self._fields(target))
+            return Build(created, target, retracted, found)
+        build = Build(created, target, NONE)
+        build.fail(f"{GONE}: {found}; {SEASON.format(target.pool)}")
+        return build
+
+    def _seek(
+        self, stand_ins: StandIns, created: PoolCreated, target: GenerationMade, control: ControlState, retracted: Retracted
+    ) -> "Future[StandIn | str]":
+        """Look for what stands in, in a thread of its own: pools are large."""
+        made = control.generations[target.pool]
+        others = {number: one for number, one in made.items() if generations.same_but_for_retractions(one, target)}
+        executor = ThreadPoolExecutor(1, "stand-in")
+        found = executor.submit(stand_ins.find, created, target, others, retracted)
+        executor.shutdown(wait=False)
+        return found
 
     def _next(self) -> int | None:
         """The first offset that a build has not read and that was folded."""
@@ -201,10 +245,8 @@ class Builder:
         self.close()
         for build in self._partition.builds.values():
             if build.behind(self._partition.position) and build.position == start:
-                build.fail(
-                    f"what it is folded from is gone: {error.topic}[{error.partition}] begins at {error.begin}, after {start}; "
-                    f"`equirank pools settings {build.generation.pool} --start now` begins one without the past"
-                )
+                gone = f"{GONE}: {error.topic}[{error.partition}] begins at {error.begin}, after {start}"
+                build.fail(f"{gone}; {SEASON.format(build.generation.pool)}" if error.forgotten else str(error))
                 self._told_failed(build)
 
     def _told_failed(self, build: Build) -> None:
@@ -214,3 +256,11 @@ class Builder:
 
     def _fields(self, made: GenerationMade) -> dict[str, str | int]:
         return {"pool": made.pool, "partition": self._partition.number, "position": self._partition.position}
+
+
+def _result(sought: "Future[StandIn | str]") -> StandIn | str:
+    """What was found, or why nothing could be looked for: then it is tried again as a build that failed is."""
+    try:
+        return sought.result()
+    except (LogError, OSError) as error:
+        return f"what stands in for it cannot be read: {error}"

@@ -88,6 +88,12 @@ class DedupeWindow:
             raise InputError("bodies", bodies, f"must be uint64 of shape ({len(ids)},), one an id")
         return self._admit(np.ascontiguousarray(ids), (bodies * _ODD >> _S32).astype(np.uint32))
 
+    def holds(self, ids: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Which of `ids` (n, 2) it remembers. Goes through all that it holds."""
+        held = self._ids[: self._size]
+        held = held[np.isin(held[:, 0], ids[:, 0])]
+        return np.array([bool((held == one).all(axis=1).any()) for one in ids], np.bool_)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Canonical copy, oldest first: ids uint64 (n, 2), bodies uint32 (n,), the part that is kept of each hash."""
         order = self._oldest, self._size

@@ -34,6 +34,12 @@ class Pending:
         """Hashes uint64 (n, 2) of the ids that those before `horizon` name."""
         return self._id[self._offset < horizon]
 
+    def since(self, horizon: int) -> "Pending":
+        """Those at or after `horizon`."""
+        later, left = self._offset >= horizon, Pending()
+        left._offset, left._id = self._offset[later], self._id[later]
+        return left
+
     def arrays(self) -> Arrays:
         """Their offset int64 (n,) and id uint64 (n, 2); nothing where there are none."""
         return {"pending.offset": self._offset, "pending.id": self._id} if len(self) else {}

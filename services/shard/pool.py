@@ -276,6 +276,19 @@ class PoolState:
         heeded = NONE if self.edits is None else self.edits.retracted
         return heeded.with_more(self.pending.below(generation.retraction_horizon))
 
+    def has_folded(self, retracted: Retracted) -> int:
+        """How many outcomes counted that are `retracted`, by what the dedupe window remembers."""
+        heeded = NONE if self.edits is None else self.edits.retracted
+        return int(np.count_nonzero(self.dedupe.holds(retracted.ids[~heeded.among(retracted.ids)])))
+
+    def take_over(self, generation: GenerationMade, retracted: Retracted) -> None:
+        """Go on by a generation that differs in what is `retracted` alone, of which nothing was folded."""
+        edits = Edits(generation, retracted) if generation.edits else None
+        if edits is not None and self.edits is not None:
+            edits.left_out = self.edits.left_out
+        self.generation, self.edits, self.recovered_at = generation, edits, 0
+        self.pending = self.pending.since(generation.retraction_horizon)
+
     def folded_to(self, position: int) -> int:
         """Up to where the pool is folded when its partition is at `position`."""
         return position if self.stopped is None else self.stopped_at

@@ -227,7 +227,7 @@ class ShardWorker:
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         kept = self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._anchor_seconds, self._clock)
-        builder = Builder(partition, topic, self._control, self._settings.retraction_seconds, slices, self._clock)
+        builder = Builder(partition, topic, self._control, self._settings.retraction_seconds, slices, self._clock, self._checkpoints)
         owned = _Owned(partition, epoch, checkpointer, builder, even_at=self._timer(), recovered=failed is None)
         if failed is not None:
             _stop(owned, failed)

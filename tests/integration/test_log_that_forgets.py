@@ -110,13 +110,13 @@ def test_anchors_take_the_place_of_what_the_log_forgot(settings: Settings, log: 
     assert min(kept(settings)) == since, "anchors that the log does not reach are gone"
     shown = run("partitions", "list")
     assert all(words in shown for words in ("15 to 50", simulated.POOL, str(since)))
-    assert "cannot be folded anew, as its log begins at 15" in run("pools", "list").replace("\n", " ")
+    assert "other settings cannot be folded anew, as its log begins at 15" in run("pools", "list").replace("\n", " ")
 
 
 def test_a_generation_whose_beginning_is_gone_says_so_and_the_pool_goes_on(settings: Settings, log: Log, run: Run) -> None:
     fold(settings, log, 0, 200)
-    forget(settings, 15)
     run("pools", "settings", simulated.POOL, "--param", "elo.k=20", "--no-wait")
+    forget(settings, 15)
     assert settings.redis is not None
     store = RedisStore(settings.redis)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from services.control import ControlLog
+from services.log.partition import partition_of
 from services.pools import GenerationMade
 from tests.support.api import Running
 
@@ -64,6 +65,20 @@ def test_what_cannot_be_is_refused_and_writes_nothing(api: Running, control: Con
     assert answer.status_code == 422
     assert words in json.dumps(answer.json())
     assert control.refresh().wish("blitz") is None
+
+
+@pytest.mark.usefixtures("pool")
+def test_other_settings_are_refused_where_the_log_forgot_what_they_need(
+    api: Running, control: ControlLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api.log.outcomes, "begin", lambda partition: 15 if partition == partition_of("blitz", 8) else 0)
+    for body in ({"bans": ["eve"]}, {"start": 14}):
+        answer = api.client.post(PATH, json=body)
+        assert answer.status_code == 422
+        assert "must be now, or from 15 on, where the log of blitz begins" in json.dumps(answer.json())
+    assert control.refresh().wish("blitz") is None
+    assert api.client.post(PATH, json={}).status_code == 202, "a checkpoint may stand in where nothing changes"
+    assert api.client.post(PATH, json={"bans": ["eve"], "start": "now"}).status_code == 202
 
 
 def test_an_unknown_pool_is_told(api: Running) -> None:
