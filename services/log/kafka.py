@@ -19,7 +19,7 @@ from kafka.structs import OffsetAndMetadata
 
 from services.log.kafka_client import Clients, Connection, kafka_errors
 from services.log.kafka_topics import TopicFound, TopicPlan, ensure_topics, identity, plans
-from services.log.protocol import LogError, OffsetLost, OtherLog, Record, Retention, Topic
+from services.log.protocol import LogError, OffsetLost, Record, Retention, Topic, TopicReplaced
 from services.log.records import PREFIX, check_partition, check_partitions, check_positions, check_records
 
 _ASK_AGAIN_SECONDS = 0.1
@@ -117,7 +117,7 @@ class KafkaTopic:
         with closing(self._clients.connection.admin()) as admin:
             found = identity(admin, self.name)
         if found is not None and found != self.identity:
-            return OtherLog(self.name, self.identity, found)
+            return TopicReplaced(self.name, self.identity, found)
         return OffsetLost(self.name, partition, offset, self.begin(partition), self.end(partition))
 
     def _where(self, partition: int) -> TopicPartition:
@@ -187,7 +187,7 @@ class KafkaReader:
         topic_id = self._consumer._cluster.topic_id(self._topic.name)  # noqa: SLF001
         opened = self._topic.identity
         if topic_id is not None and not opened.endswith(f":{topic_id}"):
-            raise OtherLog(self._topic.name, opened, f"{opened.rpartition(':')[0]}:{topic_id}")
+            raise TopicReplaced(self._topic.name, opened, f"{opened.rpartition(':')[0]}:{topic_id}")
 
 
 @dataclass

@@ -74,7 +74,7 @@ class OffsetLost(LogError):  # noqa: N818 - names the fact, as the operator read
         super().__init__(f"{why}; restore a checkpoint at or after its beginning" if self.forgotten else f"{why}; {CUT}", retriable=False)
 
 
-class OtherLog(LogError):  # noqa: N818
+class TopicReplaced(LogError):  # noqa: N818
     """Another topic took the place of the one that was opened: nothing of it may count as what followed.
 
     opened, found: their identities.

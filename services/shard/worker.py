@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from services.control import ControlLog
-from services.log.protocol import CommitsPositions, Log, LogError, OffsetLost, OtherLog, Reader, Record
+from services.log.protocol import CommitsPositions, Log, LogError, OffsetLost, Reader, Record, TopicReplaced
 from services.metrics import CHECKPOINT_BUCKETS
 from services.pools import ControlState, FoldSettings, Takeover
 from services.settings import Settings
@@ -279,7 +279,7 @@ class ShardWorker:
         if isinstance(error, OffsetLost):
             _stop(self._owned[error.partition], error)
             return
-        if isinstance(error, OtherLog):
+        if isinstance(error, TopicReplaced):
             self._stop_all(error)
             return
         if not error.retriable:
@@ -328,7 +328,7 @@ class ShardWorker:
                 try:
                     owned.letters += owned.builder.step(patience)
                     owned.builder.switch(owned.checkpointer)
-                except OtherLog as error:
+                except TopicReplaced as error:
                     self._stop_all(error)
                 except LogError as error:
                     if not error.retriable:
@@ -370,7 +370,7 @@ class ShardWorker:
             for owned in self._owned.values():
                 if owned.stopped is None:
                     owned.builder.look(self._timer(), control)
-        except OtherLog as error:
+        except TopicReplaced as error:
             self._stop_all(error)
         except LogError as error:
             log.warning("the log does not answer: %s", error)
@@ -425,7 +425,7 @@ class ShardWorker:
     def _partitions(self) -> dict[int, Partition]:
         return {number: owned.partition for number, owned in self._owned.items()}
 
-    def _stop_all(self, error: OtherLog) -> None:
+    def _stop_all(self, error: TopicReplaced) -> None:
         """Stop every partition: the log is another one, of which nothing may be read, and no restart of the shard would mend it."""
         for owned in self._running().values():
             _stop(owned, error)
