@@ -51,7 +51,8 @@ class World:
 
     def _shown(self) -> tuple[int, int] | None:
         assert self.settings.redis is not None
-        head = RedisStore(self.settings.redis).head(simulated.POOL)
+        with closing(RedisStore(self.settings.redis)) as store:
+            head = store.head(simulated.POOL)
         return None if head is None else (head.outcomes, head.generation)
 
 

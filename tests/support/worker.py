@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from services import events
@@ -37,7 +37,8 @@ def until(condition: Callable[[], bool], what: str) -> None:
 @contextmanager
 def working(settings: Settings, log: Log) -> Iterator[ShardWorker]:
     assert settings.redis is not None
-    worker = ShardWorker(settings, range(PARTITIONS), "test", log, RedisStore(settings.redis))
+    store = RedisStore(settings.redis)
+    worker = ShardWorker(settings, range(PARTITIONS), "test", log, store)
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -54,13 +55,15 @@ def working(settings: Settings, log: Log) -> Iterator[ShardWorker]:
         worker.stop()
         thread.join(SECONDS)
         assert not thread.is_alive()
+        store.close()
     if failures:
         raise failures[0]
 
 
 def published(settings: Settings) -> int:
     assert settings.redis is not None
-    head = RedisStore(settings.redis).head(simulated.POOL)
+    with closing(RedisStore(settings.redis)) as store:
+        head = store.head(simulated.POOL)
     return -1 if head is None else head.outcomes
 
 
@@ -72,6 +75,7 @@ def newest_digest(settings: Settings) -> str:
 
 def differences(settings: Settings, log: Log) -> list[str | None]:
     assert settings.redis is not None
-    found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), RedisStore(settings.redis)))
+    with closing(RedisStore(settings.redis)) as store:
+        found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store))
     assert {finding.what for finding in found} - {"generation under construction"} == {"checkpoint", "live boards"}
     return [finding.difference for finding in found if finding.difference is not None]
