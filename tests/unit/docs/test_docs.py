@@ -6,6 +6,7 @@ import io
 import re
 import tomllib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -132,6 +133,15 @@ def test_commands_in_the_docs_exist_with_their_options() -> None:
 
 def _command(name: str):
     return typer.main.get_command(application(name)).commands[name]  # type: ignore[attr-defined]
+
+
+def test_every_method_has_its_function_in_the_page_of_the_library() -> None:
+    page = (ROOT / "docs/library.md").read_text(encoding="utf-8")
+    named = dict(re.findall(r"^\| `(\w+)` \| `([\w.]+)` \|", page, re.MULTILINE))
+    assert set(named) == {*METHODS, *RATERS}
+    for path in named.values():
+        module, _, name = path.rpartition(".")
+        assert callable(getattr(import_module(module), name)), path
 
 
 def test_make_targets_in_the_docs_exist() -> None:
