@@ -24,7 +24,7 @@ from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry, Skip
 from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
-from services.shard.recovery import beginning, restore, retracted
+from services.shard.recovery import WrongLog, beginning, check_log, restore, retracted
 from services.store.protocol import ACTIVITY, PoolHead, StoreReader
 
 _READ_SECONDS: Final = 5.0
@@ -64,6 +64,12 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
     damaged, manifest = _newest(number, checkpoints)
     for one in damaged:
         yield Finding(partition=number, pool=None, what="checkpoint", position=one.position, difference=one.reason)
+    try:
+        if manifest is not None:
+            check_log(manifest, log.outcomes)
+    except WrongLog as error:
+        yield Finding(partition=number, pool=None, what="log", position=log.outcomes.end(number), difference=str(error))
+        return
     wanted = _Wanted.of(number, state, manifest, store)
     start = _start(wanted, log, state, checkpoints)
     if isinstance(start, str) and wanted.beside:  # one that goes on from a checkpoint is held whole by none as long as it is behind

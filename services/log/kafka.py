@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from time import monotonic, sleep
 
 from kafka import KafkaConsumer, TopicPartition
+from kafka.cluster import ClusterMetadata
 from kafka.consumer.fetcher import ConsumerRecord
 from kafka.errors import LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
@@ -52,7 +53,7 @@ def open_kafka_log(
     found = _found(connection, list(topics.values()), create=create, replication=replication)
     clients = Clients(connection, group)
     made: dict[str, Topic] = {
-        name: KafkaTopic(clients, plan, found[plan.name]) for name, plan in topics.items()
+        name: KafkaTopic(clients, plan, found[plan.name], bound=name != "dead-letters") for name, plan in topics.items()
     }
     return KafkaLog(outcomes=made["outcomes"], control=made["control"], dead_letters=made["dead-letters"], clients=clients)
 
@@ -71,23 +72,32 @@ def _found(connection: Connection, topics: Sequence[TopicPlan], *, create: bool,
 
 
 class KafkaTopic:
-    """One topic. Safe to share between threads, and across a fork (each process makes its own clients)."""
+    """One topic. Safe to share between threads, and across a fork (each process makes its own clients).
 
-    def __init__(self, clients: Clients, plan: TopicPlan, found: TopicFound) -> None:
-        self._clients, self._keyed = clients, plan.compact
+    bound: nothing may go to another topic that took its place; dead letters may.
+    """
+
+    def __init__(self, clients: Clients, plan: TopicPlan, found: TopicFound, *, bound: bool = True) -> None:
+        self._clients, self._keyed, self._bound = clients, plan.compact, bound
         self.name, self.partitions, self.identity = plan.name, plan.partitions, found.identity
         self.retention: Retention | None = found.retention
         """See `Forgets`."""
 
     def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
-        """See `Topic.append`. Retriable after a timeout: the records may or may not be there then."""
+        """See `Topic.append`. Retriable after a timeout: the records may or may not be there then.
+
+        Raises `TopicReplaced` once it is known that they went to another topic, which took the place of this one.
+        """
         check_partition(self.name, partition, self.partitions)
         check_records(self.name, records, keyed=self._keyed)
         deadline = monotonic() + self._clients.connection.timeout
         producer = self._clients.producer()
         with kafka_errors(f"append to {self.name}[{partition}]"):
             sent = [producer.send(self.name, value=value, key=key, partition=partition) for key, value in records]
-            return [future.get(timeout=max(0.0, deadline - monotonic())).offset for future in sent]
+            offsets = [future.get(timeout=max(0.0, deadline - monotonic())).offset for future in sent]
+        if self._bound:
+            self.check_identity(producer._metadata)  # noqa: SLF001 - as it has no public way to tell
+        return offsets
 
     def reader(self, positions: Mapping[int, int]) -> "KafkaReader":
         """See `Topic.reader`."""
@@ -120,6 +130,15 @@ class KafkaTopic:
             return TopicReplaced(self.name, self.identity, found)
         return OffsetLost(self.name, partition, offset, self.begin(partition), self.end(partition))
 
+    def check_identity(self, cluster: ClusterMetadata) -> None:
+        """Raise `TopicReplaced` where the topic of this name is another, as far as a client knows, as of `METADATA_SECONDS` ago.
+
+        Clients fetch and send by name: what is gone on with would be another log, from the offsets of the old one.
+        """
+        topic_id = cluster.topic_id(self.name)
+        if topic_id is not None and not self.identity.endswith(f":{topic_id}"):
+            raise TopicReplaced(self.name, self.identity, f"{self.identity.rpartition(':')[0]}:{topic_id}")
+
     def _where(self, partition: int) -> TopicPartition:
         check_partition(self.name, partition, self.partitions)
         return TopicPartition(self.name, partition)
@@ -145,7 +164,7 @@ class KafkaReader:
             raise LogError(f"this reader of {self._topic.name} is closed", retriable=False)
         with self._reading():
             batches = self._consumer.poll(timeout_ms=max(0, int(timeout * 1000)), max_records=max_records)
-        self._check_identity()
+        self._topic.check_identity(self._consumer._cluster)  # noqa: SLF001 - as it has no public way to tell
         for where, records in batches.items():
             self._positions[where.partition] = records[-1].offset + 1
         return {where.partition: [_record(record) for record in records] for where, records in batches.items()}
@@ -180,14 +199,6 @@ class KafkaReader:
             if position < 0:
                 raise self._topic.lost(where.partition, position)
             self._consumer.seek(where, position)
-
-    def _check_identity(self) -> None:
-        # A topic made anew under its name would be read on, from the old offsets. kafka-python knows its id (as of `METADATA_SECONDS`
-        # ago), but has no public way to tell.
-        topic_id = self._consumer._cluster.topic_id(self._topic.name)  # noqa: SLF001
-        opened = self._topic.identity
-        if topic_id is not None and not opened.endswith(f":{topic_id}"):
-            raise TopicReplaced(self._topic.name, opened, f"{opened.rpartition(':')[0]}:{topic_id}")
 
 
 @dataclass

@@ -38,7 +38,7 @@ DEFAULTS = {"reconnect_backoff_max_ms": 2000}
 """Where kafka-python's own default would keep a client away for half a minute after its broker is back."""
 
 METADATA_SECONDS = 5
-"""How long a reader may take to notice that its topic was made anew (kafka-python fetches by name, not by id)."""
+"""How long a client may take to notice that its topic was made anew (kafka-python fetches and sends by name, not by id)."""
 
 RECORD_OVERHEAD = 32_768
 TOPIC_MAX_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD
@@ -114,6 +114,7 @@ class Connection:
             "max_request_size": 4 * TOPIC_MAX_BYTES,
             "max_block_ms": self.timeout_ms,
             "delivery_timeout_ms": self.timeout_ms,
+            "metadata_max_age_ms": METADATA_SECONDS * 1000,
         }
         return self._make(KafkaProducer, settings)
 

@@ -13,7 +13,7 @@ from kafka.structs import TopicPartition
 from services.log.kafka import KafkaTopic, open_kafka_log
 from services.log.kafka_client import OPTIONS
 from services.log.partition import partition_of
-from services.log.protocol import CommitsPositions, Forgets, LogError, OffsetLost, Reader, Retention
+from services.log.protocol import CommitsPositions, Forgets, LogError, OffsetLost, Reader, Retention, Topic, TopicReplaced
 from tests.support.kafka import RUN, kafka, leased_broker  # noqa: F401 - a fixture
 from tests.support.log_laws import PARTITIONS, PATIENCE, KafkaBackend, read, values
 
@@ -138,6 +138,23 @@ def test_a_recreated_topic_is_another_log(backend: KafkaBackend, admin: KafkaAdm
         _poll_for_ten_seconds(reader)
     assert not caught.value.retriable
     reader.close()
+
+
+def test_nothing_is_acknowledged_for_long_that_a_recreated_topic_took(backend: KafkaBackend, admin: KafkaAdminClient) -> None:
+    topic = backend.open().outcomes
+    topic.append(0, [(None, b"old")])
+    admin.delete_topics([topic.name])
+    _until_gone(admin, topic.name)
+    other = backend.open().outcomes
+    with pytest.raises(TopicReplaced, match="was made anew") as caught:
+        _append_for_ten_seconds(topic)
+    assert (caught.value.opened, caught.value.found, caught.value.retriable) == (topic.identity, other.identity, False)
+
+
+def _append_for_ten_seconds(topic: Topic) -> None:
+    for _ in range(100):
+        topic.append(0, [(None, b"for the old one")])
+        time.sleep(0.1)
 
 
 def _poll_for_ten_seconds(reader: Reader) -> None:

@@ -247,6 +247,8 @@ def test_no_loss_is_accepted_where_the_log_is_another_or_lost_its_end(settings: 
     assert "the log ends at 15" in run("partitions", "list")
     with pytest.raises(InputError, match=r"its own log, and nothing else: .* the log ends at 15"):
         accept_loss(HOME, log, control, checkpoints, 0.0)
+    [found] = verified(settings, log)
+    assert (found.what, "the log ends at 15" in (found.difference or "")) == ("log", True)
     control.close()
     other = open_sqlite_log(tmp_path / "other.sqlite", PARTITIONS)
     control = ControlLog(other.control)
@@ -255,6 +257,7 @@ def test_no_loss_is_accepted_where_the_log_is_another_or_lost_its_end(settings: 
     assert f"was folded from log {log.outcomes.identity}, this is {other.outcomes.identity}" in (told_of[HOME] or "")
     with pytest.raises(InputError, match="was folded from log"):
         accept_loss(HOME, other, control, checkpoints, 0.0)
+    assert ["was folded from log" in (one.difference or "") for one in verified(settings, other)] == [True]
     control.close()
     other.close()
 
