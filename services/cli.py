@@ -44,6 +44,7 @@ MENDABLE: Final = frozenset(
         *("ratings_core.errors.RatingsError", "services.log.protocol.LogError", "services.store.protocol.StoreError"),
         *("services.control.NoPool", "services.control.PoolExists", "services.control.TooManyPools"),
         *("services.engine.LocalCheckpoints", "services.engine.TakenOver", "services.cluster.NoCluster", "services.runtime.InUse"),
+        "services.room.DiskFull",
     }
 )
 """Errors whose text says what the caller can mend, by name: importing them for an error of a light command would take seconds."""
@@ -58,9 +59,18 @@ def main() -> None:
     except Exception as error:
         if (message := _expected(error)) is None:
             raise
-        sys.stderr.write(f"equirank: {message}\n" if message else "")
+        _tell(f"equirank: {message}\n" if message else "")
         status = 2
     sys.exit(status)
+
+
+def _tell(line: str) -> None:
+    """On stderr; where that is a file on a full disk the status says it alone, which a flush that fails at the exit would change."""
+    try:
+        sys.stderr.write(line)
+        sys.stderr.flush()
+    except OSError:
+        sys.stderr = None  # as Python itself has it where there is none
 
 
 def application(only: str | None = None) -> typer.Typer:

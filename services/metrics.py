@@ -102,6 +102,7 @@ ENGINE: Final = (
     Metric("gauge", "equirank_solved_age_seconds", "Age of the oldest solved board shown whose next one is late or failed.", ("method",)),
     Metric("counter", "equirank_bootstrap_replicates_total", "Replicates solved for intervals.", ("method",)),
     Metric("gauge", "equirank_solved_unpublished", "Solved boards that the store has not taken yet.", ("method",)),
+    Metric("gauge", "equirank_solved_unwritten", "Solved boards whose file could not be written yet, as on a full disk.", ("method",)),
     Metric("gauge", "equirank_solve_certificate", "Largest certificate on the solved boards, in the unit of its kind.", ("method",)),
     Metric("gauge", "equirank_pools_unconnected", "Pools in which some agents never met the others, by their newest insight."),
     Metric("gauge", "equirank_pools_thinly_led", "Pools with a board whose first rows are hardly linked to the others."),

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -47,11 +48,9 @@ class DataFolder:
             file.close()
             raise InUse(self.path, holder) from error
         self._lock = file
-        try:
+        with suppress(OSError):  # a full disk: who holds the folder is told to people only
             os.ftruncate(file.fileno(), 0)
             os.write(file.fileno(), f"{os.getpid()}\n".encode())
-        except OSError as error:  # which names no file by itself
-            raise OSError(error.errno, error.strerror, file.name) from error
 
     def unlock(self) -> None:
         """Let the folder go before this process ends."""

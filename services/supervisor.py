@@ -17,7 +17,8 @@ from typing import Final
 
 log = logging.getLogger("equirank.supervisor")
 
-_BACKOFF: Final = (0.5, 1.0, 2.0, 5.0, 10.0)
+BACKOFF: Final = (0.5, 1.0, 2.0, 5.0, 10.0)
+"""Seconds before what ended is started again, the first time, the second, ..."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,21 @@ class Supervisor:
                 continue
             if name not in self._again:
                 failures = self._failures[name] = self._failures.get(name, 0) + 1
-                pause = _BACKOFF[min(failures, len(_BACKOFF)) - 1]
+                pause = BACKOFF[min(failures, len(BACKOFF)) - 1]
                 log.error("%s ended with status %s, starting it again in %.1f s; see %s", name, child.returncode, pause, self._logs)
                 self._again[name] = now + pause
             elif now >= self._again[name]:
-                del self._again[name]
-                self.start(program)
+                self._start_again(program, now)
+
+    def _start_again(self, program: Program, now: float) -> None:
+        """Where that cannot be, as on a full disk that takes no new file, it is tried again after the longest pause."""
+        try:
+            self.start(program)
+        except OSError as error:
+            self._again[program.name] = now + BACKOFF[-1]
+            log.error("%s cannot be started, trying again in %.0f s: %s", program.name, BACKOFF[-1], error)  # noqa: TRY400
+            return
+        del self._again[program.name]
 
     def wait_until(self, name: str, ready: Callable[[], bool], seconds: float) -> None:
         """Wait until `ready`; raises `TimeoutError` or `ChildProcessError` that names the log to read."""

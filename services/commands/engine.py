@@ -14,6 +14,7 @@ from services.commands.ports import refuse_busy
 from services.logs import configure
 from services.settings import Settings
 from services.signals import on_signals
+from services.whole import write_whole
 
 _ON_LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's own switch for one machine, meant for systems that ask before a program listens: its servers bind 127.0.0.1 only."""
@@ -70,7 +71,11 @@ def _ray_folder(settings: Settings) -> Path | None:
             shutil.rmtree(left, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
     _hold(folder)
-    note.write_text(str(folder))
+    try:
+        write_whole(note, str(folder).encode())
+    except OSError:
+        folder.rmdir()
+        raise
     return folder
 
 

@@ -3,30 +3,37 @@
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final
 from urllib.error import URLError
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.markup import escape
 
 from services.commands.ports import free_port, refuse_busy
 from services.commands.show import shows
 from services.connect import STORE_FOLDER
 from services.demo.scenario import Scenario
+from services.log.sqlite_file import WAL_KEPT_BYTES
 from services.logs import configure
+from services.room import check_room
 from services.runtime import Addresses, DataFolder
 from services.settings import Settings
 from services.signals import on_signals
 from services.store.embedded import EmbeddedRedis
-from services.supervisor import Program, Supervisor
+from services.store.protocol import StoreError
+from services.supervisor import BACKOFF, Program, Supervisor
 
 _READY_SECONDS: Final = 90.0
 _TICK_SECONDS: Final = 0.2
+_RAY_BYTES: Final = 4 << 20
 
 
 def up(
@@ -43,6 +50,7 @@ def up(
     configure(settings.log_level)
     folder = DataFolder(settings.data)
     folder.lock()
+    check_room(_needs(settings))
     Installation(_with_ports(settings), folder, scenario if demo else None).run()
 
 
@@ -56,6 +64,8 @@ class Installation:
         self._stop = threading.Event()
         self._supervisor = Supervisor(settings.data / "logs")
         self._redis: EmbeddedRedis | None = None
+        self._store_at = float("-inf")
+        self._store_failures = 0
 
     def run(self) -> None:
         """Start, tell where to look, watch until told to stop, stop."""
@@ -86,7 +96,12 @@ class Installation:
 
     def _say(self, line: str) -> None:
         if not self._stop.is_set():
-            self._console.print(line, highlight=False, soft_wrap=True)
+            self._print(line, soft_wrap=True)
+
+    def _print(self, shown: RenderableType, *, soft_wrap: bool = False) -> None:
+        """What is told to a file on a full disk is lost, and nothing else."""
+        with suppress(OSError):
+            self._console.print(shown, highlight=not soft_wrap, soft_wrap=soft_wrap)
 
     def _start_store(self) -> None:
         if self._settings.redis is None:
@@ -107,11 +122,25 @@ class Installation:
         while not self._stop.wait(_TICK_SECONDS):
             self._supervisor.watch(time.monotonic())
             if self._redis is not None and not self._redis.is_alive():
-                self._console.print("the store ended, starting it again")
-                self._start_store()
+                self._restart_store(time.monotonic())
             if self._show is not None:
                 for shown in self._show(time.monotonic()):
-                    self._console.print(shown)
+                    self._print(shown)
+
+    def _restart_store(self, now: float) -> None:
+        """Start a store that ended. Where that fails, as on a full disk, it is tried again, ever more seldom: it is only a cache."""
+        if now < self._store_at:
+            return
+        try:
+            self._start_store()
+        except (OSError, StoreError) as error:
+            pause = BACKOFF[min(self._store_failures, len(BACKOFF) - 1)]
+            self._store_failures += 1
+            self._store_at = time.monotonic() + pause
+            self._say(f"the store ended and cannot be started, trying again in {pause:g} s: {escape(str(error))}")
+            return
+        self._store_failures = 0
+        self._say("the store ended and was started again")
 
     def _stop_hard(self, number: int) -> None:
         self._supervisor.kill()
@@ -119,12 +148,19 @@ class Installation:
 
     def _end(self) -> None:
         # On a line of its own: a terminal has just shown ^C.
-        self._console.print("\nEquirank stops; Ctrl-C again stops hard. Finishing batches and writing checkpoints ...", soft_wrap=True)
+        self._print("\nEquirank stops; Ctrl-C again stops hard. Finishing batches and writing checkpoints ...", soft_wrap=True)
         self._stop.set()
         if self._redis is not None:
             self._supervisor.stop_programs()
             self._redis.stop()
         self._supervisor.stop()
+
+
+def _needs(settings: Settings) -> Iterator[tuple[Path, int]]:
+    """What a start needs in each folder: of the data folder what the log's write-ahead file may take, of Ray's its own logs."""
+    yield settings.data, WAL_KEPT_BYTES
+    if settings.ray == "local":
+        yield Path(tempfile.gettempdir()), _RAY_BYTES
 
 
 def _with_ports(settings: Settings) -> Settings:

@@ -289,8 +289,10 @@ class CheckpointStore:
                 if isinstance(self._fs, LocalFileSystem):
                     file.flush()
                     os.fsync(file.fileno())
-        except OSError:
+        except OSError as error:
             self._give_up(path)
+            if error.filename is None:
+                error.filename = path
             raise
 
     def _give_up(self, path: str) -> None:

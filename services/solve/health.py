@@ -13,8 +13,9 @@ class SolveHealth:
 
     ended: tries by (method, status); seconds: spent; waiting: due solves without a worker; longest_wait: seconds of the one that
     waits longest; outdated: seconds since the oldest board was solved that a try waits or runs to replace, whose newest try failed, or
-    that readers see because the store has not taken the newer one; unpublished: boards that the store has not taken yet; certificates:
-    largest on the boards; replicates: solved for intervals; each by method. unconnected, thinly_led: pools, as their newest insight finds.
+    that readers see because the store has not taken the newer one; unpublished: boards that the store has not taken yet; unwritten: those
+    whose file could not be written yet; certificates: largest on the boards; replicates: solved for intervals; each by method.
+    unconnected, thinly_led: pools, as their newest insight finds.
     """
 
     running: int = 0
@@ -24,6 +25,7 @@ class SolveHealth:
     longest_wait: Mapping[str, float] = field(default_factory=dict)
     outdated: Mapping[str, float] = field(default_factory=dict)
     unpublished: Mapping[str, int] = field(default_factory=dict)
+    unwritten: Mapping[str, int] = field(default_factory=dict)
     certificates: Mapping[str, float] = field(default_factory=dict)
     unconnected: int = 0
     thinly_led: int = 0

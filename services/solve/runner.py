@@ -1,6 +1,7 @@
 """Runs due solves as Ray tasks, keeps their results as files beside the checkpoints, and publishes them.
 
-Delivery: a result is written to its file before it is published, and published again from there when the store lost it. A try
+Delivery: a result is written to its file before it is published, and published again from there when the store lost it. Where its file
+cannot be written, as on a full disk, readers have it all the same, and the file comes later. A try
 that fails or passes its deadline leaves the last good result standing, which then says so.
 """
 
@@ -45,6 +46,7 @@ _LOOK_POOLS: Final = 200
 """Pools looked at in one look for what the store lost: of many more, a look at all would take longer than solving them."""
 _PATIENCE_SECONDS: Final = 60.0
 _WAITING: Final = "solved boards wait for the store: %s"
+_UNWRITTEN: Final = "results wait for their files: %s"
 _FAILED: Final = "failed"
 _NOT_APPLICABLE: Final = "not_applicable"
 _NOTHING: Final = frozenset({_FAILED, _NOT_APPLICABLE})
@@ -98,6 +100,7 @@ class SolveRunner:
         self._pace = Pace(settings.solve_seconds, settings.solve_outcomes)
         self._flights: dict[Any, _Flight] = {}
         self._unpublished = set(self._latest)
+        self._unwritten: set[Job] = set()
         self._taken: dict[Job, SolvedBoard] = {}
         self._looked_at = float("-inf")
         self._looked_to = ""
@@ -178,6 +181,7 @@ class SolveRunner:
             longest_wait=health.largest((job.method, now - since) for job, since in waiting.items()),
             outdated=health.ages(self._outdated(), self._clock()),
             unpublished=dict(Counter(job.method for job in self._unpublished)),
+            unwritten=dict(Counter(job.method for job in self._unwritten)),
             certificates=health.certificates(self._latest),
             replicates=dict(self._intervals.replicates),
             **insight.alarms(self._latest.values()),
@@ -241,14 +245,30 @@ class SolveRunner:
         board = msgspec.structs.replace(self._board(flight.entry, flight.parameters, found.result), memory=found.memory)
         self._count(flight.job.method, found.result.status)
         self._seconds[flight.job.method] += found.result.seconds
-        try:
-            name = self._files.write(msgspec.structs.replace(board, start=found.start))
-        except OSError as error:
-            log.warning("result was not written: %s", error, extra=_fields(flight))
-            name = None
+        name = self._written(flight.job, msgspec.structs.replace(board, start=found.start))
         self._note(flight.job, self._intervals.shown(flight.job, board))
         self._stands(flight.job, board, name)
         self._unpublished.add(flight.job)
+
+    def _written(self, job: Job, board: SolvedBoard) -> str | None:
+        """The name of the file of a result; None where it could not be written, and is to be written later."""
+        try:
+            name = self._files.write(board)
+        except OSError as error:
+            self._troubles.warn(log, _UNWRITTEN, error, **job._asdict())
+            self._unwritten.add(job)
+            return None
+        self._unwritten.discard(job)
+        return name
+
+    def _write_late(self) -> None:
+        """Write what could not be written, as on a full disk, once it can be."""
+        for job in list(self._unwritten):
+            board = msgspec.structs.replace(whole(self._latest[job], self._rows[job]), error=None)
+            if (name := self._written(job, board)) is None:
+                return
+            self._names[job] = name
+            self._troubles.over(_UNWRITTEN)
 
     def _note(self, job: Job, board: SolvedBoard) -> None:
         """Add a result to the history of its job."""
@@ -302,6 +322,7 @@ class SolveRunner:
         if now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
             self._find_lost()
+            self._write_late()
 
     def _publish(self) -> None:
         for job in list(self._unpublished):
@@ -333,6 +354,7 @@ class SolveRunner:
             for noted in (self._latest, self._rows, self._history, self._names, self._taken):
                 noted.pop(job, None)
             self._unpublished.discard(job)
+            self._unwritten.discard(job)
 
     def _clear(self, entries: Mapping[str, PoolEntry]) -> None:
         """Take an earlier generation's ratings from the boards of one that has no outcomes yet, as of a season that begins: nothing would
@@ -344,6 +366,7 @@ class SolveRunner:
                 empty = self._board(entry, board.parameters, _nothing(job.method, _NOT_APPLICABLE))
                 self._stands(job, msgspec.structs.replace(empty, error=f"generation {entry.generation} has no outcomes yet"), None)
                 self._unpublished.add(job)
+                self._unwritten.discard(job)
 
     def _find_lost(self) -> None:
         """Mark for publication what the store has not, or not whole, or only an older one of, or without its history.

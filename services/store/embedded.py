@@ -49,9 +49,11 @@ class EmbeddedRedis:
         self._process = self._start()
         try:
             self._wait()
-            write_whole(self._address, f"{self.url}\n".encode())
+            self._tell_address()
         except BaseException:
-            self.stop()
+            self._end()
+            if self._borrowed and not self._address.exists():
+                shutil.rmtree(self._home, ignore_errors=True)
             raise
 
     @property
@@ -65,6 +67,12 @@ class EmbeddedRedis:
 
     def stop(self) -> None:
         """End the server and remove its socket; harmless when it has ended."""
+        self._end()
+        self._address.unlink(missing_ok=True)
+        if self._borrowed:
+            shutil.rmtree(self._home, ignore_errors=True)
+
+    def _end(self) -> None:
         if self.is_alive():
             self._process.terminate()
             try:
@@ -73,9 +81,12 @@ class EmbeddedRedis:
                 self._process.kill()
                 self._process.wait()
         self.socket.unlink(missing_ok=True)
-        self._address.unlink(missing_ok=True)
-        if self._borrowed:
-            shutil.rmtree(self._home, ignore_errors=True)
+
+    def _tell_address(self) -> None:
+        """Nothing is written where a server that died told the same: there may be no room."""
+        told = f"{self.url}\n".encode()
+        if not self._address.exists() or self._address.read_bytes() != told:
+            write_whole(self._address, told)
 
     def _start(self) -> "subprocess.Popen[bytes]":
         command = [executable(), "--port", "0", "--unixsocket", str(self.socket), "--unixsocketperm", "700", "--dir", str(self._home)]

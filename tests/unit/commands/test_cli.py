@@ -16,7 +16,7 @@ import typer
 from typer.testing import CliRunner
 
 from services import cli
-from services.runtime import Addresses, DataFolder
+from services.runtime import Addresses, DataFolder, InUse
 
 ENGINE = ("ray", "numba", "cvxpy", "kafka")
 
@@ -183,13 +183,19 @@ def test_errors_that_are_named_are_there(name: str) -> None:
     assert issubclass(getattr(import_module(module), word), Exception)
 
 
-def test_a_lock_that_finds_no_room_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_holds_where_there_is_no_room_to_note_who_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_file: int, _: bytes) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("services.runtime.os.write", full)
     folder = DataFolder(tmp_path)
-    with pytest.raises(OSError, match="No space left") as caught:
-        folder.lock()
+    folder.lock()
+    with pytest.raises(InUse, match="process unknown"):
+        DataFolder(tmp_path).lock()
     folder.unlock()
-    assert caught.value.filename == str(tmp_path / "lock")
+
+
+def test_the_status_is_2_where_the_message_finds_no_room(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-m", "services.cli", "nonsense"], stderr=full, timeout=240, check=False)
+    assert done.returncode == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from services.supervisor import Program, Supervisor
+from services.supervisor import BACKOFF, Program, Supervisor
 
 QUIET = Program("quiet", [sys.executable, "-c", "import os; os.read(0, 1)"])
 BRIEF = Program("brief", [sys.executable, "-c", "raise SystemExit(3)"])
@@ -61,3 +61,21 @@ def test_nothing_of_the_group_outlives_a_kill(supervisor: Supervisor) -> None:
     assert child.poll() == -signal.SIGKILL
     with pytest.raises(ProcessLookupError):
         os.killpg(supervisor.group, 0)
+
+
+def test_a_start_that_finds_no_room_is_tried_again(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch) -> None:
+    supervisor.start(BRIEF)
+    first = supervisor._running["brief"][1]
+    first.wait()
+    supervisor.watch(10.0)
+    with monkeypatch.context() as patched:
+
+        def full(_: Program) -> None:
+            raise OSError(28, "No space left on device")
+
+        patched.setattr(supervisor, "start", full)
+        supervisor.watch(20.0)
+        assert supervisor._running["brief"][1] is first
+    supervisor.watch(20.0 + BACKOFF[-1])
+    assert supervisor._running["brief"][1] is not first
+    supervisor._running["brief"][1].wait()

@@ -24,6 +24,7 @@ from services.solve.runner import SolveRunner
 from services.store.protocol import StoreError
 from services.store.solved import Held
 from tests.support.boards import solved_of
+from tests.support.disk import fill, mounted
 
 DEADLINE = 120.0
 
@@ -516,3 +517,20 @@ def test_what_the_store_lost_is_found_in_turn_where_pools_are_too_many_for_one_l
     for second in range(0, 40, 10):
         runner.step(float(second), [], ControlState())
     assert asked == [*pools, "a", "b"]
+
+
+def test_a_result_that_finds_no_room_reaches_readers_and_has_its_file_later(fake: FakeRay, tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", 1 << 20) as disk:
+        ballast = fill(disk)
+        runner, store, method = solved_once(fake, disk, "log")
+        assert store.boards[method].position == 1
+        assert runner.health(1.0).unwritten == {method: 1}
+        assert [path for path in disk.rglob("*") if path.is_file()] == [ballast], "nothing half-written"
+        ballast.unlink()
+        runner.step(10.0, [], ControlState())
+        assert runner.health(10.0).unwritten == {}
+        [file] = ResultFiles(CheckpointStore(disk.as_uri()), 5).kept("log")
+        assert (file.board.position, file.board.result) == (1, store.boards[method].result)
+        again = SolveRunner(Settings(data=disk), CheckpointStore(disk.as_uri()), fresh := Store(), workers=1, log_identity="log")
+        again.step(0.0, [], ControlState())
+        assert fresh.boards[method] == store.boards[method]

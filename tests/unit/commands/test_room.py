@@ -1,0 +1,58 @@
+"""Room is looked for before anything is written: on real disks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from services.commands.engine import _ray_folder
+from services.room import DiskFull, check_room
+from services.settings import Settings
+from tests.support.disk import fill, mounted
+
+SIZE = 4 << 20
+LEAST = 1 << 20
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with mounted(tmp_path / "disk", SIZE) as folder:
+        yield folder
+
+
+def test_where_there_is_room_nothing_is_said_and_nothing_stays(disk: Path, tmp_path: Path) -> None:
+    check_room([(disk, LEAST), (tmp_path, LEAST)])
+    assert list(disk.iterdir()) == []
+
+
+@pytest.mark.parametrize("left", [0, LEAST // 2])
+def test_a_full_disk_is_told_with_its_folder_what_is_left_and_what_is_needed(disk: Path, left: int) -> None:
+    ballast = fill(disk, left)
+    with pytest.raises(DiskFull, match=rf"the disk of {disk} is full: {left / (1 << 20):.1f} MiB are left and 1 MiB are needed"):
+        check_room([(disk, LEAST)])
+    assert list(disk.iterdir()) == [ballast]
+    ballast.unlink()
+    check_room([(disk, LEAST)])
+
+
+def test_folders_of_one_disk_need_room_for_all(disk: Path) -> None:
+    fill(disk, LEAST * 3 // 2)
+    check_room([(disk, LEAST)])
+    with pytest.raises(DiskFull):
+        check_room([(disk, LEAST), (disk, LEAST)])
+
+
+def test_an_engine_that_begins_on_a_full_disk_leaves_no_folders_behind(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is begun again and again until there is room."""
+    (disk / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(disk / "tmp"))
+    settings = Settings(data=disk / "data")
+    ballast = fill(disk)
+    for _ in range(3):
+        with pytest.raises(OSError, match="No space left"):
+            _ray_folder(settings)
+    assert list((disk / "tmp").iterdir()) == []
+    ballast.unlink()
+    folder = _ray_folder(settings)
+    assert folder is not None
+    assert [folder] == list((disk / "tmp").iterdir())
