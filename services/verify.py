@@ -24,10 +24,12 @@ from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry, Skip
 from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
-from services.shard.recovery import WrongLog, beginning, check_log, restore, retracted
+from services.shard.recovery import WrongLog, beginning, check_log, restore, retracted, silent
 from services.store.protocol import ACTIVITY, PoolHead, StoreReader
 
 _READ_SECONDS: Final = 5.0
+_SILENT_POLLS: Final = 6
+"""After so many in which neither a record came nor a mark was passed, the log is taken for silent."""
 _RECORDS: Final = 5000
 _PAGE: Final = 1000
 _TRIES: Final = 5
@@ -193,17 +195,27 @@ class _Refolded:
         self._reader = log.outcomes.reader({start.number: start.position})
 
     def to(self, position: int) -> None:
-        """Fold every record below `position`."""
+        """Fold every record below `position`. Raises `LogError`, retriable where the log gives nothing."""
         while self.partition.position < position:
-            if not self._ahead:
-                self._ahead = self._reader.poll(_READ_SECONDS, _RECORDS).get(self._number, [])
-                if not self._ahead:
-                    return  # the log ends here: positions beyond the last record mean the same state
+            if not self._ahead and not self._read_on(position):
+                return  # the log ends here: positions beyond the last record mean the same state
             cut = sum(record.offset < position for record in self._ahead)
             if cut == 0:
                 return
             self.partition.fold(self._ahead[:cut], self._directory)
             self._ahead = self._ahead[cut:]
+
+    def _read_on(self, position: int) -> bool:
+        """Read records ahead, if any follow below `position`: a broker that is away gives nothing either."""
+        tries = 0
+        while tries < _SILENT_POLLS:
+            begin = self._reader.position(self._number)
+            self._ahead = self._reader.poll(_READ_SECONDS, _RECORDS).get(self._number, [])
+            at = self._reader.position(self._number)
+            if self._ahead or at >= min(position, self.log.outcomes.end(self._number)):
+                return bool(self._ahead)
+            tries = tries + 1 if at == begin else 0
+        raise silent(self.log.outcomes, self._number, begin, tries * _READ_SECONDS)
 
     def state(self, pool: str, generation: int) -> PoolState | None:
         """A pool's state by one of the generations that are folded."""

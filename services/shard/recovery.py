@@ -91,7 +91,7 @@ def retracted(made: GenerationMade, topic: Topic, partition: int, control: Contr
             while position < horizon:
                 found += retracted_below(horizon, made.pool, reader.poll(_READ_SECONDS, _RECORDS).get(partition, []))
                 if reader.position(partition) == position:
-                    raise _silent(topic, partition, position)
+                    raise silent(topic, partition, position)
                 position = reader.position(partition)
         finally:
             reader.close()
@@ -152,9 +152,10 @@ def sha256_at(topic: Topic, partition: int, offset: int) -> str | None:
     except OffsetLost:
         return None
     if not records:
-        raise _silent(topic, partition, offset)
+        raise silent(topic, partition, offset)
     return hashlib.sha256(records[0].value).hexdigest() if records[0].offset == offset else None
 
 
-def _silent(topic: Topic, partition: int, offset: int) -> LogError:
-    return LogError(f"{topic.name}[{partition}] gave no record from offset {offset} within {_READ_SECONDS:g} s", retriable=True)
+def silent(topic: Topic, partition: int, offset: int, seconds: float = _READ_SECONDS) -> LogError:
+    """The error of a log that has a record and does not give it."""
+    return LogError(f"{topic.name}[{partition}] gave no record from offset {offset} within {seconds:g} s", retriable=True)

@@ -9,7 +9,7 @@ import pytest
 from services import events, verify
 from services.control import ControlLog
 from services.demo import simulated
-from services.log.protocol import Log
+from services.log.protocol import Log, LogError, Reader, Record
 from services.log.sqlite import open_sqlite_log
 from services.pools import FoldSettings
 from services.shard.checkpoint import CheckpointStore
@@ -130,3 +130,31 @@ def test_a_store_that_shows_another_value_differs_without_waiting(
     monkeypatch.setattr(verify, "time", clock)
     assert "1 agents differ on elo" in (differences(log, checkpoints, store)["live boards"] or "")
     assert clock.now == 0.0
+
+
+class Stumbling:
+    """A reader that gives nothing at first, as one whose broker is away: for `polls` polls."""
+
+    def __init__(self, reader: Reader, polls: float) -> None:
+        self._reader, self._left = reader, polls
+        self.position, self.close = reader.position, reader.close
+
+    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+        self._left -= 1
+        return self._reader.poll(timeout, max_records) if self._left < 0 else {}
+
+
+@pytest.mark.parametrize("polls", [3, float("inf")])
+def test_a_log_that_gives_nothing_is_waited_for_and_no_difference(
+    log: Log, behind: tuple[CheckpointStore, Store], monkeypatch: pytest.MonkeyPatch, polls: float
+) -> None:
+    checkpoints, store = behind
+    store.shown = 1
+    reader = log.outcomes.reader
+    monkeypatch.setattr(log.outcomes, "reader", lambda positions: Stumbling(reader(positions), 0 if positions[0] else polls))
+    if polls == 3:
+        assert set(differences(log, checkpoints, store).values()) == {None}
+        return
+    with pytest.raises(LogError, match=r"gave no record from offset 0") as raised:
+        differences(log, checkpoints, store)
+    assert raised.value.retriable
