@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 import redis
@@ -20,7 +20,7 @@ from services.store.redis import RedisStore
 from tests.chaos.damage import spoil
 from tests.chaos.oracle import Letter, Record
 from tests.chaos.room import whole_board
-from tests.chaos.traffic import POOLS, Sent
+from tests.chaos.traffic import GAMES, POOLS, Sent
 from tests.support.installation import Installation, until
 
 T = TypeVar("T")
@@ -38,6 +38,7 @@ class Embedded:
     def __init__(self, data: Path) -> None:
         self._one = Installation(data, environment=_CREATES).ready()
         self._log = open_sqlite_log(data / "log.sqlite", _PARTITIONS)
+        self.k: dict[str, float] = {}
         self.faults = {
             "kill shard": lambda draw: os.kill(self._shard(draw), signal.SIGKILL),
             "pause shard": self._pause_shard,
@@ -46,6 +47,7 @@ class Embedded:
             "flush redis": self._flush,
             "corrupt checkpoint and kill its shard": self._corrupt,
             "kill all": self._kill_all,
+            "other settings of a pool, and kill its shard": self._change,
         }
 
     # -- what the room asks
@@ -61,6 +63,9 @@ class Embedded:
 
     def board(self, pool: str, method: str) -> dict[str, float]:
         return self._store(lambda store: whole_board(store, pool, method))
+
+    def generations(self, pool: str) -> Any:
+        return self._one.get(f"/v1/pools/{pool}/generations")
 
     def records(self) -> Iterator[Record]:
         for number in range(_PARTITIONS):
@@ -151,6 +156,21 @@ class Embedded:
     def _corrupt(self, draw: random.Random) -> None:
         os.kill(self._shard(draw), signal.SIGKILL)
         spoil(self._one.data / "state", draw)
+
+    def _change(self, draw: random.Random) -> None:
+        pool, k = draw.choice(GAMES), draw.choice([8.0, 16.0, 24.0, 48.0])
+        until(lambda: self._wished(pool, k), f"K of {pool} is {k}")
+        self.k[pool] = k
+        time.sleep(draw.uniform(0.0, 2.0))
+        os.kill(self._shard(draw), signal.SIGKILL)
+
+    def _wished(self, pool: str, k: float) -> bool:
+        try:
+            status, said = self._one.post(f"/v1/pools/{pool}/generations", {"fold": {"online": {"elo": {"k": k}, "sco": {}}}})
+        except OSError:
+            return False
+        assert status in {202, 503}, said
+        return status == 202
 
     def _kill_all(self, _: random.Random) -> None:
         self._one.process.kill()

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import httpx
 import msgspec
 import redis
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
@@ -21,7 +22,7 @@ from services.store.redis import RedisStore
 from tests.chaos.damage import spoil
 from tests.chaos.oracle import Letter, Record
 from tests.chaos.room import whole_board
-from tests.chaos.traffic import POOLS, Sent
+from tests.chaos.traffic import GAMES, POOLS, Sent
 from tests.support.cluster import PARTITIONS, Cluster
 from tests.support.installation import until
 from tests.support.redis import Server
@@ -44,6 +45,7 @@ class OnKafka:
             reconnect_backoff_max_ms=500,
         )  # fmt: skip
         self._ends: dict[int, int] = {}
+        self.k: dict[str, float] = {}
         self.faults = {
             "kill shard": self._kill_shard,
             "pause shard": self._paused(self._shard),
@@ -60,6 +62,7 @@ class OnKafka:
             "redis out of memory": self._redis_full,
             "redis read-only": self._redis_read_only,
             "kill shards, redis and a broker at once": self._kill_together,
+            "other settings of a pool, and kill its shard": self._change,
         }
 
     # -- what the room asks
@@ -75,6 +78,13 @@ class OnKafka:
 
     def board(self, pool: str, method: str) -> dict[str, float]:
         return whole_board(self._store, pool, method)
+
+    def generations(self, pool: str) -> Any:
+        try:
+            answer = self._cluster.client.get(f"/v1/pools/{pool}/generations")
+        except httpx.HTTPError:
+            return None
+        return answer.json() if answer.status_code == 200 else None
 
     def records(self) -> Iterator[Record]:
         yield from read_all(self._cluster.bootstrap, self._cluster.topic, PARTITIONS)
@@ -184,6 +194,21 @@ class OnKafka:
         self._ask("REPLICAOF", "127.0.0.1", "1")
         time.sleep(draw.uniform(1.0, 4.0))
         self._ask("REPLICAOF", "NO", "ONE")
+
+    def _change(self, draw: random.Random) -> None:
+        pool, k = draw.choice(GAMES), draw.choice([8.0, 16.0, 24.0, 48.0])
+        until(lambda: self._wished(pool, k), f"K of {pool} is {k}")
+        self.k[pool] = k
+        time.sleep(draw.uniform(0.0, 2.0))
+        self._kill_shard(draw)
+
+    def _wished(self, pool: str, k: float) -> bool:
+        try:
+            answer = self._cluster.client.post(f"/v1/pools/{pool}/generations", json={"fold": {"online": {"elo": {"k": k}, "sco": {}}}})
+        except httpx.HTTPError:
+            return False
+        assert answer.status_code in {202, 503}, answer.text
+        return answer.status_code == 202
 
     def _ask(self, *command: str) -> None:
         with redis.Redis.from_url(self._redis.url, socket_timeout=30.0) as client:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +21,13 @@ def mark(value: bytes) -> bytes:
 
 @dataclass
 class Pool:
-    """One pool: how often each agent counted, Elo as the textbook has it, and what was dropped."""
+    """One pool: how often each agent counted, Elo as the textbook has it, and what was dropped.
 
+    k: of Elo; retracted: ids of outcomes that do not count, wherever they stand.
+    """
+
+    k: float = 32.0
+    retracted: frozenset[str] = frozenset()
     outcomes: int = 0
     duplicates: int = 0
     conflicts: int = 0
@@ -31,6 +36,8 @@ class Pool:
     bodies: dict[str, Any] = field(default_factory=dict)
 
     def take(self, outcome: Mapping[str, Any]) -> None:
+        if outcome["id"] in self.retracted or "retracts" in outcome:
+            return
         body = outcome.get("sides") or (outcome["task"], outcome["scores"])
         if (standing := self.bodies.setdefault(outcome["id"], body)) is not body:
             self.duplicates += standing == body
@@ -46,7 +53,7 @@ class Pool:
         (a,), (b,) = (side["agents"] for side in sides)
         self.activity.update((a, b))
         score = {-1: 1.0, 0: 0.5, 1: 0.0}[(sides[0]["place"] > sides[1]["place"]) - (sides[0]["place"] < sides[1]["place"])]
-        gain = 32 * (score - 1 / (1 + 10 ** ((self.elo[b] - self.elo[a]) / 400)))
+        gain = self.k * (score - 1 / (1 + 10 ** ((self.elo[b] - self.elo[a]) / 400)))
         self.elo[a] += gain
         self.elo[b] -= gain
 
@@ -60,9 +67,23 @@ class Expected:
     seen: set[bytes] = field(default_factory=set)
 
 
-def expected(records: Iterable[Record], refused: Mapping[bytes, Mapping[int, str]]) -> Expected:
-    """records: of each partition in order; refused: by the mark of a value, item (-1 for the record) -> reason."""
+def expected(records: Iterable[Record], refused: Mapping[bytes, Mapping[int, str]], k: Mapping[str, float]) -> Expected:
+    """records: of each partition in order; refused: by the mark of a value, item (-1 for the record) -> reason; k: of Elo, by pool, where
+    it was changed: all counts as if it had always been that.
+    """
     found = Expected()
+    sound = list(_sound(records, refused, found))
+    for pool, retracted in _retracted(sound).items():
+        found.pools[pool].retracted = frozenset(retracted)
+    for pool, value in k.items():
+        found.pools[pool].k = value
+    for outcome in sound:
+        found.pools[outcome["pool"]].take(outcome)
+    return found
+
+
+def _sound(records: Iterable[Record], refused: Mapping[bytes, Mapping[int, str]], found: Expected) -> Iterator[dict[str, Any]]:
+    """Outcomes and retractions in order; the rest is noted."""
     for partition, offset, value in records:
         name = mark(value)
         found.seen.add(name)
@@ -71,7 +92,13 @@ def expected(records: Iterable[Record], refused: Mapping[bytes, Mapping[int, str
         if -1 in reasons:
             continue
         outcomes = msgspec.json.decode(value)
-        for item, outcome in enumerate(outcomes if isinstance(outcomes, list) else [outcomes]):
-            if item not in reasons:
-                found.pools[outcome["pool"]].take(outcome)
+        items = enumerate(outcomes if isinstance(outcomes, list) else [outcomes])
+        yield from (outcome for item, outcome in items if item not in reasons)
+
+
+def _retracted(sound: Iterable[Mapping[str, Any]]) -> dict[str, set[str]]:
+    found = defaultdict(set)
+    for outcome in sound:
+        if "retracts" in outcome:
+            found[outcome["pool"]].add(outcome["retracts"])
     return found

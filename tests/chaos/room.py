@@ -10,7 +10,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from functools import partial
+from typing import Any, Final, Protocol
 
 from services.log.partition import partition_of
 from services.store.protocol import ACTIVITY, PoolHead, StoreError, StoreReader
@@ -27,10 +28,13 @@ Fault = Callable[[random.Random], None]
 
 
 class System(Protocol):
-    """An installation under test. faults: name -> what breaks it; each returns once what it broke is whole or on its way."""
+    """An installation under test. faults: name -> what breaks it; each returns once what it broke is whole or on its way; k: of Elo, by
+    pool, where one of them changed it.
+    """
 
     partitions: int
     faults: Mapping[str, Fault]
+    k: Mapping[str, float]
 
     def send(self, batch: Sequence[Sent]) -> list[bool]:
         """Which records the log accepted. One that it did not may be there all the same."""
@@ -43,6 +47,9 @@ class System(Protocol):
 
     def board(self, pool: str, method: str) -> dict[str, float]:
         """A live board, whole."""
+
+    def generations(self, pool: str) -> Any:
+        """What the API says of the generations of a pool; None while it does not answer."""
 
     def records(self) -> Iterator[Record]:
         """All that is in the log, each partition in order."""
@@ -67,6 +74,8 @@ class Report:
     outcomes: int = 0
     repeated: int = 0
     conflicts: int = 0
+    retracted: int = 0
+    switches: int = 0
     bad: Counter[str] = field(default_factory=Counter)
     lost: int = 0
     doubled: int = 0
@@ -80,7 +89,8 @@ class Report:
         lines = [
             f"faults injected: {self.faults.total()} ({_listed(self.faults)})",
             f"outcomes: {self.outcomes} of {self.records} records in {self.seconds:.0f} s",
-            f"dropped: {self.repeated} repeats, {self.conflicts} conflicts",
+            f"dropped: {self.repeated} repeats, {self.conflicts} conflicts, {self.retracted} retracted",
+            f"generations switched to: {self.switches}",
             f"bad ones in the dead letters with their reason: {self.bad.total()} ({_listed(self.bad)})",
             f"lost: {self.lost}",
             f"doubled: {self.doubled}",
@@ -127,6 +137,7 @@ def run(
     feed.finish()
     watch.mark("the end")
     wait(lambda: watch.caught_up, _END_SECONDS)
+    wait(lambda: all(map(partial(_settled, system), POOLS)), _END_SECONDS)
     watch.stop()
     report.catch_up, report.seconds = watch.seconds, time.monotonic() - began
     report.wrong += [f"never caught up with: {name}" for name in watch.waiting]
@@ -258,13 +269,14 @@ def whole_board(store: StoreReader, pool: str, method: str) -> dict[str, float]:
 
 def settle(system: System, feed: Feed, report: Report) -> None:
     """The account: what readers see against what the log must give, and what `verify` says."""
-    wanted = expected(system.records(), feed.refused)
+    wanted = expected(system.records(), feed.refused, system.k)
     report.records = feed.records
     for pool, kept in sorted(wanted.pools.items()):
         if pool in POOLS:
             report.outcomes += kept.outcomes
             report.repeated += kept.duplicates
             report.conflicts += kept.conflicts
+            report.retracted += len(kept.retracted)
     if missing := len(feed.accepted - wanted.seen):
         report.wrong.append(f"{missing} accepted records are not in the log")
     _boards(system, wanted, report)
@@ -283,6 +295,9 @@ def _boards(system: System, wanted: Expected, report: Report) -> None:
             report.wrong.append(f"the store lacks {pool}")
             report.lost += kept.outcomes
             continue
+        report.switches += head.generation - 1
+        if not _settled(system, pool):
+            report.wrong.append(f"{pool} never came to its newest generation: {head}"[:400])
         report.lost += max(0, kept.outcomes - head.outcomes)
         report.doubled += max(0, head.outcomes - kept.outcomes)
         counts = (head.outcomes, head.duplicates, head.conflicts)
@@ -311,6 +326,16 @@ def _letters(delivered: Iterable[tuple[Letter, str]], wanted: Expected, report: 
 
 def _reached(heads: Mapping[str, PoolHead], ends: Mapping[int, int], partitions: int) -> bool:
     return all(heads[pool].position >= ends.get(partition_of(pool, partitions), 0) for pool in POOLS)
+
+
+def _settled(system: System, pool: str) -> bool:
+    """Whether readers see the newest generation of a pool, and nothing waits to become another."""
+    found = system.generations(pool)
+    if found is None or found["waiting"] is not None or found["serving"] != found["newest"]:
+        return False
+    head = system.heads()[pool]
+    newest = found["newest"]["number"] if found["newest"] else 1
+    return bool(head.generation == newest and head.pending == 0 and head.building is None)
 
 
 def _until(condition: Callable[[], bool], system: System, report: Report, seconds: float, helpers: Sequence[Helper]) -> None:

@@ -29,5 +29,7 @@ def test_nothing_is_lost_or_doubled(capsys: pytest.CaptureFixture[str]) -> None:
     assert report.wrong == []
     assert (report.lost, report.doubled) == (0, 0)
     assert report.outcomes >= OUTCOMES
+    assert report.retracted > 0
+    assert report.switches > 0
     assert report.faults.keys() == system.faults.keys()
     assert "no difference" in report.verified

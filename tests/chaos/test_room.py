@@ -20,6 +20,7 @@ class Unwatched:
     def __init__(self, *, feeds: bool) -> None:
         self.feeds = feeds
         self.faults = {"nothing": self.nothing}
+        self.k: dict[str, float] = {}
 
     def nothing(self, _: random.Random) -> None:
         return
@@ -38,6 +39,9 @@ class Unwatched:
         return {}
 
     def board(self, pool: str, method: str) -> dict[str, float]:
+        raise NotImplementedError
+
+    def generations(self, pool: str) -> object:
         raise NotImplementedError
 
     def records(self) -> Iterator[Record]:

@@ -1,4 +1,6 @@
-"""What chaos sends: a seeded stream of records of several pools, with repeats, conflicts, and everything that is wrong on purpose."""
+"""What chaos sends: a seeded stream of records of several pools, with repeats, conflicts, retractions, and everything that is wrong on
+purpose.
+"""
 
 import random
 from collections.abc import Iterator, Mapping
@@ -11,7 +13,7 @@ from services.log.partition import partition_of
 from services.pools import Kind
 
 POOLS: Final[Mapping[str, Kind]] = {**{f"ladder-{i}": Kind.GAMES for i in range(6)}, "marks": Kind.SCORES}
-_GAMES: Final = [pool for pool, kind in POOLS.items() if kind is Kind.GAMES]
+GAMES: Final = [pool for pool, kind in POOLS.items() if kind is Kind.GAMES]
 _AGENTS: Final = 300
 _TASKS: Final = 40
 _REPEATABLE: Final = 500
@@ -40,6 +42,8 @@ def traffic(seed: int, partitions: int) -> Iterator[Sent]:
             yield draw.choice(recent)
         elif chance < 0.07:
             yield _wrong(draw, next(numbers), partitions)
+        elif recent and chance < 0.0715:
+            yield _retraction(draw, draw.choice(recent), next(numbers))
         else:
             sent = _sound(draw, numbers)
             recent.append(sent)
@@ -70,6 +74,14 @@ def _game(draw: random.Random, pool: str, number: int) -> dict[str, Any]:
     return {"v": 1, "id": f"{pool}:{number}", "pool": pool, "time": 1.7e9 + number / 7, "sides": sides}
 
 
+def _retraction(draw: random.Random, sent: Sent, number: int) -> Sent:
+    """Of one of its outcomes, which may be sent again afterwards."""
+    outcomes = msgspec.json.decode(sent.value)
+    outcome = draw.choice(outcomes) if isinstance(outcomes, list) else outcomes
+    taken = {"v": 1, "id": f"retraction {number}", "pool": sent.pool, "time": outcome["time"], "retracts": outcome["id"]}
+    return Sent(sent.pool, _encode(taken), 0)
+
+
 def _scores(draw: random.Random, pool: str, number: int) -> dict[str, Any]:
     scores = {f"model {agent}": draw.randint(0, 1000) / 8 for agent in draw.sample(range(30), 3)}
     task = f"task {draw.randrange(_TASKS)}"
@@ -77,7 +89,7 @@ def _scores(draw: random.Random, pool: str, number: int) -> dict[str, Any]:
 
 
 def _wrong(draw: random.Random, number: int, partitions: int) -> Sent:
-    pool = draw.choice(_GAMES)
+    pool = draw.choice(GAMES)
     game = _game(draw, pool, number)
     match draw.randrange(40):
         case 0:
