@@ -13,17 +13,11 @@ from services.store import keys
 from services.store.protocol import INSIGHT, Fence, LiveBoard, OtherLog, StoreError, StoreLost
 from services.store.redis import RedisStore
 from tests.support.boards import head_of, solved_of
-from tests.support.redis import content, flush, redis_url
+from tests.support.redis import content, redis_url
+from tests.support.stores import raw
 
-__all__ = ["redis_url"]
+__all__ = ["raw", "redis_url"]
 OLD, NEW, METHOD = "old log", "new log", "maximal_lottery"
-
-
-@pytest.fixture
-def raw(redis_url: str) -> Iterator[redis.Redis]:
-    flush(redis_url)
-    with redis.Redis.from_url(redis_url, decode_responses=True) as client:
-        yield client
 
 
 @pytest.fixture
