@@ -49,6 +49,7 @@ MENDABLE: Final = frozenset(
 )
 """Errors whose text says what the caller can mend, by name: importing them for an error of a light command would take seconds."""
 _OF_SETTINGS: Final = "pydantic_core._pydantic_core.ValidationError"
+_OF_JSON: Final = "pydantic_settings.exceptions.SettingsError"
 
 
 def main() -> None:
@@ -125,6 +126,8 @@ def _expected(error: Exception) -> str | None:
     names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
     if _OF_SETTINGS in names:
         return _settings(error)
+    if _OF_JSON in names:
+        return f"{error}: lists and tables are JSON there, as in EQUIRANK_WRITE_KEYS='[\"key-1\"]'"
     if not names.isdisjoint(MENDABLE) or isinstance(error, ConnectionError | TimeoutError | ChildProcessError):
         return " ".join(str(error).split())
     if isinstance(error, OSError) and error.errno in _OF_FILES:

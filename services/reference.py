@@ -24,7 +24,7 @@ Written by `python -m services.reference`; a test compares.
 
 Every setting is an environment variable. A TOML file named by `EQUIRANK_CONFIG` takes the same names in lower case and without
 the prefix; the environment wins over the file, and `equirank up --data --port` over both. Lists and tables are JSON in the
-environment: `EQUIRANK_WRITE_KEYS='["key-1"]'`. An unknown name in the file is refused.
+environment: `EQUIRANK_WRITE_KEYS='["key-1"]'`. An unknown name in the file is refused, an unknown variable told in the log.
 
 | setting | type | default | meaning |
 | --- | --- | --- | --- |

@@ -5,6 +5,7 @@ The TOML file is named by EQUIRANK_CONFIG. Lists and tables are written as JSON 
 
 import os
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -15,6 +16,8 @@ from ratings_core.errors import InputError
 from services.log.records import PREFIX
 
 _CONFIG: Final = "EQUIRANK_CONFIG"
+_OTHERS: Final = ("EQUIRANK_SHARED", "EQUIRANK_PEERS")
+"""Read by tests and benchmarks."""
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -165,6 +168,12 @@ class Settings(BaseSettings):
         file = os.environ.get(_CONFIG)
         toml = (_toml(settings_cls, Path(file)),) if file else ()
         return (init_settings, env_settings, *toml, file_secret_settings)
+
+
+def no_settings(names: Iterable[str]) -> list[str]:
+    """Those of the names of environment variables that begin as settings do, and are none: misspelt, or of another version."""
+    known = {f"EQUIRANK_{name.upper()}" for name in Settings.model_fields} | {_CONFIG, *_OTHERS}
+    return sorted(name for name in names if name.startswith("EQUIRANK_") and name not in known)
 
 
 def _toml(settings: type[BaseSettings], file: Path) -> TomlConfigSettingsSource:

@@ -3,10 +3,9 @@
 import uvicorn
 
 from services.api.app import create_app
+from services.commands.begin import begin
 from services.commands.ports import refuse_busy
 from services.connect import open_log, store_url
-from services.logs import configure
-from services.settings import Settings
 from services.store.redis import RedisStore
 
 _STOP_SECONDS = 4
@@ -18,9 +17,8 @@ def api() -> None:
 
     All it needs to know it reads from EQUIRANK_* variables, or from the TOML file that EQUIRANK_CONFIG names: docs/settings.md.
     """
-    settings = Settings()
+    settings = begin()
     refuse_busy(settings.host, settings.port, "EQUIRANK_PORT")
-    configure(settings.log_level)
     url = store_url(settings)  # before the log is opened, which would make one in a folder that is not the right one
     log = open_log(settings)
     store = RedisStore(url, log.outcomes.identity)

@@ -10,8 +10,8 @@ import threading
 from pathlib import Path
 from typing import Final
 
+from services.commands.begin import begin
 from services.commands.ports import refuse_busy
-from services.logs import configure
 from services.settings import Settings
 from services.signals import on_signals
 from services.whole import write_whole
@@ -31,9 +31,8 @@ def engine() -> None:
     All it needs to know it reads from EQUIRANK_* variables, or from the TOML file that EQUIRANK_CONFIG names: docs/settings.md. What to
     start beside it: docs/servers.md.
     """
-    settings = Settings()
+    settings = begin()
     refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
-    configure(settings.log_level)
     stop = threading.Event()
     folder = _ray_folder(settings)
     if folder is not None:

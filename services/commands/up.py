@@ -17,12 +17,12 @@ import typer
 from rich.console import Console, RenderableType
 from rich.markup import escape
 
+from services.commands.begin import begin
 from services.commands.ports import free_port, refuse_busy
 from services.commands.show import shows
 from services.connect import STORE_FOLDER
 from services.demo.scenario import Scenario
 from services.log.sqlite_file import WAL_KEPT_BYTES
-from services.logs import configure
 from services.room import check_room
 from services.runtime import Addresses, DataFolder
 from services.settings import Settings
@@ -41,17 +41,19 @@ def up(
     port: Annotated[int | None, typer.Option(help="Port of API and dashboard, 0 picks a free one (EQUIRANK_PORT).")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Feed a demo: the Atari evaluation and a simulated pool, or SCENARIO.")] = False,
     scenario: Annotated[
-        Scenario, typer.Argument(help="With --demo: arena, or clones, an attack by copies of an agent and of a task.")
-    ] = Scenario.ARENA,
+        Scenario | None, typer.Argument(help="With --demo: arena (unless told), or clones, an attack by copies of an agent and of a task.")
+    ] = None,
 ) -> None:
     """Start log, store, engine, API and dashboard on this machine, and keep them running until Ctrl-C."""
+    if scenario is not None and not demo:
+        msg = f"{scenario.value} is a demo: add --demo"
+        raise typer.BadParameter(msg)
     given = {name: value for name, value in (("data", data), ("port", port)) if value is not None}
-    settings = Settings(**given)  # type: ignore[arg-type]  # pydantic converts
-    configure(settings.log_level)
+    settings = begin(**given)
     folder = DataFolder(settings.data)
     folder.lock()
     check_room(_needs(settings))
-    Installation(_with_ports(settings), folder, scenario if demo else None).run()
+    Installation(_with_ports(settings), folder, (scenario or Scenario.ARENA) if demo else None).run()
 
 
 class Installation:

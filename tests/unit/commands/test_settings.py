@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from ratings_core.errors import InputError
+from services.commands import begin
 from services.settings import Settings
 
 
@@ -31,6 +32,15 @@ def test_a_name_that_is_no_setting_is_refused(config: Path) -> None:
     config.write_text("prot = 1\n")
     with pytest.raises(ValidationError, match="prot"):
         Settings()
+
+
+def test_variables_that_are_no_settings_are_told(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(begin, "configure", lambda _: None)
+    for name, value in (("EQUIRANK_SHARD", "3"), ("EQUIRANK_SHARDS", "3"), ("OTHER", "1")):
+        monkeypatch.setenv(name, value)
+    assert begin.begin(port=1).port == 1
+    told = [record.getMessage() for record in caplog.records if "no setting" in record.getMessage()]
+    assert told == ["EQUIRANK_SHARD is no setting, and is not read: docs/settings.md has their names"]
 
 
 @pytest.mark.parametrize("content", [None, "port = \n", b"\xff\xfe"])
