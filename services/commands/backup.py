@@ -18,5 +18,5 @@ def backup(
     settings = Settings(data=data) if data else Settings()
     if not settings.embedded:
         raise InputError("EQUIRANK_KAFKA", settings.kafka, "must not be set: this log is Kafka's to keep, back it up by its own tools")
-    done = backups.back_up(settings.data, target, settings.partitions)
+    done = backups.back_up(settings.data, target)
     typer.echo(f"{target}: {done.outcomes} records, checkpoints of {done.checkpoints} partitions, {done.size / 1e6:.1f} MB")

@@ -37,7 +37,7 @@ class World:
         with working(settings, self.log) as worker:
             until(lambda: published(settings) == 300, "300 games published")
             until(lambda: worker.health().partitions[HOME].checkpoint == 30, "checkpointed")
-        backup.back_up(settings.data, settings.data.parent / "saved", PARTITIONS)
+        backup.back_up(settings.data, settings.data.parent / "saved")
 
     def restored(self) -> None:
         self.log.close()

@@ -1,18 +1,22 @@
 """Backups of a data folder that is being written to, and folders made from them."""
 
+import hashlib
+import os
+import shutil
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from ratings_core.errors import InputError
 from services import backup, events, generations
+from services.commands.backup import backup as command
 from services.control import ControlLog
 from services.demo import simulated
 from services.log.partition import partition_of
-from services.log.protocol import Log
+from services.log.protocol import Log, LogError
 from services.log.sqlite import open_sqlite_log
 from services.pools import FoldSettings
 from services.shard.build import Build
@@ -22,6 +26,7 @@ from services.shard.directory import LiveDirectory
 from services.shard.partition import Partition
 from services.shard.recovery import recover
 from services.verify import verify_partition
+from tests.support.disk import fill, mounted
 
 PARTITIONS = 3
 HOME = partition_of(simulated.POOL, PARTITIONS)
@@ -58,7 +63,7 @@ def log(data: Path) -> Iterator[Log]:
 
 
 def test_a_folder_comes_back_and_verifies(data: Path, log: Log, tmp_path: Path) -> None:
-    made = backup.back_up(data, tmp_path / "copy", PARTITIONS)
+    made = backup.back_up(data, tmp_path / "copy")
     assert (made.outcomes, made.checkpoints) == (20, 1)
     again = backup.restore(tmp_path / "copy", tmp_path / "again")
     assert (again.outcomes, again.checkpoints) == (20, 1)
@@ -81,7 +86,7 @@ def test_a_generation_under_construction_is_in_the_backup(data: Path, log: Log, 
     partition.begin(Build(control.refresh().pools[simulated.POOL], made))
     control.close()
     Checkpointer(checkpoints, log.outcomes.identity, 1, 3, manifest).drain(1.0, partition)
-    assert backup.back_up(data, tmp_path / "copy", PARTITIONS).checkpoints == 1
+    assert backup.back_up(data, tmp_path / "copy").checkpoints == 1
     found = CheckpointStore((tmp_path / "copy" / "state").as_uri()).recover(HOME, [])
     assert found is not None
     assert [entry.generation for entry in found[0].entries] == [1, 2]
@@ -100,7 +105,7 @@ def test_a_backup_of_a_log_that_is_written_holds_all_that_was_acknowledged_befor
     try:
         for i in range(5):
             before = written[0]
-            made = backup.back_up(data, tmp_path / f"copy-{i}", PARTITIONS)
+            made = backup.back_up(data, tmp_path / f"copy-{i}")
             assert made.outcomes >= before // 10
             assert backup.restore(tmp_path / f"copy-{i}", tmp_path / f"again-{i}").outcomes == made.outcomes
     finally:
@@ -109,13 +114,13 @@ def test_a_backup_of_a_log_that_is_written_holds_all_that_was_acknowledged_befor
 
 
 def test_nothing_is_written_over(data: Path, log: Log, tmp_path: Path) -> None:
-    backup.back_up(data, tmp_path / "copy", PARTITIONS)
+    backup.back_up(data, tmp_path / "copy")
     with pytest.raises(InputError, match="must not exist"):
-        backup.back_up(data, tmp_path / "copy", PARTITIONS)
+        backup.back_up(data, tmp_path / "copy")
     with pytest.raises(InputError, match="must hold nothing of another installation"):
         backup.restore(tmp_path / "copy", data)
     with pytest.raises(InputError, match="data folder of"):
-        backup.back_up(tmp_path / "nothing", tmp_path / "other", PARTITIONS)
+        backup.back_up(tmp_path / "nothing", tmp_path / "other")
     with pytest.raises(InputError, match="equirank backup"):
         backup.restore(tmp_path / "nothing", tmp_path / "other")
 
@@ -123,7 +128,7 @@ def test_nothing_is_written_over(data: Path, log: Log, tmp_path: Path) -> None:
 def test_what_a_backup_that_was_cut_off_left_is_not_touched(data: Path, log: Log, tmp_path: Path) -> None:
     (tmp_path / "copy.part").mkdir()
     with pytest.raises(InputError, match="cut off"):
-        backup.back_up(data, tmp_path / "copy", PARTITIONS)
+        backup.back_up(data, tmp_path / "copy")
     assert (tmp_path / "copy.part").exists()
 
 
@@ -133,12 +138,13 @@ def test_a_backup_that_fails_leaves_nothing(data: Path, log: Log, tmp_path: Path
 
     monkeypatch.setattr(backup, "_copy_log", full)
     with pytest.raises(OSError, match="No space"):
-        backup.back_up(data, tmp_path / "copy", PARTITIONS)
+        backup.back_up(data, tmp_path / "copy")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
 
 
-def test_a_damaged_backup_is_refused_and_makes_no_log(data: Path, log: Log, tmp_path: Path) -> None:
-    backup.back_up(data, tmp_path / "copy", PARTITIONS)
+def test_a_log_that_is_not_ours_is_refused_and_makes_no_log(data: Path, log: Log, tmp_path: Path) -> None:
+    backup.back_up(data, tmp_path / "copy")
+    (tmp_path / "copy" / "backup.json").unlink()
     with sqlite3.connect(tmp_path / "copy" / "log.sqlite") as file:
         file.execute("PRAGMA application_id = 7")
     file.close()
@@ -149,7 +155,7 @@ def test_a_damaged_backup_is_refused_and_makes_no_log(data: Path, log: Log, tmp_
 
 @pytest.mark.parametrize("left", ["log.sqlite-wal", "state/x", "replay/x"])
 def test_what_is_left_of_another_installation_is_never_mixed_in(data: Path, log: Log, tmp_path: Path, left: str) -> None:
-    backup.back_up(data, tmp_path / "copy", PARTITIONS)
+    backup.back_up(data, tmp_path / "copy")
     used = tmp_path / "used"
     (used / left).parent.mkdir(parents=True)
     (used / left).write_text("x")
@@ -158,16 +164,110 @@ def test_what_is_left_of_another_installation_is_never_mixed_in(data: Path, log:
     assert not (used / "log.sqlite").exists()
 
 
-def test_a_restore_that_was_cut_off_is_done_again(data: Path, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    backup.back_up(data, tmp_path / "copy", PARTITIONS)
+def test_a_restore_that_was_cut_off_is_done_again(data: Path, log: Log, tmp_path: Path) -> None:
+    backup.back_up(data, tmp_path / "copy")
+    again = tmp_path / "again"
+    (again / "state").mkdir(parents=True)
+    (again / "log.sqlite.part").touch()
+    (again / "state" / "stray").write_text("of the one cut off")
+    assert backup.restore(tmp_path / "copy", again).outcomes == 20
+    assert not (again / "state" / "stray").exists()
 
-    def cut(_source: Path, _target: Path) -> None:
-        raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(backup, "_copy_log", cut)
-        with pytest.raises(OSError, match="No space"):
-            backup.restore(tmp_path / "copy", tmp_path / "again")
-    (tmp_path / "again" / "state" / "stray").write_text("of the one cut off")
-    assert backup.restore(tmp_path / "copy", tmp_path / "again").outcomes == 20
-    assert not (tmp_path / "again" / "state" / "stray").exists()
+def test_every_partition_of_the_log_is_in_a_backup_whatever_the_settings_say(
+    data: Path, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EQUIRANK_PARTITIONS", str(HOME))
+    command(tmp_path / "copy", data)
+    assert "20 records, checkpoints of 1 partitions" in capsys.readouterr().out
+
+
+def test_a_folder_that_nobody_runs_is_backed_up(data: Path, log: Log, tmp_path: Path) -> None:
+    log.close()
+    assert not (data / "log.sqlite-wal").exists()
+    assert backup.back_up(data, tmp_path / "copy").outcomes == 20
+
+
+def turned(path: Path) -> None:
+    """One bit in the middle of an outcome."""
+    body = bytearray(path.read_bytes())
+    body[body.index(b'"rock"') + 2] ^= 1
+    path.write_bytes(bytes(body))
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def damage_of_manifest(folder: Path) -> None:
+    cut(next(folder.rglob("checkpoints/*/*.json")))
+
+
+def newer(folder: Path) -> None:
+    body = (folder / "backup.json").read_bytes().partition(b"\n")[2].replace(b'"format":1', b'"format":2').replace(b'"files"', b'"parts"')
+    (folder / "backup.json").write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+
+
+DAMAGES: list[tuple[Callable[[Path], object], str]] = [
+    (lambda folder: turned(folder / "log.sqlite"), r"log\.sqlite is not: its checksum differs"),
+    (lambda folder: cut(folder / "log.sqlite"), r"log\.sqlite is not: it has \d+ of \d+ bytes"),
+    (lambda folder: shutil.rmtree(folder / "state" / "objects"), r"\.eqr is not: it is missing"),
+    (damage_of_manifest, r"\.json is not: it has \d+ of \d+ bytes"),
+    (lambda folder: cut(folder / "backup.json"), r"backup\.json is not: its checksum differs"),
+    (newer, "was made by a later release"),
+]
+
+
+@pytest.mark.parametrize(("damage", "words"), DAMAGES, ids=[words for _, words in DAMAGES])
+def test_a_backup_that_is_not_as_it_was_made_is_refused(
+    data: Path, log: Log, tmp_path: Path, damage: Callable[[Path], object], words: str
+) -> None:
+    backup.back_up(data, tmp_path / "copy")
+    damage(tmp_path / "copy")
+    with pytest.raises(InputError, match=words):
+        backup.restore(tmp_path / "copy", tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_log_of_a_later_release_is_refused(data: Path, log: Log, tmp_path: Path) -> None:
+    """Of a backup that an earlier release made, which took no stock of it."""
+    backup.back_up(data, tmp_path / "copy")
+    (tmp_path / "copy" / "backup.json").unlink()
+    assert backup.restore(tmp_path / "copy", tmp_path / "fine").checkpoints == 1
+    with sqlite3.connect(tmp_path / "copy" / "log.sqlite") as file:
+        file.execute("PRAGMA user_version = 99")
+    file.close()
+    with pytest.raises(InputError, match="schema version 1, not 99"):
+        backup.restore(tmp_path / "copy", tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_what_was_put_beside_a_backup_is_not_restored(data: Path, log: Log, tmp_path: Path) -> None:
+    backup.back_up(data, tmp_path / "copy")
+    (tmp_path / "copy" / "state" / "results").mkdir(exist_ok=True)
+    (tmp_path / "copy" / "state" / "results" / "stray.json").write_text("{}")
+    backup.restore(tmp_path / "copy", tmp_path / "again")
+    assert not (tmp_path / "again" / "state" / "results").exists()
+
+
+def test_a_disk_that_fills_during_a_backup_or_a_restore_keeps_nothing_of_it(data: Path, log: Log, tmp_path: Path) -> None:
+    """However far each comes."""
+    play(log, 200, 2000)
+    backup.back_up(data, tmp_path / "copy")
+    size = sum(path.stat().st_size for path in (tmp_path / "copy").rglob("*") if path.is_file())
+    with mounted(tmp_path / "disk", 2 * size + (1 << 20)) as disk:
+        failed = 0
+        for part in range(12):
+            ballast = fill(disk, part * size // 10)
+            for work, target in ((backup.back_up, disk / "saved"), (backup.restore, disk / "data")):
+                try:
+                    work(data if work is backup.back_up else tmp_path / "copy", target)
+                except (OSError, LogError):
+                    failed += 1
+                    left = [path.name for path in disk.rglob("*") if path.is_file()]
+                    assert sorted(left) in (["ballast"], ["ballast", "lock"]), f"{work.__name__} with {part}/10 of its room"
+                shutil.rmtree(target, ignore_errors=True)
+            ballast.unlink()
+        assert failed > 8
+        assert backup.back_up(data, disk / "saved").outcomes == 200
+        assert backup.restore(disk / "saved", tmp_path / "again").outcomes == 200

@@ -1,0 +1,81 @@
+"""What a backup holds, as a file of it: names, sizes and checksums. SQLite has none of its own, so a bit that turned would pass."""
+
+import hashlib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ratings_core.errors import InputError
+
+FILE: Final = "backup.json"
+_FORMAT: Final = 1
+_CHUNK: Final = 1 << 20
+
+
+class Held(msgspec.Struct, frozen=True):
+    """One file."""
+
+    bytes: int
+    sha256: str
+
+
+class Inventory(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one backup. version: of Equirank, that made it; files: by their paths in the folder, with slashes."""
+
+    format: int
+    version: str
+    files: dict[str, Held]
+
+
+class _Lead(msgspec.Struct, frozen=True):
+    """What every format has."""
+
+    format: int
+    version: str
+
+
+def write(folder: Path) -> None:
+    """Take stock of a folder. Raises `OSError`."""
+    files = {path.relative_to(folder).as_posix(): _held(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+    body = msgspec.json.encode(Inventory(format=_FORMAT, version=version("equirank"), files=files))
+    (folder / FILE).write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+
+
+def check(folder: Path) -> Inventory | None:
+    """The inventory of a folder that holds all that it names, as it was; None where an earlier release took none. Raises `InputError`."""
+    if not (folder / FILE).exists():
+        return None
+    checksum, _, body = (folder / FILE).read_bytes().partition(b"\n")
+    if hashlib.sha256(body).hexdigest().encode() != checksum:
+        raise _damaged(folder, FILE, "its checksum differs")
+    lead = msgspec.json.decode(body, type=_Lead)
+    if lead.format > _FORMAT:
+        raise InputError("source", str(folder), f"was made by a later release (Equirank {lead.version}): restore it with that one")
+    inventory = msgspec.json.decode(body, type=Inventory)
+    for name, held in inventory.files.items():
+        _check_file(folder, name, held)
+    return inventory
+
+
+def _check_file(folder: Path, name: str, held: Held) -> None:
+    if not (folder / name).is_file():
+        raise _damaged(folder, name, "it is missing")
+    if (size := (folder / name).stat().st_size) != held.bytes:
+        raise _damaged(folder, name, f"it has {size} of {held.bytes} bytes")
+    if _held(folder / name) != held:
+        raise _damaged(folder, name, "its checksum differs")
+
+
+def _damaged(folder: Path, name: str, why: str) -> InputError:
+    return InputError("source", str(folder), f"must be whole, and {name} is not: {why}; restore another backup")
+
+
+def _held(path: Path) -> Held:
+    sha256, size = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            sha256.update(chunk)
+            size += len(chunk)
+    return Held(size, sha256.hexdigest())
