@@ -16,7 +16,8 @@ class InUse(Exception):  # noqa: N818 - names the fact
 
     def __init__(self, folder: Path, pid: str) -> None:
         super().__init__(
-            f"{folder} is in use by `equirank up` (process {pid or 'unknown'}); stop that one, or name another folder with --data"
+            f"{folder} is in use by `equirank up` (process {pid or 'unknown'}); "
+            "stop that one, or name another folder by --data or EQUIRANK_DATA"
         )
 
 
@@ -51,6 +52,17 @@ class DataFolder:
         with suppress(OSError):  # a full disk: who holds the folder is told to people only
             os.ftruncate(file.fileno(), 0)
             os.write(file.fileno(), f"{os.getpid()}\n".encode())
+
+    def refuse_beside_another(self) -> None:
+        """Raises `InUse` where somebody holds the folder who did not start this process: two engines would take the log from each other."""
+        try:
+            with (self.path / "lock").open() as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return
+        except BlockingIOError as error:
+            if (holder := (self.path / "lock").read_text().strip()) != str(os.getppid()):
+                raise InUse(self.path, holder) from error
 
     def unlock(self) -> None:
         """Let the folder go before this process ends."""

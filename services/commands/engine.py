@@ -12,6 +12,7 @@ from typing import Final
 
 from services.commands.begin import begin
 from services.commands.ports import refuse_busy
+from services.runtime import DataFolder
 from services.settings import Settings
 from services.signals import on_signals
 from services.whole import write_whole
@@ -32,6 +33,8 @@ def engine() -> None:
     start beside it: docs/servers.md.
     """
     settings = begin()
+    if settings.embedded:
+        DataFolder(settings.data).refuse_beside_another()
     refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
     stop = threading.Event()
     folder = _ray_folder(settings)

@@ -129,6 +129,19 @@ def test_a_port_that_is_taken_is_told_before_anything_starts(
     assert told.err.count("\n") == 1
 
 
+def test_an_engine_beside_a_running_installation_is_refused_unless_that_one_started_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = DataFolder(tmp_path)
+    folder.refuse_beside_another()
+    folder.lock()
+    with pytest.raises(InUse, match=f"process {os.getpid()}"):
+        DataFolder(tmp_path).refuse_beside_another()
+    monkeypatch.setattr("services.runtime.os.getppid", os.getpid)
+    DataFolder(tmp_path).refuse_beside_another()
+    folder.unlock()
+
+
 def test_a_full_disk_is_told_with_what_to_do_and_leaves_nothing_half_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
