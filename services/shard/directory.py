@@ -26,16 +26,29 @@ class LiveDirectory:
     """Reads the control log when a pool is not known yet, makes its first generation, and creates it where `create` allows.
 
     Generation 1 starts at the first record seen after the pool's creation: no earlier one can have counted.
+    check: raises where the control log says that nothing may be begun any more. A shard that slept through a takeover holds records that
+    the next one has refused, as their pool was not there yet.
     """
 
-    def __init__(self, control: ControlLog, fold: FoldSettings, max_pools: int, clock: Callable[[], float], *, create: bool) -> None:
+    def __init__(
+        self,
+        control: ControlLog,
+        fold: FoldSettings,
+        max_pools: int,
+        clock: Callable[[], float],
+        *,
+        create: bool,
+        check: Callable[[ControlState], None] = lambda _: None,
+    ) -> None:
         self._control, self._fold, self._max_pools, self._clock, self._create = control, fold, max_pools, clock, create
+        self._check = check
         self._state = control.refresh()
 
     def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, GenerationMade] | None:
         """As the control log says, after reading it to its end."""
         if self._state.serving(pool) is None:
             self._state = self._control.refresh()
+            self._check(self._state)
         if pool not in self._state.pools and not self._created(pool, kind):
             return None
         created = self._state.pools[pool]

@@ -212,7 +212,14 @@ class ShardWorker:
                 self._owned[number] = self._recovered(number, epoch)
         settings = self._settings
         fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
-        self._directory = LiveDirectory(self._control, fold, settings.max_pools, self._clock, create=settings.creates_pools)
+        self._directory = LiveDirectory(
+            self._control,
+            fold,
+            settings.max_pools,
+            self._clock,
+            create=settings.creates_pools,
+            check=lambda state: self._check_epochs(state.epochs),
+        )
 
     def _recovered(self, number: int, epoch: int) -> _Owned:
         topic, skipped = self._log.outcomes, list[SkippedCheckpoint]()

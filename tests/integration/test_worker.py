@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from services.shard.publisher import Fenced
 from services.store.redis import RedisStore
 from services.verify import verify_partition
 from tests.support.redis import flush, serving
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, newest_digest, play, published, until, working
+from tests.support.worker import HOME, PARTITIONS, SECONDS, SETTINGS, differences, newest_digest, play, published, until, working
 
 
 @pytest.fixture
@@ -153,6 +154,41 @@ def test_a_second_owner_ends_the_first(settings: Settings, log: Log) -> None:
     play(log, 0, 100)
     with pytest.raises(Fenced):
         two_owners(settings, log)
+
+
+def sleeping(settings: Settings, log: Log) -> None:
+    """A shard with a record in its hand sleeps through a takeover, and through the creation of the pool that the record names."""
+    asleep, awake, over = threading.Event(), threading.Event(), threading.Event()
+    with working(settings, log) as first, closing(ControlLog(log.control)) as control:
+        until(lambda: len(first.health().partitions) == PARTITIONS, "taken over")
+        fold = first._fold
+
+        def late(owned: Any, records: Any) -> None:
+            asleep.set()
+            awake.wait(SECONDS)
+            try:
+                fold(owned, records)
+            finally:
+                over.set()
+
+        first._fold = late  # type: ignore[method-assign]
+        play(log, 0, 10)
+        until(asleep.is_set, "it holds the record")
+        with working(settings, log) as second:
+            until(lambda: second.health().dead_letters == {"unknown_pool": 10}, "the second refused it: there is no such pool")
+            control.create_pool(PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=0.0))
+            awake.set()
+            until(over.is_set, "the first went on")
+            play(log, 10, 20)
+            until(lambda: published(settings) == 10, "what came after the pool counts")
+            until(lambda: second.health().partitions[HOME].checkpoint == 2, "checkpointed")
+        assert control.refresh().generations[simulated.POOL][1].start == 1
+    assert differences(settings, log) == []
+
+
+def test_a_shard_that_slept_begins_no_pool_in_the_past(settings: Settings, log: Log) -> None:
+    with pytest.raises(Fenced):
+        sleeping(settings.model_copy(update={"create_pools": False}), log)
 
 
 def test_a_checkpoint_of_another_log_stops_the_partition(settings: Settings, log: Log, tmp_path: Path) -> None:
