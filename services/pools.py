@@ -132,11 +132,16 @@ class SolvePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Takeover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="takeover"):
-    """An actor start takes a partition over; the record's own offset is the epoch."""
+    """An actor start takes a partition over; the record's own offset is the epoch.
+
+    log: identity of the log that the partition was taken over with first, which all that the control log says of it is about. Not told
+    by releases that knew nothing of it.
+    """
 
     partition: int
     owner: str
     time: float
+    log: str = ""
 
 
 class Forgotten(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="forgotten"):
@@ -193,6 +198,8 @@ class ControlState:
         self.wishes: dict[str, tuple[int, GenerationWanted]] = {}
         """Pool -> offset and content of its newest wish."""
         self.epochs: dict[int, int] = {}
+        self.logs: dict[int, str] = {}
+        """Partition -> identity of the log that its positions are of."""
         self.losses: dict[int, list[Forgotten]] = {}
         """Partition -> what its log lost, as operators said."""
         self._served: dict[str, int] = {}
@@ -212,6 +219,8 @@ class ControlState:
                 self.plans[record.pool] = record
             case Takeover():
                 self.epochs[record.partition] = offset
+                if record.log:
+                    self.logs.setdefault(record.partition, record.log)
             case Forgotten():
                 self.losses.setdefault(record.partition, []).append(record)
             case LettersSent():

@@ -15,7 +15,7 @@ from services.log.partition import partition_of
 from services.log.protocol import CUT, Log, Topic
 from services.pools import ControlState, Forgotten, GenerationWanted
 from services.shard.checkpoint import CheckpointStore, Manifest
-from services.shard.recovery import WrongLog, beginning, check_log
+from services.shard.recovery import WrongLog, beginning, check_bound, check_log
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iter
         begin = log.outcomes.begin(number)
         newest = checkpoints.newest(number)
         stands = control.beyond_losses(number, _stands(number, newest, log.outcomes, control))
-        wrong = _wrong(number, newest, log.outcomes, stands)
+        wrong = _wrong(number, newest, log.outcomes, stands, control)
         yield Reach(
             partition=number,
             begin=begin,
@@ -78,8 +78,9 @@ def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: Checkpo
     """Say that a partition goes on where its log begins. Raises `InputError` where it lost nothing, or something else; `LogError`."""
     topic, newest = log.outcomes, checkpoints.newest(number)
     begin = topic.begin(number)
-    position = _stands(number, newest, topic, control.refresh())
-    if (wrong := _wrong(number, newest, topic, position)) is not None:
+    state = control.refresh()
+    position = _stands(number, newest, topic, state)
+    if (wrong := _wrong(number, newest, topic, position, state)) is not None:
         raise InputError("partition", number, f"must have lost the beginning of its own log, and nothing else: {wrong}")
     if position >= begin:
         stands = "needs the log from" if newest is None else "has a checkpoint at"
@@ -89,13 +90,14 @@ def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: Checkpo
     return accepted
 
 
-def _wrong(number: int, newest: Manifest | None, topic: Topic, stands: int) -> str | None:
-    """Why a partition stops that no loss explains: its checkpoint is of another log, or the log lost its end."""
-    if newest is not None:
-        try:
+def _wrong(number: int, newest: Manifest | None, topic: Topic, stands: int, control: ControlState) -> str | None:
+    """Why a partition stops that no loss explains: what is known of it is of another log, or the log lost its end."""
+    try:
+        check_bound(number, topic, control)
+        if newest is not None:
             check_log(newest, topic)
-        except WrongLog as error:
-            return str(error)
+    except WrongLog as error:
+        return str(error)
     end = topic.end(number)
     return None if stands <= end else f"partition {number} of {topic.name}: it is read from {stands} on, and the log ends at {end}: {CUT}"
 

@@ -24,7 +24,7 @@ from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry, Skip
 from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
-from services.shard.recovery import WrongLog, beginning, check_log, restore, retracted, silent
+from services.shard.recovery import WrongLog, beginning, check_bound, check_log, restore, retracted, silent
 from services.store.protocol import ACTIVITY, PoolHead, StoreReader
 
 _READ_SECONDS: Final = 5.0
@@ -67,6 +67,7 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
     for one in damaged:
         yield Finding(partition=number, pool=None, what="checkpoint", position=one.position, difference=one.reason)
     try:
+        check_bound(number, log.outcomes, state)
         if manifest is not None:
             check_log(manifest, log.outcomes)
     except WrongLog as error:

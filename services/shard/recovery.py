@@ -32,6 +32,7 @@ def recover(
 
     Raises `WrongLog` where log identity or last record differ, `LogError` where the log does not answer.
     """
+    check_bound(number, topic, control)
     found = checkpoints.recover(number, skipped)
     for one in skipped:
         log.warning("checkpoint %s passed over: %s", one.name, one.reason, extra={"partition": number})
@@ -124,6 +125,12 @@ def beginning(number: int, topic: Topic, control: ControlState) -> int:
         if partition_of(pool, topic.partitions) == number and (made := control.serving(pool)) is not None
     ]
     return min(starts, default=topic.begin(number))
+
+
+def check_bound(number: int, topic: Topic, control: ControlState) -> None:
+    """Raises `WrongLog` where the control log is about another log: starts of generations and losses are positions in that one."""
+    if (bound := control.logs.get(number, topic.identity)) != topic.identity:
+        raise WrongLog(f"partition {number} of {topic.name}: it was folded from log {bound}, this is {topic.identity}; {OTHER}")
 
 
 def check_log(manifest: Manifest, topic: Topic) -> None:

@@ -205,10 +205,11 @@ class ShardWorker:
         )
 
     def _take_over(self) -> None:
-        self._control.refresh()  # a control log that cannot be read is told before anything is added to it
+        control = self._control.refresh()  # a control log that cannot be read is told before anything is added to it
         for number in self._numbers:
             if number not in self._owned:
-                epoch = self._control.append(Takeover(partition=number, owner=self._owner, time=self._clock()))
+                bound = control.logs.get(number, self._log.outcomes.identity)
+                epoch = self._control.append(Takeover(partition=number, owner=self._owner, time=self._clock(), log=bound))
                 self._owned[number] = self._recovered(number, epoch)
         settings = self._settings
         fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)

@@ -213,6 +213,7 @@ def test_a_topic_made_anew_stops_its_partitions_for_good_and_nothing_of_it_count
         why = stopped(worker)
         assert f"was folded from log {log.outcomes.identity}, this is {other.outcomes.identity}" in why
         assert "EQUIRANK_TOPIC_PREFIX" in why
+        assert len(stops(worker)) == PARTITIONS, "those without a checkpoint, too: what is known of their pools is of the old one"
         assert published(settings) == 200
 
 

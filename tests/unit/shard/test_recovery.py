@@ -9,7 +9,7 @@ from ratings_core.frozen import Arrays
 from services.control import ControlLog
 from services.log.protocol import Log, LogError, Reader, Record
 from services.log.sqlite import open_sqlite_log
-from services.pools import FOLD_VERSION, ControlState, GenerationMade, Kind, PoolCreated
+from services.pools import FOLD_VERSION, ControlState, GenerationMade, Kind, PoolCreated, Takeover
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.shard.pool import PoolState
 from services.shard.recovery import WrongLog, recover, restore
@@ -107,3 +107,16 @@ def test_a_control_log_without_the_pools_of_a_checkpoint_is_another_one(log: Log
     control = control_of("known")
     with pytest.raises(WrongLog, match="no generation 1 of pool gone"):
         restore(manifest_of(log, 1, entry_of("gone")), {"gone": arrays_of(control, "known")}, 1, control)
+
+
+def test_without_a_checkpoint_the_control_log_tells_another_log_too(log: Log, tmp_path: Path) -> None:
+    control, store = control_of("pool"), CheckpointStore((tmp_path / "none").as_uri())
+    control.apply(control.position, Takeover(partition=0, owner="first", time=0.0))
+    assert recover(0, log.outcomes, control, store, [])[1] is None, "an earlier release did not tell"
+    for identity in (log.outcomes.identity, "another"):  # which log it was taken over with first counts
+        control.apply(control.position, Takeover(partition=0, owner="second", time=0.0, log=identity))
+        assert recover(0, log.outcomes, control, store, [])[1] is None
+    control = control_of("pool")
+    control.apply(control.position, Takeover(partition=0, owner="first", time=0.0, log="another"))
+    with pytest.raises(WrongLog, match=f"was folded from log another, this is {log.outcomes.identity}"):
+        recover(0, log.outcomes, control, store, [])
