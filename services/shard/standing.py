@@ -22,6 +22,7 @@ class Standing:
     def __init__(self, topic: Topic, control: ControlLog, heads: Callable[[], Iterable[PoolHead]]) -> None:
         self._topic, self._control, self._heads = topic, control, heads
         self._agreed: dict[int, int] = {}
+        self._furthest: dict[int, PoolHead] | None = None
 
     def was_folded_from_the_log(self, head: PoolHead) -> bool:
         """Whether the log holds what `head` tells of. What cannot be told passes. Raises `LogError`, `StoreError`."""
@@ -37,8 +38,10 @@ class Standing:
 
     def _agreed_to(self, partition: int) -> int:
         """The furthest position that the store shows of a partition, if the log holds its record: then it holds all before; else 0."""
-        told = [head for head in self._heads() if head.partition == partition and head.record is not None]
-        furthest = max(told, key=lambda head: head.position, default=None)
+        if self._furthest is None:
+            told = sorted((head for head in self._heads() if head.record is not None), key=lambda head: head.position)
+            self._furthest = {head.partition: head for head in told}
+        furthest = self._furthest.get(partition)
         return furthest.position if furthest is not None and self._holds(furthest) else 0
 
     def _holds(self, head: PoolHead) -> bool:
