@@ -46,6 +46,8 @@ class Partition:
         self.edition = self.outcomes = 0
         self.stopped: str | None = None
         """Why no more of its records are folded, for whoever asks what its pools are: readers."""
+        self.unread: dict[str, PoolState] = {}
+        """Pools of one that stopped before it was recovered, empty: nothing of them is shown, but readers are told."""
         self.odd_times: Counter[str] = Counter()
         """Outcomes "late" (before their pool's time) and "future" (ahead of the log's clock), since this object was made."""
         self.future_seconds = float("inf")

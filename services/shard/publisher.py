@@ -145,16 +145,16 @@ class Publisher:
         return updates + [update for partition in partitions for update in self._frozen(now, partition, epochs[partition.number])]
 
     def _frozen(self, now: float, partition: Partition, epoch: int) -> Iterator[_Update]:
-        """What to tell of pools whose serving generation could not be built again."""
-        for pool in sorted(partition.frozen):
-            state = partition.pools[pool]
+        """What to tell of pools whose serving generation could not be built again, or whose partition could not be recovered."""
+        frozen = {pool: partition.pools[pool] for pool in sorted(partition.frozen)}
+        for pool, state in (frozen | partition.unread).items():
             track = self._track(pool, state)
             if now - track.written_at >= _IDLE_SECONDS:
                 yield _Update(state, track, epoch, _head(state, partition, self._clock()), np.zeros(0, np.int32), {}, frozen=True)
 
     def _track(self, pool: str, state: PoolState) -> _Track:
         track = self._tracks.get(pool)
-        if track is None or track.generation != state.generation.number:
+        if track is None or (track.generation, track.recovered) != (state.generation.number, state.recovered_at):
             track = self._tracks[pool] = _Track(state.generation.number, state.recovered_at)
         return track
 
@@ -193,10 +193,11 @@ class Publisher:
 
     def _write_frozen(self, update: _Update) -> _End:
         """Let the head that readers see say why nothing follows. A store that was lost has nothing that could say it."""
-        standing, told = self._store.head(update.head.pool), update.head.building
-        if standing is None or told is None:
+        standing, told, stopped = self._store.head(update.head.pool), update.head.building, update.head.stopped
+        if told is not None:
+            stopped = f"generation {told.generation} could not be folded again, so its boards stay as they were: {told.failed}"
+        if standing is None or stopped is None:
             return _End.WRITTEN
-        stopped = f"generation {told.generation} could not be folded again, so its boards stay as they were: {told.failed}"
         head = msgspec.structs.replace(standing, published_at=update.head.published_at, stopped=stopped, building=told)
         return _End.WRITTEN if self._store.publish_live(head, update.epoch, {}) else self._refused(update)
 

@@ -68,13 +68,10 @@ def restore(manifest: Manifest, arrays: Mapping[str, Arrays], partitions: int, c
 
 def begin_edited(partition: Partition, topic: Topic, control: ControlState) -> None:
     """Begin the pools that no checkpoint holds and whose generation leaves retracted outcomes out: the log is read for those first."""
-    for pool in control.generations:
-        made = control.serving(pool)
-        if pool in partition.pools or made is None or partition_of(pool, partition.partitions) != partition.number:
-            continue
-        if made.retraction_horizon and made.fold_version == FOLD_VERSION:
+    for made in served(partition.number, topic, control):
+        if made.pool not in partition.pools and made.retraction_horizon and made.fold_version == FOLD_VERSION:
             found = retracted(made, topic, partition.number, control)
-            partition.pools[pool] = PoolState(control.pools[pool], made, found)
+            partition.pools[made.pool] = PoolState(control.pools[made.pool], made, found)
 
 
 def retracted(made: GenerationMade, topic: Topic, partition: int, control: ControlState) -> Retracted:
@@ -119,12 +116,13 @@ def _restored(manifest: Manifest, entry: PoolEntry, arrays: Arrays, control: Con
 
 def beginning(number: int, topic: Topic, control: ControlState) -> int:
     """Where a partition without checkpoint starts: at the first offset that any of its generations reads."""
-    starts = [
-        made.start
-        for pool in control.generations
-        if partition_of(pool, topic.partitions) == number and (made := control.serving(pool)) is not None
-    ]
-    return min(starts, default=topic.begin(number))
+    return min([made.start for made in served(number, topic, control)], default=topic.begin(number))
+
+
+def served(number: int, topic: Topic, control: ControlState) -> list[GenerationMade]:
+    """The generations that readers see of a partition's pools."""
+    here = [pool for pool in control.generations if partition_of(pool, topic.partitions) == number]
+    return [made for pool in here if (made := control.serving(pool)) is not None]
 
 
 def check_bound(number: int, topic: Topic, control: ControlState) -> None:

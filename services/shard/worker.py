@@ -29,9 +29,9 @@ from services.shard.dead_letters import DeadLetter
 from services.shard.directory import LiveDirectory
 from services.shard.durations import Durations
 from services.shard.partition import Partition
-from services.shard.pool import COUNTERS
+from services.shard.pool import COUNTERS, PoolState
 from services.shard.publisher import Fenced, Publisher
-from services.shard.recovery import WrongLog, recover
+from services.shard.recovery import WrongLog, recover, served
 from services.shard.standing import Standing
 from services.store.protocol import StoreWriter
 
@@ -239,6 +239,8 @@ class ShardWorker:
         owned = _Owned(partition, epoch, checkpointer, builder, even_at=self._timer(), recovered=failed is None)
         if failed is not None:
             _stop(owned, failed)
+        if isinstance(failed, OffsetLost):  # it is this log, so what readers see is of it
+            partition.unread = {made.pool: PoolState(control.pools[made.pool], made) for made in served(number, topic, control)}
         return owned
 
     def _round(self, reader: Reader | None) -> Reader | None:

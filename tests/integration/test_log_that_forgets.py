@@ -214,6 +214,29 @@ def test_a_loss_that_stops_recovery_is_accepted_without_a_restart(settings: Sett
     assert [one.difference for one in verified(settings, log)] == [None, None]
 
 
+def test_readers_are_told_of_a_partition_that_is_not_recovered(settings: Settings, log: Log, run: Run) -> None:
+    play(log, 0, 100)
+    retracting(log, 10)
+    with working(settings, log):
+        until(lambda: published(settings) == 100, "100 games published")
+    for name in (checkpoints := CheckpointStore(settings.checkpoint_url)).manifests(HOME):
+        checkpoints.remove_file(name)
+    forget(settings, 3)
+    with working(settings, log):
+        until(lambda: "no offset 0: the log holds 3 to 10" in head_of(settings), "readers are told")
+        assert f"partitions accept-loss {HOME}" in " ".join(run("pools", "list").replace("│", " ").split())
+        run("partitions", "accept-loss", str(HOME))
+        until(lambda: published(settings) == 70 and not head_of(settings), "and told again when it goes on")
+    assert [one.difference for one in verified(settings, log)] == [None, None]
+
+
+def head_of(settings: Settings) -> str:
+    """Why readers see the pool stopped."""
+    assert settings.redis is not None
+    head = RedisStore(settings.redis).head(simulated.POOL)
+    return (head.stopped if head is not None else None) or ""
+
+
 def test_a_head_that_moves_on_while_recovery_reads_is_a_loss_as_well(
     settings: Settings, log: Log, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
