@@ -1,6 +1,7 @@
 """`equirank insight`: what ratings of a pool do not say."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
@@ -17,7 +18,7 @@ from services.connect import open_store
 from services.insight import Insight
 from services.insight import insight as newest
 from services.settings import Settings
-from services.solve.findings import Clones, Connectivity, Cycles, Cyclicity, Disagreement, Findings, Part, Prequential, Top
+from services.solve.findings import Clones, Connectivity, Cycles, Cyclicity, Disagreement, Findings, Part, Prequential, ThinLeaders, Top
 from services.store.protocol import StoreReader
 
 _SHOWN: Final = 5
@@ -88,8 +89,17 @@ def _connectivity(part: Connectivity) -> Iterator[str]:
     if part.thin_total:
         least = [f"{one.agent} ({_number(one.games, 'game')} against {one.opponents})" for one in part.thin[:_SHOWN]]
         yield f"hardly linked (worth fewer than {part.threshold:.3g} games): {_some(least, part.thin_total)}"
-    for board in part.leaders:
-        yield f"of them among the first {board.of} by {board.method}: {', '.join(board.agents)}"
+    yield from _leaders(part.leaders)
+
+
+def _leaders(boards: Iterable[ThinLeaders]) -> Iterator[str]:
+    """A line for all boards whose first rows hold the same agents, in the order of the first of these boards."""
+    groups: defaultdict[tuple[int, frozenset[str]], list[ThinLeaders]] = defaultdict(list)
+    for board in boards:
+        groups[board.of, frozenset(board.agents)].append(board)
+    for first, *others in groups.values():
+        by = ", ".join([first.method, *(board.method for board in others)])
+        yield f"of them among the first {first.of} by {by}: {', '.join(first.agents)}"
 
 
 def _cyclicity(part: Cyclicity) -> Iterator[str]:

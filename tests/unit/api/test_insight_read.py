@@ -8,9 +8,10 @@ from rich.console import Console
 
 from ratings_core.errors import InputError
 from services.boards import board as board_of
-from services.commands.insight import find, none_yet, table
+from services.commands.insight import _leaders, find, none_yet, table
 from services.insight import Insight
 from services.settings import Settings
+from services.solve.findings import ThinLeaders
 from services.solve.result import CertificateRow, SolvedBoard, SolveResult
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of, solved_of
@@ -62,14 +63,20 @@ def test_the_command_tells_all_of_it(seen: Running, tmp_path: Path) -> None:
     text = console.export_text()
     for part in (
         "7 agents, position 7", "2 groups that never met; outside the largest: other, stranger",
-        "of them among the first 7 by maximal_lottery: stranger",
+        "of them among the first 7 by elo, maximal_lottery: ",
         "paper > rock-copy > scissors > paper", "agents alike: rock, rock-copy",
         "stranger; without 1 outcome other would be level or ahead",
         "other: place 2 by maximal_lottery, 7 by elo", "elo: log loss 0.5000", "sco: no pair yet",
     ):  # fmt: skip
-        assert part in text, part
+        assert part in text, (part, text)
     with pytest.raises(InputError, match="there are: blitz"):
         find(seen.store, "nowhere", settings)
+
+
+def test_boards_that_the_same_agents_lead_share_a_line() -> None:
+    led = {"elo": ["b", "a"], "sco": ["a", "b"], "borda": ["c"]}
+    boards = [ThinLeaders(method=name, agents=agents, of=3) for name, agents in led.items()]
+    assert list(_leaders(boards)) == ["of them among the first 3 by elo, sco: b, a", "of them among the first 3 by borda: c"]
 
 
 def test_the_command_says_that_there_is_none_yet() -> None:
