@@ -6,7 +6,6 @@ import tempfile
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.error import HTTPError
 
 import msgspec
@@ -15,6 +14,7 @@ import pytest
 from services.demo import simulated
 from services.log.sqlite import open_sqlite_log
 from tests.support.disk import fill, mounted
+from tests.support.games import outcomes
 from tests.support.installation import Installation, installation, until
 
 pytestmark = [
@@ -30,11 +30,6 @@ def disk() -> Iterator[Path]:
     """In a short path: Ray's sockets lie there."""
     with tempfile.TemporaryDirectory(prefix="eqd-") as folder, mounted(Path(folder) / "d", SIZE) as disk:
         yield disk
-
-
-def outcomes(start: int, stop: int) -> list[dict[str, Any]]:
-    games = [msgspec.to_builtins(simulated.game(i, float(i))) for i in range(start, stop)]
-    return [{"v": 1, "pool": game["pool"], "id": game["id"], "time": game["time"], "sides": game["sides"]} for game in games]
 
 
 def kill(one: Installation, mark: str) -> None:

@@ -1,0 +1,13 @@
+"""Simulated games as an API takes them."""
+
+from typing import Any
+
+import msgspec
+
+from services.demo import simulated
+
+
+def outcomes(start: int, stop: int) -> list[dict[str, Any]]:
+    """Games `start` to `stop`, each with an id of its own."""
+    games = [msgspec.to_builtins(simulated.game(i, float(i))) for i in range(start, stop)]
+    return [{"v": 1, **{name: game[name] for name in ("pool", "id", "time", "sides")}} for game in games]
