@@ -116,7 +116,7 @@ async def _store_error(request: Request, error: Exception) -> Response:
 
 
 async def _log_error(request: Request, error: Exception) -> Response:
-    detail = f"{error}; what was sent may be in the log in part: send it again with the same ids, which count once"
+    detail = f"{error}; send it again with the same ids: should any of it be in the log all the same, it counts once"
     return _answer(request, _unavailable("the log cannot take it", detail, retriable=getattr(error, "retriable", False)))
 
 

@@ -37,6 +37,7 @@ from services.solve.results import ResultFiles
 from services.solve.tasks import solve_pool
 from services.store.protocol import OtherLog, StoreError
 from services.store.redis import RedisStore
+from services.store.rest import Rest
 from services.store.solved import Held
 
 log = logging.getLogger("equirank.solve")
@@ -65,7 +66,7 @@ class _Flight:
 
 
 class SolveRunner:
-    """Driven by the engine's loop; never blocks it for longer than a store call.
+    """Driven by the engine's loop; never blocks it for longer than a store call, and one that hangs is left alone for longer than it hung.
 
     What is due and overdue goes by the `now` of its callers, which never goes back.
     """
@@ -113,6 +114,7 @@ class SolveRunner:
         self._ended: Counter[tuple[str, str]] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._troubles = Troubles()
+        self._rest = Rest()
 
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
         """Take in what ended, start what is due, publish what the store lacks."""
@@ -321,15 +323,17 @@ class SolveRunner:
     def _look(self, now: float) -> None:
         if now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
-            self._find_lost()
+            if self._rest.over:
+                self._find_lost()
             self._write_late()
 
     def _publish(self) -> None:
-        for job in list(self._unpublished):
+        for job in list(self._unpublished) if self._rest.over else ():
             try:
                 shown = self._intervals.shown(job, whole(self._latest[job], self._rows[job]))
-                if self._store.publish_solved(shown) and job.method != insight.INSIGHT:
-                    self._store.publish_history(*job, self._history[job])
+                with self._rest.asking():
+                    if self._store.publish_solved(shown) and job.method != insight.INSIGHT:
+                        self._store.publish_history(*job, self._history[job])
             except StoreError as error:
                 self._troubles.warn(log, _WAITING, error)
                 if isinstance(error, OtherLog):
@@ -342,9 +346,11 @@ class SolveRunner:
     def _retire(self, views: Mapping[str, PoolView]) -> None:
         """Take away the boards of methods that a pool is no longer solved by."""
         wanted = {pool: {*view.methods, insight.INSIGHT} for pool, view in views.items()}
-        for job in [job for job in self._latest if job.pool in wanted and job.method not in wanted[job.pool]]:
+        retired = [job for job in self._latest if job.pool in wanted and job.method not in wanted[job.pool]]
+        for job in retired if self._rest.over else ():
             try:
-                self._store.drop_solved(*job)
+                with self._rest.asking():
+                    self._store.drop_solved(*job)
             except StoreError as error:
                 self._troubles.warn(log, "a retired board waits for the store: %s", error, **job._asdict())
                 return
@@ -376,7 +382,8 @@ class SolveRunner:
         pools = sorted({job.pool for job in self._latest})
         looked = [pool for pool in pools if pool > self._looked_to][:_LOOK_POOLS]
         try:
-            held = self._store.held(looked)
+            with self._rest.asking():
+                held = self._store.held(looked)
         except StoreError:
             return
         self._looked_to = looked[-1] if looked and looked[-1] != pools[-1] else ""

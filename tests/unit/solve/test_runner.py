@@ -1,6 +1,7 @@
 """The runner of solves without Ray: a try that fails or takes too long, and what readers are told of it."""
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from services.solve.result import AgentRow, CertificateRow, Intervals, SolvedBoa
 from services.solve.results import ResultFiles
 from services.solve.runner import SolveRunner
 from services.store.protocol import StoreError
+from services.store.rest import Rest
 from services.store.solved import Held
 from tests.support.boards import solved_of
 from tests.support.disk import fill, mounted
@@ -534,3 +536,31 @@ def test_a_result_that_finds_no_room_reaches_readers_and_has_its_file_later(fake
         again = SolveRunner(Settings(data=disk), CheckpointStore(disk.as_uri()), fresh := Store(), workers=1, log_identity="log")
         again.step(0.0, [], ControlState())
         assert fresh.boards[method] == store.boards[method]
+
+
+def test_a_store_that_hangs_is_left_alone_for_longer_than_it_hung(fake: FakeRay, tmp_path: Path) -> None:
+    """Solves are started between: each of its failures takes as long as many of them."""
+    now, asked = [0.0], list[float]()
+
+    class Hanging(Store):
+        def publish_solved(self, _: SolvedBoard) -> bool:
+            asked.append(now[0])
+            now[0] += 15.0
+            raise StoreError("no answer", retriable=True)
+
+        def held(self, _: Iterable[str]) -> dict[str, dict[str, Held]]:
+            return dict(self.publish_solved(solved_of()) for _ in [0])  # type: ignore[misc]  # it raises
+
+    runner, store, method = solved_once(fake, tmp_path, "log")
+    runner._store, runner._rest = Hanging(), Rest(lambda: now[0])  # type: ignore[assignment]  # a store that stands in for Redis
+    runner._unpublished.add(Job("blitz", method))
+    while now[0] < 300.0:
+        runner.step(now[0], [manifest_at(1)], ControlState())
+        now[0] += 1.0
+    assert 5 <= len(asked) <= 8
+    assert all(later - earlier >= 45.0 for earlier, later in pairwise(asked))
+    runner._store = store  # type: ignore[assignment]
+    while runner.health(now[0]).unpublished:
+        runner.step(now[0], [manifest_at(1)], ControlState())
+        now[0] += 1.0
+    assert now[0] < 350.0, "it is asked again soon"

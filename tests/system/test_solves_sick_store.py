@@ -1,5 +1,8 @@
-"""Solved boards of which the store lost a part: an eviction policy takes single keys, and every one of them comes back from the files."""
+"""Solved boards on a store that is sick: one that evicts single keys, and one that hangs."""
 
+import os
+import signal
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -47,3 +50,24 @@ def test_whichever_key_of_a_solved_board_is_evicted_comes_back(tmp_path: Path, s
             assert raw.delete(key) == 1
             world.until(lambda: shown(raw) == whole, f"{name} is back, and all is as it was")
         assert world.runner.health(0.0).ended == ended, "from what was solved"
+
+
+def test_solves_go_on_while_the_store_hangs_and_their_boards_reach_it_later(
+    tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.store.connection._TIMEOUT_SECONDS", 0.5)
+    with redis.Redis.from_url(redis_url) as raw, closing(RedisStore(redis_url)) as store:
+        world, pid = World(tmp_path, store), int(raw.info("server")["process_id"])
+        position = world.play(50)
+        world.until(world.solved(BAD, position), "a first solve")
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            for rounds in (2, 3, 4):
+                position = world.play(50)
+                world.until(lambda rounds=rounds: world.ended(BAD, "optimal") >= rounds, f"solve {rounds}")
+            assert world.runner.health(0.0).unpublished[BAD] == 1
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        for method in (GOOD, BAD):
+            world.until(world.solved(method, position), f"{method} is published")
+        world.until(lambda: [one.position for one in store.history(POOL, BAD)] == [200, 150, 100, 50], "and every solve that was made")
