@@ -145,12 +145,17 @@ class Publisher:
         return updates + [update for partition in partitions for update in self._frozen(now, partition, epochs[partition.number])]
 
     def _frozen(self, now: float, partition: Partition, epoch: int) -> Iterator[_Update]:
-        """What to tell of pools whose serving generation could not be built again, or whose partition could not be recovered."""
+        """What to tell of pools whose serving generation could not be built again, whose partition could not be recovered, or that broke
+        before this shard wrote anything of them.
+        """
         frozen = {pool: partition.pools[pool] for pool in sorted(partition.frozen)}
-        for pool, state in (frozen | partition.unread).items():
+        broken = {pool: state for pool, state in partition.pools.items() if state.broken and self._track(pool, state).head is None}
+        for pool, state in (frozen | partition.unread | broken).items():
             track = self._track(pool, state)
             if now - track.written_at >= _IDLE_SECONDS:
-                yield _Update(state, track, epoch, _head(state, partition, self._clock()), np.zeros(0, np.int32), {}, frozen=True)
+                head = _head(state.emptied() if state.broken else state, partition, self._clock())
+                head = msgspec.structs.replace(head, stopped=state.stopped or partition.stopped)
+                yield _Update(state, track, epoch, head, np.zeros(0, np.int32), {}, frozen=True)
 
     def _track(self, pool: str, state: PoolState) -> _Track:
         track = self._tracks.get(pool)

@@ -19,6 +19,7 @@ from services.log.sqlite_file import table_of
 from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated, Serve
 from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore
+from services.shard.pool import PoolState
 from services.shard.publisher import Fenced
 from services.store.redis import RedisStore
 from services.verify import verify_partition
@@ -220,6 +221,26 @@ def test_a_pool_whose_retractions_the_log_lost_stops_its_partition_and_no_other(
         told = {one.partition: one.stopped for one in worker.health().partitions}
         assert "the log holds 3 to" in (told.pop(HOME) or "")
         assert set(told.values()) == {None}
+
+
+def test_readers_are_told_of_a_pool_that_breaks_at_once_after_a_restart(
+    settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play(log, 0, 100)
+    with working(settings, log):
+        until(lambda: published(settings) == 100, "100 outcomes published")
+
+    def breaks(*_: object) -> None:
+        msg = "boom"
+        raise ValueError(msg)
+
+    monkeypatch.setattr(PoolState, "_fold_games", breaks)
+    play(log, 100, 110)
+    assert settings.redis is not None
+    store = RedisStore(settings.redis)
+    with working(settings, log):
+        until(lambda: (head := store.head(simulated.POOL)) is not None and "boom" in (head.stopped or ""), "readers are told")
+    assert published(settings) == 100, "what was published stays"
 
 
 def test_a_broken_generation_record_is_refused_with_words(settings: Settings, log: Log) -> None:
