@@ -37,7 +37,7 @@ from services.settings import Settings
 from services.shard.actor import GC_THRESHOLD
 from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
-from services.shard.worker import slices
+from services.shard.slices import slices
 
 BATCH = Settings.model_fields["batch_records"].default
 HOME = partition_of(POOL, PARTITIONS)

@@ -24,8 +24,8 @@ from services.settings import Settings
 from services.shard.actor import ShardActor
 from services.shard.anchors import check_retention
 from services.shard.checkpoint import CheckpointStore, Manifest
+from services.shard.health import PartitionHealth, WorkerHealth
 from services.shard.objects import BadObject
-from services.shard.worker import PartitionHealth, WorkerHealth
 from services.solve.runner import SolveRunner
 from services.store.protocol import StoreError
 from services.store.redis import RedisStore

@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from services import metrics
 from services.shard.durations import Durations
-from services.shard.worker import PartitionHealth, WorkerHealth
+from services.shard.health import PartitionHealth, WorkerHealth
 from services.solve.health import SolveHealth
 
 _TABLE: Final = {metric.name: metric for metric in metrics.ENGINE}

@@ -15,8 +15,9 @@ from typing import Final
 from services.connect import open_log, open_store
 from services.logs import configure
 from services.settings import Settings
+from services.shard.health import WorkerHealth
 from services.shard.publisher import Fenced
-from services.shard.worker import ShardWorker, WorkerHealth
+from services.shard.worker import ShardWorker
 
 log = logging.getLogger("equirank.shard")
 

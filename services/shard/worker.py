@@ -9,11 +9,8 @@ import logging
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
-
-import msgspec
 
 from services.control import ControlLog
 from services.log.protocol import CommitsPositions, Log, LogError, OffsetLost, Reader, Record, TopicReplaced
@@ -25,13 +22,15 @@ from services.shard.anchors import spacing
 from services.shard.builder import Builder
 from services.shard.checkpoint import CheckpointStore, SkippedCheckpoint
 from services.shard.checkpointer import Checkpointer
-from services.shard.dead_letters import DeadLetter
 from services.shard.directory import LiveDirectory
 from services.shard.durations import Durations
+from services.shard.health import WorkerHealth
+from services.shard.owned import Owned
 from services.shard.partition import Partition
-from services.shard.pool import COUNTERS, PoolState
+from services.shard.pool import PoolState
 from services.shard.publisher import Fenced, Publisher
 from services.shard.recovery import WrongLog, recover, served
+from services.shard.slices import size, slices
 from services.shard.standing import Standing
 from services.store.protocol import StoreWriter
 
@@ -39,91 +38,11 @@ log = logging.getLogger("equirank.shard")
 
 _POLL_SECONDS: Final = 0.05
 _LOOK_SECONDS: Final = 1.0
-_SLICE_BYTES: Final = 1 << 21
 _FULL_BYTES: Final = 1 << 20
-_MEMORY_SECONDS: Final = 10.0
 _BEGINS_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.01
 """Of the fold, for checkpoints to freeze pools: one that takes longer goes alone."""
 _RETRY_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-_SKEW_SECONDS: Final = 60.0
-"""A record that the log took further ahead of our clock than this says nothing of the lag: one of the two clocks was put back."""
-
-
-class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a partition stands, and what its pools counted. lag: offsets not yet folded; lag_seconds: since when, at most, the first of
-    them waits; folded_at: when the log took the last record.
-
-    checkpoint, checkpoint_at: position and time of the newest checkpoint of this start; stopped: why the partition stopped;
-    pools_frozen: those whose boards go no further, as their generation cannot be folded again; pending: retractions that no generation
-    heeds yet; building: generations under construction; progress: of the one that is least far, 0 to 1; memory: bytes by part.
-    """
-
-    partition: int
-    epoch: int
-    position: int
-    lag: int
-    lag_seconds: float
-    folded_at: float | None
-    checkpoint: int | None
-    checkpoint_at: float | None
-    stopped: str | None
-    pools: int
-    pools_stopped: int
-    pools_frozen: int
-    agents: int
-    counts: dict[str, int]
-    pending: int = 0
-    building: int = 0
-    progress: float | None = None
-    memory: dict[str, int] = {}
-
-
-class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress and counters of a shard since its start. progress_at: when it last polled its log, by its own clock.
-
-    odd_times: late and future outcomes; folds: calls of the fold; pauses: of the fold, by what it paused for; checkpoints: how long
-    those written took; published_at: when the store took something last.
-    """
-
-    owner: str
-    progress_at: float
-    counters: dict[str, float]
-    dead_letters: dict[str, int]
-    odd_times: dict[str, int]
-    folds: Durations
-    pauses: dict[str, Durations]
-    checkpoints: Durations
-    published_at: float | None
-    partitions: list[PartitionHealth]
-
-
-@dataclass(slots=True)
-class _Owned:
-    """A partition and what goes with it. even_at: when nothing waited last, or its start, by the timer; passed: all before it was folded or
-    is no record; end: the log's, when it was asked last; folded_at: when the log took the last record, seconds since 1970; lost: the offset
-    for which it stopped, as its log begins later; recovered: it did not stop before it was what its checkpoint holds.
-    """
-
-    partition: Partition
-    epoch: int
-    checkpointer: Checkpointer
-    builder: Builder
-    even_at: float
-    passed: int = 0
-    end: int = 0
-    folded_at: float | None = None
-    stopped: str | None = None
-    lost: int | None = None
-    recovered: bool = True
-    memory: dict[str, int] = field(default_factory=dict)
-    memory_at: float = float("-inf")
-    letters: list[DeadLetter] = field(default_factory=list)
-
-    @property
-    def lag(self) -> int:
-        """Offsets of the log that nobody looked at yet."""
-        return max(0, self.end - max(self.passed, self.partition.position))
 
 
 class ShardWorker:
@@ -150,7 +69,7 @@ class ShardWorker:
         self._anchor_seconds = spacing(log_.outcomes, settings.anchor_seconds)
         standing = Standing(log_.outcomes, self._control, store.pools)
         self._publisher = Publisher(store, settings.publish_seconds, standing, clock)
-        self._owned: dict[int, _Owned] = {}
+        self._owned: dict[int, Owned] = {}
         self._turns = list(partitions)
         """In which order partitions look after checkpoints: for whose the fold paused longest ago first."""
         self._stopping = threading.Event()
@@ -201,7 +120,7 @@ class ShardWorker:
             },
             checkpoints=Durations.together([owned.checkpointer.durations for owned in owned_now], CHECKPOINT_BUCKETS),
             published_at=self._publisher.written_at,
-            partitions=[_health(owned, self._clock(), self._timer()) for owned in owned_now],
+            partitions=[owned.health(self._clock(), self._timer()) for owned in owned_now],
         )
 
     def _take_over(self) -> None:
@@ -222,7 +141,7 @@ class ShardWorker:
             check=lambda state: self._check_epochs(state.epochs),
         )
 
-    def _recovered(self, number: int, epoch: int) -> _Owned:
+    def _recovered(self, number: int, epoch: int) -> Owned:
         topic, skipped = self._log.outcomes, list[SkippedCheckpoint]()
         failed: WrongLog | OffsetLost | None = None
         control = self._control.refresh()
@@ -236,9 +155,9 @@ class ShardWorker:
         kept = self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._anchor_seconds, self._clock)
         builder = Builder(partition, topic, self._control, self._settings.retraction_seconds, slices, self._clock, self._checkpoints)
-        owned = _Owned(partition, epoch, checkpointer, builder, even_at=self._timer(), recovered=failed is None)
+        owned = Owned(partition, epoch, checkpointer, builder, even_at=self._timer(), recovered=failed is None)
         if failed is not None:
-            _stop(owned, failed)
+            owned.stop(failed)
         if isinstance(failed, OffsetLost):  # it is this log, so what readers see is of it
             partition.unread = {made.pool: PoolState(control.pools[made.pool], made) for made in served(number, topic, control)}
         return owned
@@ -269,9 +188,9 @@ class ShardWorker:
     def _full(self, batches: Mapping[int, Sequence[Record]]) -> bool:
         """Whether a poll brought as much as one may, so that more is likely to wait."""
         records = sum(map(len, batches.values()))
-        return records >= self._settings.batch_records or _size(record for part in batches.values() for record in part) >= _FULL_BYTES
+        return records >= self._settings.batch_records or size(record for part in batches.values() for record in part) >= _FULL_BYTES
 
-    def _running(self) -> dict[int, _Owned]:
+    def _running(self) -> dict[int, Owned]:
         return {number: owned for number, owned in self._owned.items() if owned.stopped is None}
 
     def _still_right(self, reader: Reader | None) -> Reader | None:
@@ -287,7 +206,7 @@ class ShardWorker:
         waiting cannot mend.
         """
         if isinstance(error, OffsetLost):
-            _stop(self._owned[error.partition], error)
+            self._owned[error.partition].stop(error)
             return
         if isinstance(error, TopicReplaced):
             self._stop_all(error)
@@ -314,18 +233,18 @@ class ShardWorker:
         """Whether there is something to go on with though nothing waits in the log."""
         return any(owned.builder.busy or owned.checkpointer.freezes for owned in self._running().values())
 
-    def _fold(self, owned: _Owned, records: Sequence[Record]) -> None:
+    def _fold(self, owned: Owned, records: Sequence[Record]) -> None:
         began = time.perf_counter()
         partition = owned.partition
         self._retry(lambda: owned.letters.extend(partition.fold(records, self._directory)))
         owned.folded_at = records[-1].time
         self._counters["records"] += len(records)
-        self._counters["bytes"] += _size(records)
+        self._counters["bytes"] += size(records)
         self._counters["batches"] += 1
         self._folds.add(time.perf_counter() - began)
         self._write_letters(owned)
 
-    def _write_letters(self, owned: _Owned) -> None:
+    def _write_letters(self, owned: Owned) -> None:
         if owned.letters:
             self._reasons.update(letter.reason for letter in owned.letters)
             self._retry(lambda: dead_letters.write(self._log.dead_letters, owned.letters))
@@ -438,7 +357,7 @@ class ShardWorker:
     def _stop_all(self, error: TopicReplaced) -> None:
         """Stop every partition: the log is another one, of which nothing may be read, and no restart of the shard would mend it."""
         for owned in self._running().values():
-            _stop(owned, error)
+            owned.stop(error)
         self._other = self._changed = True
 
     def _retry(self, work: Callable[[], None]) -> None:
@@ -453,80 +372,3 @@ class ShardWorker:
                 log.warning("trying again: %s", error)
                 self._stopping.wait(_RETRY_SECONDS[min(tries, len(_RETRY_SECONDS) - 1)])
                 tries += 1
-
-
-def _stop(owned: _Owned, error: Exception) -> None:
-    """Stop a partition, and say so to whoever asks. Where its log begins too late, an operator's word lets it go on."""
-    partition, why = owned.partition, str(error)
-    if isinstance(error, OffsetLost) and error.forgotten:
-        owned.lost = partition.position if owned.recovered else error.offset
-        why = f"{why}, or go on without what is lost by `equirank partitions accept-loss {partition.number}`"
-    log.error("partition stopped: %s", why, extra={"partition": partition.number, "position": partition.position})
-    owned.stopped = why
-    partition.stopped = f"partition {partition.number} stopped: {why}"
-
-
-def _size(records: Iterable[Record]) -> int:
-    return sum([len(record.value) for record in records])
-
-
-def slices(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
-    """Runs of records of about _SLICE_BYTES, so that large ones do not hold publication up."""
-    if records and _size(records) < _SLICE_BYTES:
-        yield records
-        return
-    start = size = 0
-    for i, record in enumerate(records):
-        size += len(record.value)
-        if size >= _SLICE_BYTES:
-            yield records[start : i + 1]
-            start, size = i + 1, 0
-    if start < len(records):
-        yield records[start:]
-
-
-def _memory(owned: _Owned, now: float) -> dict[str, int]:
-    """Bytes of pools and builds by part; counted now and then, as there may be thousands."""
-    if now >= owned.memory_at + _MEMORY_SECONDS:
-        partition, total = owned.partition, Counter[str]()
-        building = [build.state for build in list(partition.builds.values()) if build.state is not None]
-        for state in (*list(partition.pools.values()), *building):
-            total.update(state.memory())
-        owned.memory, owned.memory_at = dict(total), now
-    return owned.memory
-
-
-def _lag_seconds(owned: _Owned, at: float, now: float) -> float:
-    """How long the first record that nobody looked at waits, at most. at: by the clock, beside the log's; now: by the timer."""
-    if not owned.lag:
-        return 0.0
-    since = now - owned.even_at
-    if owned.folded_at is None or owned.folded_at > at + _SKEW_SECONDS:
-        return since
-    return max(0.0, min(since, at - owned.folded_at))
-
-
-def _health(owned: _Owned, at: float, now: float) -> PartitionHealth:
-    """Where a partition stands. at: by the clock; now: by the timer."""
-    partition, checkpointer = owned.partition, owned.checkpointer
-    pools, builds = list(partition.pools.values()), [build for build in list(partition.builds.values()) if build.failed is None]
-    return PartitionHealth(
-        partition=partition.number,
-        epoch=owned.epoch,
-        position=partition.position,
-        lag=owned.lag,
-        lag_seconds=_lag_seconds(owned, at, now),
-        folded_at=owned.folded_at,
-        checkpoint=checkpointer.position,
-        checkpoint_at=checkpointer.written_at,
-        stopped=owned.stopped,
-        pools=len(pools),
-        pools_stopped=sum(state.stopped is not None for state in pools),
-        pools_frozen=len(partition.frozen),
-        agents=sum(len(state.agents) for state in pools),
-        counts={name: sum(state.counts[name] for state in pools) for name in COUNTERS},
-        pending=sum(max(0, state.pending_retractions) for state in pools),
-        building=len(builds),
-        progress=min((build.progress(partition.position) for build in builds), default=None),
-        memory=_memory(owned, now),
-    )

@@ -21,7 +21,8 @@ from services.reach import accept_loss, reach
 from services.settings import Settings
 from services.shard import recovery
 from services.shard.checkpoint import CheckpointStore
-from services.shard.worker import PartitionHealth, ShardWorker
+from services.shard.health import PartitionHealth
+from services.shard.worker import ShardWorker
 from services.store.redis import RedisStore
 from services.verify import Finding, verify_partition
 from tests.support.redis import serving

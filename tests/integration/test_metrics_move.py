@@ -17,9 +17,11 @@ from services.settings import Settings
 from services.shard.builder import Builder
 from services.shard.checkpoint import CheckpointStore
 from services.shard.checkpointer import Checkpointer
+from services.shard.owned import Owned
 from services.shard.partition import Partition
 from services.shard.publisher import Fenced
-from services.shard.worker import ShardWorker, _health, _Owned, slices
+from services.shard.slices import slices
+from services.shard.worker import ShardWorker
 from tests.support.redis import Server
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, until, working
 
@@ -140,11 +142,11 @@ def test_lag_is_told_in_records_and_in_seconds(settings: Settings, log: Log) -> 
     partition = Partition(0, 1, 5)
     checkpointer = Checkpointer(CheckpointStore(settings.checkpoint_url), log.outcomes.identity, 1, 3, None)
     control = ControlLog(log.control)
-    owned = _Owned(partition, 1, checkpointer, Builder(partition, log.outcomes, control, 0.0, slices), even_at=100.0, end=9)
-    told = [_health(owned, 1e9, 130.0)]
+    owned = Owned(partition, 1, checkpointer, Builder(partition, log.outcomes, control, 0.0, slices), even_at=100.0, end=9)
+    told = [owned.health(1e9, 130.0)]
     owned.folded_at = 1e9 - 10.0
-    told.append(_health(owned, 1e9, 130.0))
+    told.append(owned.health(1e9, 130.0))
     owned.passed = 9  # what follows the last record are marks of transactions
-    told.append(_health(owned, 1e9, 130.0))
+    told.append(owned.health(1e9, 130.0))
     assert [(one.lag, one.lag_seconds) for one in told] == [(4, 30.0), (4, 10.0), (0, 0.0)]
     control.close()

@@ -23,10 +23,11 @@ from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore
 from services.shard.directory import FixedDirectory
 from services.shard.edits import Retracted
+from services.shard.health import PartitionHealth
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
 from services.shard.recovery import retracted
-from services.shard.worker import PartitionHealth, ShardWorker
+from services.shard.worker import ShardWorker
 from services.store.redis import RedisStore
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving

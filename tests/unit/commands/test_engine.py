@@ -20,7 +20,7 @@ from services.engine_metrics import EngineMetrics
 from services.metrics import CHECKPOINT_BUCKETS
 from services.settings import Settings
 from services.shard.durations import Durations
-from services.shard.worker import WorkerHealth
+from services.shard.health import WorkerHealth
 from services.solve.health import SolveHealth
 from services.store.protocol import StoreError
 

@@ -15,8 +15,9 @@ from services.log.sqlite import open_sqlite_log
 from services.pools import Takeover
 from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore
+from services.shard.health import PartitionHealth
 from services.shard.publisher import Fenced
-from services.shard.worker import PartitionHealth, ShardWorker
+from services.shard.worker import ShardWorker
 from services.solve.history import Kept
 from services.solve.result import SolvedBoard
 from services.store.protocol import Fence, LiveBoard, PoolHead, StoreError

@@ -9,9 +9,9 @@ from services.engine_metrics import EngineMetrics
 from services.events import GameEvent, Side
 from services.pools import GenerationMade, Kind, PoolCreated
 from services.shard.build import Build
+from services.shard.owned import Owned
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
-from services.shard.worker import _health, _memory, _Owned
 from tests.unit.commands.test_engine import health_of
 
 
@@ -40,18 +40,18 @@ def test_pools_and_builds_are_counted_together_now_and_then() -> None:
     partition.pools["p"] = state
     build = Build.restored(pool(10), 0)
     partition.builds[build.key] = build
-    owned = _Owned(partition, 1, cast("Any", None), cast("Any", None), even_at=0.0)
-    first = _memory(owned, 0.0)
+    owned = Owned(partition, 1, cast("Any", None), cast("Any", None), even_at=0.0)
+    first = owned.memory(0.0)
     assert first == {part: 2 * size for part, size in state.memory().items()}
     del partition.builds[build.key]
-    assert _memory(owned, 5.0) == first
-    assert _memory(owned, 10.0) == state.memory()
+    assert owned.memory(5.0) == first
+    assert owned.memory(10.0) == state.memory()
 
 
 def test_the_engine_tells_them_by_partition_and_part() -> None:
     metrics, health = EngineMetrics(None), health_of("shard-0/1")
-    owned = _Owned(Partition(3, 4), 1, cast("Any", SimpleNamespace(position=None, written_at=None)), cast("Any", None), even_at=0.0)
+    owned = Owned(Partition(3, 4), 1, cast("Any", SimpleNamespace(position=None, written_at=None)), cast("Any", None), even_at=0.0)
     owned.partition.pools["p"] = pool(10)
-    metrics.shards([msgspec.structs.replace(health, partitions=[_health(owned, 0.0, 0.0)])], 1)
+    metrics.shards([msgspec.structs.replace(health, partitions=[owned.health(0.0, 0.0)])], 1)
     told = {s.labels["part"]: s.value for family in metrics.collect() for s in family.samples if s.name == "equirank_state_bytes"}
     assert told == owned.partition.pools["p"].memory()

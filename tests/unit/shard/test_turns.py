@@ -31,7 +31,7 @@ class Checkpoints:
 @pytest.fixture
 def worker(tmp_path: Path) -> Iterator[ShardWorker]:
     log = open_sqlite_log(tmp_path / "log.sqlite", PARTITIONS)
-    store: Any = SimpleNamespace()  # nothing is published
+    store: Any = SimpleNamespace(pools=list)  # nothing is published
     yield ShardWorker(Settings(data=tmp_path), range(PARTITIONS), "shard", log, store)
     log.close()
 
