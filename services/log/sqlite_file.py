@@ -23,6 +23,7 @@ SCHEMA_VERSION = 1
 PAGE_BYTES = 8192
 CHECKPOINT_PAGES = 1000
 WAL_KEPT_BYTES = 16 * 1024 * 1024
+_LEAST_BYTES = 64 * 1024
 
 _RETRIABLE = frozenset(
     (
@@ -81,8 +82,19 @@ def sqlite_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code == sqlite3.SQLITE_IOERR and _is_full(path):  # of its shared memory's file, which it tells of as of any other failure
+            code = sqlite3.SQLITE_FULL
         advice = f" ({_ADVICE[code]})" if code in _ADVICE else ""
         raise LogError(f"{path}: {error}{advice}", retriable=code in _RETRIABLE) from error
+
+
+def _is_full(path: Path) -> bool:
+    """Whether the disk of a log has not even room for what SQLite writes beside it."""
+    try:
+        told = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return told.f_bavail * told.f_frsize < _LEAST_BYTES
 
 
 class Handle:
