@@ -105,7 +105,7 @@ class _Counting(NamedTuple):
 
 class Counted:
     """Outcomes as a fold counts them: equal ids once, retracted ones not at all. retractions: all of them; per_task: count the games
-    of each task apart, too; clustered: and whole games in groups at random. Memory grows with agents, pairs and tasks, and by 26
+    of each task apart, too; clustered: and whole games in groups at random. Memory grows with agents, pairs and tasks, and by 25
     bytes an outcome for its id.
     """
 
