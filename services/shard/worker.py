@@ -37,6 +37,8 @@ from services.store.protocol import StoreWriter
 log = logging.getLogger("equirank.shard")
 
 _POLL_SECONDS: Final = 0.05
+_PROBES: Final = 10
+_PROBE_SECONDS: Final = 0.5
 _LOOK_SECONDS: Final = 1.0
 _FULL_BYTES: Final = 1 << 20
 _BEGINS_SECONDS: Final = 10.0
@@ -202,8 +204,8 @@ class ShardWorker:
         return reader
 
     def _read_failed(self, error: LogError) -> None:
-        """Stop the partition whose offset is lost, or all where the log is another; wait a little for one that does not answer. Raises what
-        waiting cannot mend.
+        """Stop the partition whose offset is lost or whose records cannot be read, or all where the log is another; wait a little for one
+        that does not answer. Raises what neither mends.
         """
         if isinstance(error, OffsetLost):
             self._owned[error.partition].stop(error)
@@ -212,10 +214,36 @@ class ShardWorker:
             self._stop_all(error)
             return
         if not error.retriable:
-            raise error
+            self._stop_unreadable(error)
+            return
         log.warning("the log cannot be read, trying again: %s", error)
         self._counters["log_failures"] += 1
         self._stopping.wait(_RETRY_SECONDS[3])
+
+    def _stop_unreadable(self, error: LogError) -> None:
+        """Stop those partitions of which alone nothing can be read either: a batch that is damaged says not where it is, and holds up all
+        that are read with it. Raises `error` where there is none.
+        """
+        found = {number: why for number, owned in self._running().items() if (why := self._unreadable(number, owned)) is not None}
+        if not found:
+            raise error
+        for number, why in found.items():
+            self._owned[number].stop(why)
+
+    def _unreadable(self, number: int, owned: Owned) -> LogError | None:
+        """Why a partition cannot be read on, if that is so."""
+        topic = self._log.outcomes
+        end, reader = topic.end(number), topic.reader({number: owned.partition.position})
+        try:
+            for _ in range(_PROBES):  # what is sound before the damage may be read first
+                if reader.position(number) >= end:
+                    break
+                reader.poll(_PROBE_SECONDS, self._settings.batch_records)
+        except LogError as error:
+            return None if error.retriable else error
+        finally:
+            reader.close()
+        return None
 
     def _open(self) -> Reader | None:
         """A reader of the partitions that go on; None when all of them are stopped."""

@@ -13,7 +13,7 @@ import pytest
 
 from services.control import ControlLog
 from services.demo import simulated
-from services.log.protocol import Log
+from services.log.protocol import Log, LogError, Reader, Record
 from services.log.sqlite import open_sqlite_log
 from services.log.sqlite_file import table_of
 from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated, Serve
@@ -241,6 +241,33 @@ def test_readers_are_told_of_a_pool_that_breaks_at_once_after_a_restart(
     with working(settings, log):
         until(lambda: (head := store.head(simulated.POOL)) is not None and "boom" in (head.stopped or ""), "readers are told")
     assert published(settings) == 100, "what was published stays"
+
+
+class Damaged:
+    """A reader that cannot read what stands in one partition from some offset on, as after a disk failed under a broker."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader, self.position, self.close = reader, reader.position, reader.close
+
+    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+        found = self._reader.poll(timeout, max_records)
+        if any(record.offset >= 10 for record in found.get(HOME, [])):
+            raise LogError("a batch failed its crc check", retriable=False)
+        return found
+
+
+def test_a_partition_with_a_damaged_batch_stops_alone(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, away = log.outcomes.reader, (HOME + 1) % PARTITIONS
+    monkeypatch.setattr(log.outcomes, "reader", lambda positions: Damaged(reader(positions)))
+    play(log, 0, 100)
+    with working(settings, log) as worker:
+        until(lambda: published(settings) == 100, "what is sound is published")
+        play(log, 100, 200)
+        log.outcomes.append(away, [(None, b"no json")])
+        until(lambda: worker.health().partitions[away].position == 1, "the others go on")
+        until(lambda: worker.health().partitions[HOME].stopped is not None, "stopped")
+        assert "crc check" in (worker.health().partitions[HOME].stopped or "")
+        assert worker.health().partitions[HOME].position == 10
 
 
 def test_a_broken_generation_record_is_refused_with_words(settings: Settings, log: Log) -> None:
