@@ -417,7 +417,7 @@ def test_what_the_store_has_not_taken_ages_by_what_readers_see(fake: FakeRay, tm
     end_newest(fake)
     runner.step(1.0, [manifest_at(1)], control)
     assert store.boards["copeland"].solved_at == 1.0
-    runner._store = Dead()  # type: ignore[assignment]  # a store that stands in for Redis
+    runner._store, runner._rest = Dead(), Rest(lambda: 0.0)  # type: ignore[assignment]  # a store that stands in for Redis
     runner.step(50.0, [manifest_at(2)], control)
     next(flight for flight in fake.flights[::-1] if flight.method == "copeland").ready = True
     next(flight for flight in fake.flights[::-1] if flight.method == "copeland").value = result_of("copeland")
