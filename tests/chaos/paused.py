@@ -42,6 +42,7 @@ class Holding:
     def __init__(self, store: RedisStore, outcomes: int, timer: Timer) -> None:
         self._store, self._outcomes, self._timer = store, outcomes, timer
         self.published, self.publish_solved = store.published, store.publish_solved
+        self.pools, self.head, self.forget = store.pools, store.head, store.forget
 
     def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         if head.outcomes >= self._outcomes:
