@@ -145,11 +145,13 @@ class ShardWorker:
 
     def _recovered(self, number: int, epoch: int) -> Owned:
         topic, skipped = self._log.outcomes, list[SkippedCheckpoint]()
-        failed: WrongLog | OffsetLost | None = None
+        failed: WrongLog | LogError | None = None
         control = self._control.refresh()
         try:
             partition, manifest = recover(number, topic, control, self._checkpoints, skipped)
-        except (WrongLog, OffsetLost) as error:
+        except (WrongLog, LogError) as error:
+            if isinstance(error, LogError) and error.retriable:
+                raise
             partition, manifest, failed = Partition(number, topic.partitions), None, error
         partition.future_seconds = self._settings.future_seconds
         self._counters["checkpoints_skipped"] += len(skipped)
@@ -160,7 +162,7 @@ class ShardWorker:
         owned = Owned(partition, epoch, checkpointer, builder, even_at=self._timer(), recovered=failed is None)
         if failed is not None:
             owned.stop(failed)
-        if isinstance(failed, OffsetLost):  # it is this log, so what readers see is of it
+        if isinstance(failed, LogError) and not isinstance(failed, TopicReplaced):  # it is this log, so what readers see is of it
             partition.unread = {made.pool: PoolState(control.pools[made.pool], made) for made in served(number, topic, control)}
         return owned
 

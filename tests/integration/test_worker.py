@@ -246,12 +246,12 @@ def test_readers_are_told_of_a_pool_that_breaks_at_once_after_a_restart(
 class Damaged:
     """A reader that cannot read what stands in one partition from some offset on, as after a disk failed under a broker."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader, self.position, self.close = reader, reader.position, reader.close
+    def __init__(self, reader: Reader, begin: int = 10) -> None:
+        self._reader, self._begin, self.position, self.close = reader, begin, reader.position, reader.close
 
     def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
         found = self._reader.poll(timeout, max_records)
-        if any(record.offset >= 10 for record in found.get(HOME, [])):
+        if any(record.offset >= self._begin for record in found.get(HOME, [])):
             raise LogError("a batch failed its crc check", retriable=False)
         return found
 
@@ -268,6 +268,23 @@ def test_a_partition_with_a_damaged_batch_stops_alone(settings: Settings, log: L
         until(lambda: worker.health().partitions[HOME].stopped is not None, "stopped")
         assert "crc check" in (worker.health().partitions[HOME].stopped or "")
         assert worker.health().partitions[HOME].position == 10
+
+
+def test_so_does_one_that_is_damaged_where_its_checkpoint_ends(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the last record of a checkpoint a shard knows the log again, before it reads on."""
+    play(log, 0, 100)
+    with working(settings, log):
+        until(lambda: published(settings) == 100, "published")
+    reader, away = log.outcomes.reader, (HOME + 1) % PARTITIONS
+    monkeypatch.setattr(log.outcomes, "reader", lambda positions: Damaged(reader(positions), begin=9))
+    log.outcomes.append(away, [(None, b"no json")])
+    with working(settings, log) as worker:
+        until(lambda: [one.position for one in worker.health().partitions if one.partition == away] == [1], "the others go on")
+        assert "crc check" in (worker.health().partitions[HOME].stopped or "")
+        store = RedisStore(settings.redis or "")
+        until(lambda: (head := store.head(simulated.POOL)) is not None and "crc check" in (head.stopped or ""), "readers are told")
+        store.close()
+    assert published(settings) == 100, "what was published stays"
 
 
 def test_a_broken_generation_record_is_refused_with_words(settings: Settings, log: Log) -> None:
