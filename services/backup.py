@@ -82,7 +82,8 @@ def restore(source: Path, data: Path) -> BackedUp:
         _copy_files(source, data, held)
         part.write_bytes(b"")
         _copy_log(source / LOG_FILE, part)
-        _make_durable(data)
+        for made in (part, data / _STATE, data / _REPLAY):  # and nothing that lay here before, as `lost+found` of a disk
+            _make_durable(made)
         part.rename(data / LOG_FILE)
         _sync(data)
     except BaseException:
@@ -109,11 +110,10 @@ def _copy_files(source: Path, data: Path, held: inventory.Inventory | None) -> N
         shutil.copyfile(source / name, data / name)
 
 
-def _make_durable(folder: Path) -> None:
-    """Wait until a folder's files and names are on disk."""
-    for path in folder.rglob("*"):
+def _make_durable(made: Path) -> None:
+    """Wait until a file, or a folder's files and names, are on disk; nothing where there is none."""
+    for path in (*made.rglob("*"), made) if made.exists() else ():
         _sync(path)
-    _sync(folder)
 
 
 def _sync(path: Path) -> None:

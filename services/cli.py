@@ -56,7 +56,7 @@ def main() -> None:
     """Run the command line. What the caller can mend ends with one line on stderr and status 2."""
     bare = len(sys.argv) == 1  # typer shows the help then
     try:
-        status = application(None if bare else sys.argv[1])(standalone_mode=bare)
+        status = application(next((word for word in sys.argv[1:] if word != "--"), None))(standalone_mode=bare)
     except Exception as error:
         if (message := _expected(error)) is None:
             raise

@@ -16,7 +16,7 @@ from ratings_core.errors import InputError
 from services.log.records import PREFIX
 
 _CONFIG: Final = "EQUIRANK_CONFIG"
-_OTHERS: Final = ("EQUIRANK_SHARED", "EQUIRANK_PEERS")
+_OTHERS: Final = ("EQUIRANK_SHARED", "EQUIRANK_PEERS", "EQUIRANK_TEST_OUTCOMES")
 """Read by tests and benchmarks."""
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 

@@ -44,6 +44,8 @@ class SolvedBoards:
         pool, method = check_pool_name(board.pool), keys.check_method(board.result.method)
         version = secrets.token_hex(8)
         fresh = [keys.rows(pool, method, version), keys.index(pool, method, version)]
+        if self._redis.run(held_by(pool)) not in {None, board.log}:  # the switch would refuse it, when all rows were sent
+            raise OtherLog(pool, ABANDONED_SECONDS)
         try:
             self._upload(fresh, board.result.agents)
             flipped = self._flip(board, version, fresh)
@@ -79,8 +81,13 @@ class SolvedBoards:
         return None if text is None else msgspec.json.decode(text, type=Kept)
 
     def drop_solved(self, pool: str, method: str) -> None:
-        """Take a solved board away; readers that are on it see it to the end of their page."""
-        name = keys.solved(check_pool_name(pool), keys.check_method(method))
+        """Take a solved board away that is not another log's; readers that are on it see it to the end of their page."""
+        log = self._redis.run(_solved_from(check_pool_name(pool), method))
+        if not (self._log and log and log != self._log):
+            self._remove(pool, method)
+
+    def _remove(self, pool: str, method: str) -> None:
+        name = keys.solved(pool, method)
         version = self._redis.run(lambda client: client.hget(name, "version"))
         old = [] if version is None else [keys.rows(pool, method, version), keys.index(pool, method, version)]
         self._redis.pipeline(
@@ -105,7 +112,7 @@ class SolvedBoards:
         jobs = [(pool, method) for pool, methods in zip(mine, members, strict=True) for method in sorted(methods)]
         logs = self._redis.pipeline(_solved_from(*job) for job in jobs) if jobs else []
         for job in [job for job, log in zip(jobs, logs, strict=True) if log != self._log]:
-            self.drop_solved(*job)
+            self._remove(*job)
 
     def held(self, pools: Sequence[str]) -> dict[str, dict[str, Held]]:
         """By pool and method, insight among them, the boards of which every row is there and can be found: in three round trips for all."""

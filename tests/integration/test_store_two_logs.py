@@ -148,6 +148,27 @@ def test_what_is_solved_from_another_log_does_not_replace_what_stands(old: Redis
     assert content(raw) == before, "nor are its rows left behind"
 
 
+def test_nothing_is_sent_for_a_board_that_the_holders_of_its_pool_do_not_let_in(
+    old: RedisStore, new: RedisStore, raw: redis.Redis
+) -> None:
+    """It is tried again at every step of an engine, for as long as both logs are written."""
+    assert old.publish_live(head_of(position=9), 5, live(rock=1.0))
+    raw.config_resetstat()
+    with pytest.raises(OtherLog):
+        new.publish_solved(board_of(NEW, 5))
+    assert "cmdstat_rpush" not in raw.info("commandstats")
+
+
+def test_a_board_that_another_log_solved_is_not_taken_away_with_ones_own(old: RedisStore, new: RedisStore) -> None:
+    assert old.publish_live(head_of(position=9), 5, live(rock=1.0))
+    solve(old, OLD, 9)
+    new.drop_solved("blitz", METHOD)
+    assert old.solved_methods("blitz") == [METHOD]
+    assert len(old.history("blitz", METHOD)) == 2
+    old.drop_solved("blitz", METHOD)
+    assert old.solved_methods("blitz") == []
+
+
 def test_boards_that_stood_before_their_pool_had_a_writer_are_not_taken_for_the_new_ones(
     old: RedisStore, new: RedisStore, store: RedisStore, raw: redis.Redis
 ) -> None:

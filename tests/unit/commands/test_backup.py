@@ -271,3 +271,11 @@ def test_a_disk_that_fills_during_a_backup_or_a_restore_keeps_nothing_of_it(data
         assert failed > 8
         assert backup.back_up(data, disk / "saved").outcomes == 200
         assert backup.restore(disk / "saved", tmp_path / "again").outcomes == 200
+
+
+def test_what_else_lies_in_a_folder_does_not_matter_to_a_restore(data: Path, log: Log, tmp_path: Path) -> None:
+    """Such as `lost+found` of a disk that is mounted there, which only root may open."""
+    made = backup.back_up(data, tmp_path / "copy")
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk" / "lost+found").symlink_to("nowhere")  # nobody can open it, root neither
+    assert backup.restore(tmp_path / "copy", tmp_path / "disk").outcomes == made.outcomes

@@ -161,6 +161,17 @@ def test_a_full_disk_is_told_with_what_to_do_and_leaves_nothing_half_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_command_behind_a_double_dash_is_that_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And not the one that only stands for it in the list, which would end well and have done nothing."""
+    monkeypatch.setattr(sys, "argv", ["equirank", "--", "backup", str(tmp_path / "copy"), "--data", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert "must be a data folder of `equirank up`" in capsys.readouterr().err
+
+
 def test_the_status_is_that_of_the_process() -> None:
     found = subprocess.run([sys.executable, "-m", "services.cli", "nonsense"], capture_output=True, text=True, timeout=240, check=False)
     assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
