@@ -44,7 +44,7 @@ MENDABLE: Final = frozenset(
         *("ratings_core.errors.RatingsError", "services.log.protocol.LogError", "services.store.protocol.StoreError"),
         *("services.control.NoPool", "services.control.PoolExists", "services.control.TooManyPools"),
         *("services.engine.LocalCheckpoints", "services.engine.TakenOver", "services.cluster.NoCluster", "services.runtime.InUse"),
-        "services.room.DiskFull",
+        *("services.room.DiskFull", "services.room.NoTemporaryFolder"),
     }
 )
 """Errors whose text says what the caller can mend, by name: importing them for an error of a light command would take seconds."""

@@ -23,6 +23,21 @@ class DiskFull(Exception):  # noqa: N818 - names the fact
         )
 
 
+class NoTemporaryFolder(Exception):  # noqa: N818 - names the fact
+    """None of the folders that Python tries takes temporary files: their disk is full, or may not be written."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"no folder takes temporary files ({why}); make room there, allow it for this user, or name another by TMPDIR")
+
+
+def temporary_folder() -> Path:
+    """Where temporary files go. Raises `NoTemporaryFolder`."""
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError as error:
+        raise NoTemporaryFolder(str(error.strerror)) from error
+
+
 def check_room(wanted: Iterable[tuple[Path, int]]) -> None:
     """Raise `DiskFull` unless each folder can take so many bytes, all of them at once. Nothing stays, however this process ends.
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from services.commands.begin import begin
 from services.commands.ports import refuse_busy
+from services.room import temporary_folder
 from services.runtime import DataFolder
 from services.settings import Settings
 from services.signals import on_signals
@@ -71,7 +72,7 @@ def _ray_folder(settings: Settings) -> Path | None:
         left = Path(note.read_text())
         if left.name.startswith(_PREFIX) and left.is_dir() and _hold(left):
             shutil.rmtree(left, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=temporary_folder()))
     _hold(folder)
     try:
         write_whole(note, str(folder).encode())

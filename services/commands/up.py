@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-import tempfile
 import threading
 import time
 import urllib.request
@@ -23,7 +22,7 @@ from services.commands.show import shows
 from services.connect import STORE_FOLDER
 from services.demo.scenario import Scenario
 from services.log.sqlite_file import WAL_KEPT_BYTES
-from services.room import check_room
+from services.room import check_room, temporary_folder
 from services.runtime import Addresses, DataFolder
 from services.settings import Settings
 from services.signals import on_signals
@@ -162,7 +161,7 @@ def _needs(settings: Settings) -> Iterator[tuple[Path, int]]:
     """What a start needs in each folder: of the data folder what the log's write-ahead file may take, of Ray's its own logs."""
     yield settings.data, WAL_KEPT_BYTES
     if settings.ray == "local":
-        yield Path(tempfile.gettempdir()), _RAY_BYTES
+        yield temporary_folder(), _RAY_BYTES
 
 
 def _with_ports(settings: Settings) -> Settings:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from services.commands.engine import _ray_folder
-from services.room import DiskFull, check_room
+from services.commands.up import _needs
+from services.room import DiskFull, NoTemporaryFolder, check_room, temporary_folder
 from services.settings import Settings
 from tests.support.disk import fill, mounted
 
@@ -56,3 +57,18 @@ def test_an_engine_that_begins_on_a_full_disk_leaves_no_folders_behind(disk: Pat
     folder = _ray_folder(settings)
     assert folder is not None
     assert [folder] == list((disk / "tmp").iterdir())
+
+
+def test_where_no_folder_takes_temporary_files_both_programs_say_so(disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python looks for one that can be written, and finds none where their disk is full but that of the data is not."""
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: [str(disk)])
+    settings = Settings(data=tmp_path)
+    ballast = fill(disk)
+    said = rf"no folder takes temporary files \(.*'{disk}'.*\); make room there, allow it for this user, or name another by TMPDIR"
+    with pytest.raises(NoTemporaryFolder, match=said):
+        check_room(_needs(settings))
+    with pytest.raises(NoTemporaryFolder, match=said):
+        _ray_folder(settings)
+    ballast.unlink()
+    assert temporary_folder() == disk
