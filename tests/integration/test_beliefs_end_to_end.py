@@ -1,6 +1,5 @@
 """From outcomes to rows: deviations on a board are those that `ratings_core` gives for the same games, also after inactivity."""
 
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -20,8 +19,9 @@ from services.store.redis import RedisStore
 from tests.support.boards import Content
 from tests.support.game_streams import Game, at_times, batch_of, game, mixed_games
 from tests.support.redis import flush, redis_url
+from tests.support.stores import other, raw, store
 
-__all__ = ["redis_url"]
+__all__ = ["other", "raw", "redis_url", "store"]
 
 POOL, AGENTS, EPOCH, WEEK = "club", 40, 7, 604_800.0
 METHODS: dict[str, dict[str, float]] = {"weng_lin": {"tau": 0.2, "z": 2.0}, "glicko2": {"period_seconds": 86_400.0, "volatility": 0.09}}
@@ -60,14 +60,6 @@ class Shard:
             self.publisher._job.exception(60.0)
         self.publisher.step(self.now, {}, {})
         self.now += 3.0
-
-
-@pytest.fixture
-def store(redis_url: str) -> Iterator[RedisStore]:
-    flush(redis_url)
-    store = RedisStore(redis_url)
-    yield store
-    store.close()
 
 
 def board_of(store: RedisStore, method: str) -> Board:
@@ -131,11 +123,11 @@ def test_deviations_of_those_away_grow_while_others_play_and_are_not_written(sto
     shard.publisher.drain(shard.now, {}, {})
 
 
-def test_a_restarted_shard_goes_on_and_a_lost_store_is_filled_again(store: RedisStore, redis_url: str) -> None:
+def test_a_restarted_shard_goes_on_and_a_lost_store_is_filled_again(store: RedisStore, other: RedisStore, redis_url: str) -> None:
     first = Shard(store)
     first.play(GAMES[:200])
     first.publisher.drain(first.now, {}, {})
-    again = Shard(RedisStore(redis_url), EPOCH + 1, first.state)
+    again = Shard(other, EPOCH + 1, first.state)
     again.play(GAMES[200:])
     for method in METHODS:
         agrees(store, method, GAMES)
@@ -147,7 +139,7 @@ def test_a_restarted_shard_goes_on_and_a_lost_store_is_filled_again(store: Redis
     again.publisher.drain(again.now, {}, {})
 
 
-def test_a_board_of_an_earlier_release_gets_its_beliefs_at_the_next_start(store: RedisStore, redis_url: str) -> None:
+def test_a_board_of_an_earlier_release_gets_its_beliefs_at_the_next_start(store: RedisStore, other: RedisStore, redis_url: str) -> None:
     first = Shard(store)
     first.play(GAMES)
     first.publisher.drain(first.now, {}, {})
@@ -156,7 +148,7 @@ def test_a_board_of_an_earlier_release_gets_its_beliefs_at_the_next_start(store:
         told = raw.get(keys.head(POOL))
         raw.set(keys.head(POOL), told[: told.index(b',"beliefs"')] + b"}")
     assert all(row.deviation is None for row in board_of(store, "glicko2").rows)
-    again = Shard(RedisStore(redis_url), EPOCH + 1, first.state)
+    again = Shard(other, EPOCH + 1, first.state)
     late = [game(0, 1, time=LAST)]
     again.play(late)
     for method in METHODS:

@@ -15,8 +15,7 @@ from services.events import RetractEvent
 from services.log.protocol import Log, Record
 from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
 from services.settings import Settings
-from services.shard import builder
-from services.shard import worker as worker_module
+from services.shard import builder, slices
 from services.shard.build import Build
 from services.shard.checkpoint import CheckpointStore, Manifest
 from services.shard.checkpointer import Checkpointer
@@ -25,8 +24,7 @@ from services.shard.partition import Partition
 from services.shard.pool import PoolState, Refused
 from services.shard.worker import ShardWorker
 from services.store.protocol import PoolHead
-from services.store.redis import RedisStore
-from tests.integration.test_worker import HOME, PARTITIONS, differences, log, play, settings, until, url, working  # noqa: F401 - fixtures
+from tests.integration.test_worker import HOME, PARTITIONS, differences, log, play, settings, store_of, until, url, working  # noqa: F401 - fixtures
 
 POOL = simulated.POOL
 
@@ -38,15 +36,15 @@ def retract(log: Log, numbers: Sequence[int]) -> None:  # noqa: F811
 
 
 def head_of(settings: Settings) -> PoolHead:  # noqa: F811
-    assert settings.redis is not None
-    head = RedisStore(settings.redis).head(POOL)
+    with store_of(settings) as store:
+        head = store.head(POOL)
     assert head is not None
     return head
 
 
 def counted(settings: Settings, outcomes: int, generation: int = 1) -> bool:  # noqa: F811
-    assert settings.redis is not None
-    head = RedisStore(settings.redis).head(POOL)
+    with store_of(settings) as store:
+        head = store.head(POOL)
     return head is not None and (head.outcomes, head.generation) == (outcomes, generation)
 
 
@@ -78,8 +76,8 @@ def folded_without(numbers: Sequence[int], total: int, fold: FoldSettings | None
 
 
 def board(settings: Settings) -> dict[str, float]:  # noqa: F811
-    assert settings.redis is not None
-    page = RedisStore(settings.redis).live(POOL, "elo", 0, 1000)
+    with store_of(settings) as store:
+        page = store.live(POOL, "elo", 0, 1000)
     assert page is not None
     return {row.agent: row.rating for row in page.rows if row.rating is not None}
 
@@ -110,7 +108,7 @@ def test_retracted_outcomes_leave_the_boards(quick: Settings, log: Log) -> None:
 
 
 def test_records_that_are_read_in_many_slices_are_each_folded_once(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    monkeypatch.setattr(worker_module, "_SLICE_BYTES", 3_000)
+    monkeypatch.setattr(slices, "_SLICE_BYTES", 3_000)
     play(log, 0, 1000)
     gone = [3, 77, 900]
     with working(quick, log):

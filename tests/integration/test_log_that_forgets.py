@@ -23,10 +23,9 @@ from services.shard import recovery
 from services.shard.checkpoint import CheckpointStore
 from services.shard.health import PartitionHealth
 from services.shard.worker import ShardWorker
-from services.store.redis import RedisStore
 from services.verify import Finding, verify_partition
 from tests.support.redis import serving
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, until, working
+from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, store_of, until, working
 
 Run = Callable[..., str]
 
@@ -90,8 +89,8 @@ def kept(settings: Settings) -> list[int]:
 
 
 def verified(settings: Settings, log: Log) -> list[Finding]:
-    assert settings.redis is not None
-    return list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), RedisStore(settings.redis)))
+    with store_of(settings) as store:
+        return list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store))
 
 
 def told(worker: ShardWorker) -> PartitionHealth | None:
@@ -118,11 +117,10 @@ def test_a_generation_whose_beginning_is_gone_says_so_and_the_pool_goes_on(setti
     fold(settings, log, 0, 200)
     run("pools", "settings", simulated.POOL, "--param", "elo.k=20", "--no-wait")
     forget(settings, 15)
-    assert settings.redis is not None
-    store = RedisStore(settings.redis)
 
     def why() -> str:
-        head = store.head(simulated.POOL)
+        with store_of(settings) as store:
+            head = store.head(simulated.POOL)
         return (head.building.failed if head is not None and head.building is not None else None) or ""
 
     with working(settings, log):
@@ -233,8 +231,8 @@ def test_readers_are_told_of_a_partition_that_is_not_recovered(settings: Setting
 
 def head_of(settings: Settings) -> str:
     """Why readers see the pool stopped."""
-    assert settings.redis is not None
-    head = RedisStore(settings.redis).head(simulated.POOL)
+    with store_of(settings) as store:
+        head = store.head(simulated.POOL)
     return (head.stopped if head is not None else None) or ""
 
 
@@ -297,6 +295,4 @@ def test_a_log_that_loses_its_end_while_it_is_folded_stops_its_partition_alone(s
         assert "no offset 20: the log holds 0 to 15; records that were folded are gone" in why
         assert "accept-loss" not in why
         assert set(stops.values()) == {None}
-        assert settings.redis is not None
-        store = RedisStore(settings.redis)
-        until(lambda: (head := store.head(simulated.POOL)) is not None and "no offset 20" in (head.stopped or ""), "readers are told")
+        until(lambda: "no offset 20" in head_of(settings), "readers are told")

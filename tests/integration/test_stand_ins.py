@@ -27,10 +27,9 @@ from services.shard.edits import Retracted
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
 from services.store.protocol import PoolHead
-from services.store.redis import RedisStore
 from services.verify import verify_partition
 from tests.support.redis import serving
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, until, working
+from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, store_of, until, working
 
 Run = Callable[..., str]
 
@@ -93,8 +92,8 @@ def retract(log: Log, *games: int) -> None:
 
 
 def head(settings: Settings) -> PoolHead:
-    assert settings.redis is not None
-    found = RedisStore(settings.redis).head(simulated.POOL)
+    with store_of(settings) as store:
+        found = store.head(simulated.POOL)
     assert found is not None
     return found
 
@@ -135,9 +134,8 @@ def whole(settings: Settings, log: Log, forgotten: Sequence[Record]) -> None:
 
 
 def verified(settings: Settings, log: Log) -> list[str | None]:
-    assert settings.redis is not None
-    found = verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), RedisStore(settings.redis))
-    return [one.difference for one in found]
+    with store_of(settings) as store:
+        return [one.difference for one in verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store)]
 
 
 def test_an_outcome_after_an_anchor_is_taken_back_as_if_the_log_held_everything(settings: Settings, log: Log) -> None:

@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,7 +23,7 @@ from services.store.protocol import ACTIVITY, StoreError
 from services.store.redis import RedisStore
 from tests.support.disk import fill, mounted
 from tests.support.redis import SERVERS, Server, content
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, until, working
+from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, store_of, until, working
 
 POOL = simulated.POOL
 ONLINE = {"elo": {}, "sco": {}, "weng_lin": {}}
@@ -226,7 +226,8 @@ def test_a_server_that_cannot_save_takes_nothing_until_its_disk_has_room(
             play(log, 300, 600)
             until(lambda: folded(worker) == 60 and worker.health().counters["store_failures"] > 0, "all is folded, nothing taken")
             assert published(own) == 300, "readers are answered"
-            RedisStore(server.url).ping()
+            with store_of(own) as store:
+                store.ping()
             ballast.unlink()
             raw.bgsave()
             until(lambda: published(own) == 600, "everything is published")
@@ -249,8 +250,8 @@ def test_a_server_that_loads_an_old_copy_is_waited_for(settings: Settings, log: 
             server.kill()
             server.options("--key-load-delay", "20000", "--loading-process-events-interval-bytes", "1024")
             server.start()
-            with pytest.raises(StoreError, match="loading") as told:
-                RedisStore(server.url).ping()
+            with store_of(own) as store, pytest.raises(StoreError, match="loading") as told:
+                store.ping()
             assert told.value.retriable
             play(log, 300, 600)
             until(lambda: folded(worker) == 60, "all is folded")
@@ -263,7 +264,8 @@ def test_a_server_that_loads_an_old_copy_is_waited_for(settings: Settings, log: 
 def until_answered(url: str) -> None:
     def answers() -> bool:
         try:
-            RedisStore(url).ping()
+            with closing(RedisStore(url)) as store:
+                store.ping()
         except StoreError:
             return False
         return True

@@ -21,10 +21,9 @@ from services.settings import Settings
 from services.shard.checkpoint import CheckpointStore
 from services.shard.pool import PoolState
 from services.shard.publisher import Fenced
-from services.store.redis import RedisStore
 from services.verify import verify_partition
 from tests.support.redis import flush, serving
-from tests.support.worker import HOME, PARTITIONS, SECONDS, SETTINGS, differences, newest_digest, play, published, until, working
+from tests.support.worker import HOME, PARTITIONS, SECONDS, SETTINGS, differences, newest_digest, play, published, store_of, until, working
 
 
 @pytest.fixture
@@ -110,13 +109,13 @@ def test_verify_of_a_log_without_its_beginning_starts_at_a_checkpoint(settings: 
         with working(settings, log):
             until(lambda start=start: published(settings) == start + 300, "all published")
     retain_from(settings, 20)
-    assert settings.redis is not None
-    store = RedisStore(settings.redis)
-    found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store))
+    with store_of(settings) as store:
+        found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store))
     assert [(one.what, one.difference) for one in found] == [("checkpoint", None), ("live boards", None)]
     assert all(one.since is not None and 20 <= one.since < 60 for one in found), "from an older checkpoint, not from what is verified"
     shutil.rmtree(settings.data / "state")
-    [none] = verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store)
+    with store_of(settings) as store:
+        [none] = verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store)
     assert "nothing can be verified" in (none.difference or "")
 
 
@@ -236,9 +235,7 @@ def test_readers_are_told_of_a_pool_that_breaks_at_once_after_a_restart(
 
     monkeypatch.setattr(PoolState, "_fold_games", breaks)
     play(log, 100, 110)
-    assert settings.redis is not None
-    store = RedisStore(settings.redis)
-    with working(settings, log):
+    with store_of(settings) as store, working(settings, log):
         until(lambda: (head := store.head(simulated.POOL)) is not None and "boom" in (head.stopped or ""), "readers are told")
     assert published(settings) == 100, "what was published stays"
 
@@ -281,9 +278,8 @@ def test_so_does_one_that_is_damaged_where_its_checkpoint_ends(settings: Setting
     with working(settings, log) as worker:
         until(lambda: [one.position for one in worker.health().partitions if one.partition == away] == [1], "the others go on")
         assert "crc check" in (worker.health().partitions[HOME].stopped or "")
-        store = RedisStore(settings.redis or "")
-        until(lambda: (head := store.head(simulated.POOL)) is not None and "crc check" in (head.stopped or ""), "readers are told")
-        store.close()
+        with store_of(settings) as store:
+            until(lambda: (head := store.head(simulated.POOL)) is not None and "crc check" in (head.stopped or ""), "readers are told")
     assert published(settings) == 100, "what was published stays"
 
 

@@ -60,9 +60,14 @@ def working(settings: Settings, log: Log) -> Iterator[ShardWorker]:
         raise failures[0]
 
 
-def published(settings: Settings) -> int:
+def store_of(settings: Settings) -> closing[RedisStore]:
+    """What readers see; closed on the way out."""
     assert settings.redis is not None
-    with closing(RedisStore(settings.redis)) as store:
+    return closing(RedisStore(settings.redis))
+
+
+def published(settings: Settings) -> int:
+    with store_of(settings) as store:
         head = store.head(simulated.POOL)
     return -1 if head is None else head.outcomes
 
@@ -74,8 +79,7 @@ def newest_digest(settings: Settings) -> str:
 
 
 def differences(settings: Settings, log: Log) -> list[str | None]:
-    assert settings.redis is not None
-    with closing(RedisStore(settings.redis)) as store:
+    with store_of(settings) as store:
         found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store))
     assert {finding.what for finding in found} - {"generation under construction"} == {"checkpoint", "live boards"}
     return [finding.difference for finding in found if finding.difference is not None]

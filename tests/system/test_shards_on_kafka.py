@@ -28,10 +28,9 @@ from services.shard.partition import Partition
 from services.shard.pool import PoolState
 from services.shard.recovery import retracted
 from services.shard.worker import ShardWorker
-from services.store.redis import RedisStore
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, until, working
+from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, store_of, until, working
 
 pytestmark = [
     pytest.mark.xdist_group("kafka"),
@@ -205,9 +204,8 @@ def test_a_topic_made_anew_stops_its_partitions_for_good_and_nothing_of_it_count
         for why in stops(worker):
             assert f"made anew: what was folded is of log {log.outcomes.identity}, this is {other.outcomes.identity}" in why
             assert "EQUIRANK_TOPIC_PREFIX" in why
-        assert settings.redis is not None
-        store = RedisStore(settings.redis)
-        until(lambda: (head := store.head(simulated.POOL)) is not None and "made anew" in (head.stopped or ""), "readers are told")
+        with store_of(settings) as store:
+            until(lambda: (head := store.head(simulated.POOL)) is not None and "made anew" in (head.stopped or ""), "readers are told")
         assert told(worker).position == 20
     assert published(settings) == 200
     with closing(other), working(settings, other) as worker:
