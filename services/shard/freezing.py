@@ -38,9 +38,9 @@ class Freezing(Generic[_Kept]):
         end = time.perf_counter() + seconds
         _spare_the_young()
         while self._left:
-            state, place = self._left.popitem()
+            state = next(reversed(self._left))
+            self._keep(state)
             state.on_change = None
-            self._kept[place] = self._freeze(place)
             if time.perf_counter() >= end:
                 break
         return not self._left
@@ -59,9 +59,14 @@ class Freezing(Generic[_Kept]):
 
     def _before_it_changes(self, state: PoolState) -> None:
         began = time.perf_counter()
-        place = self._left.pop(state)
-        self._kept[place] = self._freeze(place)
+        self._keep(state)
         self._pauses.add(time.perf_counter() - began)
+
+    def _keep(self, state: PoolState) -> None:
+        """Freeze it. Where that fails, as for want of memory, it is still left to do: no checkpoint is written without it."""
+        place = self._left[state]
+        self._kept[place] = self._freeze(place)
+        del self._left[state]
 
 
 def _spare_the_young() -> None:

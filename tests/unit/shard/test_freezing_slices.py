@@ -15,6 +15,7 @@ from services.shard.checkpointer import Checkpointer
 from services.shard.directory import FixedDirectory
 from services.shard.durations import Durations
 from services.shard.freezing import Freezing
+from services.shard.frozen import FrozenPool
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
 
@@ -181,6 +182,26 @@ def test_what_was_given_up_before_its_end_keeps_nothing_and_is_frozen_again() ->
     assert all(state.on_change is None for state in states)
     for state in states:
         state.freeze().close()
+
+
+def test_a_pool_that_could_not_be_frozen_is_not_left_out() -> None:
+    """A checkpoint without it would have recovery begin the pool anew in the middle of the log."""
+    states, failing = [PoolState(created, made) for created, made in _pools()], {0, 3}
+
+    def freeze(i: int) -> FrozenPool:
+        if i in failing:
+            raise MemoryError
+        return states[i].freeze()
+
+    freezing = Freezing(states, freeze, Durations())
+    with pytest.raises(MemoryError):
+        states[0].fold([])
+    with pytest.raises(MemoryError):
+        freezing.step(float("inf"))
+    failing.clear()
+    assert freezing.step(float("inf"))
+    assert len(freezing.kept()) == len(states)
+    freezing.close()
 
 
 def _pools() -> list[tuple[PoolCreated, GenerationMade]]:
