@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from services import generations
 from services.control import ControlLog
-from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic
+from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic, TopicReplaced
 from services.pools import FOLD_VERSION, ControlState, GenerationMade, PoolCreated, Serve
 from services.shard.build import GONE, SEASON, Build
 from services.shard.checkpoint import CheckpointStore
@@ -62,8 +62,8 @@ class Builder:
         self._partition, self._topic, self._control, self._quiet, self._cut = partition, topic, control, quiet, cut
         self._clock = clock
         self._stand_ins = None if checkpoints is None else StandIns(checkpoints, topic, partition.number)
-        self._sought: dict[tuple[str, int], Future[StandIn | str]] = {}
-        """Of generations whose start the log forgot: what they may go on from."""
+        self._sought: dict[tuple[str, int], tuple[Retracted | None, Future[StandIn | str]]] = {}
+        """Of generations whose start the log forgot: what they may go on from, and what they leave out where that was known by then."""
         self._since: dict[str, float] = {}
         self._reader: Reader | None = None
         self._slices: deque[tuple[int, Sequence[Record]]] = deque()
@@ -104,7 +104,7 @@ class Builder:
     def step(self, timeout: float) -> list[DeadLetter]:
         """Read and fold one slice of old records, waiting at most `timeout` seconds for one. Entries for what was refused.
 
-        Raises `LogError` for a log that does not answer; a log that lost what a build needs fails that build.
+        Raises `LogError` for a log that does not answer; what a build needs and the log lost, or cannot read, fails that build.
         """
         start = self._next()
         if self._slices and (start is None or self._slices[0][0] > start):
@@ -191,12 +191,14 @@ class Builder:
                 return Build(created, target, retracted)
             heeded = state.edits.retracted if state.edits is not None else NONE
             self._sought = {other: one for other, one in self._sought.items() if other[0] != target.pool}
-            self._sought[key] = self._seek(self._stand_ins, created, target, control, heeded if retracted is None else retracted)
+            asked = self._seek(self._stand_ins, created, target, control, heeded if retracted is None else retracted)
+            self._sought[key] = retracted, asked
             return None
-        if not sought.done():
+        retracted, asked = sought  # only of that it is known whether it was folded: another state may serve by now, which knows more
+        if not asked.done():
             return None
         del self._sought[key]
-        found = _result(sought)
+        found = _result(asked)
         if isinstance(found, StandIn):
             log.info("generation %d goes on from a checkpoint at %d", target.number, found.position, extra=self._fields(target))
             return Build(created, target, retracted, found)
@@ -209,7 +211,7 @@ class Builder:
     ) -> "Future[StandIn | str]":
         """Look for what stands in, in a thread of its own: pools are large."""
         made = control.generations[target.pool]
-        others = {number: one for number, one in made.items() if generations.same_but_for_retractions(one, target)}
+        others = {number: one for number, one in list(made.items()) if generations.same_but_for_retractions(one, target)}
         executor = ThreadPoolExecutor(1, "stand-in")
         found = executor.submit(stand_ins.find, created, target, others, retracted)
         executor.shutdown(wait=False)
@@ -234,19 +236,26 @@ class Builder:
         except OffsetLost as error:
             self._lost(start, error)
             return
-        except LogError:
+        except LogError as error:
             self.close()
-            raise
+            if error.retriable or isinstance(error, TopicReplaced):
+                raise
+            self._fail(start, str(error))  # what cannot be read is of the past: all that serves goes on
+            return
         for part in self._cut(records):
             self._slices.append((self._read_to, part))
             self._read_to = part[-1].offset + 1
 
     def _lost(self, start: int, error: OffsetLost) -> None:
         self.close()
+        gone = f"{GONE}: {error.topic}[{error.partition}] begins at {error.begin}, after {start}"
+        self._fail(start, gone if error.forgotten else str(error), gone=error.forgotten)
+
+    def _fail(self, start: int, why: str, *, gone: bool = False) -> None:
+        """End the builds that have to read on at `start`. gone: no later try can help."""
         for build in self._partition.builds.values():
             if build.behind(self._partition.position) and build.position == start:
-                gone = f"{GONE}: {error.topic}[{error.partition}] begins at {error.begin}, after {start}"
-                build.fail(f"{gone}; {SEASON.format(build.generation.pool)}" if error.forgotten else str(error))
+                build.fail(f"{why}; {SEASON.format(build.generation.pool)}" if gone else why)
                 self._told_failed(build)
 
     def _told_failed(self, build: Build) -> None:

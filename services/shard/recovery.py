@@ -121,7 +121,8 @@ def beginning(number: int, topic: Topic, control: ControlState) -> int:
 
 def served(number: int, topic: Topic, control: ControlState) -> list[GenerationMade]:
     """The generations that readers see of a partition's pools."""
-    here = [pool for pool in control.generations if partition_of(pool, topic.partitions) == number]
+    known = list(control.generations)  # at once: other threads refresh the control log, too
+    here = [pool for pool in known if partition_of(pool, topic.partitions) == number]
     return [made for pool in here if (made := control.serving(pool)) is not None]
 
 

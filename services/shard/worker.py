@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from typing import Final
 
 from services.control import ControlLog
@@ -224,27 +225,30 @@ class ShardWorker:
 
     def _stop_unreadable(self, error: LogError) -> None:
         """Stop those partitions of which alone nothing can be read either: a batch that is damaged says not where it is, and holds up all
-        that are read with it. Raises `error` where there is none.
+        that are read with it. Waits where the log does not answer that; raises `error` where there is none.
         """
         found = {number: why for number, owned in self._running().items() if (why := self._unreadable(number, owned)) is not None}
-        if not found:
-            raise error
         for number, why in found.items():
-            self._owned[number].stop(why)
+            if not why.retriable:
+                self._owned[number].stop(why)
+        away = [why for why in found.values() if why.retriable]
+        if len(away) == len(found):
+            if not away:
+                raise error
+            self._read_failed(away[0])  # nothing is known yet
 
     def _unreadable(self, number: int, owned: Owned) -> LogError | None:
-        """Why a partition cannot be read on, if that is so."""
+        """Why a partition cannot be read on, now or ever, if that is so."""
         topic = self._log.outcomes
-        end, reader = topic.end(number), topic.reader({number: owned.partition.position})
         try:
-            for _ in range(_PROBES):  # what is sound before the damage may be read first
-                if reader.position(number) >= end:
-                    break
-                reader.poll(_PROBE_SECONDS, self._settings.batch_records)
+            end = topic.end(number)
+            with closing(topic.reader({number: owned.partition.position})) as reader:
+                for _ in range(_PROBES):  # what is sound before the damage may be read first
+                    if reader.position(number) >= end:
+                        break
+                    reader.poll(_PROBE_SECONDS, self._settings.batch_records)
         except LogError as error:
-            return None if error.retriable else error
-        finally:
-            reader.close()
+            return error
         return None
 
     def _open(self) -> Reader | None:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from services import generations
 from services.control import ControlLog
 from services.demo import simulated
 from services.log.protocol import Log, LogError, Reader, Record
@@ -281,6 +282,48 @@ def test_so_does_one_that_is_damaged_where_its_checkpoint_ends(settings: Setting
         with store_of(settings) as store:
             until(lambda: (head := store.head(simulated.POOL)) is not None and "crc check" in (head.stopped or ""), "readers are told")
     assert published(settings) == 100, "what was published stays"
+
+
+def test_a_generation_that_comes_by_a_damaged_batch_fails_alone(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What serves was folded before the damage, and goes on."""
+    play(log, 0, 100)
+    reader = log.outcomes.reader
+
+    def damaged_from_the_start(positions: dict[int, int]) -> Reader:
+        return Damaged(reader(positions), begin=0) if positions == {HOME: 0} else reader(positions)
+
+    with working(settings, log) as worker:
+        until(lambda: published(settings) == 100, "published")
+        monkeypatch.setattr(log.outcomes, "reader", damaged_from_the_start)
+        control = ControlLog(log.control)
+        newest = control.refresh().newest(simulated.POOL)
+        assert newest is not None
+        control.append(generations.wish(newest, time=0.0))
+        control.close()
+        until(lambda: worker.health().counters["generation_failures"] == 1, "it fails")
+        play(log, 100, 200)
+        until(lambda: published(settings) == 200, "the pool goes on")
+        with store_of(settings) as store:
+            until(lambda: (head := store.head(simulated.POOL)) is not None and "crc check" in str(head.building), "readers are told why")
+
+
+def test_a_log_that_is_away_while_damage_is_looked_for_is_waited_for(
+    settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, away = log.outcomes.reader, [2]
+
+    def flaky(positions: dict[int, int]) -> Reader:
+        if len(positions) == 1 and away[0]:
+            away[0] -= 1
+            raise LogError("no broker answers", retriable=True)
+        return Damaged(reader(positions))
+
+    play(log, 0, 200)
+    monkeypatch.setattr(log.outcomes, "reader", flaky)
+    with working(settings.model_copy(update={"batch_records": 10}), log) as worker:
+        until(lambda: any(one.stopped for one in worker.health().partitions), "stopped")
+        assert "crc check" in (worker.health().partitions[HOME].stopped or "")
+        assert (worker.health().partitions[HOME].position, away) == (10, [0])
 
 
 def test_a_broken_generation_record_is_refused_with_words(settings: Settings, log: Log) -> None:

@@ -3,16 +3,18 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ratings_core.frozen import Arrays
 from services.control import ControlLog
 from services.log.protocol import Log, LogError, Reader, Record
 from services.log.sqlite import open_sqlite_log
-from services.pools import FOLD_VERSION, ControlState, GenerationMade, Kind, PoolCreated, Takeover
+from services.pools import FOLD_VERSION, ControlState, FoldSettings, GenerationMade, Kind, PoolCreated, Takeover
+from services.shard import recovery
 from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.shard.pool import PoolState
-from services.shard.recovery import WrongLog, recover, restore
+from services.shard.recovery import WrongLog, recover, restore, served
 
 
 class Silent:
@@ -120,3 +122,17 @@ def test_without_a_checkpoint_the_control_log_tells_another_log_too(log: Log, tm
     control.apply(control.position, Takeover(partition=0, owner="first", time=0.0, log="another"))
     with pytest.raises(WrongLog, match=f"was folded from log another, this is {log.outcomes.identity}"):
         recover(0, log.outcomes, control, store, [])
+
+
+def test_the_control_log_may_go_on_while_its_pools_are_gone_through(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that publishes refreshes it, too."""
+    control, home = ControlState(), recovery.partition_of
+    first = GenerationMade(pool="a", number=1, start=0, time=0.0, fold=FoldSettings())
+    control.apply(0, first)
+
+    def meanwhile(pool: str, partitions: int) -> int:
+        control.apply(1, msgspec.structs.replace(first, pool=f"b{len(control.generations)}"))
+        return home(pool, partitions)
+
+    monkeypatch.setattr(recovery, "partition_of", meanwhile)
+    assert [made.pool for made in served(home("a", log.outcomes.partitions), log.outcomes, control)] == ["a"]

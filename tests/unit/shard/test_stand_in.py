@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from ratings_core.digest import digest
+from services.control import ControlLog
 from services.events import RetractEvent
 from services.log.protocol import Record, Topic
 from services.log.sqlite import open_sqlite_log
 from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
 from services.shard.build import Build, retracted_below
+from services.shard.builder import Builder
 from services.shard.checkpoint import CheckpointStore
 from services.shard.checkpointer import Checkpointer
 from services.shard.dedupe import DedupeWindow
@@ -20,6 +22,7 @@ from services.shard.directory import FixedDirectory
 from services.shard.edits import NONE, Retracted
 from services.shard.partition import Partition
 from services.shard.pool import PoolState
+from services.shard.slices import slices
 from services.shard.stand_in import StandIn, StandIns
 
 NAMES = {"games": Kind.GAMES, "scores": Kind.SCORES}
@@ -171,3 +174,25 @@ def test_the_oldest_of_use_is_found_and_none_that_is_not(tmp_path: Path, topic: 
     assert "no checkpoint from there on holds the pool by the same settings" in found
     other = checkpointed(tmp_path / "b", topic, (60, one), identity="another")
     assert isinstance(StandIns(other, topic, 0).find(created, three, {1: one}, NONE), str), "of another log"
+
+
+def test_what_was_not_asked_of_a_stand_in_is_looked_for(tmp_path: Path, topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state that serves when one is found may know more retractions than the one that served when it was looked for."""
+    one, target = made("games", 1, 0, {}), made("games", 2, END, {})
+    known, control = ControlState(), ControlLog(topic)
+    for record in (PoolCreated(pool="games", kind=Kind.GAMES, time=0.0), one, target):
+        known.apply(known.position, record)
+    monkeypatch.setattr(topic, "begin", lambda _: 30)
+    partition = Partition(0, 1, END)
+    builder = Builder(partition, topic, control, 0.0, slices, lambda: 0.0, checkpointed(tmp_path, topic, (ANCHORS[-1], one)))
+    partition.pools["games"] = stopped = state_at(END, one)
+    stopped.stop("cannot tell", END)
+    builder.look(0.0, known)
+    _, asked = builder._sought["games", 2]
+    asked.result(60.0)
+    partition.pools["games"] = state_at(END, one)
+    builder.look(1.0, known)
+    while partition.builds["games", 2].behind(END):
+        builder.step(0.0)
+    assert "2 of the outcomes that are retracted were folded" in (partition.builds["games", 2].failed or "")
+    builder.close()
