@@ -53,7 +53,7 @@ def list_(data: _Data = None) -> None:
         names, waiting = sorted(state.pools), {pool: wish[1] for pool in state.pools if (wish := state.wish(pool)) is not None}
         kinds = {pool: str(created.kind) for pool, created in state.pools.items()}
         lost = _beyond(state, log.outcomes)
-    heads = _heads(settings)
+        heads = _heads(settings, log.outcomes.identity)
     table = Table(Column("pool", overflow="fold"), "kind", "generation", "outcomes", "left out", "state")
     for pool in names:
         head = heads.get(pool)
@@ -104,7 +104,7 @@ def settings_(
         fold = _fold(standing_.fold, kind, limits, method, param or [])
         wanted = generations.wish(standing_, time=time.time(), fold=fold, start=None if start is None else _start(start), **edits)
         check_wish(wanted, control.refresh(), log.outcomes)
-        _ask(settings, control, pool, control.want(wanted), wait=wait)
+        _ask(settings, log.outcomes.identity, control, pool, control.want(wanted), wait=wait)
 
 
 @pools.command("resume")
@@ -115,7 +115,7 @@ def resume(pool: Annotated[str, typer.Argument(help="The pool.")], wait: _Wait =
         _kind(control, pool)
         wanted = generations.wish(control.standing(pool), time=time.time())
         check_wish(wanted, control.refresh(), log.outcomes)
-        _ask(settings, control, pool, control.want(wanted), wait=wait)
+        _ask(settings, log.outcomes.identity, control, pool, control.want(wanted), wait=wait)
 
 
 # from options to a wish
@@ -223,20 +223,20 @@ def _show(standing: GenerationMade | GenerationWanted, kind: Kind, shape: Format
     Console().print(table)
 
 
-def _ask(settings: Settings, control: ControlLog, pool: str, wish: int, *, wait: bool) -> None:
-    """Tell what was asked for, and wait until it is so."""
+def _ask(settings: Settings, identity: str, control: ControlLog, pool: str, wish: int, *, wait: bool) -> None:
+    """Tell what was asked for, and wait until it is so. identity: of the log, as the store may still show what another one left."""
     console = Console(soft_wrap=True)
-    if (store := _reached(settings)) is None:
+    if (store := _reached(settings, identity)) is None:
         console.print("the engine does not run here: the pool is folded so when it starts", highlight=False)
         return
     with closing(store):
         _follow(console, control, store, pool, wish, wait=wait)
 
 
-def _reached(settings: Settings) -> RedisStore | None:
+def _reached(settings: Settings, identity: str) -> RedisStore | None:
     """The store, if it answers."""
     try:
-        store = open_store(settings)
+        store = open_store(settings, identity)
     except StoreError:
         return None
     try:
@@ -299,9 +299,9 @@ def await_generation(
         time.sleep(_LOOK_SECONDS)
 
 
-def _heads(settings: Settings) -> dict[str, PoolHead]:
+def _heads(settings: Settings, identity: str) -> dict[str, PoolHead]:
     try:
-        with closing(open_store(settings)) as store:
+        with closing(open_store(settings, identity)) as store:
             return {head.pool: head for head in store.pools()}
     except StoreError:
         return {}

@@ -99,10 +99,11 @@ def replay(
     log = open_log(settings)
     try:
         done = [_shown(settings, log, path, pool, options, again, console) for path in files]
+        identity = log.outcomes.identity
     finally:
         log.close()
     if wait and done:
-        _wait(settings, pool, max(done, key=lambda one: one.position), console)
+        _wait(settings, identity, pool, max(done, key=lambda one: one.position), console)
     if any(one.refused for one in done):
         raise typer.Exit(1)
 
@@ -230,11 +231,12 @@ def report(done: Replayed) -> list[str]:
     return lines
 
 
-def _wait(settings: Settings, pool: str, last: Replayed, console: Console) -> None:
+def _wait(settings: Settings, identity: str, pool: str, last: Replayed, console: Console) -> None:
+    """identity: of the log that was written to; what the store still shows of another one is not waited for."""
     if not last.position:
         return
     try:
-        store = open_store(settings)
+        store = open_store(settings, identity)
         store.ping()
     except StoreError:
         console.print("the engine does not run here: the outcomes are in the log, it will fold them when it starts", highlight=False)

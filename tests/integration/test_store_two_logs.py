@@ -1,16 +1,22 @@
 """One Redis and two logs, each with pools of the same names: neither fences the other, and no reader sees the other's boards."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import msgspec
 import pytest
 import redis
+from rich.console import Console
 
+from services.commands import replay
+from services.commands.pools import _heads, _reached
 from services.insight import insight
+from services.settings import Settings
 from services.solve.history import kept
 from services.solve.result import SolvedBoard
 from services.store import keys
-from services.store.protocol import INSIGHT, Fence, LiveBoard, OtherLog, StoreError, StoreLost
+from services.store.protocol import INSIGHT, Fence, LiveBoard, OtherLog, PoolHead, StoreError, StoreLost
 from services.store.redis import RedisStore
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import content, redis_url
@@ -215,3 +221,26 @@ def test_a_pool_that_is_forgotten_may_be_written_under_an_older_epoch(store: Red
     assert [key for key in content(raw) if "rows" not in key and "index" not in key] == [keys.POOLS]
     assert store.publish_live(head_of(position=1), 2, live(b=2.0))
     assert names(store) == [("b", 2.0, 1)]
+
+
+def test_commands_that_know_their_log_do_not_take_the_heads_of_another_for_its_own(
+    redis_url: str, old: RedisStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a replay into a new log would end at once, with the numbers of the old one."""
+    settings = Settings(data=tmp_path, redis=redis_url)
+    assert old.publish_live(head_of(position=99), 5, live(rock=1.0))
+    assert list(_heads(settings, OLD)) == ["blitz"]
+    assert _heads(settings, NEW) == {}
+    with closing(_reached(settings, NEW) or old) as reached:
+        assert reached.head("blitz") is None
+    waited: list[PoolHead | None] = []
+
+    def seen(store: RedisStore, pool: str, _: int) -> PoolHead:
+        waited.append(store.head(pool))
+        return head_of()
+
+    monkeypatch.setattr(replay, "await_position", seen)
+    done = replay.Replayed(path=tmp_path, rows=1, sent=1, before=0, skipped={}, refused={}, first=[], partition=0, position=7)
+    replay._wait(settings, NEW, "blitz", done, Console())
+    replay._wait(settings, OLD, "blitz", done, Console())
+    assert [head and head.position for head in waited] == [None, 99]

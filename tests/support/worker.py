@@ -37,7 +37,7 @@ def until(condition: Callable[[], bool], what: str) -> None:
 @contextmanager
 def working(settings: Settings, log: Log) -> Iterator[ShardWorker]:
     assert settings.redis is not None
-    store = RedisStore(settings.redis)
+    store = RedisStore(settings.redis, log.outcomes.identity)
     worker = ShardWorker(settings, range(PARTITIONS), "test", log, store)
     failures: list[BaseException] = []
 

@@ -199,7 +199,7 @@ class Closable(Shown):
 def test_stores_that_were_opened_are_given_back(reached: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Closable] = []
 
-    def opening(_: Settings) -> Closable:
+    def opening(_: Settings, _log: str) -> Closable:
         opened.append(Closable(reached))
         return opened[-1]
 
