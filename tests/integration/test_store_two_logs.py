@@ -16,22 +16,15 @@ from services.settings import Settings
 from services.solve.history import kept
 from services.solve.result import SolvedBoard
 from services.store import keys
-from services.store.protocol import INSIGHT, Fence, LiveBoard, OtherLog, PoolHead, StoreError, StoreLost
+from services.store.protocol import INSIGHT, Fence, OtherLog, PoolHead, StoreError, StoreLost
 from services.store.redis import RedisStore
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import content, redis_url
-from tests.support.stores import raw
+from tests.support.stores import live, names, raw, store
 
-__all__ = ["raw", "redis_url"]
+__all__ = ["raw", "redis_url", "store"]
+"""store: of a program that knows no log."""
 OLD, NEW, METHOD = "old log", "new log", "maximal_lottery"
-
-
-@pytest.fixture
-def store(redis_url: str, raw: redis.Redis) -> Iterator[RedisStore]:
-    """Of a program that knows no log."""
-    store = RedisStore(redis_url)
-    yield store
-    store.close()
 
 
 @pytest.fixture
@@ -46,16 +39,6 @@ def new(redis_url: str, raw: redis.Redis) -> Iterator[RedisStore]:
     store = RedisStore(redis_url, NEW)
     yield store
     store.close()
-
-
-def live(**ratings: float) -> dict[str, LiveBoard]:
-    return {"elo": LiveBoard(list(ratings), list(ratings.values()))}
-
-
-def names(store: RedisStore, method: str = "elo") -> list[tuple[str, float | None, int]]:
-    page = store.live("blitz", method, 0, 100)
-    assert page is not None
-    return [(row.agent, row.rating, row.rank) for row in page.rows]
 
 
 def board_of(log: str, position: int, method: str = METHOD) -> SolvedBoard:
