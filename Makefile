@@ -45,9 +45,9 @@ bench: install   ## every benchmark beside its reference (QUICK=1 for small size
 		$(BIN)/python -m benchmarks.$$name $(if $(QUICK),--quick) || exit 1; done
 
 docs: install    ## regenerate the files in docs that are written by the code
-	$(BIN)/python -m services.schema > docs/schema/outcome-v1.json
-	$(BIN)/python -m services.metrics > docs/metrics.md
-	$(BIN)/python -m services.reference
+	$(BIN)/python -m services.wire.schema > docs/schema/outcome-v1.json
+	$(BIN)/python -m services.runtime.metrics > docs/metrics.md
+	$(BIN)/python -m services.cli.reference
 
 soak: install    ## the long form of chaos, on three brokers (SECONDS=300, SEED=1, EMBEDDED=1 for `equirank up`)
 	$(BIN)/python scripts/soak --seconds $(or $(SECONDS),300) --seed $(or $(SEED),1) $(if $(EMBEDDED),--embedded)

@@ -20,8 +20,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks.common import Row, arguments, header, show
-from services.store.protocol import ACTIVITY, LiveBoard, PoolHead
-from services.store.redis import RedisStore
+from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolHead
+from services.boards.store.redis import RedisStore
 from tests.support.api import running
 from tests.support.redis import serving
 

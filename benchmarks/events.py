@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import msgspec
 
 from benchmarks.common import Row, arguments, header, seconds, show
-from ratings_core.roster import Roster
-from services import events
-from services.events import Event, GameEvent, Side
-from services.shard.columns import GameColumns
+from ratings_core.records.roster import Roster
+from services.wire import events
+from services.wire.columns import GameColumns
+from services.wire.events import Event, GameEvent, Side
 
 UNIT = "M outcomes/s"
 POLL_OUTCOMES = 2_000

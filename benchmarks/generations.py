@@ -21,10 +21,10 @@ import msgspec
 from benchmarks.common import Row, arguments, header, show
 from benchmarks.installation import PARTITIONS, POOL, Up
 from benchmarks.stream import HOME, fill, games
-from services import events
-from services.events import GameEvent, RetractEvent
 from services.log.partition import partition_of
-from services.log.sqlite import open_sqlite_log
+from services.log.sqlite.log import open_sqlite_log
+from services.wire import events
+from services.wire.events import GameEvent, RetractEvent
 
 RETRACTED = 1_000
 GOAL_SECONDS = 60.0
@@ -109,7 +109,7 @@ def rows(folder: Path, n: int) -> None:
         print(f"meanwhile {RATE:,}/s of another pool of the partition: each shown after at most {feed.worst:.2f} s")
         began = time.perf_counter()
         asked = ["pools", "settings", POOL, "--param", "elo.k=20", "--data", str(up.data), "--no-wait"]
-        subprocess.run([sys.executable, "-m", "services.cli", *asked], check=True, capture_output=True)
+        subprocess.run([sys.executable, "-m", "services.cli.main", *asked], check=True, capture_output=True)
         head.seconds_to(generation=3)
         show(Row("another K -> corrected boards", f"{n:,} outcomes", time.perf_counter() - began, "goal", GOAL_SECONDS))
     finally:

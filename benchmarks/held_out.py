@@ -25,7 +25,7 @@ from ratings_core.batch.pair_counts import PairCounts, of_tally
 from ratings_core.batch.soft_condorcet import soft_condorcet
 from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_sgd
 from ratings_core.online import Elo, FenchelYoung, Glicko2, Rater, Sco, WengLin
-from ratings_core.outcomes import OutcomeBatch
+from ratings_core.records.outcomes import OutcomeBatch
 from ratings_core.voting.profile import Profile
 
 Games = NDArray[np.int32]

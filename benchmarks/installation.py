@@ -10,7 +10,7 @@ import urllib.request
 from pathlib import Path
 from urllib.error import URLError
 
-from services.settings import Settings
+from services.runtime.settings import Settings
 
 POOL = "blitz"
 PARTITIONS = Settings.model_fields["partitions"].default
@@ -23,7 +23,7 @@ class Up:
         self.data, self.pool = data, pool
         unset = {name: value for name, value in os.environ.items() if not name.startswith("EQUIRANK_")}
         own = {"EQUIRANK_DATA": str(data), "EQUIRANK_PORT": "0", "EQUIRANK_METRICS_PORT": "0"}
-        command = [sys.executable, "-m", "services.cli", "up"]
+        command = [sys.executable, "-m", "services.cli.main", "up"]
         self.process = subprocess.Popen(command, env=unset | own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 120.0
         while not (data / "up.json").exists():

@@ -20,22 +20,23 @@ import numpy as np
 
 from benchmarks.common import Row, arguments, header, show
 from benchmarks.installation import PARTITIONS, Up
-from ratings_core.arena import pack
-from ratings_core.digest import digest
-from ratings_core.frozen import Arrays
-from ratings_core.outcomes import WEIGHT_ONE
-from services import events
-from services.control import ControlLog
-from services.events import GameEvent, Side
+from ratings_core.arrays.arena import pack
+from ratings_core.arrays.digest import digest
+from ratings_core.arrays.frozen import Arrays
+from ratings_core.records.outcomes import WEIGHT_ONE
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.directory import FixedDirectory
+from services.control.log import ControlLog
+from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
 from services.log.partition import partition_of
 from services.log.protocol import Record
-from services.log.sqlite import open_sqlite_log
-from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
-from services.shard.checkpoint import CheckpointStore
-from services.shard.checkpointer import Checkpointer
-from services.shard.directory import FixedDirectory
+from services.log.sqlite.log import open_sqlite_log
+from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
+from services.state.pool import PoolState
+from services.wire import events
+from services.wire.events import GameEvent, Side
+from services.wire.pools import Kind
 
 POOL = "large"
 HOME = partition_of(POOL, PARTITIONS)

@@ -17,9 +17,9 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 from benchmarks.common import Row, arguments, header, show
 from deploy.local.kafka.broker import Broker, missing
-from services.log.kafka import open_kafka_log
+from services.log.kafka.log import open_kafka_log
 from services.log.protocol import Reader, Topic
-from services.log.sqlite import open_sqlite_log
+from services.log.sqlite.log import open_sqlite_log
 
 POOL = b"blitz"
 ARRAY = 500

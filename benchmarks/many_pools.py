@@ -10,15 +10,16 @@ from pathlib import Path
 
 from benchmarks.common import Row, arguments, header, stream
 from benchmarks.stream import collector
-from services import events
-from services.events import GameEvent, Side
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.directory import FixedDirectory
+from services.control.records import ControlState, GenerationMade, PoolCreated
 from services.log.protocol import Record
-from services.pools import ControlState, GenerationMade, Kind, PoolCreated
 from services.shard.actor import GC_THRESHOLD
-from services.shard.checkpoint import CheckpointStore
-from services.shard.checkpointer import Checkpointer
-from services.shard.directory import FixedDirectory
+from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
+from services.wire import events
+from services.wire.events import GameEvent, Side
+from services.wire.pools import Kind
 
 GOAL_PAUSE = 0.05
 

@@ -25,12 +25,13 @@ import ray
 from ray.cluster_utils import Cluster
 
 from benchmarks.common import Row, arguments, header, show
-from services.events import ScoreEvent
-from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
-from services.shard.checkpoint import CheckpointStore, PoolEntry
-from services.shard.pool import PoolState
-from services.solve.methods import Solved
-from services.solve.tasks import solve_pool
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.solve.registry.methods import Solved
+from services.solve.scheduler.tasks import solve_pool
+from services.state.pool import PoolState
+from services.wire.events import ScoreEvent
+from services.wire.pools import Kind
 
 METHOD, MEMORY = "deviation", 1 << 30
 NODES = (1, 2, 4)

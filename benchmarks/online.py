@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from benchmarks.common import Row, arguments, header, seconds, show
 from benchmarks.workloads import free_for_alls, zipf_games
 from ratings_core.online import Elo, FenchelYoung, Glicko2, Melo, OnlineState, Prequential, Rater, Sco, WengLin
-from ratings_core.outcomes import OutcomeBatch
+from ratings_core.records.outcomes import OutcomeBatch
 
 SLOPE = math.log(10) / 400
 UNIT = "M games/s"

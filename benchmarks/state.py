@@ -13,12 +13,12 @@ import numpy as np
 from numba import njit
 
 from benchmarks.common import Row, arguments, header, seconds, show
-from ratings_core.arena import Arena, pack
-from ratings_core.hashing import hash128
-from ratings_core.outcomes import WEIGHT_ONE, OutcomeBatch, ScoreBatch
-from ratings_core.roster import Roster
+from ratings_core.arrays.arena import Arena, pack
+from ratings_core.arrays.hashing import hash128
+from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch, ScoreBatch
+from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
-from services.shard.dedupe import DedupeWindow
+from services.state.dedupe import DedupeWindow
 
 BATCH = 4096
 

@@ -26,18 +26,19 @@ from benchmarks.common import Row, arguments, header, seconds, show
 from benchmarks.installation import PARTITIONS, POOL, Up
 from benchmarks.workloads import zipf_games
 from deploy.local.kafka.broker import Broker, missing
-from services import events
-from services.events import GameEvent, Side
-from services.log.kafka import open_kafka_log
+from services.control.directory import FixedDirectory
+from services.control.records import ControlState, GenerationMade, PoolCreated
+from services.log.kafka.log import open_kafka_log
 from services.log.partition import partition_of
 from services.log.protocol import Reader, Topic
-from services.log.sqlite import open_sqlite_log
-from services.pools import ControlState, GenerationMade, Kind, PoolCreated
-from services.settings import Settings
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from services.shard.actor import GC_THRESHOLD
-from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
 from services.shard.slices import slices
+from services.wire import events
+from services.wire.events import GameEvent, Side
+from services.wire.pools import Kind
 
 BATCH = Settings.model_fields["batch_records"].default
 HOME = partition_of(POOL, PARTITIONS)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ratings_core.checks import count, instance, number, real
 from ratings_core.errors import InputError
-from ratings_core.kernel import kernel
+from ratings_core.kernels.compile import kernel
 
 Ints = NDArray[np.int64]
 Name = TypeVar("Name")

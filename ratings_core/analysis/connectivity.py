@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from ratings_core import checks
-from ratings_core.analysis.components import strong_components, weak_components
 from ratings_core.errors import InputError
+from ratings_core.graphs.components import strong_components, weak_components
 from ratings_core.solution import Floats
 from ratings_core.tallies.pair_counts import PairCounts
 

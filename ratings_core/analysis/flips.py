@@ -17,7 +17,7 @@ from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.errors import InputError, SolverError
-from ratings_core.kernel import kernel
+from ratings_core.kernels.compile import kernel
 from ratings_core.solution import Floats
 from ratings_core.voting.copeland import condorcet_winners
 from ratings_core.voting.profile import Profile

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
+from ratings_core.arrays.hashing import MOST_SEED, mix64
 from ratings_core.batch.comparisons import Comparisons, PairCells
 from ratings_core.batch.pair_counts import PairCounts
 from ratings_core.errors import InputError
-from ratings_core.hashing import MOST_SEED, mix64
-from ratings_core.kernel import kernel
+from ratings_core.kernels.compile import kernel
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 

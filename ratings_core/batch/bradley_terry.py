@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from ratings_core import checks
-from ratings_core.analysis.components import Labels, members, strong_components
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.covariance import inverse_curvature, outcome_meat, pair_meat
 from ratings_core.batch.logistic import Minimum, PairLikelihood, minimise, solver
 from ratings_core.batch.pair_counts import PairCounts, pair_counts
 from ratings_core.errors import InputError, SolverError
+from ratings_core.graphs.components import Labels, members, strong_components
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
 ELO_SCALE: Final = 400.0 / math.log(10.0)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from ratings_core import checks
 from ratings_core.batch.pair_counts import PairCounts
 from ratings_core.errors import InputError
-from ratings_core.kernel import kernel
-from ratings_core.outcomes import WEIGHT_ONE, OutcomeBatch
+from ratings_core.kernels.compile import kernel
+from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
 from ratings_core.solution import Floats
 
 Ids = NDArray[np.int64]

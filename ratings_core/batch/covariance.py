@@ -6,11 +6,11 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.special import expit
 
-from ratings_core.analysis.components import Labels
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.logistic import Curvature, PairLikelihood, grounds_of
 from ratings_core.batch.pair_counts import PairCounts
 from ratings_core.errors import SolverError
+from ratings_core.graphs.components import Labels
 from ratings_core.solution import Floats
 
 

@@ -13,11 +13,11 @@ from scipy.sparse import csgraph
 from scipy.special import expit
 
 from ratings_core import checks
-from ratings_core.analysis.components import Labels, strong_components
 from ratings_core.batch.bradley_terry import ELO_SCALE, BradleyTerry, Unconnected, bradley_terry, inside
 from ratings_core.batch.logistic import DENSE_UP_TO, Curvature, PairLikelihood, conjugate_gradient, doubt, grounds_of, variance
 from ratings_core.batch.pair_counts import PairCounts, pair_counts
 from ratings_core.errors import InputError, SolverError
+from ratings_core.graphs.components import Labels, strong_components
 from ratings_core.solution import Certificate, Floats, Status
 
 _ACCURACY: Final = 1e-8

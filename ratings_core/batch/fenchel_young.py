@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
-from ratings_core.analysis.components import Labels, strong_components, weak_components
 from ratings_core.batch.box_fit import box_fit
 from ratings_core.batch.logistic import PairLikelihood, conjugate_gradient
 from ratings_core.batch.pair_counts import PairCounts
 from ratings_core.batch.sigmoid_loss import Box
 from ratings_core.errors import SolverError
+from ratings_core.graphs.components import Labels, strong_components, weak_components
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
 _SHORTEST: Final = 2.0**-40

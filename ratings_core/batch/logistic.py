@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.special import expit
 
-from ratings_core.analysis.components import Labels
 from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.graphs.components import Labels
 from ratings_core.solution import Floats
 
 DENSE_UP_TO: Final = 512

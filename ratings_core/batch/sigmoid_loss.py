@@ -13,7 +13,7 @@ from scipy import optimize
 from scipy.special import expit
 
 from ratings_core.batch.pair_counts import PairCounts
-from ratings_core.kernel import kernel
+from ratings_core.kernels.compile import kernel
 from ratings_core.solution import Floats
 
 Ids = NDArray[np.int64]

@@ -16,7 +16,7 @@ from ratings_core.batch.pair_counts import pair_counts
 from ratings_core.batch.sigmoid_loss import Box, SigmoidLoss, descend
 from ratings_core.batch.soft_condorcet import SoftCondorcet, soft_condorcet, soft_condorcet_at, strong_winner
 from ratings_core.errors import InputError, SolverError
-from ratings_core.kernel import inlined, kernel
+from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.solution import Certificate, Floats, Status
 
 MOST_AGENTS: Final = 8

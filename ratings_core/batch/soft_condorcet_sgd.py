@@ -15,7 +15,7 @@ from ratings_core.batch.pair_counts import of_tally
 from ratings_core.batch.sigmoid_loss import Box, SigmoidLoss
 from ratings_core.batch.soft_condorcet import SoftCondorcet, soft_condorcet_at
 from ratings_core.errors import InputError
-from ratings_core.kernel import inlined, kernel
+from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 from ratings_core.voting.profile import Profile

@@ -11,7 +11,7 @@ import numpy as np
 from ratings_core.formats.errors import FormatError
 from ratings_core.formats.stream import csv_lines
 from ratings_core.formats.table import Rows, Source, distinct, name, number, read_rows, rows_of
-from ratings_core.outcomes import MAX_SCORE
+from ratings_core.records.outcomes import MAX_SCORE
 from ratings_core.solution import Floats
 
 _AGENT_WORDS: Final = frozenset({"agent", "agents", "model", "models", "player", "players", "team", "teams"})

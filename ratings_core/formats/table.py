@@ -11,7 +11,7 @@ from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
 from ratings_core.formats.stream import csv_lines
-from ratings_core.names import check_name
+from ratings_core.records.names import check_name
 
 _MAX_CELL: Final = 1 << 26
 Source: TypeAlias = str | io.BufferedReader

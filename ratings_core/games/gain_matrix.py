@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ratings_core.games.clones import CloneClasses, singletons
 from ratings_core.games.normal_form import Joints, NormalForm
-from ratings_core.kernel import kernel
+from ratings_core.kernels.compile import kernel
 from ratings_core.solution import Floats
 
 Ids: TypeAlias = NDArray[np.int64]

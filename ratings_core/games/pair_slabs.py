@@ -12,7 +12,7 @@ import numpy as np
 
 from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.king_of_the_hill import KingOfTheHill
-from ratings_core.kernel import inlined, reducing, reducing_inlined
+from ratings_core.kernels.compile import inlined, reducing, reducing_inlined
 from ratings_core.solution import Floats
 
 LOWEST: Final = -700.0

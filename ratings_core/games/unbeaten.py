@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ratings_core.analysis.components import members, strong_components
 from ratings_core.checks import Sparse
+from ratings_core.graphs.components import members, strong_components
 
 
 class UnbeatenComponents:

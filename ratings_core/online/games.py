@@ -8,10 +8,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.kernel import inlined, kernel
+from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.state import OnlineState
-from ratings_core.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
+from ratings_core.records.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
 
 UNIT: Final = 1.0 / WEIGHT_ONE
 """Fixed-point weights times this are weights, exactly."""

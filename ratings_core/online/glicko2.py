@@ -9,18 +9,18 @@ from typing import Any, ClassVar, Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ratings_core.beliefs import BeliefModel
 from ratings_core.checks import count, number
 from ratings_core.errors import InputError
-from ratings_core.kernel import inlined, kernel
+from ratings_core.kernels.compile import inlined, kernel
+from ratings_core.kernels.portable import sigmoid
 from ratings_core.online.games import UNIT, check_pair, games_of, result_of, scoring, times_of
 from ratings_core.online.plain import CheckedSettings
 from ratings_core.online.prequential import Prequential, record
 from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.state import OnlineState
 from ratings_core.online.volatility import new_volatility
-from ratings_core.outcomes import MAX_SIDES, OutcomeBatch
-from ratings_core.portable import sigmoid
+from ratings_core.records.beliefs import BeliefModel
+from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
 _MAX_RATING: Final = 1e9
 _MIN_SCALE: Final = 1e-6

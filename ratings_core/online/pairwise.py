@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.kernel import inlined, template
+from ratings_core.kernels.compile import inlined, template
+from ratings_core.kernels.portable import sigmoid
 from ratings_core.online.games import UNIT, Games, Scoring, result_of, side_means
 from ratings_core.online.prequential import record
-from ratings_core.outcomes import MAX_SIDES
-from ratings_core.portable import sigmoid
+from ratings_core.records.outcomes import MAX_SIDES
 
 Settings: TypeAlias = Any
 """A tuple of numbers, of the rater's own making."""

@@ -5,12 +5,12 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.beliefs import BeliefModel
 from ratings_core.checks import count
+from ratings_core.kernels.portable import sigmoid
 from ratings_core.online.games import check_pair
 from ratings_core.online.reading import Reading, plain_reading
 from ratings_core.online.state import OnlineState
-from ratings_core.portable import sigmoid
+from ratings_core.records.beliefs import BeliefModel
 
 
 class CheckedSettings:

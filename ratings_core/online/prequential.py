@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
-from ratings_core.kernel import inlined
-from ratings_core.outcomes import WEIGHT_ONE
-from ratings_core.portable import log
+from ratings_core.kernels.compile import inlined
+from ratings_core.kernels.portable import log
+from ratings_core.records.outcomes import WEIGHT_ONE
 
 _SHAPES: Final = {"counts": (np.dtype(np.int64), (2,)), "sums": (np.dtype(np.float64), (3,))}
 

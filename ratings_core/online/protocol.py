@@ -5,11 +5,11 @@ from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.beliefs import BeliefModel
 from ratings_core.online.prequential import Prequential
 from ratings_core.online.reading import Reading
 from ratings_core.online.state import OnlineState
-from ratings_core.outcomes import OutcomeBatch
+from ratings_core.records.beliefs import BeliefModel
+from ratings_core.records.outcomes import OutcomeBatch
 
 StateT = TypeVar("StateT", bound=OnlineState)
 

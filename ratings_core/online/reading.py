@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ratings_core import checks
-from ratings_core.beliefs import Belief
 from ratings_core.errors import InputError
 from ratings_core.online.state import OnlineState
+from ratings_core.records.beliefs import Belief
 
 
 class Beliefs(NamedTuple):

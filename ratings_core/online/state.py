@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Final, Self, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ratings_core.arrays.frozen import FrozenColumns
 from ratings_core.errors import InputError
-from ratings_core.frozen import FrozenColumns
 
 MAX_ROWS: Final = 2**31
 """Agents are int32 ids."""
@@ -74,7 +74,7 @@ class OnlineState:
         return {name: self.column(name).copy() for name in self.COLUMNS} | self._rest()
 
     def frozen(self) -> FrozenColumns:
-        """What `arrays` gives now, as `ratings_core.frozen` says: it is to be told of agents before a fold changes them."""
+        """What `arrays` gives now, as `ratings_core.arrays.frozen` says: it is to be told of agents before a fold changes them."""
         return FrozenColumns(self._columns, self._size, self._rest())
 
     @classmethod

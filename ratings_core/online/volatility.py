@@ -4,8 +4,8 @@ from typing import Final
 
 import numpy as np
 
-from ratings_core.kernel import inlined, kernel
-from ratings_core.portable import exp, log
+from ratings_core.kernels.compile import inlined, kernel
+from ratings_core.kernels.portable import exp, log
 
 _STEPS: Final = 40
 """At most; some ten are the rule. Which one is the last depends on the numbers alone, so it is the same one everywhere."""

@@ -9,8 +9,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.kernel import inlined
-from ratings_core.outcomes import MAX_SCORE, MAX_SIDES, MAX_WEIGHT, NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
+from ratings_core.kernels.compile import inlined
+from ratings_core.records.outcomes import MAX_SCORE, MAX_SIDES, MAX_WEIGHT, NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
 
 MAX_UNITS: Final = int(MAX_WEIGHT) * WEIGHT_ONE
 """The largest weight of an outcome in units of 2**-20."""

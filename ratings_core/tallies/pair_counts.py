@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.outcomes import MAX_IDS
+from ratings_core.records.outcomes import MAX_IDS
 
 Matrix: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
 

@@ -8,11 +8,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core import checks
+from ratings_core.arrays.frozen import Frozen, Joined, Still, Undo, save
+from ratings_core.arrays.hash_table import row_of
 from ratings_core.errors import InputError
-from ratings_core.frozen import Frozen, Joined, Still, Undo, save
-from ratings_core.kernel import inlined
-from ratings_core.keyed import row_of
-from ratings_core.outcomes import WEIGHT_ONE, OutcomeBatch
+from ratings_core.kernels.compile import inlined
+from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
 from ratings_core.tallies.batches import Group, game_columns, groups
 from ratings_core.tallies.pair_counts import PairCounts
 from ratings_core.tallies.slabs import Slabs, Totals
@@ -88,7 +88,7 @@ class PairTally(Tally):
         return {**super().arrays(), **self._mode()}
 
     def frozen(self) -> Frozen:
-        """What `arrays` gives now, as `ratings_core.frozen` says."""
+        """What `arrays` gives now, as `ratings_core.arrays.frozen` says."""
         return Joined(super().frozen(), Still(self._mode()))
 
     @classmethod

@@ -8,11 +8,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ratings_core.arrays.frozen import Undo, save
+from ratings_core.arrays.hash_table import row_of
 from ratings_core.errors import InputError
-from ratings_core.frozen import Undo, save
-from ratings_core.kernel import inlined
-from ratings_core.keyed import row_of
-from ratings_core.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
+from ratings_core.kernels.compile import inlined
+from ratings_core.records.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
 from ratings_core.tallies.batches import Group, game_columns, groups, in_all
 from ratings_core.tallies.slabs import Slabs
 from ratings_core.tallies.tally import Tally

@@ -9,10 +9,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core import checks
+from ratings_core.arrays.frozen import Undo, save
+from ratings_core.arrays.hash_table import row_of
 from ratings_core.errors import InputError
-from ratings_core.frozen import Undo, save
-from ratings_core.keyed import row_of
-from ratings_core.outcomes import WEIGHT_ONE, ScoreBatch
+from ratings_core.records.outcomes import WEIGHT_ONE, ScoreBatch
 from ratings_core.tallies.batches import Group, groups, in_all, score_columns
 from ratings_core.tallies.pair_counts import PairCounts
 from ratings_core.tallies.slabs import Slabs

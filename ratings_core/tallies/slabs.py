@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
+from ratings_core.arrays.hash_table import FrozenRows, KeyedRows
 from ratings_core.errors import InputError
-from ratings_core.keyed import FrozenRows, KeyedRows
-from ratings_core.outcomes import NO_TASK
+from ratings_core.records.outcomes import NO_TASK
 
 MAX_WEIGHT_SUM: Final = 1 << 62
 """A tally refuses a batch that could bring the sum of its slabs' largest cells beyond this: 4.4e12 outcomes of weight 1."""
@@ -121,7 +121,7 @@ class Slabs:
         return _canonical(self.maps, self._columns())
 
     def frozen(self) -> "FrozenSlabs":
-        """The content as it is now, as `ratings_core.frozen` says."""
+        """The content as it is now, as `ratings_core.arrays.frozen` says."""
         return FrozenSlabs({slab: keyed.frozen() for slab, keyed in self.maps.items()}, self._columns())
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:

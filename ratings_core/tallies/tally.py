@@ -5,7 +5,7 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from ratings_core import checks
-from ratings_core.frozen import Frozen
+from ratings_core.arrays.frozen import Frozen
 from ratings_core.tallies.slabs import Slabs
 
 
@@ -34,7 +34,7 @@ class Tally:
         self.slabs.merge(checks.instance("other", other, type(self)).slabs)
 
     def frozen(self) -> Frozen:
-        """What `arrays` gives now, as `ratings_core.frozen` says."""
+        """What `arrays` gives now, as `ratings_core.arrays.frozen` says."""
         return self.slabs.frozen()
 
     def arrays(self) -> dict[str, NDArray[Any]]:

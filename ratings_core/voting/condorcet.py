@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ratings_core import checks
-from ratings_core.analysis.components import strong_components
 from ratings_core.games.dominance import top_component, weak_wins
+from ratings_core.graphs.components import strong_components
 from ratings_core.voting.lotteries import maximal_lottery
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ratings_core.kernel import kernel
+from ratings_core.kernels.compile import kernel
 from ratings_core.solution import Floats
 from ratings_core.voting.ties import Ints
 

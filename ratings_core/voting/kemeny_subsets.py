@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.kernel import kernel
+from ratings_core.kernels.compile import kernel
 from ratings_core.solution import Floats
 from ratings_core.voting.ties import Ints, Mask
 

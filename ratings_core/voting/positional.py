@@ -10,8 +10,8 @@ import numpy as np
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.outcomes import MAX_PLACE
 from ratings_core.ranking import Ranking
+from ratings_core.records.outcomes import MAX_PLACE
 from ratings_core.solution import Certificate, Floats, Status
 from ratings_core.tallies.place_tally import PlaceCounts
 from ratings_core.voting.profile import Profile, Unlisted

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.kernel import kernel
-from ratings_core.outcomes import MAX_PLACE
+from ratings_core.kernels.compile import kernel
+from ratings_core.records.outcomes import MAX_PLACE
 from ratings_core.solution import Floats
 from ratings_core.tallies.pair_counts import PairCounts
 from ratings_core.tallies.place_tally import PlaceCounts

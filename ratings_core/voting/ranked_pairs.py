@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ratings_core import checks
-from ratings_core.kernel import kernel
+from ratings_core.kernels.compile import kernel
 from ratings_core.solution import Certificate, Floats, Status
 from ratings_core.voting.schulze import widest_paths
 from ratings_core.voting.ties import Ints, Mask, TieRule, Voted, layers, priority, settled

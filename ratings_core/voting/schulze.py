@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ratings_core import checks
-from ratings_core.kernel import kernel
+from ratings_core.kernels.compile import kernel
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats, Status
 from ratings_core.voting.ties import TieRule, Voted, layers, settled

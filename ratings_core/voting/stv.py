@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.kernel import kernel
+from ratings_core.kernels.compile import kernel
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats, Status
 from ratings_core.voting.profile import Profile

@@ -22,11 +22,11 @@ from services.api.middleware import Around
 from services.api.problems import ApiError
 from services.api.replies import components
 from services.api.security import Access
-from services.control import ControlLog, NoPool, PoolExists, TooManyPools
+from services.boards.store.protocol import StoreError, StoreReader
+from services.control.log import ControlLog, NoPool, PoolExists, TooManyPools
 from services.log.protocol import Log, LogError
-from services.metrics import API, Metrics
-from services.settings import Settings
-from services.store.protocol import StoreError, StoreReader
+from services.runtime.metrics import API, Metrics
+from services.runtime.settings import Settings
 
 _ABOUT: Final = "Outcomes in, live and solved ratings out. Agents' names are percent-encoded in addresses."
 _RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}

@@ -8,16 +8,16 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services import boards
 from services.api.context import Context, context, read_checkpoint, reads
 from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import AgentView, Boards, History, described, fresh_reply, reply
-from services.boards import Board, Methods
-from services.past import NotKept, When, past_board
-from services.shard.checkpoint import CheckpointStore
-from services.solve.history import Difference
-from services.times import moment
+from services.boards import reading as boards
+from services.boards.history import Difference
+from services.boards.past import NotKept, When, past_board
+from services.boards.reading import Board, Methods
+from services.checkpoints.checkpoint import CheckpointStore
+from services.runtime.times import moment
 
 router = APIRouter(tags=["boards"])
 Start: TypeAlias = Annotated[int, Query(ge=0, le=2**31 - 1, description="Rows to leave out before the first.")]

@@ -14,9 +14,9 @@ from services.api.directory import Directory
 from services.api.intake import Intake
 from services.api.problems import ApiError
 from services.api.security import Access
-from services.metrics import Metrics
-from services.settings import Settings
-from services.store.protocol import StoreReader
+from services.boards.store.protocol import StoreReader
+from services.runtime.metrics import Metrics
+from services.runtime.settings import Settings
 
 P = ParamSpec("P")
 _READERS: Final = 4

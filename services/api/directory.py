@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from services.control import ControlLog
+from services.admin.log_coverage import check_wish
+from services.control.log import ControlLog
+from services.control.records import GenerationMade, GenerationWanted, PoolCreated
 from services.log.protocol import LogError, Topic
-from services.pools import GenerationMade, GenerationWanted, PoolCreated
-from services.reach import check_wish
 
 _FRESH_SECONDS: Final = 1.0
 _PATIENCE_SECONDS: Final = 0.25

@@ -8,14 +8,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services import generations
 from services.api.context import Context, context
 from services.api.outcomes import read_json
 from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import GenerationAsked, Generations, GenerationWish, body_of, described, reply
-from services.pools import check_pool_name
-from services.rules import MAX_RECORD_BYTES
+from services.control import generations
+from services.wire.pools import check_pool_name
+from services.wire.rules import MAX_RECORD_BYTES
 
 router = APIRouter(tags=["pools"])
 _REF: Final = {"$ref": "#/components/schemas/GenerationAsked"}

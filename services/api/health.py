@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from services.api.context import context, reads
-from services.metrics import CONTENT_TYPE
+from services.runtime.metrics import CONTENT_TYPE
 
 router = APIRouter(tags=["health"])
 

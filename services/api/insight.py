@@ -8,7 +8,7 @@ from starlette.responses import Response
 from services.api.context import context, reads
 from services.api.pools import pool_view
 from services.api.replies import described, fresh_reply
-from services.insight import Insight, insight
+from services.boards.insight import Insight, insight
 
 router = APIRouter(tags=["insight"])
 

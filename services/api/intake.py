@@ -9,14 +9,15 @@ import msgspec
 
 from services.api.directory import Directory
 from services.api.problems import ApiError, no_pool, refuse
-from services.control import PoolExists, TooManyPools
-from services.events import Decoded, Event, Reason, Refusal, RetractEvent, decode_request, encode_records
+from services.control.log import PoolExists, TooManyPools
+from services.control.records import FoldSettings, PoolCreated
 from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
-from services.metrics import Metrics
-from services.pools import FoldSettings, Kind, PoolCreated
-from services.rules import MAX_RECORD_BYTES
-from services.settings import Settings
+from services.runtime.metrics import Metrics
+from services.runtime.settings import Settings
+from services.wire.events import Decoded, Event, Reason, Refusal, RetractEvent, decode_request, encode_records
+from services.wire.pools import Kind
+from services.wire.rules import MAX_RECORD_BYTES
 
 MAX_BODY: Final = MAX_RECORD_BYTES
 """Bytes of a request: what one record holds, so that what fits a request always fits the log."""

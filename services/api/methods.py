@@ -12,8 +12,8 @@ from services.api.context import Context, context
 from services.api.outcomes import read_json
 from services.api.problems import ApiError, no_pool
 from services.api.replies import MethodChoices, MethodsWanted, body_of, described, reply
-from services.pools import check_pool_name
-from services.solve.choice import choices, plan_of
+from services.solve.registry.choice import choices, plan_of
+from services.wire.pools import check_pool_name
 
 router = APIRouter(tags=["pools"])
 _MAX_BODY: Final = 64 * 1024

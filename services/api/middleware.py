@@ -12,8 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.api.problems import ApiError
 from services.api.security import SAFE_METHODS, Access
-from services.logs import bound
-from services.metrics import Metrics
+from services.runtime.logging import bound
+from services.runtime.metrics import Metrics
 
 log = logging.getLogger("equirank.api")
 

@@ -11,8 +11,8 @@ from services.api.context import context, read_checkpoint
 from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import described, reply
-from services.next_matches import TARGETS, Next, plan
-from services.shard.checkpoint import CheckpointStore
+from services.checkpoints.checkpoint import CheckpointStore
+from services.solve.next_matches import TARGETS, Next, plan
 
 router = APIRouter(tags=["insight"])
 Target: TypeAlias = Annotated[

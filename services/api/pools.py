@@ -13,9 +13,10 @@ from services.api.intake import default_fold
 from services.api.outcomes import read_json
 from services.api.problems import ApiError, no_pool
 from services.api.replies import PoolList, PoolView, PoolWanted, body_of, described, fresh_reply, reply
-from services.pools import Kind, PoolCreated, check_pool_name
-from services.raters import make_raters
-from services.store.protocol import PoolHead
+from services.boards.store.protocol import PoolHead
+from services.control.raters import make_raters
+from services.control.records import PoolCreated
+from services.wire.pools import Kind, check_pool_name
 
 router = APIRouter(tags=["pools"])
 _MAX_BODY: Final = 64 * 1024

@@ -6,7 +6,7 @@ from typing import NoReturn
 import msgspec
 from starlette.responses import Response
 
-from services.events import Refusal
+from services.wire.events import Refusal
 
 PROBLEM_TYPE = "application/problem+json"
 

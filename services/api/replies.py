@@ -10,14 +10,14 @@ from starlette.responses import Response
 
 from services.api.intake import Accepted
 from services.api.problems import PROBLEM_TYPE, Problem
-from services.boards import Board, Methods
-from services.insight import Insight
-from services.next_matches import Next
-from services.pools import FoldSettings, GenerationMade, GenerationWanted, Start
-from services.solve.choice import MethodChoice
-from services.solve.history import Difference, Past
-from services.solve.result import AgentRow
-from services.store.protocol import PoolHead
+from services.boards.history import Difference, Past
+from services.boards.insight import Insight
+from services.boards.reading import Board, Methods
+from services.boards.result import AgentRow
+from services.boards.store.protocol import PoolHead
+from services.control.records import FoldSettings, GenerationMade, GenerationWanted, Start
+from services.solve.next_matches import Next
+from services.solve.registry.choice import MethodChoice
 
 JSON: Final = "application/json"
 _REF: Final = "#/components/schemas/{name}"

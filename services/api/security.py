@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from starlette.datastructures import Headers
 
 from services.api.problems import ApiError
-from services.settings import LOOPBACK, Settings
+from services.runtime.settings import LOOPBACK, Settings
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 

@@ -9,18 +9,19 @@ from typing import Final
 
 import msgspec
 
-from services import events
-from services.control import ControlLog
+from services.boards.result import SolvedBoard
+from services.boards.store.protocol import StoreError, StoreReader
+from services.control.log import ControlLog
+from services.control.records import FoldSettings, PoolCreated
 from services.demo import clones
 from services.demo.clones import Report, Wave
 from services.log.partition import partition_of
 from services.log.protocol import Log
-from services.pools import FoldSettings, Kind, PoolCreated
-from services.settings import Settings
-from services.solve.choice import plan_of
-from services.solve.result import SolvedBoard
-from services.store.protocol import StoreError, StoreReader
-from services.whole import write_whole
+from services.runtime.atomic_write import write_whole
+from services.runtime.settings import Settings
+from services.solve.registry.choice import plan_of
+from services.wire import events
+from services.wire.pools import Kind
 
 log = logging.getLogger("equirank.demo")
 

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple, TypeAlias
 import msgspec
 
 from ratings_core.formats import read_scores
-from services.events import ScoreEvent
-from services.solve.result import SolvedBoard
+from services.boards.result import SolvedBoard
+from services.wire.events import ScoreEvent
 
 POOL: Final = "demo-clones"
 LABEL: Final = "simulated copies"

@@ -9,16 +9,17 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
 
-from services import events
-from services.commands.replay import replay_file
-from services.control import ControlLog
+from services.control.log import ControlLog
+from services.control.records import FoldSettings, PoolCreated
 from services.demo import simulated
+from services.imports.replay import replay_file
 from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
-from services.pools import FoldSettings, Kind, PoolCreated
-from services.settings import Settings
-from services.solve.choice import plan_of
-from services.solve.methods import defaults
+from services.runtime.settings import Settings
+from services.solve.registry.choice import plan_of
+from services.solve.registry.methods import defaults
+from services.wire import events
+from services.wire.pools import Kind
 
 log = logging.getLogger("equirank.demo")
 

@@ -6,7 +6,7 @@ Game i is a function of i alone, so a restarted demo goes on with the same games
 import random
 from typing import Final
 
-from services.events import GameEvent, Side
+from services.wire.events import GameEvent, Side
 
 POOL: Final = "demo-rps"
 GAMES: Final = 100_000

@@ -8,7 +8,6 @@ MAX_RECORD_BYTES = 1_048_576 + 32_768
 """Key and value together: the wire schema's 1 MiB, and room for a key."""
 
 NAMES = ("outcomes", "control", "dead-letters")
-PREFIX = "equirank."
 
 
 def check_partitions(partitions: int) -> None:

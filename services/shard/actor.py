@@ -12,9 +12,9 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from services.connect import open_log, open_store
-from services.logs import configure
-from services.settings import Settings
+from services.backends import open_log, open_store
+from services.runtime.logging import configure
+from services.runtime.settings import Settings
 from services.shard.health import WorkerHealth
 from services.shard.publisher import Fenced
 from services.shard.worker import ShardWorker

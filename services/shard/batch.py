@@ -12,13 +12,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from services import events
-from services.events import Decoded, Event, Reason, RetractEvent
+from services.log.dead_letters import DeadLetter, excerpt
 from services.log.protocol import Record
-from services.pools import Kind
-from services.shard.columns import GameColumns
-from services.shard.dead_letters import DeadLetter, excerpt
-from services.shard.scanning.scan import Scanned, scan
+from services.wire import events
+from services.wire.columns import GameColumns
+from services.wire.events import Decoded, Event, Reason, RetractEvent
+from services.wire.pools import Kind
+from services.wire.scanning.scan import Scanned, scan
 
 Outcomes: TypeAlias = Sequence[Event] | GameColumns
 Indices: TypeAlias = Sequence[int] | NDArray[np.int64]

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from services.shard.durations import Durations
+from services.runtime.durations import Durations
 
 
 class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):

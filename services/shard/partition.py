@@ -9,14 +9,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from services.events import Reason
+from services.control.records import FOLD_VERSION, GenerationMade, PoolCreated
+from services.log.dead_letters import DeadLetter
 from services.log.partition import partition_of
 from services.log.protocol import Record
-from services.pools import FOLD_VERSION, GenerationMade, Kind, PoolCreated
 from services.shard.batch import Batch, Share
-from services.shard.build import Build
-from services.shard.dead_letters import DeadLetter
-from services.shard.pool import PoolState
+from services.shard.generations.build import Build
+from services.state.pool import PoolState
+from services.wire.events import Reason
+from services.wire.pools import Kind
 
 log = logging.getLogger("equirank.shard")
 

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.online import Reading
+from services.boards.store.protocol import ACTIVITY, Building, Fence, LiveBoard, OtherLog, PoolHead, StoreError, StoreLost, StoreWriter
 from services.log.protocol import LogError
-from services.shard.durations import Durations
+from services.runtime.durations import Durations
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
-from services.store.protocol import ACTIVITY, Building, Fence, LiveBoard, OtherLog, PoolHead, StoreError, StoreLost, StoreWriter
+from services.state.pool import PoolState
 
 log = logging.getLogger("equirank.publish")
 

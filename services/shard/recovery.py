@@ -4,16 +4,16 @@ import hashlib
 import logging
 from collections.abc import Mapping
 
+from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import RatingsError
-from ratings_core.frozen import Arrays
+from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
+from services.control.records import FOLD_VERSION, ControlState, GenerationMade
 from services.log.partition import partition_of
 from services.log.protocol import CUT, OTHER, LogError, OffsetLost, Topic
-from services.pools import FOLD_VERSION, ControlState, GenerationMade
-from services.shard.build import Build, retracted_below
-from services.shard.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
-from services.shard.edits import Retracted
+from services.shard.generations.build import Build, retracted_below
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
+from services.state.edits import Retracted
+from services.state.pool import PoolState
 
 log = logging.getLogger("equirank.recovery")
 

@@ -13,27 +13,27 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Final
 
-from services.control import ControlLog
+from services.boards.store.protocol import StoreWriter
+from services.checkpoints.anchors import spacing
+from services.checkpoints.checkpoint import CheckpointStore, SkippedCheckpoint
+from services.control.directory import LiveDirectory
+from services.control.log import ControlLog
+from services.control.records import ControlState, FoldSettings, Takeover
+from services.log import dead_letters
 from services.log.protocol import CommitsPositions, Log, LogError, OffsetLost, Reader, Record, TopicReplaced
-from services.metrics import CHECKPOINT_BUCKETS
-from services.pools import ControlState, FoldSettings, Takeover
-from services.settings import Settings
-from services.shard import dead_letters
-from services.shard.anchors import spacing
-from services.shard.builder import Builder
-from services.shard.checkpoint import CheckpointStore, SkippedCheckpoint
-from services.shard.checkpointer import Checkpointer
-from services.shard.directory import LiveDirectory
-from services.shard.durations import Durations
+from services.runtime.durations import Durations
+from services.runtime.metrics import CHECKPOINT_BUCKETS
+from services.runtime.settings import Settings
+from services.shard.checkpointing.checkpointer import Checkpointer
+from services.shard.generations.builder import Builder
 from services.shard.health import WorkerHealth
-from services.shard.owned import Owned
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
+from services.shard.partition_runtime import Owned
+from services.shard.provenance import Standing
 from services.shard.publisher import Fenced, Publisher
 from services.shard.recovery import WrongLog, recover, served
 from services.shard.slices import size, slices
-from services.shard.standing import Standing
-from services.store.protocol import StoreWriter
+from services.state.pool import PoolState
 
 log = logging.getLogger("equirank.shard")
 

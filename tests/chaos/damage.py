@@ -5,7 +5,7 @@ import random
 import shutil
 from pathlib import Path
 
-from services.shard.checkpoint import FORMAT
+from services.checkpoints.checkpoint import FORMAT
 
 
 def spoil(folder: Path, draw: random.Random) -> None:

@@ -12,11 +12,11 @@ from typing import Any, Final, TypeVar
 import msgspec
 import redis
 
+from services.boards.store.protocol import PoolHead
+from services.boards.store.redis import RedisStore
 from services.log.partition import partition_of
 from services.log.protocol import LogError, Topic
-from services.log.sqlite import open_sqlite_log
-from services.store.protocol import PoolHead
-from services.store.redis import RedisStore
+from services.log.sqlite.log import open_sqlite_log
 from tests.chaos.damage import spoil
 from tests.chaos.oracle import Letter, Record
 from tests.chaos.room import whole_board
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 _PARTITIONS: Final = 8
 _CREATES: Final = {"EQUIRANK_CREATE_POOLS": "false", "EQUIRANK_SOLVE_SECONDS": "20"}
-_ENGINE: Final = "services.cli engine"
+_ENGINE: Final = "services.cli.main engine"
 
 
 class Embedded:

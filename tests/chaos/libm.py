@@ -3,8 +3,8 @@
 import math
 import sys
 
-import ratings_core.portable as portable
-from ratings_core.kernel import inlined
+import ratings_core.kernels.portable as portable
+from ratings_core.kernels.compile import inlined
 
 
 @inlined

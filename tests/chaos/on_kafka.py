@@ -16,9 +16,9 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 
 from deploy.local.kafka.broker import Broker, Quorum
+from services.boards.store.protocol import PoolHead
+from services.boards.store.redis import RedisStore
 from services.log.partition import partition_of
-from services.store.protocol import PoolHead
-from services.store.redis import RedisStore
 from tests.chaos.damage import spoil
 from tests.chaos.oracle import Letter, Record
 from tests.chaos.room import whole_board

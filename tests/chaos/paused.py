@@ -13,13 +13,13 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from services.log.sqlite import open_sqlite_log
-from services.settings import Settings
+from services.boards.store import live, scripts
+from services.boards.store.protocol import LiveBoard, PoolHead
+from services.boards.store.redis import RedisStore
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from services.shard.publisher import Fenced
 from services.shard.worker import ShardWorker
-from services.store import live, scripts
-from services.store.protocol import LiveBoard, PoolHead
-from services.store.redis import RedisStore
 from tests.support.worker import PARTITIONS, SETTINGS
 
 FENCED = 3

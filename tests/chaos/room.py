@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Protocol
 
+from services.boards.store.protocol import ACTIVITY, PoolHead, StoreError, StoreReader
 from services.log.partition import partition_of
-from services.store.protocol import ACTIVITY, PoolHead, StoreError, StoreReader
 from tests.chaos.oracle import Expected, Letter, Record, expected, mark
 from tests.chaos.traffic import POOLS, Sent, traffic
 

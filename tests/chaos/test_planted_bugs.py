@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ratings_core.frozen import Arrays
+from ratings_core.arrays.frozen import Arrays
+from services.log.dead_letters import DeadLetter
 from services.log.protocol import Log, Record
-from services.log.sqlite import open_sqlite_log
-from services.settings import Settings
-from services.shard.dead_letters import DeadLetter
-from services.shard.dedupe import FrozenWindow
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from services.shard.partition import Directory, Partition
+from services.state.dedupe import FrozenWindow
 from tests.chaos.paused import FENCED
 from tests.support.redis import serving
 from tests.support.worker import PARTITIONS, SETTINGS, differences, play, published, until, working

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
-from services.store.protocol import PoolHead
+from services.boards.store.protocol import PoolHead
 from tests.chaos.oracle import Letter, Record
 from tests.chaos.room import run
 from tests.chaos.traffic import Sent

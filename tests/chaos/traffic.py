@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from services.log.partition import partition_of
-from services.pools import Kind
+from services.wire.pools import Kind
 
 POOLS: Final[Mapping[str, Kind]] = {**{f"ladder-{i}": Kind.GAMES for i in range(6)}, "marks": Kind.SCORES}
 GAMES: Final = [pool for pool, kind in POOLS.items() if kind is Kind.GAMES]

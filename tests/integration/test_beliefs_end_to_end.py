@@ -6,16 +6,17 @@ import pytest
 import redis
 
 from ratings_core.online import RATERS, Rater
-from services import boards
-from services.boards import Board
-from services.events import GameEvent, Side
-from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
-from services.settings import PROVISIONAL
+from services.boards import reading as boards
+from services.boards.reading import Board
+from services.boards.store import keys
+from services.boards.store.redis import RedisStore
+from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.runtime.settings import PROVISIONAL
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
 from services.shard.publisher import Publisher
-from services.store import keys
-from services.store.redis import RedisStore
+from services.state.pool import PoolState
+from services.wire.events import GameEvent, Side
+from services.wire.pools import Kind
 from tests.support.boards import Content
 from tests.support.game_streams import Game, at_times, batch_of, game, mixed_games
 from tests.support.redis import flush, redis_url

@@ -11,8 +11,8 @@ import pytest
 
 from services.demo import simulated
 from services.log.protocol import Log, LogError
-from services.log.sqlite import open_sqlite_log
-from services.settings import Settings
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from tests.support.disk import fill, mounted
 from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, until, working

@@ -6,24 +6,27 @@ from collections.abc import Sequence
 
 import pytest
 
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from ratings_core.tallies import PairTally
-from services import events, generations
-from services.control import ControlLog
+from services.boards.store.protocol import PoolHead
+from services.checkpoints.checkpoint import CheckpointStore, Manifest
+from services.control import generations
+from services.control.directory import FixedDirectory
+from services.control.log import ControlLog
+from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
 from services.demo import simulated
-from services.events import RetractEvent
 from services.log.protocol import Log, Record
-from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
-from services.settings import Settings
-from services.shard import builder, slices
-from services.shard.build import Build
-from services.shard.checkpoint import CheckpointStore, Manifest
-from services.shard.checkpointer import Checkpointer
-from services.shard.directory import FixedDirectory
+from services.runtime.settings import Settings
+from services.shard import slices
+from services.shard.checkpointing.checkpointer import Checkpointer
+from services.shard.generations import builder
+from services.shard.generations.build import Build
 from services.shard.partition import Partition
-from services.shard.pool import PoolState, Refused
 from services.shard.worker import ShardWorker
-from services.store.protocol import PoolHead
+from services.state.pool import PoolState, Refused
+from services.wire import events
+from services.wire.events import RetractEvent
+from services.wire.pools import Kind
 from tests.integration.test_worker import HOME, PARTITIONS, differences, log, play, settings, store_of, until, url, working  # noqa: F401 - fixtures
 
 POOL = simulated.POOL

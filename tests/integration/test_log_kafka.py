@@ -11,8 +11,8 @@ from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 from kafka.codec import has_snappy
 from kafka.structs import TopicPartition
 
-from services.log.kafka import KafkaTopic, open_kafka_log
-from services.log.kafka_client import OPTIONS
+from services.log.kafka.client import OPTIONS
+from services.log.kafka.log import KafkaTopic, open_kafka_log
 from services.log.partition import partition_of
 from services.log.protocol import CommitsPositions, Forgets, LogError, OffsetLost, Reader, Retention, Topic, TopicReplaced
 from tests.support.kafka import RUN, kafka, leased_broker  # noqa: F401 - a fixture
@@ -199,7 +199,7 @@ def test_a_compacted_outcomes_topic_is_refused(backend: KafkaBackend, admin: Kaf
 def test_what_a_topic_forgets_is_known_and_told(backend: KafkaBackend, admin: KafkaAdminClient, caplog: pytest.LogCaptureFixture) -> None:
     configs = {"retention.ms": "86400000", "retention.bytes": "1000000"}
     admin.create_topics({f"{backend.prefix}outcomes": {"num_partitions": PARTITIONS, "configs": configs}}, wait_for_metadata=True)
-    with caplog.at_level("WARNING", logger="services.log.kafka_topics"):
+    with caplog.at_level("WARNING", logger="services.log.kafka.topics"):
         log = backend.open()
     assert isinstance(log.outcomes, Forgets)
     assert isinstance(log.dead_letters, Forgets)

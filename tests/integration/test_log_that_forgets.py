@@ -7,20 +7,21 @@ from typing import Any
 import pytest
 
 from ratings_core.errors import InputError
-from services import events
-from services.control import ControlLog
+from services.admin.log_coverage import accept_loss, reach
+from services.admin.verify import Finding, verify_partition
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.log import ControlLog
+from services.control.records import FoldSettings, GenerationMade, PoolCreated, Serve
 from services.demo import simulated
 from services.log.protocol import Log
-from services.log.sqlite import open_sqlite_log
-from services.log.sqlite_file import table_of
-from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated, Serve
-from services.reach import accept_loss, reach
-from services.settings import Settings
+from services.log.sqlite.file import table_of
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from services.shard import recovery
-from services.shard.checkpoint import CheckpointStore
 from services.shard.health import PartitionHealth
 from services.shard.worker import ShardWorker
-from services.verify import Finding, verify_partition
+from services.wire import events
+from services.wire.pools import Kind
 from tests.support.forgetting import Run, forget, log, run
 from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, store_of, until, working

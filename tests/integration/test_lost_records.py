@@ -8,14 +8,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from services import backup, events, generations
-from services.control import ControlLog
+from services.admin import backup
+from services.boards.store.redis import RedisStore
+from services.control import generations
+from services.control.log import ControlLog
+from services.control.records import FoldSettings
 from services.demo import simulated
 from services.log.protocol import Log
-from services.log.sqlite import open_sqlite_log
-from services.pools import FoldSettings
-from services.settings import Settings
-from services.store.redis import RedisStore
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
+from services.wire import events
 from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, until, working
 
@@ -111,7 +113,7 @@ def test_a_generation_that_was_lost_gives_way_to_the_one_that_is_there(world: Wo
 
 def test_a_log_that_lost_nothing_keeps_its_boards(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     removed = threading.Event()
-    monkeypatch.setattr("services.store.live.LiveBoards.forget", lambda *_: removed.set())
+    monkeypatch.setattr("services.boards.store.live.LiveBoards.forget", lambda *_: removed.set())
     play(world.log, 300, 600)
     with working(world.settings, world.log):
         world.shows(600)

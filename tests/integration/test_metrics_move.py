@@ -6,19 +6,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from services import generations
-from services.control import ControlLog
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control import generations
+from services.control.log import ControlLog
+from services.control.records import FoldSettings
 from services.demo import simulated
-from services.engine_metrics import EngineMetrics
+from services.engine.metrics import EngineMetrics
 from services.log.protocol import Log
-from services.log.sqlite import open_sqlite_log
-from services.pools import FoldSettings
-from services.settings import Settings
-from services.shard.builder import Builder
-from services.shard.checkpoint import CheckpointStore
-from services.shard.checkpointer import Checkpointer
-from services.shard.owned import Owned
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
+from services.shard.checkpointing.checkpointer import Checkpointer
+from services.shard.generations.builder import Builder
 from services.shard.partition import Partition
+from services.shard.partition_runtime import Owned
 from services.shard.publisher import Fenced
 from services.shard.slices import slices
 from services.shard.worker import ShardWorker

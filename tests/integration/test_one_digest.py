@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from services import demo
-from services.control import ControlLog
-from services.events import encode
-from services.log.kafka import open_kafka_log
+from services.boards.store.redis import RedisStore
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.directory import LiveDirectory
+from services.control.log import ControlLog
+from services.control.records import FoldSettings, PoolCreated
+from services.log.kafka.log import open_kafka_log
 from services.log.partition import partition_of
 from services.log.protocol import Log
-from services.log.sqlite import open_sqlite_log
-from services.pools import FoldSettings, PoolCreated
-from services.settings import Settings
-from services.shard.checkpoint import CheckpointStore
-from services.shard.directory import LiveDirectory
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from services.shard.partition import Partition
 from services.shard.worker import ShardWorker
-from services.store.redis import RedisStore
+from services.wire.events import encode
 from tests.support.files import outcomes_of
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving

@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
-from services import events
-from services.control import ControlLog
+from services.admin.verify import verify_partition
+from services.boards.store.protocol import PoolHead
+from services.checkpoints.checkpoint import CheckpointStore, Manifest
+from services.control.directory import FixedDirectory
+from services.control.log import ControlLog
 from services.demo import simulated
 from services.log.protocol import Log, Record
-from services.settings import Settings
-from services.shard.build import retracted_below
-from services.shard.builder import Builder
-from services.shard.checkpoint import CheckpointStore, Manifest
-from services.shard.directory import FixedDirectory
-from services.shard.edits import Retracted
+from services.runtime.settings import Settings
+from services.shard.generations.build import retracted_below
+from services.shard.generations.builder import Builder
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
-from services.store.protocol import PoolHead
-from services.verify import verify_partition
+from services.state.edits import Retracted
+from services.state.pool import PoolState
+from services.wire import events
 from tests.support.forgetting import Run, forget, log, run
 from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, store_of, until, working

@@ -5,13 +5,13 @@ import math
 import pytest
 import redis
 
-from ratings_core.beliefs import Belief, BeliefModel
 from ratings_core.errors import InputError
-from services.solve.result import AgentRow
-from services.store import keys
-from services.store.live import MEMBERS_A_CALL
-from services.store.protocol import LiveBoard, PoolHead, StoreLost
-from services.store.redis import RedisStore
+from ratings_core.records.beliefs import Belief, BeliefModel
+from services.boards.result import AgentRow
+from services.boards.store import keys
+from services.boards.store.live import MEMBERS_A_CALL
+from services.boards.store.protocol import LiveBoard, PoolHead, StoreLost
+from services.boards.store.redis import RedisStore
 from tests.support.boards import head_of
 from tests.support.redis import redis_url
 from tests.support.stores import live, other, raw, snapshot, store

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from services.store.embedded import EmbeddedRedis, embedded_url
-from services.store.protocol import StoreError
-from services.store.redis import RedisStore
+from services.boards.store.embedded import EmbeddedRedis, embedded_url
+from services.boards.store.protocol import StoreError
+from services.boards.store.redis import RedisStore
 
 HOLD = """
 import sys
 from pathlib import Path
-from services.store.embedded import EmbeddedRedis
+from services.boards.store.embedded import EmbeddedRedis
 print(EmbeddedRedis(Path(sys.argv[1])).pid, flush=True)
 sys.stdin.read()
 """
@@ -118,6 +118,6 @@ def test_it_ends_with_a_killed_parent(tmp_path: Path) -> None:
 
 
 def test_a_server_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.store.embedded.executable", lambda: "/bin/false")
+    monkeypatch.setattr("services.boards.store.embedded.executable", lambda: "/bin/false")
     with pytest.raises(StoreError, match="did not start"):
         EmbeddedRedis(tmp_path)

@@ -1,15 +1,15 @@
-"""The laws of services.store.protocol, on real servers."""
+"""The laws of services.boards.store.protocol, on real servers."""
 
 
 import pytest
 import redis
 
 from ratings_core.errors import InputError
-from services.solve.history import kept
-from services.store import keys, scripts
-from services.store.live import MEMBERS_A_CALL
-from services.store.protocol import ACTIVITY, Fence, LiveBoard, StoreError
-from services.store.redis import RedisStore
+from services.boards.history import kept
+from services.boards.store import keys, scripts
+from services.boards.store.live import MEMBERS_A_CALL
+from services.boards.store.protocol import ACTIVITY, Fence, LiveBoard, StoreError
+from services.boards.store.redis import RedisStore
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import SERVERS, redis_url
 from tests.support.stores import live, names, other, raw, snapshot, store

@@ -4,9 +4,9 @@
 import pytest
 import redis
 
-from services.store import keys
-from services.store.protocol import LiveBoard, StoreError, StoreLost
-from services.store.redis import RedisStore
+from services.boards.store import keys
+from services.boards.store.protocol import LiveBoard, StoreError, StoreLost
+from services.boards.store.redis import RedisStore
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import redis_url, serving
 from tests.support.stores import live, names, other, raw, store

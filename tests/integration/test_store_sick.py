@@ -11,16 +11,17 @@ import msgspec
 import pytest
 import redis
 
-from services.control import ControlLog
+from services.boards.store import keys
+from services.boards.store.protocol import ACTIVITY, StoreError
+from services.boards.store.redis import RedisStore
+from services.control.log import ControlLog
+from services.control.records import FoldSettings, PoolCreated
 from services.demo import simulated
 from services.log.protocol import Log
-from services.log.sqlite import open_sqlite_log
-from services.pools import FoldSettings, Kind, PoolCreated
-from services.settings import Settings
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from services.shard.worker import ShardWorker
-from services.store import keys
-from services.store.protocol import ACTIVITY, StoreError
-from services.store.redis import RedisStore
+from services.wire.pools import Kind
 from tests.support.disk import fill, mounted
 from tests.support.redis import SERVERS, Server, content
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, store_of, until, working
@@ -147,7 +148,7 @@ SICK: Sequence[Callable[[redis.Redis], Callable[[], object]]] = (out_of_memory, 
 def test_a_server_that_takes_nothing_stops_no_fold_and_gets_everything_later(
     illness: Callable[[redis.Redis], Callable[[], object]], settings: Settings, log: Log, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.store.connection._TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr("services.boards.store.connection._TIMEOUT_SECONDS", 0.2)
     play(log, 0, 300)
     with working(settings, log) as worker:
         until(lambda: published(settings) == 300, "300 outcomes published")

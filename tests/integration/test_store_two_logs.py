@@ -9,15 +9,15 @@ import pytest
 import redis
 from rich.console import Console
 
-from services.commands import replay
-from services.commands.pools import _heads, _reached
-from services.insight import insight
-from services.settings import Settings
-from services.solve.history import kept
-from services.solve.result import SolvedBoard
-from services.store import keys
-from services.store.protocol import INSIGHT, Fence, OtherLog, PoolHead, StoreError, StoreLost
-from services.store.redis import RedisStore
+from services.boards.history import kept
+from services.boards.insight import insight
+from services.boards.result import SolvedBoard
+from services.boards.store import keys
+from services.boards.store.protocol import INSIGHT, Fence, OtherLog, PoolHead, StoreError, StoreLost
+from services.boards.store.redis import RedisStore
+from services.cli import replay
+from services.cli.pools import _heads, _reached
+from services.runtime.settings import Settings
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import content, redis_url
 from tests.support.stores import live, names, raw, store

@@ -9,17 +9,18 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ratings_core.beliefs import Belief, BeliefModel
 from ratings_core.errors import InputError
-from services.commands.top import top
-from services.connect import STORE_FOLDER, open_log
-from services.control import ControlLog
-from services.pools import Kind, PoolCreated
-from services.settings import Settings
-from services.solve.history import kept
-from services.store.embedded import EmbeddedRedis
-from services.store.protocol import ACTIVITY, LiveBoard, StoreError
-from services.store.redis import RedisStore
+from ratings_core.records.beliefs import Belief, BeliefModel
+from services.backends import STORE_FOLDER, open_log
+from services.boards.history import kept
+from services.boards.store.embedded import EmbeddedRedis
+from services.boards.store.protocol import ACTIVITY, LiveBoard, StoreError
+from services.boards.store.redis import RedisStore
+from services.cli.top import top
+from services.control.log import ControlLog
+from services.control.records import PoolCreated
+from services.runtime.settings import Settings
+from services.wire.pools import Kind
 from tests.support.boards import head_of, solved_of
 
 APP = typer.Typer()

@@ -105,7 +105,7 @@ def test_the_store_is_only_a_cache(data: Path) -> None:
         verified(one)
 
         # without its guardian a killed `up` would leave processes behind: it ends by itself, and tells why
-        [guardian] = [pid for pid, command in one.processes().items() if "services.guardian" in command]
+        [guardian] = [pid for pid, command in one.processes().items() if "services.runtime.guardian" in command]
         os.kill(guardian, signal.SIGKILL)
         until(lambda: one.process.poll() is not None, "`up` ended", 60.0)
         assert one.process.returncode == 2

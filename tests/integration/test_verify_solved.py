@@ -6,15 +6,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from services.admin.verify_solved import verify_solved
+from services.boards.result import SolvedBoard
+from services.boards.store import keys
+from services.boards.store.protocol import LiveBoard, OtherLog
+from services.boards.store.redis import RedisStore
+from services.checkpoints.checkpoint import CheckpointStore
 from services.log.protocol import Log
-from services.log.sqlite import open_sqlite_log
-from services.shard.checkpoint import CheckpointStore
-from services.solve.result import SolvedBoard
-from services.solve.results import ResultFiles
-from services.store import keys
-from services.store.protocol import LiveBoard, OtherLog
-from services.store.redis import RedisStore
-from services.verify_solved import verify_solved
+from services.log.sqlite.log import open_sqlite_log
+from services.solve.scheduler.results import ResultFiles
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import serving
 

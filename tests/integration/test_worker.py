@@ -11,18 +11,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from services import generations
-from services.control import ControlLog
+from services.admin.verify import verify_partition
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control import generations
+from services.control.log import ControlLog
+from services.control.records import FoldSettings, GenerationMade, PoolCreated, Serve
 from services.demo import simulated
 from services.log.protocol import Log, LogError, Reader, Record
-from services.log.sqlite import open_sqlite_log
-from services.log.sqlite_file import table_of
-from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated, Serve
-from services.settings import Settings
-from services.shard.checkpoint import CheckpointStore
-from services.shard.pool import PoolState
+from services.log.sqlite.file import table_of
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from services.shard.publisher import Fenced
-from services.verify import verify_partition
+from services.state.pool import PoolState
+from services.wire.pools import Kind
 from tests.support.redis import flush, serving
 from tests.support.worker import HOME, PARTITIONS, SECONDS, SETTINGS, differences, newest_digest, play, published, store_of, until, working
 

@@ -13,10 +13,10 @@ import uvicorn
 from fastapi import FastAPI
 
 from services.api.app import create_app
+from services.boards.store.redis import RedisStore
 from services.log.protocol import Log
-from services.log.sqlite import open_sqlite_log
-from services.settings import Settings
-from services.store.redis import RedisStore
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 
 NOW = 1_000_000.0
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from services.solve.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
-from services.store.protocol import PoolHead
+from services.boards.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
+from services.boards.store.protocol import PoolHead
 
 
 class Content:

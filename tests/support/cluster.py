@@ -17,12 +17,12 @@ import msgspec
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from prometheus_client.parser import text_string_to_metric_families
 
-from ratings_core.digest import digest
-from services.control import ControlLog
-from services.log.kafka import KafkaLog, open_kafka_log
-from services.pools import Takeover, decode
-from services.shard.checkpoint import CheckpointStore, Manifest
-from services.shard.directory import FixedDirectory
+from ratings_core.arrays.digest import digest
+from services.checkpoints.checkpoint import CheckpointStore, Manifest
+from services.control.directory import FixedDirectory
+from services.control.log import ControlLog
+from services.control.records import Takeover, decode
+from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.shard.partition import Partition
 from tests.support.installation import STOP_SECONDS, processes_with, until
 
@@ -63,7 +63,7 @@ class Cluster:
     def start(self, program: str) -> None:
         """Start `engine` or `api`; its output goes to a file beside its data."""
         with (self.folder / f"{program}.out").open("ab") as output:
-            command = [sys.executable, "-m", "services.cli", program]
+            command = [sys.executable, "-m", "services.cli.main", program]
             self._programs[program] = subprocess.Popen(command, env=self.environment, stdout=output, stderr=output)
 
     def kill_engine(self) -> None:
@@ -114,7 +114,7 @@ class Cluster:
 
     def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
         """One command against this installation."""
-        line = [sys.executable, "-m", "services.cli", *command]
+        line = [sys.executable, "-m", "services.cli.main", *command]
         return subprocess.run(line, env=self.environment, capture_output=True, text=True, timeout=120, check=False)
 
     def output(self, program: str) -> str:

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ratings_core.digest import digest
-from services.control import ControlLog
+from ratings_core.arrays.digest import digest
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.directory import FixedDirectory
+from services.control.log import ControlLog
+from services.control.records import Takeover, decode
 from services.demo import simulated
 from services.log.protocol import Log
-from services.log.sqlite import open_sqlite_log
-from services.pools import Takeover, decode
-from services.settings import Settings
-from services.shard.checkpoint import CheckpointStore
-from services.shard.directory import FixedDirectory
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from services.shard.partition import Partition
 from tests.support.cluster import free_ports
 from tests.support.installation import START_SECONDS, until
@@ -46,7 +46,7 @@ class Drivers:
         environment = {**self.environment, "EQUIRANK_SHARDS": str(shards), "EQUIRANK_METRICS_PORT": str(port)}
         self.metrics = f"http://127.0.0.1:{port}/metrics"
         with (self.folder / "engine.out").open("ab") as output:
-            command = [sys.executable, "-m", "services.cli", "engine"]
+            command = [sys.executable, "-m", "services.cli.main", "engine"]
             self._running.append(subprocess.Popen(command, env=environment, stdout=output, stderr=output))
         return self._running[-1]
 

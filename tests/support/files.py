@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.events import Event
-from services.files import Account, FileOptions, OutcomeFile
-from services.sources import Source
+from services.imports.files import Account, FileOptions, OutcomeFile
+from services.imports.sources import Source
+from services.wire.events import Event
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from ratings_core.online import Elo, FenchelYoung, Glicko2, Melo, Prequential, Sco, WengLin
 from ratings_core.online.protocol import Rater
-from ratings_core.outcomes import ScoreBatch
+from ratings_core.records.outcomes import ScoreBatch
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from tests.support.game_streams import at_times, batch_of, mixed_games
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from typer.testing import CliRunner
 
-from services.cli import application
+from services.cli.main import application
 from services.log.protocol import Log, Retention
-from services.log.sqlite import open_sqlite_log
-from services.log.sqlite_file import table_of
-from services.settings import Settings
+from services.log.sqlite.file import table_of
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from tests.support.worker import HOME, PARTITIONS
 
 Run = Callable[..., str]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ratings_core.outcomes import WEIGHT_ONE, OutcomeBatch
+from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
 
 
 class Game(NamedTuple):

@@ -4,10 +4,10 @@ import numpy as np
 
 from ratings_core.online.prequential import Prequential
 from ratings_core.tallies import PairCounts, PlaceCounts
-from services.solve import insight
-from services.solve.inputs import GamesInput
-from services.solve.result import SolvedBoard, SolveResult
-from services.solve.standing import Standing
+from services.boards.result import SolvedBoard, SolveResult
+from services.boards.standing import Standing
+from services.solve.insight import job as insight
+from services.solve.problems.inputs import GamesInput
 
 NAMES = ("rock", "scissors", "paper", "rock-copy", "pebble", "stranger", "other")
 """A cycle, a copy of one of its agents, one who loses to all, and two who met nobody but each other."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
 
-from services.log.sqlite import open_sqlite_log
-from services.pools import Takeover, decode
+from services.control.records import Takeover, decode
+from services.log.sqlite.log import open_sqlite_log
 
 START_SECONDS = 240.0
 STOP_SECONDS = 45.0
@@ -132,7 +132,7 @@ class Installation:
             shutil.rmtree(note.read_text(), ignore_errors=True)
 
     def _command(self, *command: str) -> list[str]:
-        return [sys.executable, "-m", "services.cli", *command]
+        return [sys.executable, "-m", "services.cli.main", *command]
 
 
 @contextmanager

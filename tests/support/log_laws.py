@@ -10,10 +10,10 @@ from uuid import uuid4
 
 import pytest
 
-from services.log.kafka import open_kafka_log
+from services.log.kafka.log import open_kafka_log
 from services.log.protocol import Log, LogError, OffsetLost, Record, Topic
 from services.log.records import MAX_RECORD_BYTES
-from services.log.sqlite import open_sqlite_log
+from services.log.sqlite.log import open_sqlite_log
 
 PARTITIONS = 3
 PATIENCE = 60.0

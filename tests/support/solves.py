@@ -5,14 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from services.boards.result import SolvedBoard
+from services.boards.store.redis import RedisStore
+from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated, SolvePlan
 from services.demo import simulated
-from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated, SolvePlan
-from services.settings import Settings
-from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
-from services.shard.pool import PoolState
-from services.solve.result import SolvedBoard
-from services.solve.runner import SolveRunner
-from services.store.redis import RedisStore
+from services.runtime.settings import Settings
+from services.solve.scheduler.runner import SolveRunner
+from services.state.pool import PoolState
+from services.wire.pools import Kind
 
 POOL, GOOD, BAD = simulated.POOL, "copeland", "maximal_lottery"
 SECONDS, DEADLINE = 120.0, 100.0

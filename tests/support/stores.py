@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from services.store.protocol import LiveBoard
-from services.store.redis import RedisStore
+from services.boards.store.protocol import LiveBoard
+from services.boards.store.redis import RedisStore
 from tests.support.redis import flush
 
 

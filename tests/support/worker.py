@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
-from services import events
+from services.admin.verify import verify_partition
+from services.boards.store.redis import RedisStore
+from services.checkpoints.checkpoint import CheckpointStore
 from services.demo import simulated
 from services.log.partition import partition_of
 from services.log.protocol import Log
-from services.settings import Settings
-from services.shard.checkpoint import CheckpointStore
+from services.runtime.settings import Settings
 from services.shard.worker import ShardWorker
-from services.store.redis import RedisStore
-from services.verify import verify_partition
+from services.wire import events
 
 PARTITIONS = 3
 HOME = partition_of(simulated.POOL, PARTITIONS)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import ray
 
-from services.store.redis import RedisStore
+from services.boards.store.redis import RedisStore
 from tests.support.redis import serving
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from services.demo import attack, clones
 from services.demo.clones import Report
-from services.settings import Settings
+from services.runtime.settings import Settings
 from tests.support.installation import Installation, installation, until
 
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(700)]

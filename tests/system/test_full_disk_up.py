@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from services.demo import simulated
-from services.log.sqlite import open_sqlite_log
+from services.log.sqlite.log import open_sqlite_log
 from tests.support.disk import fill, mounted
 from tests.support.games import outcomes
 from tests.support.installation import Installation, installation, until
@@ -100,7 +100,7 @@ def test_a_disk_that_fills_stops_nothing_but_what_has_to_be_written(disk: Path) 
         until(lambda: one.outcomes(simulated.POOL) == accepted, "readers see what was accepted")
         kill(one, "redis-server")
         until(lambda: one.outcomes(simulated.POOL) == accepted, "the store is back, and full again")
-        for mark in ("services.cli api", "shard", "services.cli engine"):
+        for mark in ("services.cli.main api", "shard", "services.cli.main engine"):
             kill(one, mark)
             fill(disk)
             until(lambda: one.outcomes(simulated.POOL) == accepted, f"readers are answered without {mark}, or again")

@@ -11,16 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from ratings_core.digest import digest
-from services.control import ControlLog
-from services.events import Event, RetractEvent, encode, encode_records
+from ratings_core.arrays.digest import digest
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.directory import FixedDirectory
+from services.control.log import ControlLog
+from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
 from services.log.partition import partition_of
 from services.log.protocol import Record, Topic
-from services.log.sqlite import open_sqlite_log
-from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
-from services.shard.checkpoint import CheckpointStore
-from services.shard.directory import FixedDirectory
+from services.log.sqlite.log import open_sqlite_log
 from services.shard.partition import Partition
+from services.wire.events import Event, RetractEvent, encode, encode_records
+from services.wire.pools import Kind
 from tests.support.cluster import PARTITIONS, Cluster, cluster_on
 from tests.support.files import outcomes_of
 from tests.support.installation import Installation, installation, until

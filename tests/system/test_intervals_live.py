@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
+from services.boards.result import Intervals, SolvedBoard
+from services.boards.store.redis import RedisStore
+from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated, SolvePlan
 from services.demo import simulated
-from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated, SolvePlan
-from services.settings import Settings
-from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
-from services.shard.pool import PoolState
-from services.solve.intervals import add_intervals, seed_of
-from services.solve.result import Intervals, SolvedBoard
-from services.solve.runner import SolveRunner
-from services.solve.tasks import problem
-from services.store.redis import RedisStore
+from services.runtime.settings import Settings
+from services.solve.intervals.replicates import add_intervals, seed_of
+from services.solve.scheduler.runner import SolveRunner
+from services.solve.scheduler.tasks import problem
+from services.state.pool import PoolState
+from services.wire.pools import Kind
 from tests.support.redis import flush
 
 pytestmark = [

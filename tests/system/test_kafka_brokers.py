@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deploy.local.kafka.broker import Broker
-from services.log.kafka import KafkaLog, open_kafka_log
+from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.log.protocol import LogError
 from tests.support.kafka import RUN, kafka, leased_broker  # noqa: F401 - a fixture
 from tests.support.log_laws import PATIENCE, values

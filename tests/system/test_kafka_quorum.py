@@ -13,10 +13,10 @@ from kafka.errors import KafkaError
 
 from deploy.local.kafka.broker import Quorum, missing
 from services.demo import simulated
-from services.events import encode_records
-from services.log.kafka import KafkaLog, open_kafka_log
+from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.log.protocol import LogError
-from services.settings import Settings
+from services.runtime.settings import Settings
+from services.wire.events import encode_records
 from tests.support.installation import until
 from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, published, working

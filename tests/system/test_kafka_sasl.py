@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from deploy.local.kafka.broker import Broker, missing
-from services.log.kafka import KafkaLog, open_kafka_log
+from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.log.protocol import LogError
 from tests.support.cluster import free_ports
 
@@ -101,7 +101,7 @@ def test_a_refusal_is_told_though_other_addresses_do_not_answer(broker: Broker) 
 def test_the_command_line_tells_a_wrong_password_in_one_line(broker: Broker, tmp_path: Path) -> None:
     environment = {**os.environ, "EQUIRANK_DATA": str(tmp_path), "EQUIRANK_KAFKA": broker.asking,
                    "EQUIRANK_KAFKA_OPTIONS": json.dumps(WRONG)}  # fmt: skip
-    command = [sys.executable, "-m", "services.cli", "dead-letters", "list"]
+    command = [sys.executable, "-m", "services.cli.main", "dead-letters", "list"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=25.0, check=False)
     assert done.returncode == 2
     assert "refuses user equirank by PLAIN" in done.stderr.splitlines()[-1]

@@ -10,9 +10,9 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from services.solve import runner as module
-from services.solve.tasks import solve_pool
-from services.store.redis import RedisStore
+from services.boards.store.redis import RedisStore
+from services.solve.scheduler import runner as module
+from services.solve.scheduler.tasks import solve_pool
 from tests.support.solves import BAD, GOOD, POOL, World
 
 pytestmark = [

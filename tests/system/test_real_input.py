@@ -16,19 +16,20 @@ from random import Random
 
 import pytest
 
-from ratings_core.digest import digest
-from services import generations
-from services.control import ControlLog
-from services.events import Event, GameEvent, RetractEvent, ScoreEvent, Side, encode_records
-from services.log.kafka import KafkaLog, open_kafka_log
+from ratings_core.arrays.digest import digest
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control import generations
+from services.control.directory import FixedDirectory
+from services.control.log import ControlLog
+from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.log.partition import partition_of
 from services.log.protocol import Record
-from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
-from services.settings import Settings
-from services.shard.checkpoint import CheckpointStore
-from services.shard.directory import FixedDirectory
+from services.runtime.settings import Settings
 from services.shard.partition import Partition
 from services.shard.worker import ShardWorker
+from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent, Side, encode_records
+from services.wire.pools import Kind
 from tests.support.files import outcomes_of
 from tests.support.installation import until
 from tests.support.kafka import kafka  # noqa: F401 - a fixture

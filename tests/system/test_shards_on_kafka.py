@@ -12,22 +12,22 @@ from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
 from kafka.structs import TopicPartition
 
-from ratings_core.digest import digest
-from services import events
-from services.control import ControlLog
+from ratings_core.arrays.digest import digest
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.directory import FixedDirectory
+from services.control.log import ControlLog
+from services.control.records import ControlState, FoldSettings, GenerationMade
 from services.demo import simulated
-from services.log.kafka import KafkaLog, open_kafka_log
+from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.log.protocol import Retention
-from services.pools import ControlState, FoldSettings, GenerationMade
-from services.settings import Settings
-from services.shard.checkpoint import CheckpointStore
-from services.shard.directory import FixedDirectory
-from services.shard.edits import Retracted
+from services.runtime.settings import Settings
 from services.shard.health import PartitionHealth
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
 from services.shard.recovery import retracted
 from services.shard.worker import ShardWorker
+from services.state.edits import Retracted
+from services.state.pool import PoolState
+from services.wire import events
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, store_of, until, working

@@ -15,15 +15,15 @@ import pytest
 import redis
 
 from ratings_core.errors import InputError
-from services.boards import board, changes
-from services.pools import SolvePlan
-from services.solve import methods
-from services.solve import runner as module
-from services.solve.plan import Job
-from services.solve.results import ResultFiles
-from services.solve.tasks import solve_pool
-from services.store.protocol import StoreError
-from services.store.redis import RedisStore
+from services.boards.reading import board, changes
+from services.boards.store.protocol import StoreError
+from services.boards.store.redis import RedisStore
+from services.control.records import SolvePlan
+from services.solve.registry import methods
+from services.solve.scheduler import runner as module
+from services.solve.scheduler.plan import Job
+from services.solve.scheduler.results import ResultFiles
+from services.solve.scheduler.tasks import solve_pool
 from tests.support.redis import Server, flush
 from tests.support.solves import BAD, DEADLINE, GOOD, POOL, World
 

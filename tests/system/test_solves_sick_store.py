@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import redis
 
-from services.store import keys
-from services.store.protocol import INSIGHT
-from services.store.redis import RedisStore
+from services.boards.store import keys
+from services.boards.store.protocol import INSIGHT
+from services.boards.store.redis import RedisStore
 from tests.support.redis import content
 from tests.support.solves import BAD, GOOD, POOL, World
 
@@ -55,7 +55,7 @@ def test_whichever_key_of_a_solved_board_is_evicted_comes_back(tmp_path: Path, s
 def test_solves_go_on_while_the_store_hangs_and_their_boards_reach_it_later(
     tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.store.connection._TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr("services.boards.store.connection._TIMEOUT_SECONDS", 0.5)
     with redis.Redis.from_url(redis_url) as raw, closing(RedisStore(redis_url)) as store:
         world, pid = World(tmp_path, store), int(raw.info("server")["process_id"])
         position = world.play(50)

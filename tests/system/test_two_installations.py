@@ -10,11 +10,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from services import events, pools
+from services.control import records as pools
+from services.control.records import SolvePlan
 from services.demo import simulated
-from services.log.kafka import KafkaLog
+from services.log.kafka.log import KafkaLog
 from services.log.partition import partition_of
-from services.pools import SolvePlan
+from services.wire import events
 from tests.support.cluster import PARTITIONS, Cluster, cluster_on, refolded
 from tests.support.installation import START_SECONDS, until
 from tests.support.kafka import kafka  # noqa: F401 - a fixture

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ratings_core.beliefs import Belief, BeliefModel
-from services.store.protocol import ACTIVITY, LiveBoard
+from ratings_core.records.beliefs import Belief, BeliefModel
+from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
 from tests.support.insight import board as insight_board

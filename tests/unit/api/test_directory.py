@@ -4,7 +4,8 @@ import threading
 import time
 
 from services.api.directory import Directory
-from services.pools import ControlState, Kind, PoolCreated
+from services.control.records import ControlState, PoolCreated
+from services.wire.pools import Kind
 
 
 class Control:

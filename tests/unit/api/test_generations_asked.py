@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.control import ControlLog
+from services.control.log import ControlLog
+from services.control.records import GenerationMade
 from services.log.partition import partition_of
-from services.pools import GenerationMade
 from tests.support.api import Running
 
 PATH = "/v1/pools/blitz/generations"

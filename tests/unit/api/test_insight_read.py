@@ -7,12 +7,12 @@ import pytest
 from rich.console import Console
 
 from ratings_core.errors import InputError
-from services.boards import board as board_of
-from services.commands.insight import _leaders, find, none_yet, table
-from services.insight import Insight
-from services.settings import Settings
-from services.solve.findings import ThinLeaders
-from services.solve.result import CertificateRow, SolvedBoard, SolveResult
+from services.boards.findings import ThinLeaders
+from services.boards.insight import Insight
+from services.boards.reading import board as board_of
+from services.boards.result import CertificateRow, SolvedBoard, SolveResult
+from services.cli.insight import _leaders, find, none_yet, table
+from services.runtime.settings import Settings
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of, solved_of
 from tests.support.insight import board

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.logs import JsonFormatter, Troubles, bound, configure
+from services.runtime.logging import JsonFormatter, Troubles, bound, configure
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import threading
 import httpx
 import pytest
 
-from services.control import ControlLog
-from services.pools import ControlState
+from services.control.log import ControlLog
+from services.control.records import ControlState
 from tests.support.api import Running
 
 ADMIN = {"Authorization": "Bearer a-key"}

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from services.metrics import API, ENGINE, Metrics, as_markdown
+from services.runtime.metrics import API, ENGINE, Metrics, as_markdown
 
 BOUNDED = {"method", "route", "status", "reason", "partition", "shard", "part"}
 

@@ -12,11 +12,11 @@ from starlette.types import Message, Receive, Scope, Send
 from services.api.app import create_app
 from services.api.middleware import Around
 from services.api.security import Access
+from services.boards.store.redis import RedisStore
 from services.log.protocol import Log
-from services.log.sqlite import open_sqlite_log
-from services.metrics import API, Metrics
-from services.settings import Settings
-from services.store.redis import RedisStore
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.metrics import API, Metrics
+from services.runtime.settings import Settings
 
 
 @pytest.fixture

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from services.commands.next import table, title
-from services.events import Event, GameEvent, ScoreEvent, Side
-from services.next_matches import plan
-from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
-from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
-from services.shard.pool import PoolState
+from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.cli.next import table, title
+from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.solve.next_matches import plan
+from services.state.pool import PoolState
+from services.wire.events import Event, GameEvent, ScoreEvent, Side
+from services.wire.pools import Kind
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of
 

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from anyio import to_thread
 
-from services.events import decode
 from services.log.partition import partition_of
 from services.log.protocol import LogError
+from services.wire.events import decode
 from tests.support.api import NOW, Running
 
 GAME = {"v": 1, "id": "g1", "pool": "blitz", "time": 5.0, "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}]}

@@ -15,15 +15,16 @@ from ratings_core.errors import InputError
 from ratings_core.online import Reading
 from services.api.context import Context, read_checkpoint
 from services.api.problems import ApiError
-from services.boards import Board
+from services.boards.history import Kept, Past, PastRow, kept
+from services.boards.past import NotKept, When, past_board
+from services.boards.reading import Board
+from services.boards.result import Intervals
+from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
 from services.demo import simulated
-from services.past import NotKept, When, past_board
-from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
-from services.settings import PROVISIONAL
-from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
-from services.shard.pool import PoolState
-from services.solve.history import Kept, Past, PastRow, kept
-from services.solve.result import Intervals
+from services.runtime.settings import PROVISIONAL
+from services.state.pool import PoolState
+from services.wire.pools import Kind
 from tests.support.boards import head_of, solved_of
 
 POOL = simulated.POOL

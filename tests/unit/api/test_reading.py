@@ -9,9 +9,9 @@ import jsonschema
 import msgspec
 import pytest
 
-from ratings_core.beliefs import Belief, BeliefModel
-from services.solve.history import kept
-from services.store.protocol import ACTIVITY, LiveBoard, StoreError
+from ratings_core.records.beliefs import Belief, BeliefModel
+from services.boards.history import kept
+from services.boards.store.protocol import ACTIVITY, LiveBoard, StoreError
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import flush

@@ -5,7 +5,7 @@ from starlette.datastructures import Headers
 
 from services.api.problems import ApiError
 from services.api.security import Access
-from services.settings import Settings
+from services.runtime.settings import Settings
 from tests.support.api import Running
 
 GAME = {"v": 1, "id": "g1", "pool": "blitz", "time": 5.0, "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}]}

@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from services.boards.result import SolvedBoard
 from services.demo import attack, clones
-from services.log.sqlite import open_sqlite_log
-from services.settings import Settings
-from services.solve.result import SolvedBoard
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from tests.support.boards import solved_of
 
 

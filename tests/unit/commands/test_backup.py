@@ -11,21 +11,23 @@ from pathlib import Path
 import pytest
 
 from ratings_core.errors import InputError
-from services import backup, events, generations
-from services.commands.backup import backup as command
-from services.control import ControlLog
+from services.admin import backup
+from services.admin.verify import verify_partition
+from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.backup import backup as command
+from services.control import generations
+from services.control.directory import LiveDirectory
+from services.control.log import ControlLog
+from services.control.records import FoldSettings
 from services.demo import simulated
 from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
-from services.log.sqlite import open_sqlite_log
-from services.pools import FoldSettings
-from services.shard.build import Build
-from services.shard.checkpoint import CheckpointStore
-from services.shard.checkpointer import Checkpointer
-from services.shard.directory import LiveDirectory
+from services.log.sqlite.log import open_sqlite_log
+from services.shard.checkpointing.checkpointer import Checkpointer
+from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.recovery import recover
-from services.verify import verify_partition
+from services.wire import events
 from tests.support.disk import fill, mounted
 
 PARTITIONS = 3

@@ -15,8 +15,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from services import cli
-from services.runtime import Addresses, DataFolder, InUse
+from services.cli import main as cli
+from services.runtime.data_folder import Addresses, DataFolder, InUse
 
 ENGINE = ("ray", "numba", "cvxpy", "kafka")
 
@@ -137,7 +137,7 @@ def test_an_engine_beside_a_running_installation_is_refused_unless_that_one_star
     folder.lock()
     with pytest.raises(InUse, match=f"process {os.getpid()}"):
         DataFolder(tmp_path).refuse_beside_another()
-    monkeypatch.setattr("services.runtime.os.getppid", os.getpid)
+    monkeypatch.setattr("services.runtime.data_folder.os.getppid", os.getpid)
     DataFolder(tmp_path).refuse_beside_another()
     folder.unlock()
 
@@ -173,13 +173,14 @@ def test_a_command_behind_a_double_dash_is_that_command(
 
 
 def test_the_status_is_that_of_the_process() -> None:
-    found = subprocess.run([sys.executable, "-m", "services.cli", "nonsense"], capture_output=True, text=True, timeout=240, check=False)
+    command = [sys.executable, "-m", "services.cli.main", "nonsense"]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
 
 
 def _runs(*words: str) -> str:
     """Code that runs the command line with these words, whatever its status."""
-    return f"from services import cli; sys.argv = ['equirank', *{words}]\ntry: cli.main()\nexcept SystemExit: pass"
+    return f"from services.cli import main as cli; sys.argv = ['equirank', *{words}]\ntry: cli.main()\nexcept SystemExit: pass"
 
 
 def _imported(code: str, heavy: tuple[str, ...]) -> str:
@@ -190,12 +191,12 @@ def _imported(code: str, heavy: tuple[str, ...]) -> str:
 
 
 def test_reading_a_board_imports_no_engine() -> None:
-    assert _imported("import services.commands.top", ENGINE) == ""
+    assert _imported("import services.cli.top", ENGINE) == ""
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["nonsense"]])
 def test_the_list_of_commands_imports_none_of_them(words: list[str]) -> None:
-    heavy = (*ENGINE, "numpy", "scipy", "fastapi", "redis", "services.settings", "services.commands")
+    heavy = (*ENGINE, "numpy", "scipy", "fastapi", "redis", "services.runtime.settings", "services.cli.top")
     assert _imported(_runs(*words), heavy) == ""
 
 
@@ -213,7 +214,7 @@ def test_a_lock_holds_where_there_is_no_room_to_note_who_has_it(tmp_path: Path, 
     def full(_file: int, _: bytes) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("services.runtime.os.write", full)
+    monkeypatch.setattr("services.runtime.data_folder.os.write", full)
     folder = DataFolder(tmp_path)
     folder.lock()
     with pytest.raises(InUse, match="process unknown"):
@@ -223,5 +224,5 @@ def test_a_lock_holds_where_there_is_no_room_to_note_who_has_it(tmp_path: Path, 
 
 def test_the_status_is_2_where_the_message_finds_no_room(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([sys.executable, "-m", "services.cli", "nonsense"], stderr=full, timeout=240, check=False)
+        done = subprocess.run([sys.executable, "-m", "services.cli.main", "nonsense"], stderr=full, timeout=240, check=False)
     assert done.returncode == 2

@@ -7,16 +7,17 @@ import msgspec
 import pytest
 from typer.testing import CliRunner, Result
 
-from services import letters
-from services.cli import application
-from services.control import ControlLog
-from services.letters import Outcome
+from services.admin import dead_letter_replay as letters
+from services.admin.dead_letter_replay import Outcome
+from services.cli.main import application
+from services.control.directory import LiveDirectory
+from services.control.log import ControlLog
+from services.control.records import FoldSettings, PoolCreated
+from services.log import dead_letters
 from services.log.partition import partition_of
-from services.log.sqlite import open_sqlite_log
-from services.pools import FoldSettings, Kind, PoolCreated
-from services.shard import dead_letters
-from services.shard.directory import LiveDirectory
+from services.log.sqlite.log import open_sqlite_log
 from services.shard.partition import Partition
+from services.wire.pools import Kind
 
 PARTITIONS = 8
 POOL = "blitz"

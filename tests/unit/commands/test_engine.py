@@ -13,16 +13,16 @@ import msgspec
 import pytest
 import ray
 
-from services import cluster, engine
-from services.commands.engine import _ray_folder
-from services.engine import Engine
-from services.engine_metrics import EngineMetrics
-from services.metrics import CHECKPOINT_BUCKETS
-from services.settings import Settings
-from services.shard.durations import Durations
+from services.boards.store.protocol import StoreError
+from services.cli.engine import _ray_folder
+from services.engine import cluster, engine
+from services.engine.engine import Engine
+from services.engine.metrics import EngineMetrics
+from services.runtime.durations import Durations
+from services.runtime.metrics import CHECKPOINT_BUCKETS
+from services.runtime.settings import Settings
 from services.shard.health import WorkerHealth
-from services.solve.health import SolveHealth
-from services.store.protocol import StoreError
+from services.solve.scheduler.health import SolveHealth
 
 
 class Answer:
@@ -113,8 +113,8 @@ def test_checkpoints_that_cannot_be_read_are_waited_for(driver: Engine, caplog: 
 HOLD = """
 import sys
 from pathlib import Path
-from services.commands.engine import _ray_folder
-from services.settings import Settings
+from services.cli.engine import _ray_folder
+from services.runtime.settings import Settings
 print(_ray_folder(Settings(data=Path(sys.argv[1]))), flush=True)
 sys.stdin.read()
 """

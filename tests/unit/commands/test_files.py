@@ -28,11 +28,11 @@ from ratings_core.formats import (
     iter_scores,
     unpacked,
 )
-from services.commands.options import file_options
-from services.files import Account, FileOptions, OutcomeFile
-from services.occurrences import Occurrences
-from services.solve.load import load
-from services.sources import Source
+from services.cli.options import file_options
+from services.imports.files import Account, FileOptions, OutcomeFile
+from services.imports.row_counter import Occurrences
+from services.imports.sources import Source
+from services.solve.problems.load import load
 from tests.support.files import outcomes_of
 
 TEXT = "lorem ipsum " * 160
@@ -123,7 +123,7 @@ def test_memory_does_not_grow_with_the_stream(name: str) -> None:
 
 
 def test_a_file_of_outcomes_takes_some_bytes_a_row_and_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.files._BATCH", 200)
+    monkeypatch.setattr("services.imports.files._BATCH", 200)
     path = tmp_path / "b.jsonl.gz"
 
     def count(n: int) -> int:

@@ -7,12 +7,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ratings_core.errors import InputError
-from services import cli
-from services.connect import LOG_FILE
-from services.control import ControlLog
-from services.log.sqlite import open_sqlite_log
-from services.pools import Kind, PoolCreated
-from services.solve.methods import defaults
+from services.backends import LOG_FILE
+from services.cli import main as cli
+from services.control.log import ControlLog
+from services.control.records import PoolCreated
+from services.log.sqlite.log import open_sqlite_log
+from services.solve.registry.methods import defaults
+from services.wire.pools import Kind
 
 
 @pytest.fixture

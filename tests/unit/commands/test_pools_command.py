@@ -9,15 +9,16 @@ import pytest
 from typer.testing import CliRunner
 
 from ratings_core.errors import InputError
-from services import cli
-from services.commands import pools as command
-from services.commands.edits import read_aliases, read_bans, read_initial
-from services.commands.pools import _state, await_generation
-from services.connect import open_log
-from services.control import ControlLog, NoPool
-from services.pools import FoldSettings, GenerationMade, GenerationWanted, Kind, PoolCreated
-from services.settings import Settings
-from services.store.protocol import Building, PoolHead, StoreError
+from services.backends import open_log
+from services.boards.store.protocol import Building, PoolHead, StoreError
+from services.cli import main as cli
+from services.cli import pools as command
+from services.cli.edits import read_aliases, read_bans, read_initial
+from services.cli.pools import _state, await_generation
+from services.control.log import ControlLog, NoPool
+from services.control.records import FoldSettings, GenerationMade, GenerationWanted, PoolCreated
+from services.runtime.settings import Settings
+from services.wire.pools import Kind
 
 
 @pytest.fixture

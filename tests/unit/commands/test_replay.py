@@ -13,19 +13,21 @@ import zstandard
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind, ResultColumns
-from services import events
-from services.commands.journal import Journal, Progress
-from services.commands.replay import Replayed, await_position, replay, replay_file, report
-from services.connect import open_log
-from services.control import ControlLog
-from services.events import Event, GameEvent, Reason, ScoreEvent
-from services.files import FileOptions, decoded_lines
+from services.backends import open_log
+from services.boards.store.protocol import PoolHead
+from services.boards.waiting import await_position
+from services.cli.replay import replay, report
+from services.control.log import ControlLog
+from services.imports.files import FileOptions, decoded_lines
+from services.imports.journal import Journal, Progress
+from services.imports.replay import Replayed, replay_file
+from services.imports.sources import Source
 from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
-from services.pools import Kind
-from services.settings import Settings
-from services.sources import Source
-from services.store.protocol import PoolHead
+from services.runtime.settings import Settings
+from services.wire import events
+from services.wire.events import Event, GameEvent, Reason, ScoreEvent
+from services.wire.pools import Kind
 from tests.support.files import outcomes_of
 
 SHARED = Path(os.environ.get("EQUIRANK_SHARED", Path(__file__).parents[3].parent / "shared"))
@@ -92,7 +94,7 @@ def test_a_finished_file_is_sent_again_only_when_asked(settings: Settings, log: 
 
 
 def test_a_replay_that_was_cut_off_goes_on(settings: Settings, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.commands.replay._CHUNK", 10)
+    monkeypatch.setattr("services.imports.replay._CHUNK", 10)
     path = file(tmp_path, HEAD + "".join(f"2026-01-01,a{i},b,1,0\n" for i in range(35)))
     append, calls = type(log.outcomes).append, []
 
@@ -224,7 +226,7 @@ def wait(store: Store, position: int) -> PoolHead:
 
 
 def test_waiting_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.commands.replay.time.sleep", lambda _: None)
+    monkeypatch.setattr("services.boards.waiting.time.sleep", lambda _: None)
     assert wait(Store([0, 1, 2, 3]), 3).position == 3
     with pytest.raises(TimeoutError, match="stands at position 1"):
         wait(Store([0, 1]), 3)
@@ -238,7 +240,7 @@ def test_a_report_says_what_was_sent_before() -> None:
 
 
 def test_refused_outcomes_are_told_by_the_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.commands.replay.gc.set_threshold", lambda _: None)
+    monkeypatch.setattr("services.cli.replay.gc.set_threshold", lambda _: None)
     path = file(tmp_path, HEAD + ROW + "99999999999999,Wales,Malta,1,0\n")
     with pytest.raises(typer.Exit) as caught:
         replay([path], "p", wait=False, data=tmp_path / "data")
@@ -283,7 +285,7 @@ def test_a_broken_row_at_the_end_sends_nothing(settings: Settings, log: Log, tmp
 def test_refused_rows_are_left_out_again_when_a_replay_goes_on(
     settings: Settings, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.commands.replay._CHUNK", 3)
+    monkeypatch.setattr("services.imports.replay._CHUNK", 3)
     lines = [BARE if i % 3 else "7" for i in range(20)]
     path = file(tmp_path, "\n".join(lines), "o.jsonl")
     options = FileOptions(FileKind.OUTCOMES)
@@ -304,7 +306,7 @@ def test_refused_rows_are_left_out_again_when_a_replay_goes_on(
 def test_a_file_that_changes_while_it_is_sent_stops_the_replay(
     settings: Settings, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.commands.replay._CHUNK", 1)
+    monkeypatch.setattr("services.imports.replay._CHUNK", 1)
     path = file(tmp_path, HEAD + ROW * 3)
 
     def grow(sent: int, total: int) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from services.commands.engine import _ray_folder
-from services.commands.up import _needs
-from services.room import DiskFull, NoTemporaryFolder, check_room, temporary_folder
-from services.settings import Settings
+from services.cli.engine import _ray_folder
+from services.cli.up import _needs
+from services.runtime.disk_space import DiskFull, NoTemporaryFolder, check_room, temporary_folder
+from services.runtime.settings import Settings
 from tests.support.disk import fill, mounted
 
 SIZE = 4 << 20

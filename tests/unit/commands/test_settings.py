@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from ratings_core.errors import InputError
-from services.commands import begin
-from services.settings import Settings
+from services.cli import begin
+from services.runtime.settings import Settings
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import sys
 
 STUCK = """
 import ctypes, os, signal
-from services.signals import on_signals
+from services.runtime.signals import on_signals
 on_signals((signal.SIGINT, signal.SIGTERM), lambda: print("first", flush=True), lambda number: os._exit(128 + number))
 mutex, libc = ctypes.create_string_buffer(64), ctypes.CDLL(None)
 libc.pthread_mutex_lock(mutex)

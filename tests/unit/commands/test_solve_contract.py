@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from services import cli
+from services.cli import main as cli
 
 FILES = {
     "scores": ("s.csv", "task,zed,amy,bob\nt1,1,2,3\nt2,3,1,2\nt3,2,3,1\n"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from services.supervisor import BACKOFF, Program, Supervisor
+from services.runtime.supervisor import BACKOFF, Program, Supervisor
 
 QUIET = Program("quiet", [sys.executable, "-c", "import os; os.read(0, 1)"])
 BRIEF = Program("brief", [sys.executable, "-c", "raise SystemExit(3)"])

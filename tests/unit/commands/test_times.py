@@ -3,7 +3,7 @@
 import pytest
 
 from ratings_core.errors import InputError
-from services.times import moment
+from services.runtime.times import moment
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from scipy.optimize import brentq
 
-from ratings_core.outcomes import WEIGHT_ONE
+from ratings_core.records.outcomes import WEIGHT_ONE
 
 
 @dataclass

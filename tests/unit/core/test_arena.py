@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratings_core.arena import Arena, pack
+from ratings_core.arrays.arena import Arena, pack
 from ratings_core.errors import InputError
 
 TEXTS = st.lists(st.text(st.characters(exclude_categories=("Cs",)) | st.just("\n"), max_size=12), max_size=30)

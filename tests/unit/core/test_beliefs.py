@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from ratings_core.beliefs import Belief, BeliefModel
+from ratings_core.records.beliefs import Belief, BeliefModel
 
 WEEK = 604_800.0
 MODEL = BeliefModel(newcomer=350.0, period_seconds=WEEK)

@@ -10,8 +10,8 @@ from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.contextual import contextual_bradley_terry
 from ratings_core.batch.pair_counts import of_tally, pair_counts
 from ratings_core.errors import InputError, SolverError
-from ratings_core.outcomes import Outcome, OutcomeBatch, Side
-from ratings_core.roster import Roster
+from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
+from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairCounts, PairTally
 
 

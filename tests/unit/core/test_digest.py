@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
 
 BASE = {"x": np.arange(6, dtype=np.int64).reshape(2, 3), "y": np.array([0.0, 1.5])}

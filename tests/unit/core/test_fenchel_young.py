@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
 from ratings_core.online import FenchelYoung
-from ratings_core.outcomes import OutcomeBatch
+from ratings_core.records.outcomes import OutcomeBatch
 from tests.support.game_streams import batch_of, game, mixed_games
 
 PROFILE = json.loads((Path(__file__).parents[2] / "golden" / "sco" / "eq11_profile.json").read_text())

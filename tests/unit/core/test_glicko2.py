@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
 from ratings_core.online import Glicko2
 from ratings_core.online.glicko2 import GlickoState
 from ratings_core.online.volatility import new_volatility
-from ratings_core.outcomes import WEIGHT_ONE, OutcomeBatch
+from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
 from tests.support.game_streams import batch_of, game
 from tests.unit.core.online_twins import glicko_volatility
 

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from ratings_core.arena import Arena, pack
+from ratings_core.arrays.arena import Arena, pack
+from ratings_core.arrays.hashing import hash128, mix64
 from ratings_core.errors import InputError
-from ratings_core.hashing import hash128, mix64
 
 WORD = (1 << 64) - 1
 

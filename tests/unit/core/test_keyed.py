@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratings_core.arrays.hash_table import MAX_ROWS, KeyedRows, row_of
 from ratings_core.errors import InputError
-from ratings_core.keyed import MAX_ROWS, KeyedRows, row_of
 
 KEYS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)
 ITEMS = st.lists(st.tuples(KEYS, st.integers(-5, 5), st.integers(-5, 5)), max_size=80)

@@ -10,7 +10,7 @@ import pytest
 from ratings_core.errors import InputError
 from ratings_core.online import Elo, Melo, Prequential
 from ratings_core.online.melo import MeloState
-from ratings_core.outcomes import OutcomeBatch
+from ratings_core.records.outcomes import OutcomeBatch
 from tests.support.game_streams import batch_of, game, mixed_games
 
 UPDATE = json.loads((Path(__file__).parents[2] / "golden" / "nash_averaging" / "melo2_update.json").read_text())["example"]

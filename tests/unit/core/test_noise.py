@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from ratings_core.errors import InputError
-from ratings_core.noise import checked_seed, gumbel, keyed_word, normal_pair, uniform
+from ratings_core.online.noise import checked_seed, gumbel, keyed_word, normal_pair, uniform
 
 N = 4000
 

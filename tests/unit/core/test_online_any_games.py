@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
 from ratings_core.online import Elo, Glicko2, Melo, OnlineState, Prequential, WengLin
-from ratings_core.outcomes import WEIGHT_ONE
+from ratings_core.records.outcomes import WEIGHT_ONE
 from tests.support.game_streams import Game, batch_of
 from tests.unit.core.test_online_laws import SUBJECTS
 

@@ -7,13 +7,13 @@ import sys
 import numpy as np
 import pytest
 
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
-from ratings_core.kernel import kernel
+from ratings_core.kernels.compile import kernel
 from ratings_core.online import RATERS, Elo, FenchelYoung, Glicko2, Melo, Prequential, Rater, Sco, WengLin, elo, fenchel_young, sco
 from ratings_core.online.games import games_of, scoring
 from ratings_core.online.pairwise import no_noise, play
-from ratings_core.outcomes import WEIGHT_ONE
+from ratings_core.records.outcomes import WEIGHT_ONE
 from tests.support.game_streams import at_times, batch_of, duels, game, mixed_games
 from tests.unit.core.online_twins import elo_twin, fenchel_young_twin, glicko2_twin, melo_twin, sco_twin, weng_lin_twin
 

@@ -9,7 +9,7 @@ import pytest
 
 from ratings_core.errors import InputError
 from ratings_core.online import Elo, OnlineState, Prequential, Sco
-from ratings_core.outcomes import WEIGHT_ONE
+from ratings_core.records.outcomes import WEIGHT_ONE
 from tests.support.game_streams import batch_of, game
 
 PROFILE = Path(__file__).parents[2] / "golden" / "sco" / "eq11_profile.json"

@@ -29,8 +29,8 @@ from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_posterior, soft
 from ratings_core.equilibria import cce, deviation, lle, nash_average, nash_average_agents
 from ratings_core.errors import InputError
 from ratings_core.games import NormalForm, agent_vs_task
-from ratings_core.outcomes import OutcomeBatch, fixed_weight
 from ratings_core.ranking import Ranking
+from ratings_core.records.outcomes import OutcomeBatch, fixed_weight
 from ratings_core.tallies import PairCounts
 from ratings_core.voting import iterated_maximal_lotteries, maximal_lottery
 from ratings_core.voting.kemeny import kemeny

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
-from ratings_core.outcomes import MAX_PLACE, WEIGHT_ONE, Outcome, OutcomeBatch, ScoreBatch, Scores, Side, fixed_weight
-from ratings_core.roster import Roster
+from ratings_core.records.outcomes import MAX_PLACE, WEIGHT_ONE, Outcome, OutcomeBatch, ScoreBatch, Scores, Side, fixed_weight
+from ratings_core.records.roster import Roster
 
 A, B = Side(("ann",), 1), Side(("bob",), 2)
 

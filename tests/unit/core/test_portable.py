@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from ratings_core import portable
-from ratings_core.portable import exp, log, sigmoid
+from ratings_core.kernels import portable
+from ratings_core.kernels.portable import exp, log, sigmoid
 
 MIN_NORMAL = 2.0**-1022
 TINY = 5e-324

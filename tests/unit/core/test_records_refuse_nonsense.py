@@ -24,8 +24,8 @@ from ratings_core.equilibria import cce, lle
 from ratings_core.errors import InputError
 from ratings_core.formats import read_margins, read_profile, read_scores, write_profile
 from ratings_core.games import NormalForm
-from ratings_core.outcomes import Outcome, OutcomeBatch, Scores, Side
 from ratings_core.ranking import Ranking, kendall_tau, normalised_kendall_tau
+from ratings_core.records.outcomes import Outcome, OutcomeBatch, Scores, Side
 from ratings_core.tallies import PairCounts, PairTally, PlaceTally, ScoreTable
 from ratings_core.voting.positional import approval, borda, plurality
 from ratings_core.voting.profile import Ballot, Profile

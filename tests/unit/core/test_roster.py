@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratings_core.arena import pack
-from ratings_core.digest import digest
+from ratings_core.arrays.arena import pack
+from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
-from ratings_core.roster import Roster
+from ratings_core.records.roster import Roster
 
 NAMES = st.lists(st.text("abé漢\n\0", min_size=1, max_size=3), max_size=60)
 BATCHES = st.lists(NAMES, max_size=5)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratings_core import tallies
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
-from ratings_core.outcomes import WEIGHT_ONE, Outcome, OutcomeBatch, ScoreBatch, Scores, Side
-from ratings_core.roster import Roster
+from ratings_core.records.outcomes import WEIGHT_ONE, Outcome, OutcomeBatch, ScoreBatch, Scores, Side
+from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairCounts, PairTally, PlaceTally, ScoreTable
 from ratings_core.tallies.slabs import MAX_WEIGHT_SUM
 from ratings_core.tallies.task_ballots import ballot_pairs

@@ -7,7 +7,7 @@ import pytest
 from openskill.models import PlackettLuce
 
 from ratings_core.online import WengLin
-from ratings_core.outcomes import WEIGHT_ONE
+from ratings_core.records.outcomes import WEIGHT_ONE
 from tests.support.game_streams import batch_of, game, mixed_games
 
 AGENTS = 40

@@ -16,16 +16,18 @@ from packaging.requirements import Requirement
 
 from ratings_core.formats import FileKind
 from ratings_core.online import RATERS
-from services import events, metrics, reference, schema
 from services.api.replies import PoolWanted
-from services.cli import COMMANDS, application
-from services.files import FileOptions
-from services.pools import Kind
-from services.raters import make_raters
-from services.settings import Settings
-from services.solve import methods
-from services.solve.load import load
-from services.solve.methods import METHODS
+from services.cli import reference
+from services.cli.main import COMMANDS, application
+from services.control.raters import make_raters
+from services.imports.files import FileOptions
+from services.runtime import metrics
+from services.runtime.settings import Settings
+from services.solve.problems.load import load
+from services.solve.registry import methods
+from services.solve.registry.methods import METHODS
+from services.wire import events, schema
+from services.wire.pools import Kind
 from tests.support.files import outcomes_of
 
 ROOT = Path(__file__).parents[3]

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratings_core.outcomes import Outcome, OutcomeBatch, ScoreBatch, Scores
-from ratings_core.outcomes import Side as CoreSide
-from ratings_core.roster import Roster
-from services.events import GameEvent, RetractEvent, ScoreEvent, Side
-from services.shard.columns import GameColumns, ScoreColumns, retracted_hash
+from ratings_core.records.outcomes import Outcome, OutcomeBatch, ScoreBatch, Scores
+from ratings_core.records.outcomes import Side as CoreSide
+from ratings_core.records.roster import Roster
+from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
+from services.wire.events import GameEvent, RetractEvent, ScoreEvent, Side
 
 NAMES = st.sampled_from(["a", "b", "Curaçao", "d" * 40, "e e"])
 

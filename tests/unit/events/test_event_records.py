@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratings_core.errors import InputError
-from services import events
-from services.events import GameEvent, Reason, RetractEvent, ScoreEvent, Side
+from services.wire import events
+from services.wire.events import GameEvent, Reason, RetractEvent, ScoreEvent, Side
 
 ONE = GameEvent(v=1, id="g", pool="blitz", time=1.5, sides=[Side(["a"], 1), Side(["b"], 2)])
 

@@ -4,8 +4,8 @@ import json
 from itertools import count
 from typing import Any
 
-from services import events
-from services.events import Decoded, Reason
+from services.wire import events
+from services.wire.events import Decoded, Reason
 
 NOW = 1_764_547_200.0
 BARE: dict[str, Any] = {"v": 1, "pool": "blitz", "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}]}

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from services import events, rules
-from services.events import Reason
+from services.wire import events, rules
+from services.wire.events import Reason
 
 GAME: dict[str, Any] = {
     "v": 1,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services import events, schema
+from services.wire import events, schema
 
 WRITTEN = Path(__file__).parents[3] / "docs" / "schema" / "outcome-v1.json"
 VALIDATOR = jsonschema.Draft202012Validator(schema.schema())
@@ -25,7 +25,7 @@ FIELDS = st.sampled_from(["v", "id", "pool", "time", "sides", "task", "scores", 
 
 
 def test_the_written_schema_is_the_exported_one() -> None:
-    assert WRITTEN.read_text(encoding="utf-8") == schema.text(), "run: python -m services.schema > docs/schema/outcome-v1.json"
+    assert WRITTEN.read_text(encoding="utf-8") == schema.text(), "run: python -m services.wire.schema > docs/schema/outcome-v1.json"
     VALIDATOR.check_schema(schema.schema())
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratings_core.errors import InputError
-from ratings_core.names import are_names, check_name, is_name
+from ratings_core.records.names import are_names, check_name, is_name
 
 EDGES = ["a", "a\nb", " a", "a ", "", "\n", "x" * 256, "x" * 257, "é" * 128, "é" * 129, "e\u0301", "\ud800"]
 ANY = st.text(max_size=6) | st.sampled_from(EDGES)

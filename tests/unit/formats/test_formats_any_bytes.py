@@ -30,9 +30,9 @@ from ratings_core.formats import (
     read_scores,
     unpacked,
 )
-from services.files import Account, FileOptions, OutcomeFile
-from services.solve.load import load
-from services.sources import Source
+from services.imports.files import Account, FileOptions, OutcomeFile
+from services.imports.sources import Source
+from services.solve.problems.load import load
 
 Reader = Callable[[bytes], Any]
 

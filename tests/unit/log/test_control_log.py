@@ -6,11 +6,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from services import pools
-from services.control import ControlLog
+from services.control import records as pools
+from services.control.log import ControlLog
+from services.control.records import PoolCreated
 from services.log.protocol import Log, LogError
-from services.log.sqlite import open_sqlite_log
-from services.pools import Kind, PoolCreated
+from services.log.sqlite.log import open_sqlite_log
+from services.wire.pools import Kind
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from services.log.filesystems import Mount, is_network, mount_of, refuse_network_filesystem
 from services.log.protocol import LogError
-from services.log.sqlite import open_sqlite_log
+from services.log.sqlite.filesystems import Mount, is_network, mount_of, refuse_network_filesystem
+from services.log.sqlite.log import open_sqlite_log
 
 MOUNTINFO = """\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -68,7 +68,7 @@ def test_opening_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path) -> None:
         raise LogError(f"asked for {path}", retriable=False)
 
-    monkeypatch.setattr("services.log.sqlite_file.refuse_network_filesystem", refuse)
+    monkeypatch.setattr("services.log.sqlite.file.refuse_network_filesystem", refuse)
     with pytest.raises(LogError, match="asked for"):
         open_sqlite_log(tmp_path / "log", 1)
     assert not (tmp_path / "log").exists()

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from services.log.group_commit import GroupCommit
 from services.log.protocol import LogError
+from services.log.sqlite.group_commit import GroupCommit
 
 PATIENCE = 60.0
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from services.connect import open_log
-from services.log import kafka_client
-from services.log.kafka_client import Clients, Connection
+from services.backends import open_log
+from services.log.kafka import client as kafka_client
+from services.log.kafka.client import Clients, Connection
 from services.log.protocol import LogError
-from services.settings import Settings
+from services.runtime.settings import Settings
 
 SECURE = {
     "security_protocol": "SASL_SSL",

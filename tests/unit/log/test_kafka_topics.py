@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 from kafka.admin import KafkaAdminClient
 
-from services.log import kafka_topics
-from services.log.kafka_topics import ensure_topics, plans
+from services.log.kafka import topics as kafka_topics
+from services.log.kafka.topics import ensure_topics, plans
 from services.log.protocol import LogError
 
 PLANS = list(plans("t.", 2).values())

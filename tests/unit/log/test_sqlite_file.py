@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from services.log.protocol import LogError, OffsetLost
-from services.log.sqlite import SqliteLog, open_sqlite_log
-from services.log.sqlite_file import CHECKPOINT_PAGES, PAGE_BYTES, WAL_KEPT_BYTES
+from services.log.sqlite.file import CHECKPOINT_PAGES, PAGE_BYTES, WAL_KEPT_BYTES
+from services.log.sqlite.log import SqliteLog, open_sqlite_log
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from services.log.sqlite import open_sqlite_log
+from services.log.sqlite.log import open_sqlite_log
 from tests.support.log_laws import read
 
 ROOT = Path(__file__).resolve().parents[3]
 WORKER = """
 import sys
 from pathlib import Path
-from services.log.sqlite import open_sqlite_log
+from services.log.sqlite.log import open_sqlite_log
 
 path, name = Path(sys.argv[1]), sys.argv[2]
 topic = open_sqlite_log(path, 2).outcomes

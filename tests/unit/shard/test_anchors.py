@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from services import engine
+from services.checkpoints.anchors import Anchors, check_retention, spacing
+from services.engine import engine
 from services.log.protocol import LogError, Retention
-from services.settings import Settings
-from services.shard.anchors import Anchors, check_retention, spacing
+from services.runtime.settings import Settings
 
 
 class Topic:

@@ -7,20 +7,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from services import events
-from services.control import ControlLog
+from services.boards.history import Kept
+from services.boards.result import SolvedBoard
+from services.boards.store.protocol import Fence, LiveBoard, PoolHead, StoreError
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.log import ControlLog
+from services.control.records import Takeover
 from services.demo import simulated
 from services.log.protocol import Log
-from services.log.sqlite import open_sqlite_log
-from services.pools import Takeover
-from services.settings import Settings
-from services.shard.checkpoint import CheckpointStore
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from services.shard.health import PartitionHealth
 from services.shard.publisher import Fenced
 from services.shard.worker import ShardWorker
-from services.solve.history import Kept
-from services.solve.result import SolvedBoard
-from services.store.protocol import Fence, LiveBoard, PoolHead, StoreError
+from services.wire import events
 
 HOUR = 3600.0
 START = 1.8e9

@@ -5,14 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
 from ratings_core.tallies import PairTally
-from services import generations
+from services.control import generations
+from services.control.records import FoldSettings, GenerationMade, PoolCreated
 from services.demo import simulated
-from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
-from services.shard.clusters import GROUPS, counts_of_groups
-from services.shard.pool import PoolState, part
+from services.state.clusters import GROUPS, counts_of_groups
+from services.state.pool import PoolState, part
+from services.wire.pools import Kind
 
 
 def folded(cuts: list[int], **fold: Any) -> PoolState:

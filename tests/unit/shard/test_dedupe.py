@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
-from services.shard.dedupe import CONFLICT, DUPLICATE, MAX_CAPACITY, NEW, DedupeWindow
+from services.state.dedupe import CONFLICT, DUPLICATE, MAX_CAPACITY, NEW, DedupeWindow
 
 WORDS = st.integers(0, 4) | st.sampled_from([2**64 - 1, 2**63, 2**32])
 EVENTS = st.lists(st.tuples(WORDS, st.integers(0, 5), st.sampled_from([0, 1, 2**40, 2**64 - 1])), max_size=120)

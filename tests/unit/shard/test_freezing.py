@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from ratings_core.digest import digest
-from ratings_core.frozen import NOTHING, Arrays, FrozenColumns, RowLog
-from services.events import Event, GameEvent, ScoreEvent, Side
-from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
-from services.shard.dedupe import FrozenWindow
-from services.shard.objects import pack
-from services.shard.pool import PoolState
+from ratings_core.arrays.digest import digest
+from ratings_core.arrays.frozen import NOTHING, Arrays, FrozenColumns, RowLog
+from services.checkpoints.objects import pack
+from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.state.dedupe import FrozenWindow
+from services.state.pool import PoolState
+from services.wire.events import Event, GameEvent, ScoreEvent, Side
+from services.wire.pools import Kind
 
 AGENTS = 60
 ONLINE: dict[str, dict[str, float]] = {"elo": {}, "melo": {"dimensions": 4.0}, "glicko2": {"period_seconds": 40.0}}

@@ -7,21 +7,22 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.directory import FixedDirectory
+from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
 from services.log.protocol import Record
-from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
-from services.shard.build import Build
-from services.shard.checkpoint import CheckpointStore
-from services.shard.checkpointer import Checkpointer
-from services.shard.directory import FixedDirectory
-from services.shard.durations import Durations
-from services.shard.freezing import Freezing
-from services.shard.frozen import FrozenPool
+from services.runtime.durations import Durations
+from services.shard.checkpointing.checkpointer import Checkpointer
+from services.shard.checkpointing.freezing import Freezing
+from services.shard.generations.build import Build
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
+from services.state.frozen import FrozenPool
+from services.state.pool import PoolState
+from services.wire.pools import Kind
 
 KINDS = {f"{kind.value}{i}": kind for i in range(5) for kind in Kind}
 FOLD = FoldSettings(dedupe_window=64, bucket_seconds=50.0, buckets_kept=3)
-SLICE = "services.shard.checkpointer._SLICE_SECONDS"
+SLICE = "services.shard.checkpointing.checkpointer._SLICE_SECONDS"
 
 
 def control() -> ControlState:

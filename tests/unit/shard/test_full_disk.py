@@ -10,16 +10,16 @@ import fsspec
 import msgspec
 import pytest
 
-from services import events
-from services.control import ControlLog
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.directory import LiveDirectory
+from services.control.log import ControlLog
+from services.control.records import FoldSettings
 from services.demo import simulated
 from services.log.protocol import LogError
-from services.log.sqlite import SqliteLog, open_sqlite_log
-from services.pools import FoldSettings
-from services.shard.checkpoint import CheckpointStore
-from services.shard.checkpointer import Checkpointer
-from services.shard.directory import LiveDirectory
+from services.log.sqlite.log import SqliteLog, open_sqlite_log
+from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
+from services.wire import events
 from tests.support.disk import fill, mounted
 
 SIZE = 4 << 20
@@ -177,7 +177,7 @@ OPENED = """
 import sys
 from pathlib import Path
 from services.log.protocol import LogError
-from services.log.sqlite import open_sqlite_log
+from services.log.sqlite.log import open_sqlite_log
 
 log = open_sqlite_log(Path(sys.argv[1]), 1)
 reader = log.outcomes.reader({0: 0})

@@ -7,17 +7,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from ratings_core.digest import digest
-from ratings_core.frozen import Arrays
-from services import events, generations
+from ratings_core.arrays.digest import digest
+from ratings_core.arrays.frozen import Arrays
+from services.control import generations
+from services.control.directory import FixedDirectory
+from services.control.records import ControlState, FoldSettings, GenerationMade, GenerationWanted, PoolCreated, Serve
 from services.log.partition import partition_of
 from services.log.protocol import Record
-from services.pools import ControlState, FoldSettings, GenerationMade, GenerationWanted, Kind, PoolCreated, Serve
-from services.shard.build import Build
-from services.shard.directory import FixedDirectory
-from services.shard.edits import Retracted
+from services.shard.generations.build import Build
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
+from services.state.edits import Retracted
+from services.state.pool import PoolState
+from services.wire import events
+from services.wire.pools import Kind
 
 PARTITIONS = 4
 NUMBER = 1

@@ -5,13 +5,14 @@ from typing import Any, cast
 
 import msgspec
 
-from services.engine_metrics import EngineMetrics
-from services.events import GameEvent, Side
-from services.pools import GenerationMade, Kind, PoolCreated
-from services.shard.build import Build
-from services.shard.owned import Owned
+from services.control.records import GenerationMade, PoolCreated
+from services.engine.metrics import EngineMetrics
+from services.shard.generations.build import Build
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
+from services.shard.partition_runtime import Owned
+from services.state.pool import PoolState
+from services.wire.events import GameEvent, Side
+from services.wire.pools import Kind
 from tests.unit.commands.test_engine import health_of
 
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.shard.anchors import Anchors
-from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint, object_name
-from services.shard.objects import MAGIC, BadObject, pack, unpack
+from services.checkpoints.anchors import Anchors
+from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint, object_name
+from services.checkpoints.objects import MAGIC, BadObject, pack, unpack
 
 DTYPES = ("<i8", "<i4", "<u8", "<u4", "|u1", "|i1", "<f8", "|b1")
 ARRAYS = {

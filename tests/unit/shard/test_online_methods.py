@@ -7,18 +7,19 @@ import random
 import numpy as np
 import pytest
 
-from ratings_core.beliefs import Belief
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
 from ratings_core.online import RATERS
-from services.events import GameEvent, Side
-from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
-from services.raters import make_raters
-from services.shard.objects import pack, unpack
+from ratings_core.records.beliefs import Belief
+from services.admin.verify import _board_difference, _Value
+from services.checkpoints.objects import pack, unpack
+from services.control.raters import make_raters
+from services.control.records import FoldSettings, GenerationMade, PoolCreated
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
 from services.shard.publisher import _update  # the boards as they go to the store
-from services.verify import _board_difference, _Value
+from services.state.pool import PoolState
+from services.wire.events import GameEvent, Side
+from services.wire.pools import Kind
 
 POOL = "all"
 SETTINGS: dict[str, dict[str, float]] = {

@@ -7,17 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
+from services.control.directory import FixedDirectory
+from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.log.dead_letters import DeadLetter, write
 from services.log.partition import partition_of
 from services.log.protocol import Record
-from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
 from services.shard import batch
-from services.shard.columns import GameColumns
-from services.shard.dead_letters import DeadLetter, write
-from services.shard.directory import FixedDirectory
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
-from services.shard.scanning.scan import scan
+from services.state.pool import PoolState
+from services.wire.columns import GameColumns
+from services.wire.pools import Kind
+from services.wire.scanning.scan import scan
 
 PARTITIONS = 4
 

@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from ratings_core.digest import digest
+from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
-from services.control import ControlLog
+from services.checkpoints.checkpoint import CheckpointStore
+from services.checkpoints.objects import pack, unpack
+from services.control.directory import LiveDirectory
+from services.control.log import ControlLog
+from services.control.records import FoldSettings, GenerationMade
 from services.log.partition import partition_of
 from services.log.protocol import Log, Record
-from services.log.sqlite import open_sqlite_log
-from services.pools import FoldSettings, GenerationMade
-from services.shard.build import Build
-from services.shard.builder import Builder
-from services.shard.checkpoint import CheckpointStore
-from services.shard.checkpointer import Checkpointer
-from services.shard.directory import LiveDirectory
-from services.shard.objects import pack, unpack
+from services.log.sqlite.log import open_sqlite_log
+from services.shard.checkpointing.checkpointer import Checkpointer
+from services.shard.generations.build import Build
+from services.shard.generations.builder import Builder
 from services.shard.partition import Partition
-from services.shard.pending import Pending
-from services.shard.pool import PoolState
 from services.shard.recovery import recover
+from services.state.pending import Pending
+from services.state.pool import PoolState
 
 PARTITIONS = 2
 NUMBER = 1

@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping
 import msgspec
 import pytest
 
+from services.boards.result import SolvedBoard
+from services.boards.store.protocol import ACTIVITY, Fence, LiveBoard, OtherLog, PoolHead, StoreError
+from services.control.records import FoldSettings, GenerationMade, PoolCreated
 from services.demo import simulated
-from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
-from services.shard.build import Build
+from services.shard.generations.build import Build
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
 from services.shard.publisher import _MOST_PAUSE, Publisher
-from services.solve.result import SolvedBoard
-from services.store.protocol import ACTIVITY, Fence, LiveBoard, OtherLog, PoolHead, StoreError
+from services.state.pool import PoolState
+from services.wire.pools import Kind
 from tests.support.boards import Content, head_of
 
 EPOCH = 7

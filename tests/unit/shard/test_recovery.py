@@ -6,15 +6,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ratings_core.frozen import Arrays
-from services.control import ControlLog
+from ratings_core.arrays.frozen import Arrays
+from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.control.log import ControlLog
+from services.control.records import FOLD_VERSION, ControlState, FoldSettings, GenerationMade, PoolCreated, Takeover
 from services.log.protocol import Log, LogError, Reader, Record
-from services.log.sqlite import open_sqlite_log
-from services.pools import FOLD_VERSION, ControlState, FoldSettings, GenerationMade, Kind, PoolCreated, Takeover
+from services.log.sqlite.log import open_sqlite_log
 from services.shard import recovery
-from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
-from services.shard.pool import PoolState
 from services.shard.recovery import WrongLog, recover, restore, served
+from services.state.pool import PoolState
+from services.wire.pools import Kind
 
 
 class Silent:

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services import events
-from services.events import GameEvent, RetractEvent, ScoreEvent, Side
-from services.shard.columns import GameColumns
-from services.shard.scanning.scan import Scanned, scan
+from services.wire import events
+from services.wire.columns import GameColumns
+from services.wire.events import GameEvent, RetractEvent, ScoreEvent, Side
+from services.wire.scanning.scan import Scanned, scan
 
 ROOT = Path(__file__).parents[3]
 NAMES = st.sampled_from(
@@ -248,9 +248,9 @@ def test_many_records_of_many_pools_and_lengths_stay_apart() -> None:
 AT_THE_END_OF_MEMORY = """
 import ctypes, mmap, sys
 import numpy as np
-from services.shard.scanning.games import scan
-from services.shard.scanning.room import OUTCOMES, Room
-from services.shard.scanning.values import END
+from services.wire.scanning.games import scan
+from services.wire.scanning.buffers import OUTCOMES, Room
+from services.wire.scanning.values import END
 size = mmap.PAGESIZE
 memory = mmap.mmap(-1, 2 * size)
 pages = np.frombuffer(memory, np.uint8)

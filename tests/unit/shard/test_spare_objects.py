@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from ratings_core.digest import digest
-from services import events
-from services.events import GameEvent, Side
+from ratings_core.arrays.digest import digest
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry, SkippedCheckpoint
+from services.control.directory import FixedDirectory
+from services.control.records import ControlState, GenerationMade, PoolCreated
 from services.log.protocol import Record
-from services.pools import ControlState, GenerationMade, Kind, PoolCreated
-from services.shard.checkpoint import CheckpointStore, PoolEntry, SkippedCheckpoint
-from services.shard.checkpointer import Checkpointer
-from services.shard.directory import FixedDirectory
+from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
+from services.wire import events
+from services.wire.events import GameEvent, Side
+from services.wire.pools import Kind
 
 KEPT = 3
 
@@ -137,7 +138,7 @@ def test_the_pause_after_a_checkpoint_counts_its_writing_not_how_late_the_fold_l
 ) -> None:
     """A fold that waited a minute for something else is no reason to leave five without a checkpoint."""
     clock = [0.0]
-    monkeypatch.setattr("services.shard.checkpointer.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("services.shard.checkpointing.checkpointer.time.perf_counter", lambda: clock[0])
     shard.play("busy")
     shard.begin(2.0)
     assert shard.checkpointer._job is not None

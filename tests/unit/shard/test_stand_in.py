@@ -7,23 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from ratings_core.digest import digest
-from services.control import ControlLog
-from services.events import RetractEvent
+from ratings_core.arrays.digest import digest
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.directory import FixedDirectory
+from services.control.log import ControlLog
+from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
 from services.log.protocol import Record, Topic
-from services.log.sqlite import open_sqlite_log
-from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
-from services.shard.build import Build, retracted_below
-from services.shard.builder import Builder
-from services.shard.checkpoint import CheckpointStore
-from services.shard.checkpointer import Checkpointer
-from services.shard.dedupe import DedupeWindow
-from services.shard.directory import FixedDirectory
-from services.shard.edits import NONE, Retracted
+from services.log.sqlite.log import open_sqlite_log
+from services.shard.checkpointing.checkpointer import Checkpointer
+from services.shard.generations.build import Build, retracted_below
+from services.shard.generations.builder import Builder
+from services.shard.generations.stand_in import StandIn, StandIns
 from services.shard.partition import Partition
-from services.shard.pool import PoolState
 from services.shard.slices import slices
-from services.shard.stand_in import StandIn, StandIns
+from services.state.dedupe import DedupeWindow
+from services.state.edits import NONE, Retracted
+from services.state.pool import PoolState
+from services.wire.events import RetractEvent
+from services.wire.pools import Kind
 
 NAMES = {"games": Kind.GAMES, "scores": Kind.SCORES}
 LENGTH = 400

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from services.log.sqlite import open_sqlite_log
-from services.settings import Settings
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
 from services.shard.worker import ShardWorker
 
 PARTITIONS = 3

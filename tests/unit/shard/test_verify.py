@@ -6,20 +6,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from services import events, verify
-from services.control import ControlLog
+from services.admin import verify
+from services.admin.verify import verify_partition
+from services.boards.result import AgentRow
+from services.boards.store.protocol import BoardPage, LiveBoard, PoolHead
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.directory import LiveDirectory
+from services.control.log import ControlLog
+from services.control.records import FoldSettings
 from services.demo import simulated
 from services.log.protocol import Log, LogError, Reader, Record
-from services.log.sqlite import open_sqlite_log
-from services.pools import FoldSettings
-from services.shard.checkpoint import CheckpointStore
-from services.shard.checkpointer import Checkpointer
-from services.shard.directory import LiveDirectory
+from services.log.sqlite.log import open_sqlite_log
+from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
 from services.shard.publisher import _update
-from services.solve.result import AgentRow
-from services.store.protocol import BoardPage, LiveBoard, PoolHead
-from services.verify import verify_partition
+from services.wire import events
 
 EPOCH = 1
 

@@ -1,4 +1,4 @@
-"""What `python -m services.warm` leaves compiled."""
+"""What `python -m services.precompile` leaves compiled."""
 
 import sys
 
@@ -6,9 +6,14 @@ import numba
 import pytest
 
 from ratings_core.online import RATERS
-from services.warm import warm
+from services.precompile import warm
 
-USED_BY_EVERY_POOL = ("ratings_core.roster", "ratings_core.tallies.pair_tally", "ratings_core.tallies.score_table", "services.shard.dedupe")
+USED_BY_EVERY_POOL = (
+    "ratings_core.records.roster",
+    "ratings_core.tallies.pair_tally",
+    "ratings_core.tallies.score_table",
+    "services.state.dedupe",
+)
 
 
 @pytest.fixture(scope="module", autouse=True)

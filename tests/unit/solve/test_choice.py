@@ -3,9 +3,10 @@
 import pytest
 
 from ratings_core.errors import InputError
-from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
-from services.solve.choice import choices, plan_of
-from services.solve.methods import METHODS, NotApplicable, defaults
+from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.solve.registry.choice import choices, plan_of
+from services.solve.registry.methods import METHODS, NotApplicable, defaults
+from services.wire.pools import Kind
 
 
 def control(kind: Kind = Kind.GAMES, **fold: object) -> ControlState:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from services.demo import clones
-from services.solve import methods
-from services.solve.inputs import ScoresInput
+from services.solve.problems.inputs import ScoresInput
+from services.solve.registry import methods
 
 TABLE = (files("services.demo") / "atari.csv").read_text(encoding="utf-8")
 NEAR = {(wave.copied, wave.noise): wave for wave in clones.near(TABLE, 0.0)}

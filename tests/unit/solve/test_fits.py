@@ -7,9 +7,9 @@ from ratings_core.errors import InputError
 from ratings_core.online import RATERS
 from ratings_core.tallies import PairCounts
 from ratings_core.voting.profile import Ballot, Profile
-from services.commands.interval_columns import unrated_line
-from services.solve.inputs import MarginsInput, PairsInput, ProfileInput
-from services.solve.methods import METHODS, solve
+from services.cli.interval_columns import unrated_line
+from services.solve.problems.inputs import MarginsInput, PairsInput, ProfileInput
+from services.solve.registry.methods import METHODS, solve
 
 EQ11 = Profile.from_ballots([Ballot(2.0, ((0,), (1,), (2,))), Ballot(3.0, ((2,), (0,), (1,)))], ("A", "B", "C"))
 

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
-from services.events import Event, decode
-from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
-from services.shard.pool import PoolState
-from services.solve.inputs import GamesInput
-from services.solve.load import Counted
-from services.solve.methods import NotApplicable, solve
-from services.solve.tasks import problem
+from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.solve.problems.inputs import GamesInput
+from services.solve.problems.load import Counted
+from services.solve.registry.methods import NotApplicable, solve
+from services.solve.scheduler.tasks import problem
+from services.state.pool import PoolState
+from services.wire.events import Event, decode
+from services.wire.pools import Kind
 
 TASKS = ["dust", "mirage", None]
 

@@ -7,9 +7,9 @@ import tracemalloc
 import msgspec
 import pytest
 
-from services.solve.held import packed, whole
-from services.solve.intervals import TOP
-from services.solve.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
+from services.boards.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
+from services.solve.intervals.replicates import TOP
+from services.solve.scheduler.held import packed, whole
 
 
 def board_of(count: int) -> SolvedBoard:

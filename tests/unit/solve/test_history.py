@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from services.shard.checkpoint import CheckpointStore
-from services.solve import history
-from services.solve.history import Cause, difference, kept
-from services.solve.plan import Job
-from services.solve.results import ResultFiles
+from services.boards import history
+from services.boards.history import Cause, difference, kept
+from services.checkpoints.checkpoint import CheckpointStore
+from services.solve.scheduler.plan import Job
+from services.solve.scheduler.results import ResultFiles
 from tests.support.boards import solved_of
 
 

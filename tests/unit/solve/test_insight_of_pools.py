@@ -7,19 +7,20 @@ import msgspec
 import numpy as np
 import pytest
 
-from services.events import GameEvent, Side
-from services.pools import ControlState, FoldSettings, GenerationMade, Kind, PoolCreated
-from services.shard.checkpoint import CheckpointStore, PoolEntry
-from services.shard.pool import PoolState
-from services.solve import insight
-from services.solve.findings import Findings
-from services.solve.inputs import ScoresInput
-from services.solve.methods import Solved
-from services.solve.plan import Job
-from services.solve.result import SolveResult
-from services.solve.results import ResultFiles
-from services.solve.standing import Standing
-from services.solve.tasks import solve_pool
+from services.boards.findings import Findings
+from services.boards.result import SolveResult
+from services.boards.standing import Standing
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.solve.insight import job as insight
+from services.solve.problems.inputs import ScoresInput
+from services.solve.registry.methods import Solved
+from services.solve.scheduler.plan import Job
+from services.solve.scheduler.results import ResultFiles
+from services.solve.scheduler.tasks import solve_pool
+from services.state.pool import PoolState
+from services.wire.events import GameEvent, Side
+from services.wire.pools import Kind
 from tests.support.boards import solved_of
 from tests.support.insight import NAMES, OUTCOMES, STANDINGS, WINS, board, forecasts, games, result
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.solve.interval_plan import LOAD, Redrawn, Standing, next_job, rested
-from services.solve.plan import Job
+from services.solve.intervals.plan import LOAD, Redrawn, Standing, next_job, rested
+from services.solve.scheduler.plan import Job
 
 COST = {"copeland": 1, "nash_average": 2, "deviation": 3}
 A, B, C = (Job("blitz", method) for method in COST)

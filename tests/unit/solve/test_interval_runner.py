@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from services.settings import Settings
-from services.shard.checkpoint import CheckpointStore, PoolEntry
-from services.shard.objects import BadObject
-from services.solve import interval_runner as module
-from services.solve.interval_runner import IntervalFile, IntervalRunner
-from services.solve.interval_tasks import Facts
-from services.solve.plan import Job
-from services.solve.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
+from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.checkpoints.objects import BadObject
+from services.runtime.settings import Settings
+from services.solve.intervals import runner as module
+from services.solve.intervals.runner import IntervalFile, IntervalRunner
+from services.solve.intervals.tasks import Facts
+from services.solve.scheduler.plan import Job
 
 METHOD = "copeland"
 

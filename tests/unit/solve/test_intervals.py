@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ratings_core.tallies import PairCounts
-from services.solve.inputs import PairsInput
-from services.solve.methods import solve
+from services.solve.problems.inputs import PairsInput
+from services.solve.registry.methods import solve
 
 
 @pytest.mark.parametrize("errors", ["fisher", "sandwich"])

@@ -9,11 +9,22 @@ from ratings_core.analysis.resampling import PairGroups
 from ratings_core.errors import InputError
 from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
-from services.solve import methods
-from services.solve.inputs import GamesInput, MarginsInput, PairsInput, ProfileInput, ScoresInput
-from services.solve.intervals import LEAST, MOST, Replication, Sample, add_intervals, most_of, replication, sample, seed_of, with_intervals
-from services.solve.resampling import resampling
-from services.solve.result import Intervals, SolveResult
+from services.boards.result import Intervals, SolveResult
+from services.solve.intervals.replicates import (
+    LEAST,
+    MOST,
+    Replication,
+    Sample,
+    add_intervals,
+    most_of,
+    replication,
+    sample,
+    seed_of,
+    with_intervals,
+)
+from services.solve.intervals.resampling import resampling
+from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, ProfileInput, ScoresInput
+from services.solve.registry import methods
 
 TEAMS = ("Argentina", "Brazil", "England", "Germany", "South Korea", "Sweden")
 STRENGTHS = np.array([1579.0, 1605, 1521, 1503, 1321, 1470])

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from services.shard.checkpoint import CheckpointStore, PoolEntry
-from services.solve.limits import OutOfMemory, forget_peak, memory_limit, peak
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.solve.scheduler.limits import OutOfMemory, forget_peak, memory_limit, peak
 
 MIB = 1 << 20
 

@@ -13,12 +13,12 @@ from ratings_core.games import NormalForm, agent_vs_agent_vs_task, agent_vs_task
 from ratings_core.games.duel_prior import KAPPAS
 from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
-from services.pools import Kind
-from services.solve import methods
-from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
-from services.solve.method import Takes
-from services.solve.methods import METHODS, NotApplicable, solve
-from services.solve.parameters import Parameter, Value, accepted
+from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.registry import methods
+from services.solve.registry.method import Takes
+from services.solve.registry.methods import METHODS, NotApplicable, solve
+from services.solve.registry.parameters import Parameter, Value, accepted
+from services.wire.pools import Kind
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SCORES = ScoresInput(("zed", "amy", "bob"), ("t2", "t1", "t3"), np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 2.0], [2.0, 3.0, 1.0]]))

@@ -7,9 +7,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from services.solve.inputs import ScoresInput
-from services.solve.methods import METHODS, solve
-from services.solve.result import SolveResult
+from services.boards.result import SolveResult
+from services.solve.problems.inputs import ScoresInput
+from services.solve.registry.methods import METHODS, solve
 
 ATARI = Path(__file__).parents[2] / "golden" / "deviation" / "atari_table3.csv"
 

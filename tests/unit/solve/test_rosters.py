@@ -9,9 +9,9 @@ import pytest
 from ratings_core.errors import InputError
 from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
-from services.solve.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
-from services.solve.methods import METHODS, find, solve
-from services.solve.rosters import roster
+from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.registry.methods import METHODS, find, solve
+from services.solve.registry.rosters import roster
 
 NAMES = ("zed", "amy", "bob", "cyd")
 WINS = np.array([[0.0, 3, 1, 0], [1, 0, 4, 0], [3, 1, 0, 2], [0, 0, 1, 0]])

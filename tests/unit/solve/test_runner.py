@@ -9,22 +9,22 @@ import msgspec
 import pytest
 
 from ratings_core.errors import InputError
-from services.pools import ControlState, SolvePlan
-from services.settings import Settings
-from services.shard.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
-from services.shard.objects import BadObject
-from services.solve import runner as module
-from services.solve.history import Kept, PastRow, unpacked
-from services.solve.insight import alarms
-from services.solve.interval_runner import IntervalFile
-from services.solve.methods import NotApplicable, Solved
-from services.solve.plan import Job
-from services.solve.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
-from services.solve.results import ResultFiles
-from services.solve.runner import SolveRunner
-from services.store.protocol import StoreError
-from services.store.rest import Rest
-from services.store.solved import Held
+from services.boards.history import Kept, PastRow, unpacked
+from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
+from services.boards.store.backoff import Rest
+from services.boards.store.protocol import StoreError
+from services.boards.store.solved import Held
+from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.checkpoints.objects import BadObject
+from services.control.records import ControlState, SolvePlan
+from services.runtime.settings import Settings
+from services.solve.insight.job import alarms
+from services.solve.intervals.runner import IntervalFile
+from services.solve.registry.methods import NotApplicable, Solved
+from services.solve.scheduler import runner as module
+from services.solve.scheduler.plan import Job
+from services.solve.scheduler.results import ResultFiles
+from services.solve.scheduler.runner import SolveRunner
 from tests.support.boards import solved_of
 from tests.support.disk import fill, mounted
 

@@ -2,11 +2,11 @@
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from services import metrics
-from services.engine_metrics import EngineMetrics
-from services.solve import health
-from services.solve.health import SolveHealth
-from services.solve.plan import Job
+from services.engine.metrics import EngineMetrics
+from services.runtime import metrics
+from services.solve.scheduler import health
+from services.solve.scheduler.health import SolveHealth
+from services.solve.scheduler.plan import Job
 from tests.support.boards import solved_of
 
 METHOD = "deviation"

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 from ratings_core.equilibria.starts import Start
-from services.events import ScoreEvent
-from services.pools import FoldSettings, GenerationMade, Kind, PoolCreated
-from services.shard.checkpoint import CheckpointStore, PoolEntry
-from services.shard.pool import PoolState
-from services.solve.methods import METHODS, Solved
-from services.solve.result import VERSION, SolvedBoard
-from services.solve.results import ResultFiles
-from services.solve.starts import packed, unpacked
-from services.solve.tasks import solve_pool
+from services.boards.result import VERSION, SolvedBoard
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.solve.registry.methods import METHODS, Solved
+from services.solve.registry.starts import packed, unpacked
+from services.solve.scheduler.results import ResultFiles
+from services.solve.scheduler.tasks import solve_pool
+from services.state.pool import PoolState
+from services.wire.events import ScoreEvent
+from services.wire.pools import Kind
 
 WARM = [name for name, method in METHODS.items() if method.starts]
 MEMORY = 1 << 30

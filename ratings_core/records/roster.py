@@ -1,0 +1,253 @@
+"""Names to dense ids and back, in order of first appearance, without a Python object per name."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, overload
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ratings_core.arrays.arena import Arena, pack
+from ratings_core.arrays.frozen import Frozen, Still
+from ratings_core.arrays.hashing import hash_slice
+from ratings_core.errors import InputError
+
+UNKNOWN: Final = -1
+"""What `lookup` answers for a name that is not in the roster."""
+MAX_NAMES: Final = 2**31 - 1
+_EMPTY: Final = -1
+_AHEAD: Final = 64
+_SEED: Final = np.uint64(0)
+_ARRAYS: Final = frozenset({"bytes", "start"})
+
+
+class Roster:
+    """Append-only map between names and ids 0, 1, 2, ... in order of first appearance.
+
+    Names are any non-empty bytes in UTF-8; what a name may look like is decided where names enter. Memory a name: its bytes,
+    8 for its place and 8 to 16 for its slot, each with up to as much again as room to grow. Not safe to share between threads
+    while one of them interns.
+    """
+
+    __slots__ = ("_bytes", "_size", "_slots", "_start")
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._bytes = np.empty(256, np.uint8)
+        self._start = np.zeros(17, np.int64)
+        self._slots = np.full(32, _EMPTY, np.int32)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held, room to grow included."""
+        return self._bytes.nbytes + self._start.nbytes + self._slots.nbytes
+
+    def intern(self, names: Sequence[str]) -> NDArray[np.int32]:
+        """Ids of `names` (n,), new names added in their order. Raises `InputError`, and adds nothing, where one is empty."""
+        return self.intern_packed(pack(names))
+
+    def intern_packed(self, arena: Arena) -> NDArray[np.int32]:
+        """Ids of the names of `arena` (n,), new names added in their order. Raises `InputError` where one is empty."""
+        if (empty := np.flatnonzero(arena.start[1:] == arena.start[:-1])).size:
+            raise InputError(f"names[{empty[0]}]", "", "must not be empty")
+        data, start = np.ascontiguousarray(arena.bytes), np.ascontiguousarray(arena.start)
+        ids = np.empty(len(arena), np.int32)
+        done = 0
+        while True:
+            done, self._size = _intern(data, start, done, ids, self._bytes, self._start, self._slots, self._size)
+            if done == len(ids):
+                return ids
+            self._grow(int(start[done + 1] - start[done]))
+
+    def lookup(self, names: Sequence[str]) -> NDArray[np.int32]:
+        """Ids of `names` (n,), -1 for those unknown (the empty name always is). Adds nothing."""
+        return self.lookup_packed(pack(names))
+
+    def lookup_packed(self, arena: Arena) -> NDArray[np.int32]:
+        """Ids of the names of `arena` (n,), -1 for those unknown. Adds nothing."""
+        ids = np.empty(len(arena), np.int32)
+        _lookup(np.ascontiguousarray(arena.bytes), np.ascontiguousarray(arena.start), ids, self._bytes, self._start, self._slots)
+        return ids
+
+    def count_new(self, arena: Arena) -> int:
+        """How many names `intern_packed(arena)` would add. Adds nothing; raises `InputError` where one is empty."""
+        new = np.flatnonzero(self.lookup_packed(arena) == UNKNOWN)
+        if not new.size:
+            return 0
+        scratch = Roster()
+        scratch.intern_packed(arena.take(new))
+        return len(scratch)
+
+    def name(self, agent: int) -> str:
+        """The name with id `agent`. Raises `InputError` where no name has it (negative ids never do)."""
+        if not 0 <= agent < self._size:
+            raise InputError("agent", agent, f"must be an id from 0 to {self._size - 1}")
+        return self._bytes[self._start[agent] : self._start[agent + 1]].tobytes().decode()
+
+    def names(self, ids: NDArray[np.int32] | Sequence[int] | None = None) -> list[str]:
+        """The names with `ids`, in their order; all in order of their ids by default. Raises `InputError` on an unknown id."""
+        arena = self._arena()
+        return arena.names() if ids is None else arena.take(np.asarray(ids, np.int64)).names()
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Canonical copy: bytes uint8 (total,), start int64 (n+1,), names in order of their ids."""
+        arena = self._arena()
+        return {"bytes": arena.bytes.copy(), "start": arena.start.copy()}
+
+    def frozen(self) -> Frozen:
+        """What `arrays` gives now, as `ratings_core.arrays.frozen` says: names are only ever added, after those that are there."""
+        start = self._start[: self._size + 1]
+        return Still({"bytes": self._bytes[: start[-1]], "start": start})
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Roster":
+        """The roster whose `arrays()` these are. Raises `InputError` where they are not the arrays of a roster."""
+        if arrays.keys() != _ARRAYS:
+            raise InputError("arrays", sorted(arrays), f"must be {sorted(_ARRAYS)}")
+        arena, roster = Arena(np.array(arrays["bytes"]), np.array(arrays["start"])), cls()  # copies: writable, one kernel for all
+        arena.check()
+        roster._reserve(len(arena), len(arena.bytes))
+        roster.intern_packed(arena)
+        if len(roster) != len(arena):
+            raise InputError("arrays", f"{len(arena)} names, {len(roster)} distinct", "must hold each name once")
+        return roster
+
+    def _arena(self) -> Arena:
+        start = self._start[: self._size + 1]
+        return Arena(self._bytes[: start[-1]], start)
+
+    def _reserve(self, names: int, length: int) -> None:
+        """Make room for so many names of `length` bytes in all, in an empty roster."""
+        self._bytes = np.empty(max(256, length), np.uint8)
+        self._start = np.zeros(max(17, names + 1), np.int64)
+        self._slots = np.full(max(32, 1 << (2 * names).bit_length()), _EMPTY, np.int32)
+
+    def _grow(self, length: int) -> None:
+        """Make room for one more name of `length` bytes; at least doubles whatever is full."""
+        if self._size == MAX_NAMES:
+            raise InputError("names", self._size + 1, f"must be at most {MAX_NAMES} distinct names")
+        used = int(self._start[self._size])
+        if used + length > len(self._bytes):
+            self._bytes = _longer(self._bytes, used, max(2 * len(self._bytes), used + length))
+        if self._size + 2 > len(self._start):
+            self._start = _longer(self._start, self._size + 1, 2 * len(self._start))
+        if 2 * (self._size + 1) > len(self._slots):
+            self._slots = np.full(2 * len(self._slots), _EMPTY, np.int32)
+            _rehash(self._bytes, self._start, self._slots, self._size)
+
+
+@overload
+def _longer(array: NDArray[np.uint8], used: int, length: int) -> NDArray[np.uint8]: ...
+@overload
+def _longer(array: NDArray[np.int64], used: int, length: int) -> NDArray[np.int64]: ...
+def _longer(array: NDArray[Any], used: int, length: int) -> NDArray[Any]:
+    longer = np.empty(length, array.dtype)
+    longer[:used] = array[:used]
+    return longer
+
+
+@njit(cache=True)
+def _slot_of(
+    data: NDArray[np.uint8], begin: int, end: int, held: NDArray[np.uint8], held_start: NDArray[np.int64], slots: NDArray[np.int32]
+) -> np.int64:
+    """Where data[begin:end] has its slot: the one that holds its id, else the empty one it would take."""
+    mask = np.int64(len(slots) - 1)
+    slot = np.int64(hash_slice(data, begin, end, _SEED)[0]) & mask
+    while slots[slot] != _EMPTY:
+        at = held_start[slots[slot]]
+        if held_start[slots[slot] + 1] - at == end - begin and _equal(data, begin, held, at, end - begin):
+            return slot
+        slot = (slot + 1) & mask
+    return slot
+
+
+@njit(cache=True)
+def _equal(data: NDArray[np.uint8], begin: int, held: NDArray[np.uint8], at: int, length: int) -> bool:
+    first, other = np.uint64(begin), np.uint64(at)  # what makes -1 the last byte costs as much as comparing
+    for i in range(length):  # noqa: SIM110 - a plain loop is what the compiler makes fast
+        if data[first + np.uint64(i)] != held[other + np.uint64(i)]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _intern(
+    data: NDArray[np.uint8],
+    start: NDArray[np.int64],
+    done: int,
+    ids: NDArray[np.int32],
+    held: NDArray[np.uint8],
+    held_start: NDArray[np.int64],
+    slots: NDArray[np.int32],
+    size: int,
+) -> tuple[int, int]:
+    """Ids from name `done` on; stops before a new name for which there is no room. Names done and names held."""
+    for i in range(done, len(ids)):
+        if (i - done) % _AHEAD == 0:
+            _look_up(data, start, i, min(i + _AHEAD, len(ids)), ids, held, held_start, slots)
+        if ids[i] != UNKNOWN:
+            continue
+        slot = _slot_of(data, start[i], start[i + 1], held, held_start, slots)
+        if slots[slot] == _EMPTY:
+            length, used = start[i + 1] - start[i], held_start[size]
+            if used + length > len(held) or size + 2 > len(held_start) or 2 * (size + 1) > len(slots):
+                return i, size
+            for k in range(length):
+                held[used + k] = data[start[i] + k]
+            slots[slot] = size
+            size += 1
+            held_start[size] = used + length
+        ids[i] = slots[slot]
+    return len(ids), size
+
+
+@njit(cache=True)
+def _look_up(
+    data: NDArray[np.uint8],
+    start: NDArray[np.int64],
+    begin: int,
+    end: int,
+    ids: NDArray[np.int32],
+    held: NDArray[np.uint8],
+    held_start: NDArray[np.int64],
+    slots: NDArray[np.int32],
+) -> None:
+    """Ids of names `begin` to `end` that stand in the first slot they may, -1 for others. A step at a time for all of them: misses of the
+    cache that overlap cost one.
+    """
+    mask = np.int64(len(slots) - 1)
+    for i in range(begin, end):
+        ids[i] = slots[np.int64(hash_slice(data, start[i], start[i + 1], _SEED)[0]) & mask]
+    at = np.empty(_AHEAD, np.int64)
+    for i in range(begin, end):
+        known = ids[i] != _EMPTY and held_start[ids[i] + 1] - held_start[ids[i]] == start[i + 1] - start[i]
+        at[i - begin] = held_start[ids[i]] if known else -1
+    for i in range(begin, end):
+        if at[i - begin] < 0 or not _equal(data, start[i], held, at[i - begin], start[i + 1] - start[i]):
+            ids[i] = UNKNOWN
+
+
+@njit(cache=True)
+def _lookup(
+    data: NDArray[np.uint8],
+    start: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    held: NDArray[np.uint8],
+    held_start: NDArray[np.int64],
+    slots: NDArray[np.int32],
+) -> None:
+    for i in range(len(ids)):
+        ids[i] = slots[_slot_of(data, start[i], start[i + 1], held, held_start, slots)]
+
+
+@njit(cache=True)
+def _rehash(held: NDArray[np.uint8], held_start: NDArray[np.int64], slots: NDArray[np.int32], size: int) -> None:
+    mask = np.int64(len(slots) - 1)
+    for i in range(size):
+        slot = np.int64(hash_slice(held, held_start[i], held_start[i + 1], _SEED)[0]) & mask
+        while slots[slot] != _EMPTY:
+            slot = (slot + 1) & mask
+        slots[slot] = i

@@ -1,0 +1,201 @@
+"""Backups of an embedded data folder, taken while it runs, and folders made from them.
+
+A backup holds checkpoints that the log reaches beyond: they are copied first, the log last, in one snapshot of SQLite's. What
+cannot be read whole any more is left out: everything but the log can be made again from it. What is not as it was copied is refused
+before anything is restored.
+"""
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from ratings_core.errors import InputError
+from services.admin import inventory
+from services.backends import LOG_FILE
+from services.checkpoints.checkpoint import CheckpointStore
+from services.checkpoints.objects import BadObject
+from services.log.sqlite.file import APPLICATION_ID, SCHEMA_VERSION, sqlite_errors
+from services.runtime.data_folder import DataFolder
+
+_STATE: Final = "state"
+_REPLAY: Final = "replay"
+_PART: Final = ".part"
+_LOG_FILES: Final = tuple(LOG_FILE + end for end in ("", "-wal", "-shm", "-journal"))
+_LEFT: Final = (*_LOG_FILES, _STATE, _REPLAY)
+"""What must not be there before: SQLite would replay another log's journal, and newer checkpoints would take the place of restored ones."""
+
+
+class BackedUp(NamedTuple):
+    """What a backup holds. outcomes: records of the outcome log; checkpoints: partitions that have one; size: bytes of all."""
+
+    outcomes: int
+    checkpoints: int
+    size: int
+
+
+def back_up(data: Path, target: Path) -> BackedUp:
+    """Copy the data folder to `target`, a new folder that is there only once it is whole. Raises `InputError`, `LogError`, `OSError`."""
+    if not (data / LOG_FILE).exists():
+        raise InputError("data", str(data), f"must be a data folder of `equirank up` ({LOG_FILE} is missing)")
+    if target.exists():
+        raise InputError("target", str(target), "must not exist yet")
+    part = target.with_name(target.name + _PART)
+    if part.exists():
+        raise InputError("target", str(part), "must not exist: a backup that was cut off left it (remove it), or one is under way")
+    part.mkdir(parents=True, mode=0o700)
+    try:
+        checkpoints = _copy_state(data, part)
+        _copy_journals(data / _REPLAY, part / _REPLAY)
+        _copy_log(data / LOG_FILE, part / LOG_FILE)
+        outcomes = _outcomes(part / LOG_FILE)
+        inventory.write(part)
+        _make_durable(part)
+        part.rename(target)
+        _sync(target.absolute().parent)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    return BackedUp(outcomes, checkpoints, _size(target))
+
+
+def restore(source: Path, data: Path) -> BackedUp:
+    """Make a data folder from a backup; one that cannot be made is left empty.
+
+    Raises `InputError` where there is no backup, or one that is damaged or of a later release, or `data` was used; `InUse`, `LogError`,
+    `OSError`.
+    """
+    if not (source / LOG_FILE).exists():
+        raise InputError("source", str(source), f"must be a folder that `equirank backup` made ({LOG_FILE} is missing)")
+    part = data / (LOG_FILE + _PART)  # made first and renamed last: a restore that was cut off can be done again
+    if left := [name for name in _LEFT if (data / name).exists() and (name in _LOG_FILES or not part.exists())]:
+        raise InputError("data", str(data), f"must hold nothing of another installation ({', '.join(left)}): restore into a new folder")
+    held = inventory.check(source)
+    outcomes = _outcomes(source / LOG_FILE)
+    folder = DataFolder(data)
+    folder.lock()
+    try:
+        part.touch()
+        _clear(data)
+        _copy_files(source, data, held)
+        part.write_bytes(b"")
+        _copy_log(source / LOG_FILE, part)
+        for made in (part, data / _STATE, data / _REPLAY):  # and nothing that lay here before, as `lost+found` of a disk
+            _make_durable(made)
+        part.rename(data / LOG_FILE)
+        _sync(data)
+    except BaseException:
+        _clear(data)
+        part.unlink(missing_ok=True)  # last: what is cut off before can be done again
+        raise
+    finally:
+        folder.unlock()
+    manifests = {path.parent for path in (data / _STATE / "checkpoints").glob("p*/*.json")}
+    return BackedUp(outcomes, len(manifests), _size(data))
+
+
+def _clear(data: Path) -> None:
+    """Remove what a restore makes beside the log."""
+    for name in (_STATE, _REPLAY):
+        shutil.rmtree(data / name, ignore_errors=True)
+
+
+def _copy_files(source: Path, data: Path, held: inventory.Inventory | None) -> None:
+    """All but the log. held: what was checked; a backup of an earlier release has everything that lies there."""
+    here = [path.relative_to(source).as_posix() for name in (_STATE, _REPLAY) for path in (source / name).rglob("*") if path.is_file()]
+    for name in here if held is None else [name for name in here if name in held.files]:
+        (data / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        shutil.copyfile(source / name, data / name)
+
+
+def _make_durable(made: Path) -> None:
+    """Wait until a file, or a folder's files and names, are on disk; nothing where there is none."""
+    for path in (*made.rglob("*"), made) if made.exists() else ():
+        _sync(path)
+
+
+def _sync(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _copy_state(data: Path, part: Path) -> int:
+    """The newest whole checkpoint of each partition, and the results of solves; how many partitions have one."""
+    source, copies = CheckpointStore((data / _STATE).as_uri()), CheckpointStore((part / _STATE).absolute().as_uri())
+    copied = 0
+    for number in range(_partitions(data / LOG_FILE)):
+        found = source.recover(number, [])
+        if found is None:
+            continue
+        manifest, _ = found
+        try:
+            for name in {name for entry in manifest.entries for name in entry.objects}:
+                copies.write_file(name, source.read_file(name))
+        except BadObject:
+            continue  # a newer checkpoint took its place just now: the log is enough
+        copies.write_manifest(manifest)
+        copied += 1
+    for name in source.files("results"):
+        try:
+            copies.write_file(name, source.read_file(name))
+        except BadObject:
+            continue  # a newer result took its place
+    return copied
+
+
+def _copy_journals(source: Path, target: Path) -> None:
+    """What `equirank replay` noted, before the log: it never says more than the log holds."""
+    if source.exists():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.tmp"))
+
+
+def _copy_log(source: Path, target: Path) -> None:
+    """One snapshot, while others write."""
+    with sqlite_errors(source):
+        reading = sqlite3.connect(f"file:{quote(str(source.absolute()))}?mode=ro", uri=True)
+        try:
+            writing = sqlite3.connect(target)
+            try:
+                reading.backup(writing)
+                writing.execute("PRAGMA journal_mode = DELETE")  # one file; whoever opens it makes it WAL again
+            finally:
+                writing.close()
+        finally:
+            reading.close()
+
+
+def _partitions(path: Path) -> int:
+    """Of the outcomes, as the log itself has it."""
+    with sqlite_errors(path):
+        connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
+        try:
+            return int(connection.execute("SELECT partitions FROM log").fetchone()[0])
+        finally:
+            connection.close()
+
+
+def _outcomes(path: Path) -> int:
+    """Records in the outcome log of a whole copy. Raises `InputError` for a damaged one, or none of ours."""
+    with sqlite_errors(path):
+        connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
+        try:
+            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                raise InputError("source", str(path), "must be a log of Equirank's")
+            if (found := connection.execute("PRAGMA user_version").fetchone()[0]) != SCHEMA_VERSION:
+                rule = f"must have schema version {SCHEMA_VERSION}, not {found}: use the release that wrote it"
+                raise InputError("source", str(path), rule)
+            if (said := connection.execute("PRAGMA quick_check").fetchone()[0]) != "ok":
+                raise InputError("source", str(path), f"is damaged: {said}")
+            query = "SELECT coalesce(sum(\"end\" - \"begin\"), 0) FROM heads WHERE topic = 'outcomes'"
+            return int(connection.execute(query).fetchone()[0])
+        finally:
+            connection.close()

@@ -1,0 +1,144 @@
+"""Dead letters as people ask for them: read once each, and sent to the log again where that can help.
+
+A letter is an index entry: what was refused stands whole in the outcome log, at the letter's place. What was sent again is noted in the
+control log, by the letter's key, and stays where it is the next time. Sent again it has the ids that it had, so that a run which was cut
+off before its note counts nothing twice, as long as the pool remembers them.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import msgspec
+
+from services.control import records as pools
+from services.control.records import ControlState, LettersSent
+from services.log.dead_letters import DeadLetter
+from services.log.partition import partition_of
+from services.log.protocol import Log, LogError, OffsetLost, Topic
+from services.wire import events
+from services.wire.events import Reason
+
+_READ_SECONDS: Final = 10.0
+_RECORDS: Final = 1000
+_NOTED_AT_ONCE: Final = 1000
+_NOTE: Final = b'"letters_sent"'
+
+
+class Outcome(StrEnum):
+    """What became of a letter that was to be sent again."""
+
+    SENT = "sent"
+    STILL_REFUSED = "still refused"
+    UNKNOWN_POOL = "its pool is not there: create it first"
+    REPEATED = "the same was sent already"
+    SENT_BEFORE = "sent by an earlier run"
+    GONE = "the log holds its record no more"
+
+
+class Sent(NamedTuple):
+    """A letter and what became of it; rule: what it still breaks."""
+
+    letter: DeadLetter
+    outcome: Outcome
+    rule: str = ""
+
+
+def read(topic: Topic) -> Iterator[DeadLetter]:
+    """Every dead letter once, oldest first, however often it was delivered. Raises `LogError`."""
+    seen: set[str] = set()
+    for value in _values(topic, 0, topic.begin(0), topic.end(0)):
+        letter = msgspec.json.decode(value, type=DeadLetter)
+        if letter.key not in seen:
+            seen.add(letter.key)
+            yield letter
+
+
+def original(log: Log, letter: DeadLetter) -> bytes:
+    """What was refused, whole: the item, or the record. Raises `OffsetLost` where the log holds it no more."""
+    topic, partition = log.outcomes, letter.partition
+    found = list(_values(topic, partition, letter.offset, letter.offset + 1))
+    if not found:
+        raise OffsetLost(topic.name, partition, letter.offset, topic.begin(partition), topic.end(partition))
+    return found[0] if letter.item < 0 else events.item_texts(found[0])[letter.item]
+
+
+def sent_before(control: Topic) -> set[str]:
+    """Keys of the letters that the control log notes as sent. Raises `LogError`."""
+    found: set[str] = set()
+    for value in _values(control, 0, control.begin(0), control.end(0)):
+        if _NOTE in value and isinstance(record := pools.decode(value), LettersSent):
+            found.update(record.letters)
+    return found
+
+
+def send_again(log: Log, control: ControlState, letters: Iterable[DeadLetter], now: float, *, all_: bool = False) -> Iterator[Sent]:
+    """Append to its pool's partition what each letter refused, where it would be taken now, and each text once. Raises `LogError`.
+
+    What is refused again becomes a letter again: sent once for every letter, it would double with each time. now: seconds since 1970, for
+    the note of what was sent; all_: send also what an earlier run noted.
+    """
+    before = set() if all_ else sent_before(log.control)
+    texts: set[bytes] = set()
+    noted: list[str] = []
+    try:
+        for letter in letters:
+            done = Sent(letter, Outcome.SENT_BEFORE) if letter.key in before else _send(log, control, letter, texts)
+            if done.outcome in {Outcome.SENT, Outcome.REPEATED}:
+                noted.append(letter.key)
+            if len(noted) == _NOTED_AT_ONCE:
+                _note(log, noted, now)
+            yield done
+    finally:
+        _note(log, noted, now)
+
+
+def _send(log: Log, control: ControlState, letter: DeadLetter, texts: set[bytes]) -> Sent:
+    """Send one letter, if it would be taken and its text is none of `texts`, where it is added."""
+    try:
+        value = original(log, letter)
+    except OffsetLost:
+        return Sent(letter, Outcome.GONE)
+    found = events.decode([value])
+    if found.refusals:
+        return Sent(letter, Outcome.STILL_REFUSED, f"{found.refusals[0].path} {found.refusals[0].rule}")
+    pool = found.events[0].pool
+    if pool not in control.pools:
+        return Sent(letter, Outcome.UNKNOWN_POOL)
+    if any(event.kind not in {None, control.pools[pool].kind} for event in found.events):
+        return Sent(letter, Outcome.STILL_REFUSED, f"pool {pool} holds {control.pools[pool].kind} outcomes only")
+    if (text := hashlib.sha256(value).digest()) in texts:
+        return Sent(letter, Outcome.REPEATED)
+    texts.add(text)
+    log.outcomes.append(partition_of(pool, log.outcomes.partitions), [(pool.encode(), value)])
+    return Sent(letter, Outcome.SENT)
+
+
+def _note(log: Log, keys: list[str], now: float) -> None:
+    """Write down what was sent, and empty the list."""
+    if keys:
+        log.control.append(0, [pools.encode(LettersSent(letters=list(keys), time=now))])
+        keys.clear()
+
+
+def chosen(letters: Iterable[DeadLetter], reason: Reason | None, pool: str | None) -> Iterator[DeadLetter]:
+    """Those with that reason, and of that pool."""
+    return (one for one in letters if reason in {None, one.reason} and pool in {None, one.pool})
+
+
+def _values(topic: Topic, partition: int, begin: int, end: int) -> Iterator[bytes]:
+    """Values from `begin` to `end`, read to where the log stood when it was asked."""
+    if begin >= end:
+        return
+    reader = topic.reader({partition: begin})
+    try:
+        position = begin
+        while position < end:
+            records = reader.poll(_READ_SECONDS, min(_RECORDS, end - position)).get(partition, [])
+            if reader.position(partition) == position:
+                raise LogError(f"{topic.name}[{partition}] gave no record from offset {position}", retriable=True)
+            yield from (record.value for record in records if record.offset < end)
+            position = reader.position(partition)
+    finally:
+        reader.close()

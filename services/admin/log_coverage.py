@@ -1,0 +1,107 @@
+"""How far back the log of a partition reaches, what stands in its place before that, and the word of an operator who goes on without.
+
+A partition whose checkpoints all end before the log begins stops: to skip what nobody folded would be silently wrong. Where it is lost for
+good, a record of the control log says so, and the partition goes on where the log begins.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ratings_core.errors import InputError
+from services.checkpoints.checkpoint import CheckpointStore, Manifest
+from services.control import generations
+from services.control.log import ControlLog
+from services.control.records import ControlState, Forgotten, GenerationWanted
+from services.log.partition import partition_of
+from services.log.protocol import CUT, Log, Topic
+from services.shard.recovery import WrongLog, beginning, check_bound, check_log
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    """A partition. begin, end: what its log holds; checkpoint: position of the newest that is whole; oldest: of the first one kept from
+    which the log can be folded on; beyond: pools whose generation begins before the log does; lost: from where on records are gone, up to
+    `begin`, that no checkpoint holds and no operator gave up; wrong: why this is not the log that was folded, or not all of it.
+    """
+
+    partition: int
+    begin: int
+    end: int
+    checkpoint: int | None
+    oldest: int | None
+    beyond: list[str]
+    lost: int | None
+    wrong: str | None = None
+
+
+def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iterator[Reach]:
+    """Of each partition. Raises `LogError`."""
+    for number in range(log.outcomes.partitions):
+        begin = log.outcomes.begin(number)
+        newest = checkpoints.newest(number)
+        stands = control.beyond_losses(number, _stands(number, newest, log.outcomes, control))
+        wrong = _wrong(number, newest, log.outcomes, stands, control)
+        yield Reach(
+            partition=number,
+            begin=begin,
+            end=log.outcomes.end(number),
+            checkpoint=None if newest is None else newest.position,
+            oldest=checkpoints.first_from(number, begin),
+            beyond=beyond(control, log.outcomes, number, begin),
+            lost=stands if stands < begin and wrong is None else None,
+            wrong=wrong,
+        )
+
+
+def beyond(control: ControlState, topic: Topic, number: int, begin: int) -> list[str]:
+    """Pools of a partition that can no longer be folded from the start of the generation that serves."""
+    here = (pool for pool in sorted(control.generations) if partition_of(pool, topic.partitions) == number)
+    return [pool for pool in here if (made := control.serving(pool)) is not None and made.start < begin]
+
+
+def check_wish(wanted: GenerationWanted, control: ControlState, topic: Topic) -> None:
+    """Raises `InputError` for a generation that would be folded from before the log begins; `LogError`.
+
+    One that changes nothing may be: it leaves out what was retracted, and a checkpoint may stand in for what the log forgot.
+    """
+    serving = control.serving(wanted.pool)
+    if serving is None or wanted.start == "now":
+        return
+    begin = topic.begin(partition_of(wanted.pool, topic.partitions))
+    made = generations.after_wish(control, (0, wanted), 0, 0, 0.0)
+    if made.start < begin and not generations.same_but_for_retractions(serving, made):
+        rule = f"must be now, or from {begin} on, where the log of {wanted.pool} begins: other settings cannot be folded from before there"
+        raise InputError("start", wanted.start, rule)
+
+
+def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Forgotten:
+    """Say that a partition goes on where its log begins. Raises `InputError` where it lost nothing, or something else; `LogError`."""
+    topic, newest = log.outcomes, checkpoints.newest(number)
+    begin = topic.begin(number)
+    state = control.refresh()
+    position = _stands(number, newest, topic, state)
+    if (wrong := _wrong(number, newest, topic, position, state)) is not None:
+        raise InputError("partition", number, f"must have lost the beginning of its own log, and nothing else: {wrong}")
+    if position >= begin:
+        stands = "needs the log from" if newest is None else "has a checkpoint at"
+        raise InputError("partition", number, f"must have lost something: it {stands} {position}, and the log holds all from {begin} on")
+    accepted = Forgotten(partition=number, position=position, begin=begin, time=now)
+    control.append(accepted)
+    return accepted
+
+
+def _wrong(number: int, newest: Manifest | None, topic: Topic, stands: int, control: ControlState) -> str | None:
+    """Why a partition stops that no loss explains: what is known of it is of another log, or the log lost its end."""
+    try:
+        check_bound(number, topic, control)
+        if newest is not None:
+            check_log(newest, topic)
+    except WrongLog as error:
+        return str(error)
+    end = topic.end(number)
+    return None if stands <= end else f"partition {number} of {topic.name}: it is read from {stands} on, and the log ends at {end}: {CUT}"
+
+
+def _stands(number: int, newest: Manifest | None, topic: Topic, control: ControlState) -> int:
+    """Where a partition would go on that is started now, if the log held everything."""
+    return beginning(number, topic, control) if newest is None else newest.position

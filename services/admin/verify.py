@@ -1,0 +1,349 @@
+"""Verification: the log folded again must give what checkpoints hold and what readers see. Talks to no shard.
+
+For each partition the newest checkpoint that is whole with all its objects gives position and digests (newer ones that are not are
+told as differences); the log is folded from its beginning to that position and compared; then on to each position that the store
+shows, and compared with every value on the live boards. Each pool is folded by the generation that the checkpoint holds, and beside it
+by the one under construction and the one that readers see, where those are others. Where the log no longer holds its beginning, the
+oldest checkpoint kept takes its place, and findings say from where they hold.
+"""
+
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+
+from ratings_core.arrays.digest import digest
+from services.boards.store.protocol import ACTIVITY, PoolHead, StoreReader
+from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
+from services.control.directory import FixedDirectory
+from services.control.log import ControlLog
+from services.control.records import ControlState, GenerationMade
+from services.log.protocol import Log, Record
+from services.shard.generations.build import Build
+from services.shard.partition import Partition
+from services.shard.recovery import WrongLog, beginning, check_bound, check_log, restore, retracted, silent
+from services.state.pool import PoolState
+
+_READ_SECONDS: Final = 5.0
+_SILENT_POLLS: Final = 6
+"""After so many in which neither a record came nor a mark was passed, the log is taken for silent."""
+_RECORDS: Final = 5000
+_PAGE: Final = 1000
+_TRIES: Final = 5
+_CATCH_UP_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 0.1
+
+
+class _Value(NamedTuple):
+    """What a live board shows of an agent."""
+
+    rating: float
+    deviation: float | None = None
+
+
+_Seen: TypeAlias = "dict[str, _Value]"
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One comparison. difference: what differs, None where nothing does; since: what was folded below it is taken from a checkpoint."""
+
+    partition: int
+    pool: str | None
+    what: str
+    position: int
+    difference: str | None = None
+    since: int | None = None
+
+
+def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store: StoreReader | None) -> Iterator[Finding]:
+    """Findings of one partition. store: None compares checkpoints only."""
+    control = ControlLog(log.control)
+    state = control.refresh()
+    control.close()
+    damaged, manifest = _newest(number, checkpoints)
+    for one in damaged:
+        yield Finding(partition=number, pool=None, what="checkpoint", position=one.position, difference=one.reason)
+    try:
+        check_bound(number, log.outcomes, state)
+        if manifest is not None:
+            check_log(manifest, log.outcomes)
+    except WrongLog as error:
+        yield Finding(partition=number, pool=None, what="log", position=log.outcomes.end(number), difference=str(error))
+        return
+    wanted = _Wanted.of(number, state, manifest, store)
+    start = _start(wanted, log, state, checkpoints)
+    if isinstance(start, str) and wanted.beside:  # one that goes on from a checkpoint is held whole by none as long as it is behind
+        wanted, manifest = wanted.alone(), None if manifest is None else msgspec.structs.replace(manifest, builds=[])
+        start = _start(wanted, log, state, checkpoints)
+    if isinstance(start, str):
+        yield Finding(partition=number, pool=None, what="log", position=log.outcomes.begin(number), difference=start)
+        return
+    since = start.position if start.position > wanted.beginning(log, state) else None
+    folded = _Refolded(start, log, FixedDirectory(state, wanted.chosen))
+    try:
+        for finding in _compared(folded, manifest, store):
+            yield msgspec.structs.replace(finding, since=since)
+    finally:
+        folded.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Generations of a partition to fold. chosen: one a pool; beside: further ones of the same pools."""
+
+    number: int
+    chosen: dict[str, GenerationMade]
+    beside: list[GenerationMade]
+
+    @classmethod
+    def of(cls, number: int, control: ControlState, manifest: Manifest | None, store: StoreReader | None) -> "_Wanted":
+        """Those that checkpoint and store hold, as far as the control log knows them."""
+        shown = [(head.pool, head.generation) for head in store.pools() if head.partition == number] if store is not None else []
+        held = [(entry.pool, entry.generation) for entry in manifest.entries] if manifest is not None else []
+        chosen: dict[str, GenerationMade] = {}
+        beside: list[GenerationMade] = []
+        for pool, generation in dict.fromkeys([*held, *shown]):
+            made = control.generations.get(pool, {}).get(generation)
+            if made is not None and chosen.setdefault(pool, made) is not made:
+                beside.append(made)
+        return cls(number, chosen, beside)
+
+    def beginning(self, log: Log, control: ControlState) -> int:
+        """The first offset that any of them reads."""
+        return min([made.start for made in self.all], default=beginning(self.number, log.outcomes, control))
+
+    def alone(self) -> "_Wanted":
+        """One a pool, and none beside."""
+        return _Wanted(self.number, self.chosen, [])
+
+    @property
+    def all(self) -> list[GenerationMade]:
+        """All of them."""
+        return [*self.chosen.values(), *self.beside]
+
+
+def _compared(folded: "_Refolded", manifest: Manifest | None, store: StoreReader | None) -> Iterator[Finding]:
+    if manifest is not None:
+        for entry in sorted(manifest.builds, key=lambda one: one.position):
+            folded.to(entry.position)
+            yield _against_entry(folded, entry, "generation under construction", entry.position)
+        folded.to(manifest.position)
+        yield from _against_checkpoint(folded, manifest)
+    if store is not None:
+        yield from _against_boards(folded, store)
+
+
+def _start(wanted: _Wanted, log: Log, control: ControlState, checkpoints: CheckpointStore) -> Partition | str:
+    """Where folding starts: empty where the log holds all that counts, else the oldest checkpoint from which it goes on; or why not."""
+    topic, number = log.outcomes, wanted.number
+    begin = topic.begin(number)
+    if begin <= wanted.beginning(log, control):
+        partition, held = Partition(number, topic.partitions, begin), {}
+    else:
+        found = checkpoints.oldest(number, lambda manifest: manifest.position >= begin and _leads_to(manifest, wanted))
+        if found is None:
+            return f"the log begins at {begin}, and no checkpoint from there on is kept: nothing can be verified"
+        partition = restore(*found, topic.partitions, control)
+        held = {(pool, state.generation.number): state for pool, state in partition.pools.items()}
+        held |= {key: build.state for key, build in partition.builds.items() if build.state is not None}
+        partition.pools, partition.builds = {}, {}
+    for made in wanted.all:
+        _put(partition, made, held.get((made.pool, made.number)), wanted, log, control)
+    return partition
+
+
+def _leads_to(manifest: Manifest, wanted: _Wanted) -> bool:
+    """Whether all that is wanted can be folded from a checkpoint on."""
+    held = {(entry.pool, entry.generation) for entry in manifest.entries if entry.position >= manifest.position or entry.stopped}
+    return all((made.pool, made.number) in held or made.start >= manifest.position for made in wanted.all)
+
+
+def _put(
+    partition: Partition, made: GenerationMade, state: PoolState | None, wanted: _Wanted, log: Log, control: ControlState
+) -> None:
+    """Let the partition fold a generation, from a checkpoint's `state` or from its start. A plain one begins by itself."""
+    plain = made.pool in wanted.chosen and wanted.chosen[made.pool] is made
+    if state is None and plain and not made.retraction_horizon:
+        return
+    created = control.pools[made.pool]
+    if state is None:
+        state = PoolState(created, made, retracted(made, log.outcomes, partition.number, control))
+    if plain:
+        partition.pools[made.pool] = state
+    else:
+        build = Build.restored(state, max(made.start, partition.position))
+        partition.builds[build.key] = build
+
+
+def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedCheckpoint], Manifest | None]:
+    """The newest checkpoint that is whole with all its objects, and those newer ones that are not (and were not just removed)."""
+    skipped: list[SkippedCheckpoint] = []
+    found = checkpoints.recover(number, skipped)
+    standing = checkpoints.manifests(number) if skipped else []
+    return [one for one in skipped if one.name in standing], found[0] if found else None
+
+
+class _Refolded:
+    """A partition folded again, forwards only, from where it starts."""
+
+    def __init__(self, start: Partition, log: Log, directory: FixedDirectory) -> None:
+        self.partition, self.log, self._number = start, log, start.number
+        self._directory = directory
+        self._ahead: list[Record] = []
+        self._reader = log.outcomes.reader({start.number: start.position})
+
+    def to(self, position: int) -> None:
+        """Fold every record below `position`. Raises `LogError`, retriable where the log gives nothing."""
+        while self.partition.position < position:
+            if not self._ahead and not self._read_on(position):
+                return  # the log ends here: positions beyond the last record mean the same state
+            cut = sum(record.offset < position for record in self._ahead)
+            if cut == 0:
+                return
+            self.partition.fold(self._ahead[:cut], self._directory)
+            self._ahead = self._ahead[cut:]
+
+    def _read_on(self, position: int) -> bool:
+        """Read records ahead, if any follow below `position`: a broker that is away gives nothing either."""
+        tries = 0
+        while tries < _SILENT_POLLS:
+            begin = self._reader.position(self._number)
+            self._ahead = self._reader.poll(_READ_SECONDS, _RECORDS).get(self._number, [])
+            at = self._reader.position(self._number)
+            if self._ahead or at >= min(position, self.log.outcomes.end(self._number)):
+                return bool(self._ahead)
+            tries = tries + 1 if at == begin else 0
+        raise silent(self.log.outcomes, self._number, begin, tries * _READ_SECONDS)
+
+    def state(self, pool: str, generation: int) -> PoolState | None:
+        """A pool's state by one of the generations that are folded."""
+        state = self.partition.pools.get(pool)
+        if state is not None and state.generation.number == generation:
+            return state
+        build = self.partition.builds.get((pool, generation))
+        return build.state if build is not None else None
+
+    def close(self) -> None:
+        """Give the reader's connection back."""
+        self._reader.close()
+
+
+def _against_entry(folded: _Refolded, entry: PoolEntry, what: str, position: int) -> Finding:
+    if entry.stopped is not None:
+        difference: str | None = f"the pool is stopped: {entry.stopped}"
+    else:
+        state = folded.state(entry.pool, entry.generation)
+        found = digest(state.arrays()) if state is not None else f"no generation {entry.generation} of this pool"
+        difference = None if found == entry.digest else f"the checkpoint has digest {entry.digest}, the log gives {found}"
+    return Finding(partition=folded.partition.number, pool=entry.pool, what=what, position=position, difference=difference)
+
+
+def _against_checkpoint(folded: _Refolded, manifest: Manifest) -> Iterator[Finding]:
+    partition = folded.partition
+    for entry in manifest.pools:
+        yield _against_entry(folded, entry, "checkpoint", manifest.position)
+    for pool in sorted(partition.pools.keys() - {entry.pool for entry in manifest.pools}):
+        lacks = "the checkpoint lacks this pool"
+        yield Finding(partition=partition.number, pool=pool, what="checkpoint", position=manifest.position, difference=lacks)
+
+
+def _against_boards(folded: _Refolded, store: StoreReader) -> Iterator[Finding]:
+    number = folded.partition.number
+    heads = sorted((head for head in store.pools() if head.partition == number), key=lambda head: head.position)
+    for pool in sorted(folded.partition.pools.keys() - {head.pool for head in heads}):
+        yield Finding(
+            partition=number, pool=pool, what="live boards", position=folded.partition.position, difference="the store lacks this pool"
+        )
+    for head in heads:
+        yield _against_store(folded, head.pool, store)
+
+
+def _against_store(folded: _Refolded, pool: str, store: StoreReader) -> Finding:
+    """Compare the live boards with the state at the position shown. A pool on the move is read again: positions only rise."""
+    difference: str | None = "the store forgot the pool while it was read"
+    position = folded.partition.position
+    for _ in range(_TRIES):
+        before = store.head(pool)
+        if before is None:
+            break
+        if folded.state(pool, before.generation) is None and before.generation > 1:
+            return _against_newer(folded, before, store)
+        seen = {method: _whole(store, pool, method) for method in [*before.online, ACTIVITY]}
+        position = before.position
+        folded.to(position)
+        difference = _board_difference(folded.state(pool, before.generation), seen, before.beliefs)
+        if difference is None:
+            break
+        _catch_up(store, pool, folded.partition.position)
+    return Finding(partition=folded.partition.number, pool=pool, what="live boards", position=position, difference=difference)
+
+
+def _against_newer(folded: _Refolded, head: PoolHead, store: StoreReader) -> Finding:
+    """Compare with a generation that began to serve after the others were chosen: the log is folded for it alone."""
+    number, log = folded.partition.number, folded.log
+    control = ControlLog(log.control)
+    state = control.refresh()
+    control.close()
+    made = state.generations.get(head.pool, {}).get(head.generation)
+    begin = log.outcomes.begin(number)
+    if made is None or begin > made.start:
+        missing = "the control log has no such generation" if made is None else f"the log begins at {begin}, after its start"
+        difference = f"the store shows generation {head.generation}; {missing}"
+        return Finding(partition=number, pool=head.pool, what="live boards", position=head.position, difference=difference)
+    start = Partition(number, log.outcomes.partitions, made.start)
+    start.pools[head.pool] = PoolState(state.pools[head.pool], made, retracted(made, log.outcomes, number, state))
+    newer = _Refolded(start, log, FixedDirectory(ControlState()))
+    try:
+        return _against_store(newer, head.pool, store)
+    finally:
+        newer.close()
+
+
+def _catch_up(store: StoreReader, pool: str, position: int) -> None:
+    """Give the store a while to reach `position`: a shard whose store was away publishes after its checkpoint."""
+    deadline = time.monotonic() + _CATCH_UP_SECONDS
+    while (head := store.head(pool)) is not None and head.position < position and head.stopped is None and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
+
+
+def _whole(store: StoreReader, pool: str, method: str) -> _Seen:
+    rows: _Seen = {}
+    start = 0
+    while (page := store.live(pool, method, start, _PAGE)) is not None and page.rows:
+        rows |= {row.agent: _Value(row.rating, row.deviation) for row in page.rows if row.rating is not None}
+        start += len(page.rows)
+    return rows
+
+
+def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believed: Collection[str] = ()) -> str | None:
+    """What is wrong with the boards `seen`, by method. believed: methods of which the store holds beliefs (earlier releases wrote none)."""
+    if state is None:
+        return "the store shows a pool that the log does not give"
+    names = state.agents.names()
+    for method, board in seen.items():
+        expected = dict(zip(names, _expected(state, method, deviations=method in believed), strict=True))
+        wrong = sorted(name for name in expected.keys() | board.keys() if expected.get(name) != board.get(name))
+        if wrong:
+            first = wrong[0]
+            has, gives = _told(board.get(first)), _told(expected.get(first))
+            return f"{len(wrong)} agents differ on {method}; {first!r} has {has}, the log gives {gives}"
+    return None
+
+
+def _expected(state: PoolState, method: str, *, deviations: bool) -> list[_Value]:
+    """Of every agent, in their order; deviations as readers of the store evaluate them."""
+    ids = np.arange(len(state.agents), dtype=np.int32)
+    if method == ACTIVITY:
+        return [_Value(float(count)) for count in state.activity[ids].tolist()]
+    reading, model = state.reading(method, ids), state.beliefs.get(method)
+    if model is None or reading.beliefs is None or not deviations:
+        return list(map(_Value, reading.rating.tolist()))
+    spread = (model.deviation(belief, state.pool_time) for belief in reading.beliefs.each())
+    return list(map(_Value, reading.rating.tolist(), spread))
+
+
+def _told(value: _Value | None) -> str:
+    return "nothing" if value is None else f"{value.rating}" + ("" if value.deviation is None else f" with deviation {value.deviation}")

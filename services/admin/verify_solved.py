@@ -1,0 +1,86 @@
+"""Verification of solved boards: each must be, row by row, the result in its file beside the checkpoints."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from services.admin.verify import Finding
+from services.boards.result import AgentRow, SolvedBoard
+from services.boards.store.protocol import StoreReader
+from services.checkpoints.checkpoint import CheckpointStore
+from services.log.partition import partition_of
+from services.log.protocol import Log
+from services.solve.scheduler.plan import Job
+from services.solve.scheduler.results import ResultFiles
+
+_PAGE: Final = 1000
+_TRIES: Final = 5
+
+
+def verify_solved(log: Log, checkpoints: CheckpointStore, store: StoreReader) -> Iterator[Finding]:
+    """One finding a solved board that readers see."""
+    files = ResultFiles(checkpoints, 1)
+    for head in store.pools():
+        for method in store.solved_methods(head.pool):
+            position, difference = _compared(Job(head.pool, method), files, store, log.outcomes.identity)
+            partition = partition_of(head.pool, log.outcomes.partitions)
+            yield Finding(partition=partition, pool=head.pool, what=f"solved board {method}", position=position, difference=difference)
+
+
+def _compared(job: Job, files: ResultFiles, store: StoreReader, identity: str) -> tuple[int, str | None]:
+    """Position of a board, and how it differs from its file. One that is switched meanwhile is read again."""
+    position, difference = 0, None
+    for _ in range(_TRIES):
+        shown = _whole(store, job)
+        if shown is None:
+            return position, None  # its method is no longer chosen, or just being switched
+        position, difference = shown.position, _difference(shown, files, job, identity)
+        if difference is None:
+            break
+    return position, difference
+
+
+def _difference(shown: SolvedBoard, files: ResultFiles, job: Job, identity: str) -> str | None:
+    if shown.log != identity:
+        return f"it was solved from another log ({shown.log or 'unnamed'})"
+    if not shown.result.agents and shown.error is not None:
+        return None  # nothing was solved yet: the board only says why
+    file = next((board for board in files.newest(job) if _solve(board) == _solve(shown)), None)
+    if file is None:
+        return "no result file holds this solve"
+    if (shown.result.certificate, shown.result.status) != (file.result.certificate, file.result.status):
+        return f"it says {shown.result.certificate}, {shown.result.status}, its file {file.result.certificate}, {file.result.status}"
+    rows, wanted = (list(map(_rated, one.result.agents)) for one in (shown, file))
+    wrong = next((i for i, row in enumerate(wanted) if i >= len(rows) or rows[i] != row), None)
+    if wrong is None and len(rows) == len(wanted):
+        return None
+    if wrong is None:
+        return f"it has {len(rows)} rows, its file {len(wanted)}"
+    return f"row {wrong} is {rows[wrong] if wrong < len(rows) else 'missing'}, in its file {wanted[wrong]}"
+
+
+def _solve(board: SolvedBoard) -> tuple[object, ...]:
+    """Which solve a board shows."""
+    return board.generation, board.position, board.data, board.parameters, board.solved_at
+
+
+def _rated(row: AgentRow) -> tuple[str, float | None, int]:
+    """What a solve says of an agent; intervals may come after it."""
+    return row.agent, row.rating, row.rank
+
+
+def _whole(store: StoreReader, job: Job) -> SolvedBoard | None:
+    """The board with all its rows; None where there is none, or it was switched between two pages."""
+    rows: list[AgentRow] = []
+    first: SolvedBoard | None = None
+    total = 1
+    while len(rows) < total:
+        found = store.solved(*job, len(rows), _PAGE)
+        if found is None or (first is not None and _solve(found[0]) != _solve(first)):
+            return None
+        first, total = found[0] if first is None else first, found[1]
+        rows += found[0].result.agents
+    if first is None:
+        return None
+    return msgspec.structs.replace(first, result=msgspec.structs.replace(first.result, agents=rows))

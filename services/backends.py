@@ -1,0 +1,46 @@
+"""From settings to open connections: the one place that knows which backend stands behind a protocol."""
+
+from typing import Final
+
+from services.boards.store.embedded import embedded_url
+from services.boards.store.redis import RedisStore
+from services.log.protocol import Log, LogError
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
+
+LOG_FILE: Final = "log.sqlite"
+"""The embedded log in the data folder."""
+STORE_FOLDER: Final = "redis"
+"""Where the embedded store's socket lies in the data folder."""
+
+
+def open_log(settings: Settings, *, create: bool = True) -> Log:
+    """The installation's log: Kafka where it is set, else the SQLite file in the data folder.
+
+    create: make it where there is none; otherwise that is a `LogError`.
+    """
+    if settings.kafka is None:
+        if not create and not (settings.data / LOG_FILE).exists():
+            raise LogError(f"no log in {settings.data}: name the data folder of an `equirank up` with --data", retriable=False)
+        settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return open_sqlite_log(settings.data / LOG_FILE, settings.partitions)
+    from services.log.kafka.log import open_kafka_log  # noqa: PLC0415 - slow to import, and the embedded log needs none of it
+
+    return open_kafka_log(
+        settings.kafka,
+        settings.partitions,
+        create=create,
+        options=settings.kafka_options,
+        replication=settings.kafka_replication,
+        topic_prefix=settings.topic_prefix,
+    )
+
+
+def open_store(settings: Settings, log: str = "") -> RedisStore:
+    """The installation's store. log: identity of the outcomes' log, for those who write or know it. Raises `StoreError`."""
+    return RedisStore(store_url(settings), log)
+
+
+def store_url(settings: Settings) -> str:
+    """Of Redis where it is set, else of the server that runs in the data folder. Raises `StoreError` where none does."""
+    return settings.redis or embedded_url(settings.data / STORE_FOLDER)

@@ -1,0 +1,172 @@
+"""What became of a solved board: its kept solves in a compact form, and the difference between two of them.
+
+The engine keeps the form of each result file (`SolvedBoard`) and publishes it; whoever reads the store takes differences.
+"""
+
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from services.boards.result import AgentRow, Basis, CertificateRow, SolvedBoard
+
+ROWS: Final = 10_000
+"""Best rows of a solve that its compact form keeps."""
+
+Value = float | str | bool
+
+
+class Past(Basis, frozen=True, kw_only=True):
+    """One kept solve. Fields as of its result; total: agents on its board."""
+
+    certificate: CertificateRow
+    status: str
+    seconds: float
+    total: int
+
+
+class PastRow(msgspec.Struct, frozen=True, array_like=True):
+    """One line of a kept solve. rank_low, rank_high: interval of the rank as readers saw it, where there was one."""
+
+    agent: str
+    rating: float | None
+    rank: int
+    rank_low: int | None = None
+    rank_high: int | None = None
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A kept solve and its first rows, packed: texts that a store may hold."""
+
+    past: Past
+    rows: str
+
+
+class Cause(StrEnum):
+    """Why two solves of one method may differ."""
+
+    OUTCOMES = "outcomes"
+    """Others were counted."""
+    GENERATION = "generation"
+    """The pool is folded by other settings, or without what was retracted."""
+    ROSTER = "roster"
+    """Others were rated."""
+    PARAMETERS = "parameters"
+    VERSION = "version"
+    """Another version of Equirank solved."""
+
+
+class Moved(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent of both boards. rank_before: none where it was below the rows kept of the earlier solve."""
+
+    agent: str
+    rank: int
+    rating: float | None
+    rank_before: int | None
+    rating_before: float | None
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """What changed from one solve to a later one, and why.
+
+    because: all causes there are, none where nothing differs; outcomes: how many more were counted; parameters: name -> what it was and
+    is now, none where left to its default; joined, left: agents that only one board rates; moved: those of both whose rank or rating
+    differs, largest moves first; each list holds the first few of as many as its count says. compared: best rows of each that were.
+    """
+
+    pool: str
+    method: str
+    before: Past
+    after: Past
+    because: list[Cause]
+    outcomes: int
+    parameters: dict[str, tuple[Value | None, Value | None]]
+    joined_count: int
+    left_count: int
+    moved_count: int
+    joined: list[AgentRow]
+    left: list[AgentRow]
+    moved: list[Moved]
+    compared: int = ROWS
+
+
+def kept(board: SolvedBoard) -> Kept:
+    """The compact form of a result."""
+    result = board.result
+    past = Past(
+        **{name: getattr(board, name) for name in Basis.__struct_fields__},
+        certificate=result.certificate,
+        status=result.status,
+        seconds=result.seconds,
+        total=len(result.agents),
+    )
+    rows = [PastRow(row.agent, row.rating, row.rank, row.rank_low, row.rank_high) for row in result.agents[:ROWS]]
+    return Kept(past, b64encode(zlib.compress(msgspec.json.encode(rows))).decode())
+
+
+def unpacked(rows: str) -> list[PastRow]:
+    """The rows of a compact form."""
+    return msgspec.json.decode(zlib.decompress(b64decode(rows)), type=list[PastRow])
+
+
+def difference(pool: str, method: str, before: Kept, after: Kept, count: int) -> Difference:
+    """From `before` to `after`; count: most agents that each list names."""
+    old, new = ({row.agent: row for row in unpacked(one.rows)} for one in (before, after))
+    joined = [row for agent, row in new.items() if agent not in old] if before.past.total <= ROWS else []
+    left = [row for agent, row in old.items() if agent not in new] if after.past.total <= ROWS else []
+    moved = _moved(old, new, cut=before.past.total > ROWS)
+    return Difference(
+        pool=pool,
+        method=method,
+        before=before.past,
+        after=after.past,
+        because=_because(before.past, after.past, roster=bool(joined or left) or before.past.total != after.past.total),
+        outcomes=after.past.outcomes - before.past.outcomes,
+        parameters=_changed(before.past.parameters, after.past.parameters),
+        joined_count=len(joined),
+        left_count=len(left),
+        moved_count=len(moved),
+        joined=_rows(joined[:count]),
+        left=_rows(left[:count]),
+        moved=moved[:count],
+    )
+
+
+def _moved(old: Mapping[str, PastRow], new: Mapping[str, PastRow], *, cut: bool) -> list[Moved]:
+    """Agents whose rank or rating differs; where the earlier rows were `cut`, also those that were not among them."""
+    found = []
+    for agent, row in new.items():
+        was = old.get(agent)
+        if was is None and cut:
+            found.append(Moved(agent=agent, rank=row.rank, rating=row.rating, rank_before=None, rating_before=None))
+        elif was is not None and (was.rank, was.rating) != (row.rank, row.rating):
+            found.append(Moved(agent=agent, rank=row.rank, rating=row.rating, rank_before=was.rank, rating_before=was.rating))
+    return sorted(found, key=_size)
+
+
+def _size(one: Moved) -> tuple[float, float, str]:
+    ranks = abs(one.rank - (ROWS + 1 if one.rank_before is None else one.rank_before))
+    return -ranks, -abs((one.rating or 0.0) - (one.rating_before or 0.0)), one.agent
+
+
+def _because(before: Past, after: Past, *, roster: bool) -> list[Cause]:
+    causes = {
+        Cause.OUTCOMES: before.data != after.data,
+        Cause.GENERATION: before.generation != after.generation,
+        Cause.ROSTER: roster,
+        Cause.PARAMETERS: before.parameters != after.parameters,
+        Cause.VERSION: before.version != after.version,
+    }
+    return [cause for cause, holds in causes.items() if holds]
+
+
+def _changed(before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[str, tuple[Value | None, Value | None]]:
+    names = sorted(before.keys() | after.keys())
+    return {name: (before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)}
+
+
+def _rows(rows: Sequence[PastRow]) -> list[AgentRow]:
+    return [AgentRow(agent=row.agent, rating=row.rating, rank=row.rank) for row in rows]

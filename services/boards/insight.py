@@ -1,0 +1,43 @@
+"""A pool's insight as readers get it: one shape for the API, the page and `equirank insight`."""
+
+import msgspec
+
+from services.boards.findings import Findings
+from services.boards.store.protocol import INSIGHT, StoreReader
+
+
+class Insight(msgspec.Struct, frozen=True, kw_only=True):
+    """What ratings of a pool do not say. findings: none before the first try ended well; then everything else but `error` is none, too.
+
+    generation, position, outcomes: what was counted; age_seconds: since then; seconds: that it took; error: why the newest try
+    failed, where an older result, or none, is shown.
+    """
+
+    pool: str
+    generation: int | None = None
+    position: int | None = None
+    outcomes: int | None = None
+    age_seconds: float | None = None
+    seconds: float | None = None
+    error: str | None = None
+    findings: Findings | None = None
+
+
+def insight(store: StoreReader, pool: str, *, now: float) -> Insight:
+    """The newest insight of a pool. now: seconds since 1970. Raises `StoreError`, `InputError`."""
+    found = store.solved(pool, INSIGHT, 0, 1)
+    if found is None:
+        return Insight(pool=pool)
+    board = found[0]
+    if not board.result.extra:
+        return Insight(pool=pool, error=board.error)
+    return Insight(
+        pool=pool,
+        generation=board.generation,
+        position=board.position,
+        outcomes=board.outcomes,
+        age_seconds=round(max(0.0, now - board.solved_at), 3),
+        seconds=board.result.seconds,
+        error=board.error,
+        findings=msgspec.convert(board.result.extra, Findings),
+    )

@@ -1,0 +1,189 @@
+"""Boards as of an earlier position: live ones from kept checkpoints, solved ones from their kept solves.
+
+Nothing is folded or solved again: a board is of the newest kept position at or before the one asked for, and says which that is. How far
+back checkpoints reach is `EQUIRANK_CHECKPOINTS_KEPT`, solves `EQUIRANK_SOLVES_KEPT`.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.arrays.frozen import Arrays
+from ratings_core.errors import InputError
+from ratings_core.online import Rater, Reading
+from ratings_core.ranking import Ranking
+from ratings_core.records.beliefs import BeliefModel
+from ratings_core.records.roster import Roster
+from services.boards.history import Past
+from services.boards.reading import Board, belief_intervals, past_solve
+from services.boards.result import AgentRow
+from services.boards.store.beliefs import believed
+from services.boards.store.protocol import ACTIVITY, StoreError, StoreReader
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.checkpoints.objects import BadObject
+from services.control.raters import make_raters
+from services.control.records import ControlState
+from services.runtime.settings import PROVISIONAL, Provisional
+from services.state.pool import part
+
+
+class When(NamedTuple):
+    """At or before a position, or a time (seconds since 1970); one of the two."""
+
+    position: int | None = None
+    time: float | None = None
+
+    def reached(self, position: int, time: float) -> bool:
+        """Whether something of that position, made at that time, is no later."""
+        return position <= self.position if self.position is not None else self.time is not None and time <= self.time
+
+
+class _Rows(NamedTuple):
+    """Which rows of a live board, and who of them is marked."""
+
+    start: int
+    most: int
+    provisional: Provisional
+
+
+class NotKept(InputError):  # noqa: N818 - names the fact
+    """Nothing that is kept reaches so far back.
+
+    kept: positions that are, and the times (seconds since 1970) they were made at; setting: what says how many are kept.
+    """
+
+    def __init__(self, when: When, kept: Sequence[tuple[int, float]], setting: str) -> None:
+        self.kept = sorted({position for position, _ in kept})
+        there = ", ".join(map(str, self.kept)) or "none yet"
+        since = f", since {_iso(min(time for _, time in kept))}" if kept else ""
+        name, asked = ("at", _iso(when.time)) if when.time is not None else ("position", when.position)
+        super().__init__(name, asked, f"must not be before what is kept (positions {there}{since}; {setting} keeps more)")
+
+
+def _iso(time: float) -> str:
+    """Rounded up to a whole second, so that asking for it finds what was made then."""
+    try:
+        return datetime.fromtimestamp(math.ceil(time), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return f"{time:g}"  # outside of what the calendar has
+
+
+def past_board(
+    store: StoreReader, files: CheckpointStore, control: Callable[[], ControlState], pool: str, method: str, when: When,
+    *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL,
+) -> Board | None:  # fmt: skip
+    """Rows start to start + count of a board as it was; None where the pool has no such board. provisional: who is marked so.
+
+    Raises `NotKept`, `InputError` for both or neither of position and time, `StoreError`, `LogError`.
+    """
+    if (when.position is None) == (when.time is None):
+        raise InputError("position, at", tuple(when), "must be one of the two")
+    head = store.head(pool)
+    if head is None:
+        return None
+    if method in (*head.online, ACTIVITY):
+        return _live(files, control(), pool, head.partition, method, when, _Rows(start, count, provisional), now)
+    return _solved(store, pool, method, when, start, count, now, provisional)
+
+
+def _solved(
+    store: StoreReader, pool: str, method: str, when: When, start: int, count: int, now: float, provisional: Provisional
+) -> Board | None:
+    history: list[Past] = store.history(pool, method)
+    if not history:
+        return None
+    at = next((i for i, one in enumerate(history) if when.reached(one.position, one.solved_at)), None)
+    found = None if at is None else store.past(pool, method, at)
+    if found is None:
+        raise NotKept(when, [(one.position, one.solved_at) for one in history], "EQUIRANK_SOLVES_KEPT")
+    return past_solve(pool, method, found, start, count, now, provisional)
+
+
+def _live(
+    files: CheckpointStore, control: ControlState, pool: str, partition: int, method: str, when: When, rows: _Rows, now: float
+) -> Board:
+    kept: list[tuple[int, float]] = []
+    for name in files.manifests(partition):
+        try:
+            manifest = files.read_manifest(name)
+            entry = next((one for one in manifest.pools if one.pool == pool), None)
+            if entry is None:
+                continue
+            kept.append((entry.position, manifest.written_at))
+            if when.reached(entry.position, manifest.written_at):
+                return _of_checkpoint(files, control, entry, manifest.written_at, method, rows, now)
+        except OSError as error:
+            raise StoreError(f"the checkpoints of pool {pool} cannot be read now: {error}", retriable=True) from error
+        except BadObject:
+            continue  # not whole, or pruned while it was looked at: an older one may do
+    raise NotKept(when, kept, "EQUIRANK_CHECKPOINTS_KEPT")
+
+
+def _of_checkpoint(
+    files: CheckpointStore, control: ControlState, entry: PoolEntry, written_at: float, method: str, rows: _Rows, now: float
+) -> Board:
+    _, arrays = files.read_pool(entry)
+    made = control.generations.get(entry.pool, {}).get(entry.generation)
+    if made is None:
+        raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
+    held = _Held.of(arrays)
+    rater = make_raters(control.pools[entry.pool].kind, made.fold).get(method)
+    if rater is None and method != ACTIVITY:
+        raise BadObject(f"{entry.object}: generation {entry.generation} has no board {method}")
+    model = None if rater is None else rater.beliefs
+    return Board(
+        pool=entry.pool,
+        method=method,
+        source="past",
+        generation=entry.generation,
+        position=entry.position,
+        total=len(held.agents),
+        age_seconds=round(max(0.0, now - written_at), 3),
+        rows=_rows(held, _reader(held, rater, part(arrays, f"online.{method}")), model, rows, marks=rater is not None),
+        outcomes=entry.outcomes,
+        intervals=belief_intervals(model),
+    )
+
+
+class _Held(NamedTuple):
+    """Who is in a checkpointed pool, how many outcomes each took part in, and the pool's time. Of the rest only the board asked for is
+    made again.
+    """
+
+    agents: Roster
+    activity: NDArray[np.int64]
+    pool_time: float | None
+
+    @classmethod
+    def of(cls, arrays: Arrays) -> "_Held":
+        """Of a pool's content."""
+        time = arrays["pool_time"]
+        return cls(Roster.from_arrays(part(arrays, "agents")), np.asarray(arrays["activity"]), float(time[0]) if len(time) else None)
+
+
+def _reader(held: _Held, rater: Rater[Any] | None, arrays: Arrays) -> Callable[[NDArray[np.int32]], Reading]:
+    """What reads agents by id: by `rater`, whose state is in `arrays`, or how many outcomes they took part in."""
+    if rater is None:
+        return lambda ids: Reading(held.activity[ids].astype(np.float64), None, held.activity[ids])
+    state = type(rater.init(0)).from_arrays(arrays)
+    return lambda ids: rater.read(state, ids)
+
+
+def _rows(
+    held: _Held, read: Callable[[NDArray[np.int32]], Reading], model: BeliefModel | None, asked: _Rows, *, marks: bool
+) -> list[AgentRow]:
+    """Best first; equal ones by id. marks: whether agents of few outcomes or a wide deviation are marked."""
+    ranking = Ranking.from_scores(read(np.arange(len(held.agents), dtype=np.int32)).rating)
+    ids = ranking.ids[asked.start : asked.start + asked.most].astype(np.int32)
+    shown, settled = read(ids), asked.provisional
+    widest = math.inf if model is None else settled.deviation * model.newcomer
+    marked = shown.provisional(outcomes=settled.outcomes, deviation=widest) & marks
+    told = zip(held.agents.names(ids), shown.rating.tolist(), ranking.rank[ids].tolist(), marked.tolist(), strict=True)
+    rows = [AgentRow(agent=name, rating=rating, rank=rank, provisional=low) for name, rating, rank, low in told]
+    if model is None or shown.beliefs is None:
+        return rows
+    return [believed(row, belief, model, held.pool_time) for row, belief in zip(rows, shown.beliefs.each(), strict=True)]

@@ -1,0 +1,136 @@
+"""One connection pool to Redis, and its failures as `StoreError`: the one place that decides what is worth another try."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, TypeAlias, TypeVar
+
+import redis
+from redis.backoff import ExponentialWithJitterBackoff
+from redis.retry import Retry
+
+from services.boards.store import scripts
+from services.boards.store.protocol import StoreError
+from services.boards.store.scripts import Script
+
+T = TypeVar("T")
+
+_TIMEOUT_SECONDS: Final = 5.0
+_RETRIES: Final = 2
+_PASSING = (redis.exceptions.OutOfMemoryError, redis.ReadOnlyError, redis.exceptions.ClusterDownError, redis.exceptions.TryAgainError)
+_PASSING_WORDS = ("OOM", "READONLY", "MISCONF", "BUSY", "MASTERDOWN", "NOREPLICAS")
+"""As scripts wrap them in an error of their own."""
+
+Command: TypeAlias = Callable[[Any], object]
+"""Queues one command on a pipeline."""
+
+Call: TypeAlias = tuple[Script, Sequence[str], Sequence[str | int | bytes]]
+"""A script, its keys and its arguments."""
+
+
+class Connection:
+    """Commands and scripts on one Redis, shared by the threads of a process. Raises `StoreError` only.
+
+    Guarantee: a command that returned was executed; one that raised may have been. Nothing is retried after a server's refusal.
+    No PING is ever sent: a server that cannot save refuses it, and still answers readers.
+    """
+
+    def __init__(self, url: str) -> None:
+        retry = Retry(ExponentialWithJitterBackoff(cap=0.2, base=0.02), _RETRIES)
+        try:
+            self.client: Any = redis.Redis.from_url(
+                url,
+                decode_responses=True,
+                socket_timeout=_TIMEOUT_SECONDS,
+                socket_connect_timeout=_TIMEOUT_SECONDS,
+                retry=retry,
+            )
+        except ValueError as error:
+            raise StoreError(f"not a Redis URL ({error}): set EQUIRANK_REDIS to redis://, rediss:// or unix://", retriable=False) from error
+
+    def close(self) -> None:
+        """Give the pool's connections back."""
+        self.client.close()
+
+    def run(self, command: Callable[[Any], T]) -> T:
+        """The answer to one command."""
+        with translated():
+            return command(self.client)
+
+    def pipeline(self, commands: Iterable[Command]) -> list[Any]:
+        """Answers of several commands in one round trip; they are not one transaction. The first refusal is raised."""
+        with translated(), self.client.pipeline(transaction=False) as pipe:
+            for command in commands:
+                command(pipe)
+            return list(map(_answer, pipe.execute(raise_on_error=False)))
+
+    def call(self, script: Script, keys: Sequence[str], arguments: Sequence[str | int | bytes]) -> Any:
+        """One script's answer."""
+        try:
+            return self.run(_evalsha(script, keys, arguments))
+        except _ForgottenError:
+            return self.calls([(script, keys, arguments)])[0]
+
+    def calls(self, calls: Sequence[Call]) -> list[Any]:
+        """Answers of several scripts in one round trip.
+
+        Scripts that a restarted server forgot are loaded and all run again: harmless, as every one of ours writes absolute values.
+        """
+        commands = [_evalsha(*call) for call in calls]
+        try:
+            return self.pipeline(commands)
+        except _ForgottenError:
+            self.pipeline(_load(text) for text in scripts.ALL.values())
+            return self.pipeline(commands)
+
+
+class _ForgottenError(StoreError):
+    """The server knows none of our scripts."""
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Redis's errors as `StoreError`."""
+    try:
+        yield
+    except redis.RedisError as error:
+        raise _store_error(error) from error
+
+
+def _answer(answer: object) -> object:
+    if isinstance(answer, redis.RedisError):
+        raise answer
+    return answer
+
+
+def _store_error(error: redis.RedisError) -> StoreError:
+    text = str(error)
+    match error:
+        case redis.exceptions.NoScriptError():
+            return _ForgottenError(f"Redis forgets scripts as they are loaded: {text}", retriable=True)
+        case redis.AuthenticationError() | redis.exceptions.AuthorizationError() | redis.exceptions.NoPermissionError():
+            return StoreError(f"Redis refuses these credentials ({text}): see EQUIRANK_REDIS", retriable=False)
+        case redis.ConnectionError() | redis.TimeoutError():
+            return StoreError(f"Redis does not answer: {text}", retriable=True)
+    if isinstance(error, _PASSING) or any(word in text for word in _PASSING_WORDS):
+        return StoreError(f"Redis refuses for now: {type(error).__name__} {text}", retriable=True)
+    if "WRONGTYPE" in text:
+        return StoreError(f"a key under equirank: has a foreign type; remove what else writes there: {text}", retriable=False)
+    return StoreError(f"Redis refused: {text}", retriable=False)
+
+
+def _evalsha(script: Script, keys: Sequence[str], arguments: Sequence[str | int | bytes]) -> Command:
+    return lambda pipe: pipe.evalsha(script.sha, len(keys), *keys, *arguments)
+
+
+def _load(text: str) -> Command:
+    return lambda pipe: pipe.script_load(text)
+
+
+def expire(name: str, seconds: int) -> Command:
+    """Lets a key go after so many seconds."""
+    return lambda pipe: pipe.expire(name, seconds)
+
+
+def get(name: str) -> Command:
+    """Reads a string."""
+    return lambda client: client.get(name)

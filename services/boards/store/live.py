@@ -1,0 +1,315 @@
+"""Live boards on Redis: sorted sets that shards update a few agents at a time, and the head that makes an update count."""
+
+import math
+import secrets
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Final
+
+import msgspec
+
+from ratings_core.errors import InputError
+from ratings_core.records.beliefs import BeliefModel
+from services.boards.result import AgentRow
+from services.boards.store import keys, scripts
+from services.boards.store.beliefs import believed, of_text, text_of
+from services.boards.store.connection import Call, Command, Connection, expire, get
+from services.boards.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, OtherLog, PoolHead, StoreLost
+from services.wire.pools import check_pool_name
+
+MEMBERS_A_CALL: Final = 200
+"""Most board members that one script writes: readers wait no longer than that takes."""
+ABANDONED_SECONDS: Final = 60
+"""A pool that writers of another log claimed this long ago, and never again, is theirs no more."""
+GONE_SECONDS: Final = 600
+"""A log whose engine was not here for so long is gone, and what it left may be removed."""
+STALE_SECONDS: Final = 60
+"""How long a board that was switched away stays, for readers that are in the middle of it."""
+_CALLS_A_TRIP: Final = 16
+
+_pack_members = msgspec.msgpack.Encoder().encode
+_encode_head = msgspec.json.Encoder().encode
+_decode_head = msgspec.json.Decoder(PoolHead).decode
+
+
+class LiveBoards:
+    """Publishes and reads live boards. Redis must not evict them (maxmemory-policy noeviction or volatile-*).
+
+    Remembers what it committed, so that a store that lost it is found out.
+    """
+
+    def __init__(self, connection: Connection, log: str) -> None:
+        self._redis, self._log = connection, log
+        self._committed: dict[str, Fence] = {}
+        self._lock = threading.Lock()
+
+    def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
+        """Write changed agents of each live board and then the head; False when fenced. Raises `StoreLost` as the protocol says."""
+        pool, fence = check_pool_name(head.pool), Fence(epoch, head.generation, head.position)
+        token = f"{epoch}-{secrets.token_hex(8)}"
+        calls = [self._claim(pool, fence, token)]
+        calls += [_write(head, token, method, part) for method, board in boards.items() for part in _parts(method, board)]
+        for trip in range(0, len(calls), _CALLS_A_TRIP):
+            for verdict in self._redis.calls(calls[trip : trip + _CALLS_A_TRIP]):
+                if not self._took(pool, verdict):
+                    return False
+        return self._commit(head, fence, token, boards)
+
+    def published(self, pool: str) -> Fence | None:
+        """The fence that stands for `pool`; None when the store knows nothing of it (it is new, or was lost)."""
+        fields = ["epoch", "generation", "position", "log"]
+        *stands, log = self._redis.run(lambda client: client.hmget(keys.fence(check_pool_name(pool)), fields))
+        return None if None in stands or log != self._log else Fence(*map(int, stands))
+
+    def pools(self) -> list[PoolHead]:
+        """All pools by name."""
+        names = sorted(self._redis.run(lambda client: client.smembers(keys.POOLS)))
+        return [head for head in self._heads(names).values() if head is not None]
+
+    def head(self, pool: str) -> PoolHead | None:
+        """What `pool` shows first; None when the store knows nothing of it."""
+        return self._heads([check_pool_name(pool)])[pool]
+
+    def live(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
+        """Rows start to start + count of a live board (0 is the best agent)."""
+        check_window(start, count)
+        return self._live_page(pool, method, scripts.PAGE, [start, count])
+
+    def around(self, pool: str, method: str, agent: str, count: int) -> BoardPage | None:
+        """`count` rows with the agent in the middle."""
+        check_window(0, count)
+        return self._live_page(pool, method, scripts.AROUND, [agent, count])
+
+    def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
+        """How many outcomes each of `agents` took part in, 0 for those not known."""
+        if not agents:
+            return []
+        name = keys.live(pool, generation, ACTIVITY)
+        found = self._redis.run(lambda client: client.zmscore(name, list(agents)))
+        return [0 if one is None else round(-float(one)) for one in found]
+
+    def live_rows(self, pool: str, agent: str) -> dict[str, AgentRow]:
+        """The agent's row on every live board that it is on, by method."""
+        head = self.head(pool)
+        if head is None:
+            return {}
+        methods = _live_methods(head)
+        answers = self._redis.calls([(scripts.RANK, _board_keys(head, method), [agent]) for method in methods])
+        found = zip(methods, answers, strict=True)
+        return {method: _ranked_alone(head, method, agent, *at) for method, at in found if at is not None}
+
+    def forget(self, pool: str) -> None:
+        """Remove all that stands of `pool`."""
+        self._remove(check_pool_name(pool))
+        with self._lock:
+            self._committed.pop(pool, None)
+
+    def forget_others(self, known: Collection[str]) -> list[str]:
+        """Remove the pools, none of those `known`, that a log left which is gone, or this one before it lost them; their names.
+
+        Call it now and then: it also says that this log is not gone, whether or not its pools are written.
+        """
+        others = self._living() - {self._log}
+        names = sorted(set(self._redis.run(lambda client: client.smembers(keys.POOLS))) - set(known))
+        fences = self._redis.pipeline(_claimed(name) for name in names) if names else []
+        now = self._now()
+        stands = zip(names, fences, strict=True)
+        left = [name for name, (log, seen) in stands if (log or "") not in others and now - int(seen or 0) >= ABANDONED_SECONDS]
+        for pool in left:
+            self._remove(pool)
+        if left:
+            self._redis.run(lambda client: client.srem(keys.POOLS, *left))
+        return left
+
+    def _living(self) -> set[str]:
+        """Identities of the logs that have engines, this one among them; the others are forgotten."""
+        now = self._now()
+        self._redis.run(lambda client: client.hset(keys.LOGS, self._log, now))
+        heard: dict[str, str] = self._redis.run(lambda client: client.hgetall(keys.LOGS))
+        gone = [log for log, at in heard.items() if now - int(at) >= GONE_SECONDS]
+        if gone:
+            self._redis.run(lambda client: client.hdel(keys.LOGS, *gone))
+        return heard.keys() - set(gone)
+
+    def _now(self) -> int:
+        """Seconds since 1970 by the server's clock."""
+        return int(self._redis.run(lambda client: client.time())[0])
+
+    def _claim(self, pool: str, fence: Fence, token: str) -> Call:
+        with self._lock:
+            last = self._committed.get(pool)
+        known = last if last is not None and last.epoch == fence.epoch else ("", "", "")
+        return scripts.CLAIM, [keys.fence(pool)], [*fence, *known, token, self._log, ABANDONED_SECONDS]
+
+    def _took(self, pool: str, verdict: int) -> bool:
+        if verdict == scripts.FOREIGN:
+            raise OtherLog(pool, ABANDONED_SECONDS)
+        if verdict == scripts.ABANDONED:
+            self.forget(pool)
+        if verdict in {scripts.LOST, scripts.ABANDONED}:
+            with self._lock:
+                self._committed.pop(pool, None)
+            raise StoreLost(pool)
+        return verdict == scripts.ACCEPTED
+
+    def _remove(self, pool: str) -> None:
+        """Remove what stands of a pool, the fence last: what is cut off goes on."""
+        boards, methods = self._redis.pipeline([_members(keys.boards(pool)), _members(keys.methods(pool))])
+        versions = self._redis.pipeline([_version(pool, method) for method in methods])
+        names = [name for field in boards for name in _keys_of(pool, field)]
+        for method, version in zip(methods, versions, strict=True):
+            names += [keys.solved(pool, method), keys.rows(pool, method, version or ""), keys.index(pool, method, version or "")]
+        names += [keys.history(pool, method) for method in methods]
+        names += [keys.head(pool), keys.boards(pool), keys.methods(pool), keys.fence(pool)]
+        self._redis.pipeline([_unlink(name) for name in names])
+
+    def _heads(self, pools: Sequence[str]) -> dict[str, PoolHead | None]:
+        """By name; None for those that the store knows nothing of, and for another log's where this one is known."""
+        commands = [command for pool in pools for command in (held_by(pool), get(keys.head(pool)))]
+        answers = self._redis.pipeline(commands) if commands else []
+        stands = zip(pools, answers[::2], answers[1::2], strict=True)
+        return {pool: None if head is None or self._log not in ("", log) else _decode_head(head) for pool, log, head in stands}
+
+    def _commit(self, head: PoolHead, fence: Fence, token: str, boards: Mapping[str, LiveBoard]) -> bool:
+        pool = head.pool
+        self._redis.run(lambda client: client.sadd(keys.POOLS, pool))
+        names, sizes = [keys.fence(pool), keys.head(pool), keys.boards(pool)], list[str | int]()
+        for method, total in ((method, board.total) for method, board in boards.items() if board.total):
+            names += [_board_keys(head, method)[0], _board_keys(head, method)[-1]]
+            sizes += [f"{head.generation}/{method}", total]
+        answer = self._redis.call(scripts.COMMIT, names, [token, *fence, _encode_head(head).decode(), *sizes])
+        verdict, stale = (answer[0], answer[1:]) if isinstance(answer, list) else (answer, [])
+        if not self._took(pool, verdict):
+            return False
+        with self._lock:
+            self._committed[pool] = fence
+        if stale:
+            self._redis.pipeline(_retire(pool, stale))
+        return True
+
+    def _live_page(self, pool: str, method: str, script: scripts.Script, arguments: Sequence[str | int]) -> BoardPage | None:
+        # The head is read first: values may then only be newer than the position it names.
+        head = self.head(pool)
+        if head is None or method not in _live_methods(head):
+            return None
+        answer = self._redis.call(script, _board_keys(head, method), arguments)
+        if answer is None:
+            return None
+        total, start, better, flat, texts = answer
+        rows = list(_ranked(flat, start, better))
+        model = head.beliefs.get(method)
+        if model is not None:
+            rows = [_believed(head, model, row, text) for row, text in zip(rows, texts, strict=True)]
+        return BoardPage(
+            pool=pool,
+            method=method,
+            generation=head.generation,
+            position=head.position,
+            published_at=head.published_at,
+            total=total,
+            rows=rows,
+            beliefs=model,
+        )
+
+
+def held_by(pool: str) -> Command:
+    """Reads the identity of the log whose writers hold a pool; none where nobody does."""
+    return lambda pipe: pipe.hget(keys.fence(pool), "log")
+
+
+def check_window(start: int, count: int) -> None:
+    """Raises `InputError` where no such rows can be asked for."""
+    if start < 0:
+        raise InputError("start", start, "must be 0 or more")
+    if count < 1:
+        raise InputError("count", count, "must be 1 or more")
+
+
+def _live_methods(head: PoolHead) -> list[str]:
+    return [*head.online, ACTIVITY]
+
+
+def _parts(method: str, board: LiveBoard) -> Iterator[list[bytes]]:
+    """Score, member, score, member, ... of up to `MEMBERS_A_CALL` agents each, packed: the client encodes one argument, not 400. After it
+    member, belief, member, belief, ... of the same ones, where the board has beliefs.
+    """
+    _check_board(method, board)
+    scores = [0.0 - float(value) for value in board.values]
+    for start in range(0, len(scores), MEMBERS_A_CALL):
+        part = slice(start, start + MEMBERS_A_CALL)
+        names = board.names[part]
+        members = chain.from_iterable(zip(scores[part], names, strict=True))
+        beliefs = chain.from_iterable(zip(names, map(text_of, board.beliefs[part]), strict=True)) if board.beliefs else None
+        yield [_pack_members(list(flat)) for flat in (members, beliefs) if flat is not None]
+
+
+def _check_board(method: str, board: LiveBoard) -> None:
+    """Raises `InputError` where lengths differ or a number is not finite."""
+    if len(board.names) != len(board.values) or len(board.beliefs) not in (0, len(board.names)):
+        lengths = (len(board.names), len(board.values), len(board.beliefs))
+        raise InputError(f"boards[{method}]", lengths, "must have one value for each name, and one belief or none at all")
+    for name, numbers in (("values", board.values), ("beliefs", [one for belief in board.beliefs for one in belief])):
+        if not all(map(math.isfinite, numbers)):
+            raise InputError(f"boards[{method}].{name}", next(one for one in numbers if not math.isfinite(one)), "must be finite")
+
+
+def _write(head: PoolHead, token: str, method: str, part: Sequence[bytes]) -> Call:
+    board, beliefs = _keys_of(head.pool, field := f"{head.generation}/{keys.check_method(method)}")
+    names = [keys.fence(head.pool), board, keys.boards(head.pool), *([beliefs] if len(part) > 1 else [])]
+    return scripts.WRITE, names, [token, field, *part]
+
+
+def _keys_of(pool: str, field: str) -> tuple[str, str]:
+    """The keys of a live board, which the set of a pool's boards names by `field`: of its ratings, and of its beliefs if it has any."""
+    generation, method = field.split("/", 1)
+    return keys.live(pool, int(generation), method), keys.beliefs(pool, int(generation), method)
+
+
+def _board_keys(head: PoolHead, method: str) -> list[str]:
+    """The keys that a reader of a live board names."""
+    board, beliefs = _keys_of(head.pool, f"{head.generation}/{method}")
+    return [board, beliefs] if method in head.beliefs else [board]
+
+
+def _claimed(pool: str) -> Command:
+    return lambda pipe: pipe.hmget(keys.fence(pool), ["log", "seen"])
+
+
+def _members(name: str) -> Command:
+    return lambda pipe: pipe.smembers(name)
+
+
+def _version(pool: str, method: str) -> Command:
+    return lambda pipe: pipe.hget(keys.solved(pool, method), "version")
+
+
+def _unlink(name: str) -> Command:
+    return lambda pipe: pipe.unlink(name)
+
+
+def _retire(pool: str, stale: Sequence[str]) -> Iterator[Command]:
+    for field in stale:
+        yield from (expire(name, STALE_SECONDS) for name in _keys_of(pool, field))
+    yield lambda pipe: pipe.srem(keys.boards(pool), *stale)
+
+
+def _ranked_alone(head: PoolHead, method: str, agent: str, score: str, better: int, belief: str | None) -> AgentRow:
+    """One agent's row; `better`: agents strictly better than it."""
+    row, model = AgentRow(agent=agent, rating=0.0 - float(score), rank=better + 1), head.beliefs.get(method)
+    return row if model is None else _believed(head, model, row, belief)
+
+
+def _believed(head: PoolHead, model: BeliefModel, row: AgentRow, text: str | None) -> AgentRow:
+    return believed(row, None if text is None else of_text(text), model, head.pool_time)
+
+
+def _ranked(flat: Sequence[str], start: int, better: int) -> Iterator[AgentRow]:
+    """Competition ranks of consecutive rows; `better`: agents strictly better than the first."""
+    last, rank = None, better + 1
+    for i in range(0, len(flat), 2):
+        score = float(flat[i + 1])
+        if last is not None and score != last:
+            rank = start + i // 2 + 1
+        last = score
+        yield AgentRow(agent=flat[i], rating=0.0 - score, rank=rank)

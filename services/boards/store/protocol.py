@@ -1,0 +1,208 @@
+"""The store that readers read: a cache of live and solved boards. It can be lost and rebuilt; nothing lives only here.
+
+Laws, held by tests against every implementation:
+
+1. Fenced per pool by (epoch, generation, position): an older epoch is refused, the same epoch only goes forward
+   (an equal position is accepted again), a newer epoch is accepted. A refused write changes nothing. They are compared within one
+   log: a pool that another log's writers hold raises `OtherLog`, and is theirs no more once they are gone. Readers that know their log
+   see nothing of another's; those that do not never see two of them mixed.
+2. Values are absolute: publishing the same again is harmless.
+3. Live boards promise per-agent values no older than the position shown. A new generation has boards of its own;
+   readers see the old or the new one, never a mix.
+4. Solved boards switch by pointer: readers see one whole result, exactly as it was solved. An older (generation, position) never
+   replaces a newer one.
+5. Ties on a live board are ordered by name, ascending; `rank` is a competition rank (1, 1, 3) by the rounding-free rating.
+6. A row's rating and the belief behind it are of one publication, written and read in one step. Deviations are evaluated when they are
+   read, as of the pool's time in the head: an agent's grows while others play, without being written again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from ratings_core.records.beliefs import Belief, BeliefModel
+from services.boards.history import Kept, Past
+from services.boards.result import AgentRow, SolvedBoard
+
+
+class Fence(NamedTuple):
+    """Who writes, and up to where it has folded. Compared as the laws say."""
+
+    epoch: int
+    generation: int
+    position: int
+
+
+class Building(msgspec.Struct, frozen=True, kw_only=True):
+    """A generation under construction. progress: part of the log that was read for it, from 0 to 1; failed: why it ended, if it did."""
+
+    generation: int
+    progress: float
+    failed: str | None = None
+
+
+class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pool's page shows first; published with every live update.
+
+    pool_time: running maximum of outcome times; published_at: seconds since 1970 by the shard's clock;
+    prequential: online method -> {"log_loss", "brier", "kendall"} means; stopped: why the pool stopped, if it did; pending: retractions
+    that no generation heeds yet; left_out: outcomes that retractions, bans or aliases leave out; unmatched: retracted ids that
+    no outcome has had; building: the next generation; beliefs: how deviations follow from beliefs, of the online methods that hold them;
+    record: SHA-256 of the last record before the position, by which shards know whether the log still holds it (none: not known).
+    """
+
+    pool: str
+    kind: str
+    label: str
+    partition: int
+    generation: int
+    position: int
+    published_at: float
+    pool_time: float | None
+    outcomes: int
+    agents: int
+    tasks: int
+    duplicates: int
+    conflicts: int
+    retractions: int
+    dead_letters: int
+    online: list[str]
+    prequential: dict[str, dict[str, float]] = {}
+    stopped: str | None = None
+    pending: int = 0
+    left_out: int = 0
+    unmatched: int = 0
+    building: Building | None = None
+    beliefs: dict[str, BeliefModel] = {}
+    record: str | None = None
+
+
+class LiveBoard(NamedTuple):
+    """Changed agents of one online method: absolute values, names[i] has values[i], and beliefs[i] where the method holds them.
+
+    total: agents of the whole board, so that a store which lost some is found out; 0 where the writer does not say.
+    """
+
+    names: Sequence[str]
+    values: Sequence[float]
+    beliefs: Sequence[Belief] = ()
+    total: int = 0
+
+
+class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A slice of a live board, best first. total: agents on the board; published_at: as the head says; beliefs: what those behind its
+    rows have in common, None where the method holds none.
+    """
+
+    pool: str
+    method: str
+    generation: int
+    position: int
+    published_at: float
+    total: int
+    rows: list[AgentRow]
+    beliefs: BeliefModel | None = None
+
+
+class StoreError(Exception):
+    """The store could not answer. retriable: whether trying again later can help."""
+
+    def __init__(self, message: str, *, retriable: bool) -> None:
+        self.retriable = retriable
+        super().__init__(message)
+
+
+class StoreLost(StoreError):  # noqa: N818 - names the fact, as the writer acts on it
+    """What this writer published is gone (flushed, restarted, rolled back, evicted): the pool must be published whole again."""
+
+    def __init__(self, pool: str) -> None:
+        super().__init__(f"the store lost pool {pool}: publish all of its agents and solved boards again", retriable=True)
+
+
+class OtherLog(StoreError):  # noqa: N818 - names the fact
+    """Writers of another log hold this pool of the store. It says nothing of other pools."""
+
+    def __init__(self, pool: str, seconds: int) -> None:
+        super().__init__(
+            f"pool {pool} of this Redis is written from another log: give each log a Redis of its own, "
+            f"or end the other and wait {seconds} s",
+            retriable=True,
+        )
+
+
+ACTIVITY = "outcomes"
+"""Name of the live board that counts each agent's outcomes; published beside the online methods."""
+
+
+INSIGHT = "insight"
+"""Name under which a pool's insight is published, as a solved board without rows."""
+
+
+class StoreWriter(Protocol):
+    """What shards and the engine do with the store."""
+
+    def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
+        """Write changed agents of each live board and then the head; False when fenced (nothing written).
+
+        Raises `StoreLost` where an earlier publication of this writer is gone, or part of one; the next call, with every agent, is taken.
+        Raises `OtherLog`.
+        """
+
+    def publish_solved(self, board: SolvedBoard) -> bool:
+        """Publish one solved board under its method; False when a newer one stands. Raises `OtherLog`."""
+
+    def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
+        """Publish the kept solves of a method, oldest first, in place of those that stand; after `publish_solved` of the newest."""
+
+    def published(self, pool: str) -> Fence | None:
+        """The fence that stands for `pool` from this log; None when the store knows nothing of it (it is new, or was lost)."""
+
+    def head(self, pool: str) -> PoolHead | None:
+        """What the pool's newest publication says."""
+
+    def pools(self) -> list[PoolHead]:
+        """The heads of all pools by name."""
+
+    def forget(self, pool: str) -> None:
+        """Remove all that stands of `pool`, its fence last: it was folded from records that the log lost."""
+
+
+class StoreReader(Protocol):
+    """What the API and the command line ask of the store. Agents and pools not known are None, never invented."""
+
+    def pools(self) -> list[PoolHead]:
+        """All pools by name."""
+
+    def head(self, pool: str) -> PoolHead | None:
+        """What the pool's newest publication says."""
+
+    def live(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
+        """Rows start to start + count of a live board (0 is the best agent)."""
+
+    def around(self, pool: str, method: str, agent: str, count: int) -> BoardPage | None:
+        """`count` rows with the agent in the middle."""
+
+    def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
+        """How many outcomes each of `agents` took part in, 0 for those not known."""
+
+    def agent(self, pool: str, agent: str) -> dict[str, AgentRow] | None:
+        """The agent's row on every live board, and on every solved one."""
+
+    def solved_methods(self, pool: str) -> list[str]:
+        """Methods that have a solved board, by name; insight is none."""
+
+    def solved(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
+        """A solved board whose result holds rows start to start + count only, and the number of all rows."""
+
+    def solved_around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
+        """A solved board whose result holds `count` rows with the agent in the middle, and the number of all rows."""
+
+    def history(self, pool: str, method: str) -> list[Past]:
+        """The kept solves of a method, newest first; insight has none."""
+
+    def past(self, pool: str, method: str, index: int) -> Kept | None:
+        """One of `history` with its rows; None where there is none of that index."""
+
+    def ping(self) -> None:
+        """Raises `StoreError` when the store does not answer."""

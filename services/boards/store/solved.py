@@ -1,0 +1,263 @@
+"""Solved boards on Redis: a whole result under a key of its own version, switched to by pointer in one script."""
+
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from services.boards.history import Kept, Past
+from services.boards.result import AgentRow, SolvedBoard
+from services.boards.store import keys, scripts
+from services.boards.store.connection import Command, Connection, expire
+from services.boards.store.live import ABANDONED_SECONDS, MEMBERS_A_CALL, STALE_SECONDS, check_window, held_by
+from services.boards.store.protocol import INSIGHT, OtherLog, StoreError
+from services.wire.pools import check_pool_name
+
+_UPLOAD_SECONDS: Final = 600
+"""An upload that never became the board is gone after this."""
+_TRIES: Final = 5
+
+_encode = msgspec.json.Encoder().encode
+_decode_board = msgspec.json.Decoder(SolvedBoard).decode
+_decode_row = msgspec.json.Decoder(AgentRow).decode
+_Pointer: TypeAlias = tuple[str, int, SolvedBoard]
+"""Version, number of rows, and the board without them."""
+_POINTER: Final = ("version", "total", "board")
+
+
+class Held(NamedTuple):
+    """A whole board of the store, its result without rows, and of how many kept solves its history is."""
+
+    board: SolvedBoard
+    history: int
+
+
+class SolvedBoards:
+    """Publishes and reads solved boards. log: identity of the reader's log; where it is not known, that of the pool's live boards."""
+
+    def __init__(self, connection: Connection, log: str = "") -> None:
+        self._redis, self._log = connection, log
+
+    def publish_solved(self, board: SolvedBoard) -> bool:
+        """Publish one solved board under its method; False when a newer one stands."""
+        pool, method = check_pool_name(board.pool), keys.check_method(board.result.method)
+        version = secrets.token_hex(8)
+        fresh = [keys.rows(pool, method, version), keys.index(pool, method, version)]
+        if self._redis.run(held_by(pool)) not in {None, board.log}:  # the switch would refuse it, when all rows were sent
+            raise OtherLog(pool, ABANDONED_SECONDS)
+        try:
+            self._upload(fresh, board.result.agents)
+            flipped = self._flip(board, version, fresh)
+        except StoreError:
+            self._drop(fresh)
+            raise
+        if not flipped:
+            self._drop(fresh)
+        return flipped
+
+    def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
+        """Publish the kept solves of a method, oldest first, in place of those that stand: only the newest where it follows them."""
+        name, kept = keys.history(check_pool_name(pool), keys.check_method(method)), list(history)
+        if len(kept) > 1 and self._append(name, kept[-2], kept[-1], len(kept)):
+            return
+        texts = [_encode(part).decode() for one in kept for part in (one.past, one)]
+        self._redis.call(scripts.REPLACE, [name], texts)
+
+    def history(self, pool: str, method: str) -> list[Past]:
+        """The kept solves of a method, newest first; insight, which has no rows to compare, has none."""
+        if method == INSIGHT or not self._shown(pool, [method]):
+            return []
+        name = keys.history(check_pool_name(pool), keys.check_method(method))
+        texts = self._redis.call(scripts.EVERY_OTHER, [name], [])
+        return [msgspec.json.decode(text, type=Past) for text in reversed(texts)]
+
+    def past(self, pool: str, method: str, index: int) -> Kept | None:
+        """One of `history` with its rows; None where there is none of that index."""
+        name = keys.history(check_pool_name(pool), keys.check_method(method))
+        if not self._shown(pool, [method]):
+            return None
+        text = self._redis.run(lambda client: client.lindex(name, -1 - 2 * index))
+        return None if text is None else msgspec.json.decode(text, type=Kept)
+
+    def drop_solved(self, pool: str, method: str) -> None:
+        """Take a solved board away that is not another log's; readers that are on it see it to the end of their page."""
+        log = self._redis.run(_solved_from(check_pool_name(pool), method))
+        if not (self._log and log and log != self._log):
+            self._remove(pool, method)
+
+    def _remove(self, pool: str, method: str) -> None:
+        name = keys.solved(pool, method)
+        version = self._redis.run(lambda client: client.hget(name, "version"))
+        old = [] if version is None else [keys.rows(pool, method, version), keys.index(pool, method, version)]
+        self._redis.pipeline(
+            [
+                lambda pipe: pipe.srem(keys.methods(pool), method),
+                lambda pipe: pipe.delete(name, keys.history(pool, method)),
+                *(expire(one, STALE_SECONDS) for one in old),
+            ]
+        )
+
+    def solved_methods(self, pool: str) -> list[str]:
+        """The methods that have a solved board, by name; insight is none."""
+        members = self._redis.run(lambda client: client.smembers(keys.methods(check_pool_name(pool))))
+        return self._shown(pool, sorted(set(members) - {INSIGHT}))
+
+    def forget_others(self, pools: Iterable[str]) -> None:
+        """Remove what other logs solved for `pools` that this log's writers hold."""
+        names = list(pools)
+        holders = self._redis.pipeline(held_by(pool) for pool in names) if names else []
+        mine = [pool for pool, holder in zip(names, holders, strict=True) if holder == self._log]
+        members = self._redis.pipeline(_members(keys.methods(pool)) for pool in mine) if mine else []
+        jobs = [(pool, method) for pool, methods in zip(mine, members, strict=True) for method in sorted(methods)]
+        logs = self._redis.pipeline(_solved_from(*job) for job in jobs) if jobs else []
+        for job in [job for job, log in zip(jobs, logs, strict=True) if log != self._log]:
+            self._remove(*job)
+
+    def held(self, pools: Sequence[str]) -> dict[str, dict[str, Held]]:
+        """By pool and method, insight among them, the boards of which every row is there and can be found: in three round trips for all."""
+        members = self._redis.pipeline([_members(keys.methods(check_pool_name(pool))) for pool in pools])
+        jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
+        pointers = map(_pointer_of, self._redis.pipeline([_pointed(*job) for job in jobs]))
+        stands = {job: at for job, at in zip(jobs, pointers, strict=True) if at is not None}
+        sizes = self._redis.pipeline([command for job, at in stands.items() for command in _sizes(*job, at[0])])
+        found: dict[str, dict[str, Held]] = {pool: {} for pool in pools}
+        each = zip(stands.items(), sizes[::3], sizes[1::3], sizes[2::3], strict=True)
+        for ((pool, method), (_, total, board)), rows, index, history in each:
+            if rows == index == total:
+                found[pool][method] = Held(board, history // 2)
+        return found
+
+    def solved(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
+        """A solved board whose result holds rows start to start + count only, and the number of all rows."""
+        check_window(start, count)
+        for _ in range(_TRIES):
+            found = self._pointer(pool, method)
+            if found is None:
+                return None
+            version, total, board = found
+            rows = self._redis.pipeline([_slice(keys.rows(pool, method, version), start, count)])[0]
+            if len(rows) == max(0, min(count, total - start)):
+                return _with_rows(board, rows), total
+        raise _switching(pool, method)
+
+    def solved_around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
+        """A solved board whose result holds `count` rows with the agent in the middle, and the number of all rows."""
+        check_window(0, count)
+        for _ in range(_TRIES):
+            found = self._pointer(pool, method)
+            if found is None:
+                return None
+            version, total, board = found
+            names = [keys.rows(pool, method, version), keys.index(pool, method, version)]
+            rows = self._redis.call(scripts.SOLVED_AROUND, names, [agent, count])
+            if rows is not None:
+                return _with_rows(board, rows), total
+            if self._pointer(pool, method) == found:
+                return None
+        raise _switching(pool, method)
+
+    def solved_rows(self, pool: str, agent: str) -> dict[str, AgentRow]:
+        """The agent's row on every solved board that it is on, by method."""
+        pages = {method: self.solved_around(pool, method, agent, 1) for method in self.solved_methods(pool)}
+        return {method: page[0].result.agents[0] for method, page in pages.items() if page is not None}
+
+    def _append(self, name: str, before: Kept, newest: Kept, count: int) -> bool:
+        """Whether a history of `count` solves needed no more than its newest."""
+        last, *texts = (_encode(part).decode() for part in (before.past, newest.past, newest))
+        return bool(self._redis.call(scripts.APPEND, [name], [last, 2 * count, *texts]))
+
+    def _shown(self, pool: str, methods: Sequence[str]) -> list[str]:
+        """Those of `methods` whose board is of the log that readers look at."""
+        holder, *logs = self._redis.pipeline([held_by(check_pool_name(pool)), *(_solved_from(pool, method) for method in methods)])
+        return [method for method, log in zip(methods, logs, strict=True) if log is not None and self._is_ours(log, holder)]
+
+    def _is_ours(self, log: str, holder: str | None) -> bool:
+        """Whether readers may see a board that was solved from `log`, on a pool that `holder` writes."""
+        wanted = self._log or holder
+        return not wanted or log == wanted
+
+    def _upload(self, names: Sequence[str], agents: Sequence[AgentRow]) -> None:
+        rows, index = names
+        for start in range(0, len(agents), MEMBERS_A_CALL):
+            part = agents[start : start + MEMBERS_A_CALL]
+            self._redis.pipeline(_upload_part(rows, index, start, part))
+
+    def _flip(self, board: SolvedBoard, version: str, fresh: Sequence[str]) -> bool:
+        pool, method = board.pool, board.result.method
+        bare = msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=[]))
+        shown, total = _encode(bare).decode(), len(board.result.agents)
+        for _ in range(_TRIES):
+            old = self._redis.run(lambda client: client.hget(keys.solved(pool, method), "version")) or ""
+            if old == version:  # we switched to it, but the answer was lost and the connection tried again
+                return True
+            names = [keys.solved(pool, method), keys.methods(pool), *fresh, keys.rows(pool, method, old), keys.index(pool, method, old)]
+            names += [keys.fence(pool), keys.history(pool, method)]
+            verdict = self._redis.call(
+                scripts.FLIP, names, [board.generation, board.position, version, old, total, shown, method, STALE_SECONDS, board.log]
+            )
+            if verdict == scripts.FOREIGN:
+                raise OtherLog(pool, ABANDONED_SECONDS)
+            if verdict == scripts.LOST:
+                raise StoreError(f"the store lost rows of {method} of pool {pool} during their upload, or took some twice", retriable=True)
+            if verdict != scripts.MOVED:
+                return bool(verdict == scripts.ACCEPTED)
+        raise StoreError(f"other writers keep switching {method} of pool {pool}", retriable=True)
+
+    def _drop(self, names: Sequence[str]) -> None:
+        try:
+            self._redis.run(lambda client: client.unlink(*names))
+        except StoreError:
+            return  # they expire by themselves
+
+    def _pointer(self, pool: str, method: str) -> _Pointer | None:
+        fields, log, holder = self._redis.pipeline([_pointed(pool, method), _solved_from(pool, method), held_by(pool)])
+        return _pointer_of(fields) if self._is_ours(log or "", holder) else None
+
+
+def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) -> Iterator[Command]:
+    lines = [_encode(row).decode() for row in part]
+    places = {row.agent: start + i for i, row in enumerate(part)}
+    yield lambda pipe: pipe.rpush(rows, *lines)
+    yield expire(rows, _UPLOAD_SECONDS)
+    yield lambda pipe: pipe.hset(index, mapping=places)
+    yield expire(index, _UPLOAD_SECONDS)
+
+
+def _pointed(pool: str, method: str) -> Command:
+    name = keys.solved(check_pool_name(pool), keys.check_method(method))
+    return lambda client: client.hmget(name, _POINTER)
+
+
+def _solved_from(pool: str, method: str) -> Command:
+    name = keys.solved(pool, keys.check_method(method))
+    return lambda client: client.hget(name, "log")
+
+
+def _pointer_of(fields: Any) -> _Pointer | None:
+    version, total, board = fields
+    return None if version is None else (version, int(total), _decode_board(board))
+
+
+def _members(name: str) -> Command:
+    return lambda pipe: pipe.smembers(name)
+
+
+def _sizes(pool: str, method: str, version: str) -> Iterator[Command]:
+    """Asks for the lengths of a board's rows, of their index, and of its history."""
+    yield lambda pipe: pipe.llen(keys.rows(pool, method, version))
+    yield lambda pipe: pipe.hlen(keys.index(pool, method, version))
+    yield lambda pipe: pipe.llen(keys.history(pool, method))
+
+
+def _slice(name: str, start: int, count: int) -> Command:
+    return lambda pipe: pipe.lrange(name, start, start + count - 1)
+
+
+def _with_rows(board: SolvedBoard, rows: Sequence[Any]) -> SolvedBoard:
+    return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=[_decode_row(row) for row in rows]))
+
+
+def _switching(pool: str, method: str) -> StoreError:
+    message = f"the solved board {method} of pool {pool} is incomplete: it is being switched, or the store lost part of it"
+    return StoreError(message, retriable=True)

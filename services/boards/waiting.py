@@ -1,0 +1,33 @@
+"""Waiting until readers see a position of a pool."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from ratings_core.errors import InputError
+from services.boards.store.protocol import PoolHead, StoreReader
+
+_STUCK_SECONDS: Final = 60.0
+_LOOK_SECONDS: Final = 0.1
+
+
+def await_position(
+    store: StoreReader, pool: str, position: int, stuck_seconds: float = _STUCK_SECONDS, clock: Callable[[], float] = time.monotonic
+) -> PoolHead:
+    """The pool's head once it has reached `position`.
+
+    Raises `TimeoutError` when it did not move for `stuck_seconds`, `InputError` when the pool is stopped.
+    """
+    seen, moved = -1, clock()
+    while True:
+        head = store.head(pool)
+        if head is not None and head.position >= position:
+            return head
+        if head is not None and head.stopped is not None:
+            raise InputError("pool", pool, f"must not be stopped; it is, at position {head.position}: {head.stopped}")
+        if head is not None and head.position > seen:
+            seen, moved = head.position, clock()
+        if clock() - moved > stuck_seconds:
+            msg = f"pool {pool} stands at position {max(seen, 0)} for {stuck_seconds:g} s and should reach {position}: does the engine run?"
+            raise TimeoutError(msg)
+        time.sleep(_LOOK_SECONDS)

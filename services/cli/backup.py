@@ -1,0 +1,22 @@
+"""`equirank backup`: a copy of an embedded data folder, taken while it runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ratings_core.errors import InputError
+from services.admin import backup as backups
+from services.runtime.settings import Settings
+
+
+def backup(
+    target: Annotated[Path, typer.Argument(help="Folder to make; it must not exist yet.")],
+    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+) -> None:
+    """Copy log, newest checkpoints and results into a new folder, while `equirank up` runs or not."""
+    settings = Settings(data=data) if data else Settings()
+    if not settings.embedded:
+        raise InputError("EQUIRANK_KAFKA", settings.kafka, "must not be set: this log is Kafka's to keep, back it up by its own tools")
+    done = backups.back_up(settings.data, target)
+    typer.echo(f"{target}: {done.outcomes} records, checkpoints of {done.checkpoints} partitions, {done.size / 1e6:.1f} MB")

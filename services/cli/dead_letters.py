@@ -1,0 +1,114 @@
+"""`equirank dead-letters`: what could not be folded and why, and sending it again once what stood in its way is mended."""
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ratings_core.errors import InputError
+from services.admin import dead_letter_replay as letters
+from services.admin.dead_letter_replay import Outcome
+from services.backends import open_log
+from services.control.log import ControlLog
+from services.log.dead_letters import DeadLetter
+from services.log.protocol import Log
+from services.runtime.settings import Settings
+from services.wire.events import Reason
+
+dead_letters = typer.Typer(help="Dead letters: outcomes and records that could not be folded.", no_args_is_help=True, add_completion=False)
+
+_Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
+_WithReason = Annotated[Reason | None, typer.Option(help="Those with this reason only.")]
+_OfPool = Annotated[str | None, typer.Option(help="Those of this pool only; what broke before its pool could be read is of none.")]
+_SHOWN: Final = 60
+_SENT: Final = (Outcome.SENT, Outcome.REPEATED)
+
+
+@dead_letters.command("list")
+def list_(
+    reason: _WithReason = None,
+    pool: _OfPool = None,
+    count: Annotated[int, typer.Option(min=1, help="Most lines: the newest.")] = 50,
+    data: _Data = None,
+) -> None:
+    """Count dead letters by reason, and list the newest. The key says where one stands: generation, partition, offset, item."""
+    with _log(data) as log:
+        found = list(letters.chosen(letters.read(log.dead_letters), reason, pool))
+        sent = letters.sent_before(log.control)
+    table = Table("key", "reason", "pool", "path", "begins with", "sent again")
+    for letter in found[-count:]:
+        told = letter.key, letter.reason, Text(letter.pool or "-"), Text(letter.path), Text(letter.excerpt[:_SHOWN])
+        table.add_row(*told, "yes" if letter.key in sent else "no")
+    console = Console(soft_wrap=True)
+    if found:
+        console.print(table)
+    counts = Counter(letter.reason for letter in found)
+    summary = _counted(len(found)) + "".join(f", {name} {number}" for name, number in sorted(counts.items()))
+    listed = f"; the newest {count} are listed, --count takes more" if len(found) > count else ""
+    console.print(f"{summary}{listed}", highlight=False)
+
+
+@dead_letters.command("show")
+def show(
+    key: Annotated[str, typer.Argument(help="The letter's key, as `list` shows it.")],
+    whole: Annotated[bool, typer.Option("--whole", help="Print what was refused to its end, from the outcome log.")] = False,
+    data: _Data = None,
+) -> None:
+    """Show one dead letter: the rule that was broken, and what broke it."""
+    with _log(data) as log:
+        letter = next((one for one in letters.read(log.dead_letters) if one.key == key), None)
+        if letter is None:
+            raise InputError("key", key, "must be the key of a dead letter (`equirank dead-letters list` shows them)")
+        text = letters.original(log, letter).decode("utf-8", "backslashreplace") if whole else letter.excerpt
+    where = f"partition {letter.partition}, offset {letter.offset}" + (f", item {letter.item}" if letter.item >= 0 else "")
+    console = Console(soft_wrap=True)
+    console.print(Text(f"{letter.reason}: {letter.path} {letter.rule}\npool {letter.pool or '-'}, {where}, generation {letter.generation}"))
+    console.print(Text(text))
+
+
+@dead_letters.command("replay")
+def replay(
+    reason: _WithReason = None,
+    pool: _OfPool = None,
+    again: Annotated[bool, typer.Option("--again", help="Send also what an earlier run sent.")] = False,
+    data: _Data = None,
+) -> None:
+    """Send to the log again what would be taken now, each once; what still breaks a rule stays. Status 1 when any of those chosen stays."""
+    with _log(data) as log:
+        control = ControlLog(log.control)
+        state = control.refresh()
+        control.close()
+        done = list(letters.send_again(log, state, _chosen(log, reason, pool), time.time(), all_=again))
+    console = Console(soft_wrap=True)
+    for one in done:
+        if one.outcome not in {*_SENT, Outcome.SENT_BEFORE}:
+            console.print(Text(f"{one.letter.key} {one.letter.reason}: {one.outcome}{': ' * bool(one.rule)}{one.rule}"))
+    sent, before = sum(one.outcome in _SENT for one in done), sum(one.outcome is Outcome.SENT_BEFORE for one in done)
+    earlier = f", {before} by an earlier run" if before else ""
+    console.print(f"{sent} of {_counted(len(done))} sent again{earlier}", highlight=False)
+    sys.exit(int(sent + before < len(done)))
+
+
+def _counted(letters: int) -> str:
+    return "1 dead letter" if letters == 1 else f"{letters} dead letters"
+
+
+def _chosen(log: Log, reason: Reason | None, pool: str | None) -> list[DeadLetter]:
+    return list(letters.chosen(letters.read(log.dead_letters), reason, pool))
+
+
+@contextmanager
+def _log(data: Path | None) -> Iterator[Log]:
+    log = open_log(Settings(data=data) if data else Settings(), create=False)
+    try:
+        yield log
+    finally:
+        log.close()

@@ -1,0 +1,93 @@
+"""`equirank engine`: shards and solves against the log, Ray and Redis of the settings."""
+
+import fcntl
+import logging
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from pathlib import Path
+from typing import Final
+
+from services.cli.begin import begin
+from services.cli.ports import refuse_busy
+from services.runtime.atomic_write import write_whole
+from services.runtime.data_folder import DataFolder
+from services.runtime.disk_space import temporary_folder
+from services.runtime.settings import Settings
+from services.runtime.signals import on_signals
+
+_ON_LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Ray's own switch for one machine, meant for systems that ask before a program listens: its servers bind 127.0.0.1 only."""
+
+_ASK_ONCE: Final = ("RAY_NUM_REDIS_GET_RETRIES", "1")
+"""Asking a cluster that is not there takes Ray some 40 seconds each time, and it would ask twenty times before it says so."""
+
+_PREFIX: Final = "equirank-ray-"
+
+
+def engine() -> None:
+    """Run shards and solves until told to stop (TERM or Ctrl-C); a second signal ends at once.
+
+    All it needs to know it reads from EQUIRANK_* variables, or from the TOML file that EQUIRANK_CONFIG names: docs/settings.md. What to
+    start beside it: docs/servers.md.
+    """
+    settings = begin()
+    if settings.embedded:
+        DataFolder(settings.data).refuse_beside_another()
+    refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
+    stop = threading.Event()
+    folder = _ray_folder(settings)
+    if folder is not None:
+        os.environ.update(_ON_LOOPBACK)
+    else:
+        os.environ.setdefault(*_ASK_ONCE)
+    from services.engine.engine import Engine  # noqa: PLC0415 - importing Ray reads the environment
+    from services.engine.metrics import EngineMetrics  # noqa: PLC0415
+
+    logging.getLogger("equirank.engine").info("starting %s", "Ray" if settings.ray == "local" else f"on the Ray cluster {settings.ray}")
+    metrics = EngineMetrics(settings.metrics_port, settings.metrics_host)
+    try:
+        driver = Engine(settings, metrics)
+        driver.start(str(folder / "r") if folder else None)
+        on_signals((signal.SIGINT, signal.SIGTERM), stop.set, lambda number: os._exit(128 + number))
+        driver.run(stop)
+    finally:
+        metrics.close()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _ray_folder(settings: Settings) -> Path | None:
+    """A short private folder for a local Ray, which opens its own folder inside to everybody.
+
+    What a killed engine left is removed first; the folder of a living one is not.
+    """
+    if settings.ray != "local":
+        return None
+    note = settings.data / "ray-folder"
+    settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if note.exists():
+        left = Path(note.read_text())
+        if left.name.startswith(_PREFIX) and left.is_dir() and _hold(left):
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=temporary_folder()))
+    _hold(folder)
+    try:
+        write_whole(note, str(folder).encode())
+    except OSError:
+        folder.rmdir()
+        raise
+    return folder
+
+
+def _hold(folder: Path) -> bool:
+    """Lock a folder until this process ends, however it ends; False where another process holds it."""
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(number)
+        return False
+    return True

@@ -1,0 +1,162 @@
+"""`equirank insight`: what ratings of a pool do not say."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Final, TypeVar
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from services.backends import open_store
+from services.boards.findings import Clones, Connectivity, Cycles, Cyclicity, Disagreement, Findings, Part, Prequential, ThinLeaders, Top
+from services.boards.insight import Insight
+from services.boards.insight import insight as newest
+from services.boards.store.protocol import StoreReader
+from services.cli.no_pool import no_pool
+from services.cli.top import Format
+from services.runtime.settings import Settings
+
+_SHOWN: Final = 5
+PartT = TypeVar("PartT", bound=Part)
+
+
+def insight(
+    pool: Annotated[str, typer.Option(help="The pool.")],
+    data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
+    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
+) -> None:
+    """Tell what ratings do not say: cycles, clones, who is hardly linked, where methods disagree, and how well they foresaw."""
+    settings = Settings(data=data) if data else Settings()
+    store = open_store(settings)
+    try:
+        found = find(store, pool, settings)
+    finally:
+        store.close()
+    if format is Format.JSON:
+        typer.echo(msgspec.json.encode(found).decode())
+    elif found.findings is None:
+        Console().print(Text(none_yet(found)), soft_wrap=True)
+    else:
+        Console().print(table(found))
+
+
+def find(store: StoreReader, pool: str, settings: Settings) -> Insight:
+    """The pool's insight. Raises `InputError` where there is no such pool."""
+    if store.head(pool) is None:
+        raise no_pool(settings, store, pool)
+    return newest(store, pool, now=time.time())
+
+
+def none_yet(found: Insight) -> str:
+    """Why there are no findings."""
+    return f"{found.pool} · no insight yet: {found.error or 'it comes some seconds after the first outcomes'}"
+
+
+def table(found: Insight) -> Table:
+    """All findings, a line each; `found` has some."""
+    about = "none" if found.findings is None else f"{found.findings.agents} agents, position {found.position}"
+    title = f"{found.pool} · {about}" + (f" · newest try failed: {found.error}" if found.error else "")
+    rows = Table("about", "finding", title=Text(title), title_justify="left")
+    for about, line in _lines(found.findings) if found.findings is not None else ():
+        rows.add_row(about, Text(line))
+    return rows
+
+
+def _lines(found: Findings) -> Iterator[tuple[str, str]]:
+    yield "links", _told(found.connectivity, _connectivity)
+    yield "cyclicity", _told(found.cyclicity, _cyclicity)
+    yield "cycles", _told(found.cycles, _cycles)
+    yield "clones", _told(found.clones, _clones)
+    yield "the top", _told(found.top, _top)
+    yield "disagreement", _told(found.disagreement, _disagreement)
+    yield "forecasts", _told(found.prequential, _forecasts)
+
+
+def _told(part: PartT, told: Callable[[PartT], Iterator[str]]) -> str:
+    return f"not applicable: {part.not_applicable}" if part.not_applicable else "\n".join(told(part))
+
+
+def _connectivity(part: Connectivity) -> Iterator[str]:
+    pairs = "1 pair" if part.pairs == 1 else f"{part.pairs:,} pairs"
+    yield f"{pairs} met ({part.density:.1%} of all)" + (", all linked" if part.components == 1 else "")
+    if part.components > 1:
+        yield f"{part.components} groups that never met; outside the largest: {_some(part.apart, part.apart_total)}"
+    if part.thin_total:
+        least = [f"{one.agent} ({_number(one.games, 'game')} against {one.opponents})" for one in part.thin[:_SHOWN]]
+        yield f"hardly linked (worth fewer than {part.threshold:.3g} games): {_some(least, part.thin_total)}"
+    yield from _leaders(part.leaders)
+
+
+def _leaders(boards: Iterable[ThinLeaders]) -> Iterator[str]:
+    """A line for all boards whose first rows hold the same agents, in the order of the first of these boards."""
+    groups: defaultdict[tuple[int, frozenset[str]], list[ThinLeaders]] = defaultdict(list)
+    for board in boards:
+        groups[board.of, frozenset(board.agents)].append(board)
+    for first, *others in groups.values():
+        by = ", ".join([first.method, *(board.method for board in others)])
+        yield f"of them among the first {first.of} by {by}: {', '.join(first.agents)}"
+
+
+def _cyclicity(part: Cyclicity) -> Iterator[str]:
+    yield f"{part.share or 0.0:.1%} of what outcomes say goes round in cycles, noise taken off (assumes {part.assumes})"
+
+
+def _cycles(part: Cycles) -> Iterator[str]:
+    if not part.cycles:
+        yield "none: majorities form no cycle"
+    for one in part.cycles:
+        beats = " > ".join([*one.agents, one.agents[0]])
+        yield f"{beats} (by {', '.join(f'{margin:g}' for margin in one.margins)})"
+
+
+def _clones(part: Clones) -> Iterator[str]:
+    for what, groups, total in (("agents alike", part.exact, part.exact_total), ("tasks alike", part.tasks, part.tasks_total)):
+        for group in groups[:_SHOWN]:
+            yield f"{what}: {_some(group, len(group))}"
+        if total > _SHOWN:
+            yield f"and {total - _SHOWN} more groups of {what}"
+    for pair in part.near[:_SHOWN]:
+        yield f"nearly alike: {' and '.join(pair.agents)} (mean results differ by {pair.distance:.3g} at most)"
+    if part.near_not_applicable:
+        yield f"near clones were {part.near_not_applicable}"
+    elif not (part.exact or part.tasks or part.near):
+        yield "none"
+
+
+def _top(part: Top) -> Iterator[str]:
+    number = f"{part.low}" if part.low == part.high else f"{part.low} to {part.high}" if part.high is not None else f"at least {part.low}"
+    unit = part.unit if part.low != 1 or part.high != 1 else part.unit.removesuffix("s")
+    top = _some(part.agents, part.agents_total) if part.agents else "everybody loses to somebody"
+    yield f"{top}; without {number} {unit} {part.rival} would be level or ahead"
+    if part.votes:
+        yield f"{part.unit}: {', '.join(part.votes)}"
+
+
+def _disagreement(part: Disagreement) -> Iterator[str]:
+    for one in part.disputed[:_SHOWN]:
+        yield f"{one.agent}: place {one.high_place} by {one.high}, {one.low_place} by {one.low}"
+    if not part.disputed:
+        yield f"none: all boards can be one order of the {part.agents} agents"
+    for pair in part.distances[:1]:
+        yield f"furthest apart: {' and '.join(pair.methods)} ({pair.kendall:.1%} of pairs)"
+
+
+def _forecasts(part: Prequential) -> Iterator[str]:
+    for one in part.forecasts:
+        means = [f"{name} {value:.4f}" for name, value in (("log loss", one.log_loss), ("Brier", one.brier)) if value is not None]
+        wrong = [] if one.kendall is None else [f"{one.kendall:.1%} of wins foreseen wrongly"]
+        yield f"{one.method}: {', '.join([*means, *wrong]) or 'no pair yet'}"
+
+
+def _some(names: Iterable[str], total: int) -> str:
+    shown = list(names)[:_SHOWN]
+    return ", ".join(shown) + (f" and {total - len(shown)} more" if total > len(shown) else "")
+
+
+def _number(count: float, unit: str) -> str:
+    return f"{count:g} {unit}" if count == 1 else f"{count:g} {unit}s"

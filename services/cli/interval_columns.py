@@ -1,0 +1,53 @@
+"""Intervals, what ratings are made of, and who was left out or has no rating, in tables for people."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from services.boards.result import AgentRow, Intervals
+from services.cli.numbers import shower
+
+
+def interval_columns(rows: Sequence[AgentRow], tied: float = 0.0) -> dict[str, list[str]]:
+    """Heading to cells of the deviations and intervals that rows have; nothing where they have none. tied: as for `shower`."""
+    columns: dict[str, list[str]] = {}
+    if any(row.deviation is not None for row in rows):
+        shown = shower(row.deviation for row in rows)
+        columns["deviation"] = [shown(row.deviation) for row in rows]
+    if any(row.low is not None or row.high is not None for row in rows):
+        shown = shower((end for row in rows for end in (row.rating, row.low, row.high)), tied=tied)
+        columns["interval"] = [_cell(row.low, row.high, shown) for row in rows]
+    if any(row.rank_low is not None for row in rows):
+        columns["ranks"] = [_cell(row.rank_low, row.rank_high, "{:g}".format) for row in rows]
+    return columns
+
+
+def contribution_column(rows: Sequence[AgentRow], extra: Mapping[str, object]) -> dict[str, list[str]]:
+    """Heading to cells of the tasks that add most to each rating or take most from it; nothing where the method did not tell."""
+    if not isinstance(told := extra.get("contributions"), dict):
+        return {}
+    return {"made of": [", ".join(f"{part} {share:+.3g}" for part, share in told.get(row.agent, {}).items() if share) for row in rows]}
+
+
+def interval_line(told: Intervals) -> str:
+    """What the intervals are, in a line."""
+    if told.kind == "none":
+        return f"no intervals: {told.why_not}"
+    of = f" of {told.of}" if told.of else ""
+    replicates = f" of {told.replicates} replicates" if told.replicates else ""
+    missing = f", {told.failed} had no answer" if told.failed else ""
+    return f"{told.level:.0%} intervals{of} ({told.kind}){replicates}{missing}; they assume {told.assumes}"
+
+
+def roster_line(extra: Mapping[str, object]) -> str | None:
+    """Which agents of a larger input a result is of; None where it is of all."""
+    if not isinstance(said := extra.get("roster"), dict):
+        return None
+    return f"of the {said['agents']} {said['by']} agents; {said['left_out']} are left out"
+
+
+def unrated_line(extra: Mapping[str, object]) -> str | None:
+    """Why agents have no rating; None where all have one."""
+    return f"- no rating: {said}" if (said := extra.get("unrated_because")) else None
+
+
+def _cell(low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
+    return "-" if low is None or high is None else f"{shown(low)} to {shown(high)}"

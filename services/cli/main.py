@@ -1,0 +1,145 @@
+"""The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `insight`, `next`, `methods`, `pools`,
+`partitions`, `dead-letters`, `verify`, `backup`, `restore`.
+
+Only the command that is asked for is imported, so that `equirank top` does not wait for Ray and numba, and the list of commands for none.
+"""
+
+import errno
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import version
+from typing import Annotated, Any, Final
+
+import typer
+
+COMMANDS: Final = {
+    "up": "Start log, store, engine, API and dashboard on this machine, and keep them running until Ctrl-C.",
+    "engine": "Run shards and solves until told to stop (TERM or Ctrl-C); a second signal ends at once.",
+    "api": "Serve the API and the page until told to stop; requests that are under way are finished.",
+    "replay": "Put files of outcomes into the log of the installation; what was sent before is not sent again.",
+    "solve": "Rate a file's agents by one method, with the certificate that proves how good the answer is.",
+    "top": "Print the best agents of a board.",
+    "insight": "Tell what ratings do not say: cycles, clones, who is hardly linked, where methods disagree, and how well they foresaw.",
+    "next": "Tell at which rates to draw the next games or measurements, so that what you choose becomes certain soonest.",
+    "methods": "List every solved method and what the pool is solved by; choose with --add and --drop. Live ones: `pools settings`.",
+    "verify": "Fold the log again, and compare it with the newest checkpoints and every live board; and solved boards with their files.",
+    "backup": "Copy log, newest checkpoints and results into a new folder, while `equirank up` runs or not.",
+    "restore": "Make a data folder from a backup; `equirank up` goes on from there.",
+    "pools": "Pools: what there is, and how outcomes are folded.",
+    "partitions": "Partitions: what log and checkpoints hold of each.",
+    "dead-letters": "Dead letters: outcomes and records that could not be folded.",
+}
+"""What each command says of itself, here so that listing them imports none."""
+_HIDDEN: Final = ("demo",)
+_OF_FILES: Final = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room, or name another folder; nothing that was accepted is lost"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "allow it for this user, or name another folder"),
+    **dict.fromkeys((errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG), "name another path"),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "raise the limit of open files (ulimit -n)"),
+}
+"""What the caller can do about a file or folder, by the error's number."""
+MENDABLE: Final = frozenset(
+    {
+        *("ratings_core.errors.RatingsError", "services.log.protocol.LogError", "services.boards.store.protocol.StoreError"),
+        *("services.control.log.NoPool", "services.control.log.PoolExists", "services.control.log.TooManyPools"),
+        *("services.engine.engine.LocalCheckpoints", "services.engine.engine.TakenOver", "services.engine.cluster.NoCluster"),
+        *("services.runtime.data_folder.InUse", "services.runtime.disk_space.DiskFull", "services.runtime.disk_space.NoTemporaryFolder"),
+    }
+)
+"""Errors whose text says what the caller can mend, by name: importing them for an error of a light command would take seconds."""
+_OF_SETTINGS: Final = "pydantic_core._pydantic_core.ValidationError"
+_OF_JSON: Final = "pydantic_settings.exceptions.SettingsError"
+
+
+def main() -> None:
+    """Run the command line. What the caller can mend ends with one line on stderr and status 2."""
+    bare = len(sys.argv) == 1  # typer shows the help then
+    try:
+        status = application(next((word for word in sys.argv[1:] if word != "--"), None))(standalone_mode=bare)
+    except Exception as error:
+        if (message := _expected(error)) is None:
+            raise
+        _tell(f"equirank: {message}\n" if message else "")
+        status = 2
+    sys.exit(status)
+
+
+def _tell(line: str) -> None:
+    """On stderr; where that is a file on a full disk the status says it alone, which a flush that fails at the exit would change."""
+    try:
+        sys.stderr.write(line)
+        sys.stderr.flush()
+    except OSError:
+        sys.stderr = None  # as Python itself has it where there is none
+
+
+def application(only: str | None = None) -> typer.Typer:
+    """The command line with the command named; or, where there is no such one, with all of them, which list themselves and do nothing."""
+    app = typer.Typer(
+        name="equirank",
+        help="Live ratings that cycles and clones do not fool.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_options)
+    if only not in COMMANDS and only not in _HIDDEN:
+        for name, about in COMMANDS.items():
+            app.command(name, help=about)(_nothing)
+    elif isinstance(found := command(only), typer.Typer):
+        app.add_typer(found, name=only)
+    else:
+        app.command(only, hidden=only in _HIDDEN)(found)
+    return app
+
+
+def command(name: str) -> Callable[..., None] | typer.Typer:
+    """The function of a command, or the group of its commands."""
+    word = name.replace("-", "_")
+    found: Callable[..., None] | typer.Typer = getattr(import_module(f"services.cli.{word}"), word)
+    return found
+
+
+def _nothing() -> None:
+    """Stands for a command that is only listed."""
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"equirank {version('equirank')}")
+        raise typer.Exit
+
+
+def _options(
+    _: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_version)] = False,
+) -> None:
+    """Live ratings that cycles and clones do not fool."""
+
+
+def _expected(error: Exception) -> str | None:
+    """What to tell of an error that the caller can mend, nothing where all was told; None for an error that is ours."""
+    if isinstance(error, typer.TyperException):
+        tell = getattr(error, "format_message", error.__str__)  # of usage errors: with the option that they are about
+        message = " ".join(tell().split())
+        return f"{message} (--help tells more)" if message else ""  # a group without a command: its help was shown
+    names = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
+    if _OF_SETTINGS in names:
+        return _settings(error)
+    if _OF_JSON in names:
+        return f"{error}: lists and tables are JSON there, as in EQUIRANK_WRITE_KEYS='[\"key-1\"]'"
+    if not names.isdisjoint(MENDABLE) or isinstance(error, ConnectionError | TimeoutError | ChildProcessError):
+        return " ".join(str(error).split())
+    if isinstance(error, OSError) and error.errno in _OF_FILES:
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror}: {_OF_FILES[error.errno]}"
+    return None
+
+
+def _settings(error: Any) -> str:
+    """error: a `ValidationError` of pydantic."""
+    return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'settings'}: {one['msg']}" for one in error.errors())
+
+
+if __name__ == "__main__":
+    main()

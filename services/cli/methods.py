@@ -1,0 +1,96 @@
+"""`equirank methods`: which methods a pool is solved by, and to choose others."""
+
+import re
+import time
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ratings_core.errors import InputError
+from services.backends import open_log
+from services.cli.top import Format
+from services.control.log import ControlLog
+from services.control.records import ControlState
+from services.runtime.settings import Settings
+from services.solve.registry.choice import MethodChoice, choices, chosen_for, plan_of
+from services.solve.registry.methods import defaults
+from services.solve.registry.parameters import Value
+from services.wire.pools import Kind, check_pool_name
+
+_PART: Final = re.compile(r'(?:\[(?:"(?:[^"\\]|\\.)*"|[^]"])*\]|[^,])+')
+"""What stands between commas; those in a JSON list part nothing."""
+
+
+def methods(
+    pool: Annotated[str, typer.Option(help="The pool.")],
+    add: Annotated[list[str] | None, typer.Option(help="Solve by this, too: NAME or NAME:parameter=value,... May be repeated.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Solve by this no longer. May be repeated.")] = None,
+    default: Annotated[bool, typer.Option("--default", help="First go back to what pools of this kind start with.")] = False,
+    data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
+    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
+) -> None:
+    """List every solved method and what the pool is solved by; choose with --add and --drop. Live ones: `pools settings`."""
+    settings = Settings(data=data) if data else Settings()
+    log = open_log(settings, create=False)
+    control = ControlLog(log.control)
+    try:
+        state = control.refresh()
+        _check_pool(state, pool)
+        if add or drop or default:
+            wanted = _wanted(state, pool, add or [], drop or [], default=default)
+            control.append(plan_of(state, pool, wanted, time.time()))
+            state = control.refresh()
+        found = choices(state, pool)
+    finally:
+        control.close()
+        log.close()
+    if format is Format.JSON:
+        typer.echo(msgspec.json.encode(found).decode())
+    else:
+        reasons = list(dict.fromkeys(row.why_not for row in found if row.why_not is not None))
+        Console().print(_table(pool, found, reasons))
+        for i, reason in enumerate(reasons, 1):
+            Console().print(Text(f"({i}) {reason}"), soft_wrap=True)
+
+
+def _check_pool(state: ControlState, pool: str) -> None:
+    if check_pool_name(pool) not in state.pools:
+        raise InputError("--pool", pool, f"must be a pool (there are: {', '.join(sorted(state.pools)) or 'none yet'})")
+
+
+def _wanted(state: ControlState, pool: str, add: list[str], drop: list[str], *, default: bool) -> dict[str, dict[str, Value]]:
+    kind = Kind(state.pools[pool].kind)
+    start = defaults(kind) if default else chosen_for(state.plans.get(pool), kind)
+    wanted = {name: dict(parameters) for name, parameters in start.items()}
+    for name in drop:
+        if wanted.pop(name, None) is None:
+            raise InputError("--drop", name, f"must be one of those chosen: {', '.join(wanted) or 'none'}")
+    return wanted | dict(map(_parsed, add))
+
+
+def _parsed(text: str) -> tuple[str, dict[str, Value]]:
+    """NAME or NAME:parameter=value,... Raises `InputError` for another form, and for a parameter that comes twice."""
+    name, _, given = text.partition(":")
+    values: dict[str, Value] = {}
+    parts = _PART.findall(given)
+    for part in parts:
+        parameter, equals, value = part.partition("=")
+        if not equals or not parameter or parameter in values or ",".join(parts) != given:
+            raise InputError("--add", text, "must be NAME or NAME:parameter=value,parameter=value with each parameter once")
+        values[parameter] = value
+    return name, values
+
+
+def _table(pool: str, found: list[MethodChoice], reasons: list[str]) -> Table:
+    """All methods. reasons: why some do not apply, which rows name by their number from 1."""
+    table = Table("method", "solved", "parameters", title=Text(pool), title_justify="left")
+    for row in found:
+        given = ", ".join(f"{name}={value}" for name, value in (row.chosen or {}).items())
+        lacking = None if row.why_not is None else f"does not apply ({reasons.index(row.why_not) + 1})"
+        table.add_row(row.method, "" if row.chosen is None else "yes", Text(lacking or given))
+    return table

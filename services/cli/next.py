@@ -1,0 +1,64 @@
+"""`equirank next`: which games or measurements would tell most."""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from services.backends import open_store
+from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.no_pool import no_pool
+from services.cli.top import Format
+from services.runtime.settings import Settings
+from services.solve.next_matches import Next, plan
+
+
+def next(  # noqa: A001 - the command's name
+    pool: Annotated[str, typer.Option(help="The pool.")],
+    target: Annotated[str, typer.Option(help="top:K, agent:NAME or all, of games; deviation:NAME, of scores.")] = "all",
+    games: Annotated[int, typer.Option(min=1, max=1_000_000, help="Games or measurements to plan: the rates are best for so many.")] = 10,
+    count: Annotated[int, typer.Option(min=1, max=1000, help="Pairs or cells listed at most, the likeliest.")] = 10,
+    floor: Annotated[float, typer.Option(min=0, max=1, help="Share of them drawn evenly from all pairs or cells.")] = 0.1,
+    data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
+    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
+) -> None:
+    """Tell at which rates to draw the next games or measurements, so that what you choose becomes certain soonest."""
+    settings = Settings(data=data) if data else Settings()
+    store = open_store(settings)
+    try:
+        head = store.head(pool)
+        if head is None:
+            raise no_pool(settings, store, pool)
+    finally:
+        store.close()
+    found = plan(CheckpointStore(settings.checkpoint_url), head, target, games, floor, count)
+    if format is Format.JSON:
+        typer.echo(msgspec.json.encode(found).decode())
+    else:
+        console = Console()
+        console.print(Text(title(found)), soft_wrap=True)
+        if found.not_applicable is None:
+            console.print(table(found))
+
+
+def title(found: Next) -> str:
+    """What was planned, and what it is expected to gain."""
+    about = f"{found.pool} · {found.target} · position {found.position}"
+    if found.not_applicable is not None or found.before is None:
+        return f"{about} · not applicable: {found.not_applicable}"
+    gain = f"now {found.before:.4g}, after {found.games} more {found.after:.4g} (drawn evenly {found.uniform:.4g})"
+    return f"{about} · {found.unit}: {gain}; assumes {found.assumes}"
+
+
+def table(found: Next) -> Table:
+    """The likeliest, and what is left for the others."""
+    rows = Table("rate", "agents" if found.matches and found.matches[0].task is None else "agent on task")
+    for one in found.matches:
+        rows.add_row(f"{one.rate:.4f}", Text(" - ".join(one.agents) + (f" on {one.task}" if one.task is not None else "")))
+    if found.others:
+        rows.add_row(f"{found.other_rate:.2g}", Text(f"each of the {found.others:,} others"))
+    return rows

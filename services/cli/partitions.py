@@ -1,0 +1,81 @@
+"""`equirank partitions`: how far back each one's log reaches, and going on where it lost what no checkpoint holds."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ratings_core.errors import InputError
+from services.admin import log_coverage as reaches
+from services.backends import open_log
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.log import ControlLog
+from services.log.protocol import Log
+from services.runtime.settings import Settings
+
+partitions = typer.Typer(help="Partitions: what log and checkpoints hold of each.", no_args_is_help=True, add_completion=False)
+
+_Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
+
+
+@partitions.command("list")
+def list_(data: _Data = None) -> None:
+    """What the log holds, the newest checkpoint, from where on all can be verified, and pools that can no longer be folded anew; and why
+    partitions stop: what the log lost, where that is more than checkpoints hold, or that it is another log.
+    """
+    table, stopped = Table("partition", "log holds", "checkpoint", "verified from", "cannot be folded anew"), list[str]()
+    with _opened(data) as (log, control, checkpoints):
+        for one in reaches.reach(log, control.refresh(), checkpoints):
+            since = one.oldest if one.beyond else one.begin
+            told = (str(one.partition), f"{one.begin} to {one.end}", _or_none(one.checkpoint), _or_none(since))
+            table.add_row(*told, Text(", ".join(one.beyond) or "-"))
+            stopped += _why(one)
+    console = Console(soft_wrap=True)
+    console.print(table)
+    for why in stopped:
+        console.print(Text(why))
+
+
+def _why(one: reaches.Reach) -> list[str]:
+    """Why a partition stops, if it does."""
+    if one.wrong is not None:
+        return [f"partition {one.partition} stops: {one.wrong}"]
+    if one.lost is None:
+        return []
+    what = f"partition {one.partition} stops: its log lost {one.lost} to {one.begin}, and no checkpoint reaches so far"
+    return [f"{what}: restore one that does, or `equirank partitions accept-loss {one.partition}`"]
+
+
+@partitions.command("accept-loss")
+def accept_loss(
+    partition: Annotated[int, typer.Argument(min=0, help="One that stopped, as its log begins after its checkpoints.")],
+    data: _Data = None,
+) -> None:
+    """Go on where the log begins, without the records before it that nothing folded: they are lost for good."""
+    with _opened(data) as (log, control, checkpoints):
+        if partition >= log.outcomes.partitions:
+            raise InputError("partition", partition, f"must be below {log.outcomes.partitions}")
+        lost = reaches.accept_loss(partition, log, control, checkpoints, time.time())
+    typer.echo(f"partition {partition} goes on at {lost.begin}; records from {lost.position} on that nobody folded do not count")
+
+
+@contextmanager
+def _opened(data: Path | None) -> Iterator[tuple[Log, ControlLog, CheckpointStore]]:
+    settings = Settings(data=data) if data else Settings()
+    log = open_log(settings, create=False)
+    control = ControlLog(log.control)
+    try:
+        yield log, control, CheckpointStore(settings.checkpoint_url)
+    finally:
+        control.close()
+        log.close()
+
+
+def _or_none(position: int | None) -> str:
+    return "none" if position is None else str(position)

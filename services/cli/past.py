@@ -1,0 +1,21 @@
+"""Boards as they were, for `equirank top --position` and `--at`."""
+
+import time
+
+from services.boards.past import When, past_board
+from services.boards.reading import Board
+from services.boards.store.protocol import StoreReader
+from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.no_pool import control_state
+from services.runtime.settings import Settings
+
+
+def past(
+    settings: Settings, store: StoreReader, pool: str, method: str, when: tuple[int | None, float | None], count: int
+) -> Board | None:
+    """The board's first rows as they were at `when` (a position, or a time), None where there is no such board. Raises `NotKept`."""
+    files = CheckpointStore(settings.checkpoint_url)
+    return past_board(
+        store, files, lambda: control_state(settings), pool, method, When(*when), start=0, count=count, now=time.time(),
+        provisional=settings.provisional,
+    )  # fmt: skip

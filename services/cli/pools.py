@@ -1,0 +1,327 @@
+"""`equirank pools`: what pools there are, how each is folded, and how it is to be folded from now on."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Column, Table
+from rich.text import Text
+
+from ratings_core.errors import InputError
+from services.admin.log_coverage import beyond, check_wish
+from services.backends import open_log, open_store
+from services.boards.store.protocol import PoolHead, StoreError, StoreReader
+from services.boards.store.redis import RedisStore
+from services.cli.edits import read_aliases, read_bans, read_initial
+from services.cli.top import Format
+from services.control import generations
+from services.control.log import ControlLog
+from services.control.records import ControlState, FoldSettings, GenerationMade, GenerationWanted, Start
+from services.log.protocol import Log, Topic
+from services.runtime.settings import Settings
+from services.wire.pools import Kind
+
+pools = typer.Typer(help="Pools: what there is, and how outcomes are folded.", no_args_is_help=True, add_completion=False)
+
+_Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")]
+_Wait = Annotated[bool, typer.Option(help="Wait until readers see the new generation.")]
+_LOOK_SECONDS: Final = 0.2
+_STUCK_SECONDS: Final = 60.0
+
+
+class Edit(StrEnum):
+    """What a pool may have besides its settings."""
+
+    ALIASES = "aliases"
+    BANS = "bans"
+    INITIAL = "initial"
+
+
+@pools.command("list")
+def list_(data: _Data = None) -> None:
+    """All pools: the generation that readers see, and the one under construction."""
+    settings = _settings(data)
+    with _opened(settings) as (log, control):
+        state = control.refresh()
+        names, waiting = sorted(state.pools), {pool: wish[1] for pool in state.pools if (wish := state.wish(pool)) is not None}
+        kinds = {pool: str(created.kind) for pool, created in state.pools.items()}
+        lost = _beyond(state, log.outcomes)
+        heads = _heads(settings, log.outcomes.identity)
+    table = Table(Column("pool", overflow="fold"), "kind", "generation", "outcomes", "left out", "state")
+    for pool in names:
+        head = heads.get(pool)
+        numbers = ("-", "-", "-") if head is None else (str(head.generation), str(head.outcomes), str(head.left_out))
+        table.add_row(pool, kinds[pool], *numbers, Text(_state(head, waiting.get(pool)) + lost.get(pool, "")))
+    Console(soft_wrap=True).print(table)
+
+
+@pools.command("settings")
+def settings_(
+    pool: Annotated[str, typer.Argument(help="The pool.")],
+    method: Annotated[list[str] | None, typer.Option(help="An online method to keep, in place of those there are; repeatable.")] = None,
+    param: Annotated[list[str] | None, typer.Option(help="A parameter of an online method, as elo.k=20; may be repeated.")] = None,
+    per_task: Annotated[bool | None, typer.Option(help="Keep results of pairs per task, too.")] = None,
+    clustered: Annotated[bool | None, typer.Option(help="Keep whole games in groups, for intervals of games of many sides.")] = None,
+    bucket_seconds: Annotated[int | None, typer.Option(min=0, help="Width of a time bucket; 0: one bucket.")] = None,
+    buckets_kept: Annotated[int | None, typer.Option(min=0, help="Newest buckets kept; 0: all.")] = None,
+    dedupe_window: Annotated[int | None, typer.Option(min=1, help="Ids remembered.")] = None,
+    max_agents: Annotated[int | None, typer.Option(min=2, help="Most agents.")] = None,
+    max_tasks: Annotated[int | None, typer.Option(min=1, help="Most tasks.")] = None,
+    aliases: Annotated[Path | None, typer.Option(help="CSV alias,agent: outcomes of the one count for the other.")] = None,
+    bans: Annotated[Path | None, typer.Option(help="CSV agent: whose games do not count.")] = None,
+    initial: Annotated[Path | None, typer.Option(help="CSV agent,elo,...: ratings to begin with.")] = None,
+    clear: Annotated[list[Edit] | None, typer.Option(help="Give up aliases, bans or initial ratings; may be repeated.")] = None,
+    start: Annotated[str | None, typer.Option(help="Where it begins: same (as now), now (a season), or a position, waited for.")] = None,
+    wait: _Wait = True,
+    data: _Data = None,
+    format: Annotated[Format, typer.Option(help="Of what is shown: table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
+) -> None:
+    """Show how a pool is folded; or change it: a new generation is folded from the log, and boards switch to it at once."""
+    settings = _settings(data)
+    given = {
+        "per_task": per_task,
+        "clustered": clustered,
+        "bucket_seconds": bucket_seconds,
+        "buckets_kept": buckets_kept,
+        "dedupe_window": dedupe_window,
+        "max_agents": max_agents,
+        "max_tasks": max_tasks,
+    }
+    limits = {name: value for name, value in given.items() if value is not None}
+    edits = _edits(aliases, bans, initial, clear or [])
+    with _opened(settings) as (log, control):
+        if not (method or param or limits or edits or start is not None):
+            _show(control.standing(pool), _kind(control, pool), format)
+            return
+        kind, standing_ = _kind(control, pool), control.standing(pool)
+        fold = _fold(standing_.fold, kind, limits, method, param or [])
+        wanted = generations.wish(standing_, time=time.time(), fold=fold, start=None if start is None else _start(start), **edits)
+        check_wish(wanted, control.refresh(), log.outcomes)
+        _ask(settings, log.outcomes.identity, control, pool, control.want(wanted), wait=wait)
+
+
+@pools.command("resume")
+def resume(pool: Annotated[str, typer.Argument(help="The pool.")], wait: _Wait = True, data: _Data = None) -> None:
+    """Fold a pool anew by the settings it has, without what was retracted: for one that stopped at an outcome."""
+    settings = _settings(data)
+    with _opened(settings) as (log, control):
+        _kind(control, pool)
+        wanted = generations.wish(control.standing(pool), time=time.time())
+        check_wish(wanted, control.refresh(), log.outcomes)
+        _ask(settings, log.outcomes.identity, control, pool, control.want(wanted), wait=wait)
+
+
+# from options to a wish
+
+
+def _settings(data: Path | None) -> Settings:
+    return Settings(data=data) if data else Settings()
+
+
+@contextmanager
+def _opened(settings: Settings) -> Iterator[tuple[Log, ControlLog]]:
+    log = open_log(settings, create=False)
+    control = ControlLog(log.control)
+    try:
+        yield log, control
+    finally:
+        control.close()
+        log.close()
+
+
+def _beyond(state: ControlState, topic: Topic) -> dict[str, str]:
+    """What to say of pools whose log lost the beginning of their generation."""
+    found: dict[str, str] = {}
+    for number in range(topic.partitions):
+        begin = topic.begin(number)
+        found |= dict.fromkeys(beyond(state, topic, number, begin), f"; other settings cannot be folded anew, as its log begins at {begin}")
+    return found
+
+
+def _kind(control: ControlLog, pool: str) -> Kind:
+    control.standing(pool)  # says what there is where the pool is not
+    return control.refresh().pools[pool].kind
+
+
+def _fold(
+    standing: FoldSettings, kind: Kind, limits: Mapping[str, int | bool], methods: Sequence[str] | None, parameters: Sequence[str]
+) -> FoldSettings:
+    online = standing.methods(kind)
+    if methods is not None:
+        online = {name: online.get(name, {}) for name in methods}
+    for text in parameters:
+        method, name, value = _parameter(text)
+        if method not in online:
+            raise InputError("--param", text, f"must be of an online method of the pool ({', '.join(online) or 'none'}): add --method")
+        online = {**online, method: {**online[method], name: value}}
+    given: dict[str, Any] = {name: value or None if name.startswith("bucket") else value for name, value in limits.items()}
+    if methods is not None or parameters:
+        given["online"] = online
+    return msgspec.structs.replace(standing, **given)
+
+
+def _parameter(text: str) -> tuple[str, str, float]:
+    key, _, value = text.partition("=")
+    method, _, name = key.partition(".")
+    try:
+        found = float(value)
+    except ValueError:
+        name = ""
+    if not name:
+        raise InputError("--param", text, "must be METHOD.PARAMETER=NUMBER, such as elo.k=20")
+    return method, name, found
+
+
+def _edits(aliases: Path | None, bans: Path | None, initial: Path | None, clear: Sequence[Edit]) -> dict[str, Any]:
+    readers: dict[Edit, tuple[Path | None, Callable[[Path], Any]]] = {
+        Edit.ALIASES: (aliases, read_aliases),
+        Edit.BANS: (bans, read_bans),
+        Edit.INITIAL: (initial, read_initial),
+    }
+    found: dict[str, Any] = {edit.value: [] if edit is Edit.BANS else {} for edit in clear}
+    for edit, (path, read) in readers.items():
+        if path is not None and edit.value in found:
+            raise InputError("--clear", edit.value, f"must not come with --{edit.value}")
+        if path is not None:
+            found[edit.value] = read(path)
+    return found
+
+
+def _start(text: str) -> Start:
+    if text in ("same", "now"):
+        return text  # type: ignore[return-value]  # one of the two
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise InputError("--start", text, "must be same, now or a position of the pool's partition")
+
+
+# what people see
+
+
+def _show(standing: GenerationMade | GenerationWanted, kind: Kind, shape: Format) -> None:
+    if shape is Format.JSON:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(standing), indent=2).decode() + "\n")
+        return
+    table = Table("setting", "value", title=Text(f"{standing.pool} ({kind.value})"), title_justify="left")
+    for method, parameters in standing.fold.methods(kind).items():
+        given = ", ".join(f"{name}={value:g}" for name, value in parameters.items())
+        table.add_row(f"method {method}", Text(given or "default parameters"))
+    limits = msgspec.structs.asdict(standing.fold)
+    del limits["online"]
+    told = {name: "none" if value is None else str(value) for name, value in limits.items()}
+    told |= {"start": str(standing.start), "aliases": str(len(standing.aliases)), "bans": ", ".join(standing.bans) or "none"}
+    told["initial"] = ", ".join(f"{len(ratings)} agents by {method}" for method, ratings in standing.initial.items()) or "none"
+    for name, value in told.items():
+        table.add_row(name, Text(value))
+    Console().print(table)
+
+
+def _ask(settings: Settings, identity: str, control: ControlLog, pool: str, wish: int, *, wait: bool) -> None:
+    """Tell what was asked for, and wait until it is so. identity: of the log, as the store may still show what another one left."""
+    console = Console(soft_wrap=True)
+    if (store := _reached(settings, identity)) is None:
+        console.print("the engine does not run here: the pool is folded so when it starts", highlight=False)
+        return
+    with closing(store):
+        _follow(console, control, store, pool, wish, wait=wait)
+
+
+def _reached(settings: Settings, identity: str) -> RedisStore | None:
+    """The store, if it answers."""
+    try:
+        store = open_store(settings, identity)
+    except StoreError:
+        return None
+    try:
+        store.ping()
+    except StoreError:
+        store.close()
+        return None
+    return store
+
+
+def _follow(console: Console, control: ControlLog, store: StoreReader, pool: str, wish: int, *, wait: bool) -> None:
+    if control.refresh().newest(pool) is None:
+        console.print(f"{pool} has no outcomes yet: it is folded so from its first one on", highlight=False)
+        return
+    waiting, head = control.refresh().wish(pool), store.head(pool)
+    if waiting is not None and head is not None and not generations.is_reached(waiting[1], head.position):
+        begins = waiting[1].start
+        console.print(f"{pool} is at position {head.position}: it is folded so from {begins} on, once it is there", highlight=False)
+        return
+    if not wait:
+        console.print(f"{pool} is being folded anew; `equirank pools list` tells how far it is", highlight=False)
+        return
+    with Progress(TextColumn("{task.description}"), BarColumn(), console=console) as bar:
+        task = bar.add_task(f"{pool} is being folded anew", total=1.0)
+        head = await_generation(control, store, pool, wish, lambda part: bar.update(task, completed=part))
+        bar.update(task, completed=1.0)
+    outcomes = "1 outcome" if head.outcomes == 1 else f"{head.outcomes} outcomes"
+    console.print(f"{pool}: generation {head.generation} serves, {outcomes}, {head.left_out} left out", highlight=False)
+
+
+def await_generation(
+    control: ControlLog,
+    store: StoreReader,
+    pool: str,
+    wish: int,
+    tell: Callable[[float], None],
+    clock: Callable[[], float] = time.monotonic,
+) -> PoolHead:
+    """The pool's head once readers see a generation that fulfils the wish at that offset.
+
+    Raises `InputError` where that generation cannot be folded, `TimeoutError` where nobody has written to the pool for a minute; a shard
+    that lives writes every few seconds, also while a long build seems to stand.
+    """
+    moved, seen = clock(), (-1, -1.0, 0.0)
+    while True:
+        head, made = store.head(pool), control.refresh().generations.get(pool, {})
+        fulfilling = [number for number, one in made.items() if one.wanted >= wish]
+        if head is not None and head.generation in fulfilling:
+            return head
+        building = head.building if head is not None else None
+        if building is not None and building.generation in fulfilling and building.failed is not None:
+            raise InputError("pool", pool, f"must be folded as asked, which failed ({building.failed}); it goes on as it was")
+        stands = (len(made), building.progress if building is not None else -1.0, head.published_at if head is not None else 0.0)
+        tell(max(0.0, stands[1]))
+        if stands != seen:
+            seen, moved = stands, clock()
+        if clock() - moved > _STUCK_SECONDS:
+            msg = f"nothing was heard of pool {pool} for {_STUCK_SECONDS:g} s: does the engine run? The wish stays in the log"
+            raise TimeoutError(msg)
+        time.sleep(_LOOK_SECONDS)
+
+
+def _heads(settings: Settings, identity: str) -> dict[str, PoolHead]:
+    try:
+        with closing(open_store(settings, identity)) as store:
+            return {head.pool: head for head in store.pools()}
+    except StoreError:
+        return {}
+
+
+def _state(head: PoolHead | None, wished: GenerationWanted | None) -> str:
+    if head is None:
+        return "nothing to show yet" if wished is None else "new settings wait for its first outcome"
+    if head.building is not None and head.building.failed is not None:
+        return f"generation {head.building.generation} failed: {head.building.failed}"
+    if head.building is not None:
+        return f"generation {head.building.generation} is at {head.building.progress:.0%}"
+    if head.stopped is not None:
+        return f"stopped at {head.position}: {head.stopped}"
+    if head.pending:
+        return f"{head.pending} retractions wait"
+    if wished is not None and not generations.is_reached(wished, head.position):
+        return f"new settings wait for position {wished.start}, it is at {head.position}"
+    if wished is not None:
+        return "new settings wait for the engine"
+    found = ("ids came again with other content, which does not count", head.conflicts), ("retracted ids name no outcome", head.unmatched)
+    return "; ".join(["live", *(f"{what}: {count}" for what, count in found if count)])

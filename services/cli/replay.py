@@ -1,0 +1,118 @@
+"""`equirank replay`: outcome files into the log, resumable, and a wait until readers see them.
+
+Delivery: at least once into the log; ids are hashes of the rows, so outcomes sent again are duplicates and change nothing.
+"""
+
+import gc
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ratings_core.formats import FileKind
+from ratings_core.formats.results import Unplayed
+from ratings_core.formats.times import seconds
+from services.backends import open_log, open_store
+from services.boards.store.protocol import StoreError
+from services.boards.waiting import await_position
+from services.cli.options import Columns, Delimiter, file_options
+from services.imports.files import FileOptions
+from services.imports.replay import Replayed, replay_file
+from services.log.protocol import Log
+from services.runtime.settings import Settings
+
+_GC_THRESHOLD: Final = 100_000
+"""Outcomes hold no cycles: the collector's default walks them over and over, for a third of the time."""
+_SHOWN: Final = 5
+
+class ReplayedKind(StrEnum):
+    """Kinds of files that hold outcomes; margins and profiles hold what was counted of them."""
+
+    SCORES = "scores"
+    BATTLES = "battles"
+    RESULTS = "results"
+    PGN = "pgn"
+    CONTESTS = "contests"
+    OUTCOMES = "outcomes"
+
+
+def replay(
+    files: Annotated[list[Path], typer.Argument(help="Results, battles, chess games, contests, scores or outcomes, sent in this order.")],
+    pool: Annotated[str, typer.Option(help="Pool they go to; created where there is none.")],
+    kind: Annotated[ReplayedKind | None, typer.Option("--kind", "--input", help="Kind of the files, where its guess is wrong.")] = None,
+    unplayed: Annotated[Unplayed, typer.Option(help="Results without scores: leave out (and count) or refuse the file.")] = "skip",
+    at: Annotated[str | None, typer.Option("--time", help="Time of all outcomes: a date, an ISO time or seconds since 1970.")] = None,
+    column: Columns = None,
+    delimiter: Delimiter = ",",
+    again: Annotated[bool, typer.Option("--again", help="Send files that were sent before; their outcomes are duplicates.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait until readers see the outcomes.")] = True,
+    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+) -> None:
+    """Put files of outcomes into the log of the installation; what was sent before is not sent again.
+
+    A file is read twice, a row at a time: once to check and count it, once to send it. So it may be larger than memory, and a row that
+    refuses the file sends nothing of it. Outcomes of the wire schema are refused one by one: the others are sent, and the status is 1.
+    """
+    gc.set_threshold(_GC_THRESHOLD)
+    settings = Settings(data=data) if data else Settings()
+    options = file_options(FileKind(kind) if kind else None, unplayed, column, delimiter, None if at is None else seconds(at, 1, "--time"))
+    console = Console(soft_wrap=True)
+    log = open_log(settings)
+    try:
+        done = [_shown(settings, log, path, pool, options, again, console) for path in files]
+        identity = log.outcomes.identity
+    finally:
+        log.close()
+    if wait and done:
+        _wait(settings, identity, pool, max(done, key=lambda one: one.position), console)
+    if any(one.refused for one in done):
+        raise typer.Exit(1)
+
+
+# what people see
+
+
+def _shown(settings: Settings, log: Log, path: Path, pool: str, options: FileOptions, again: bool, console: Console) -> Replayed:
+    with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console) as bar:
+        task = bar.add_task(f"{path.name}: checking", total=None)
+        done = replay_file(
+            settings,
+            log,
+            path,
+            pool,
+            options,
+            again=again,
+            checked=lambda found: bar.update(task, completed=found),
+            tell=lambda sent, total: bar.update(task, description=path.name, completed=sent, total=total),
+        )
+        bar.update(task, description=path.name, completed=done.before + done.sent, total=done.before + done.sent)
+    for line in report(done):
+        console.print(line, highlight=False, markup=False)
+    return done
+
+
+def report(done: Replayed) -> list[str]:
+    """Where every row of the file went, in lines for people."""
+    lines = [f"{done.path.name}: {done.rows} rows, {done.sent} outcomes sent, {done.before} sent before"]
+    lines += [f"  {count} rows left out: {why}" for why, count in sorted(done.skipped.items())]
+    lines += [f"  {count} refused: {reason}" for reason, count in sorted(done.refused.items())]
+    lines += [f"    line {one.line}: {one.path} {one.rule}" for one in done.first[:_SHOWN]]
+    return lines
+
+
+def _wait(settings: Settings, identity: str, pool: str, last: Replayed, console: Console) -> None:
+    """identity: of the log that was written to; what the store still shows of another one is not waited for."""
+    if not last.position:
+        return
+    try:
+        store = open_store(settings, identity)
+        store.ping()
+    except StoreError:
+        console.print("the engine does not run here: the outcomes are in the log, it will fold them when it starts", highlight=False)
+        return
+    with console.status("waiting until readers see them"):
+        head = await_position(store, pool, last.position)
+    console.print(f"{pool}: {head.outcomes} outcomes of {head.agents} agents, {head.duplicates} duplicates dropped", highlight=False)

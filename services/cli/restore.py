@@ -1,0 +1,19 @@
+"""`equirank restore`: a data folder from a backup."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from services.admin import backup as backups
+from services.runtime.settings import Settings
+
+
+def restore(
+    source: Annotated[Path, typer.Argument(help="Folder that `equirank backup` made.")],
+    data: Annotated[Path | None, typer.Option(help="Data folder to make (EQUIRANK_DATA); it must not hold a log.")] = None,
+) -> None:
+    """Make a data folder from a backup; `equirank up` goes on from there."""
+    folder = (Settings(data=data) if data else Settings()).data
+    done = backups.restore(source, folder)
+    typer.echo(f"{folder}: {done.outcomes} records, checkpoints of {done.checkpoints} partitions; `equirank verify` compares them")

@@ -1,0 +1,128 @@
+"""What `equirank up --demo` prints as it comes: the demo's boards, or what the clone attack did to them."""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final
+
+from rich.table import Table
+from rich.text import Text
+
+from services.backends import open_store
+from services.boards.store.protocol import PoolHead, StoreError, StoreReader
+from services.cli.numbers import shower
+from services.demo import attack, clones
+from services.demo.clones import Report
+from services.demo.feed import POOLS
+from services.demo.scenario import Scenario
+from services.runtime.settings import Settings
+
+Show = Callable[[float], Sequence[Table | Text]]
+"""What became ready by now (seconds, monotonic), each once."""
+
+_BEST: Final = 6
+_BOARDS_SECONDS: Final = 600.0
+"""Also machines with much else to do print the boards; where somebody dropped a method there are no such boards to wait for."""
+_MOVED: Final = 1e-6
+
+
+def shows(scenario: Scenario, settings: Settings) -> Show:
+    """What to print of a scenario."""
+    return _Boards(settings) if scenario is Scenario.ARENA else _Attack(settings)
+
+
+class _Boards:
+    """The boards of the two pools, once all are there; given up after ten minutes."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._until = settings, time.monotonic() + _BOARDS_SECONDS
+
+    def __call__(self, now: float) -> Sequence[Table | Text]:
+        if now > self._until:
+            return []
+        store = open_store(self._settings)
+        try:
+            tables = boards(store, POOLS)
+        except StoreError:
+            return []
+        finally:
+            store.close()
+        if tables:
+            self._until = now
+        return tables or []
+
+
+class _Attack:
+    """One table for each wave of the attack; one for all near copies of the task, and of the agent, which is a curve."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._shown, self._curves = settings, 0, set[str]()
+
+    def __call__(self, _: float) -> Sequence[Table | Text]:
+        noted = attack.read(self._settings)
+        if noted is None:
+            return []
+        near = [report for report in noted.reports if report.noise is not None]
+        exact = noted.reports[: len(noted.reports) - len(near)]
+        fresh = [_report(report, first=report is exact[0]) for report in exact[self._shown :]]
+        self._shown = max(self._shown, len(exact))
+        for what in clones.NEAR:
+            curve = [report for report in near if report.copied == what]
+            if len(curve) == len(clones.NOISES) and what not in self._curves:
+                self._curves.add(what)
+                fresh.append(_curve(what, curve))
+        return fresh
+
+
+def _report(report: Report, *, first: bool) -> Table | Text:
+    if first:
+        return Text(f"{clones.POOL}: {report.wave} is on all boards; the attack begins")
+    title = Text(f"{clones.POOL}: after {report.wave}, the agents that nobody copied")
+    table = Table("method", "moved by", "changed places", title=title, title_justify="left")
+    for row in report.moved:
+        share = f"{row.share:.1%} of the spread of ratings" if row.share > _MOVED else "nothing"
+        table.add_row(row.method, share, str(row.ranks))
+    return table
+
+
+def _curve(what: str, near: Sequence[Report]) -> Table:
+    copies = f"{clones.NEAR_COPIES} near copies of the {what} {clones.NEAR_TO[what]}"
+    title = f"after {copies}: moved by, in the spread of ratings, for each noise"
+    table = Table("method", *(f"{report.noise:g}" for report in near), title=Text(title), title_justify="left")
+    for rows in zip(*(report.moved for report in near), strict=True):
+        table.add_row(rows[0].method, *(f"{100 * row.share:.3g}%" if row.share > _MOVED else "nothing" for row in rows))
+    return table
+
+
+def boards(store: StoreReader, pools: Mapping[str, Collection[str]]) -> list[Table] | None:
+    """One table for each of `pools`, a line a method; None until all have the boards of the methods that are named."""
+    heads = {pool: head for pool in pools if (head := store.head(pool)) is not None}
+    tables = [_table(store, head, pools[pool]) for pool, head in heads.items()]
+    return [table for table in tables if table is not None] if len(tables) == len(pools) and all(tables) else None
+
+
+def _table(store: StoreReader, head: PoolHead, methods: Collection[str]) -> Table | None:
+    lines = {method: _live(store, head.pool, method) for method in head.online}
+    lines |= {method: _solved(store, head.pool, method) for method in store.solved_methods(head.pool)}
+    if not lines.keys() >= set(methods):
+        return None
+    label = f" ({head.label})" if head.label else ""
+    table = Table("method", "best", title=Text(f"{head.pool}{label}: {head.outcomes} outcomes, {head.agents} agents"), title_justify="left")
+    for method, line in lines.items():
+        table.add_row(method, Text(line))
+    return table
+
+
+def _live(store: StoreReader, pool: str, method: str) -> str:
+    page = store.live(pool, method, 0, _BEST)
+    return _line((row.rank, row.agent, row.rating) for row in page.rows) if page else ""
+
+
+def _solved(store: StoreReader, pool: str, method: str) -> str:
+    found = store.solved(pool, method, 0, _BEST)
+    return _line((row.rank, row.agent, row.rating) for row in found[0].result.agents) if found else ""
+
+
+def _line(rows: Iterable[tuple[int, str, float | None]]) -> str:
+    best = list(rows)
+    shown = shower((rating for _, _, rating in best), digits=4)
+    return ", ".join(f"{rank} {agent} {shown(rating)}" for rank, agent, rating in best)

@@ -1,0 +1,114 @@
+"""`equirank solve`: one method on one file, offline. Its JSON is a contract that other tools rely on."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from ratings_core.errors import InputError
+from ratings_core.formats import FileKind
+from ratings_core.formats.results import Unplayed
+from ratings_core.voting.profile import Unlisted
+from services.boards.result import Intervals, SolveResult
+from services.cli.interval_columns import interval_columns, interval_line, roster_line
+from services.cli.numbers import shower, tied_within
+from services.cli.options import Columns, Delimiter, file_options
+from services.solve.intervals.replicates import add_intervals
+from services.solve.problems.inputs import Problem, ScoresInput
+from services.solve.problems.load import load
+from services.solve.registry import methods
+from services.solve.registry.method import Takes
+from services.solve.registry.methods import Ties
+
+Format: TypeAlias = Literal["json", "table"]
+
+_ROWS_SHOWN = 50
+
+
+def solve(
+    file: Annotated[Path, typer.Argument(help="Scores, margins, results, battles, chess games, contests, outcomes or a PrefLib profile.")],
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(methods.METHODS)}.")],
+    input_kind: Annotated[FileKind | None, typer.Option("--input", help="Kind of the file, where its guess is wrong.")] = None,
+    players: Annotated[int | None, typer.Option(help="Players of the game that is solved, where the method has a choice (2 or 3).")] = None,
+    param: Annotated[list[str] | None, typer.Option(help="A parameter of the method, as name=value; may be repeated.")] = None,
+    ties: Annotated[Ties, typer.Option(help="Equal ratings share a rank (keep) or are ordered by name (order).")] = "keep",
+    tie_tolerance: Annotated[float | None, typer.Option(min=0.0, help="Ratings this close are equal; by default the method's own.")] = None,
+    pool: Annotated[str | None, typer.Option(help="Pool, where a file of outcomes names several.")] = None,
+    unplayed: Annotated[Unplayed, typer.Option(help="Results without scores: leave out or refuse the file.")] = "skip",
+    unlisted: Annotated[
+        Unlisted | None, typer.Option(help="Alternatives a ballot does not list: below the others (profiles), or unknown (contests).")
+    ] = None,
+    column: Columns = None,
+    delimiter: Delimiter = ",",
+    intervals: Annotated[bool, typer.Option("--intervals", help="Intervals of ratings and ranks, by refits to resampled data.")] = False,
+    interval_seconds: Annotated[float, typer.Option(min=0.1, help="Most seconds that --intervals may take.")] = 60.0,
+    output: Annotated[Format, typer.Option("--format", help="One JSON object, or a table for people.")] = "table",
+) -> None:
+    """Rate a file's agents by one method, with the certificate that proves how good the answer is."""
+    per_task = methods.find(method).takes is Takes.TASK_PAIRS
+    options = file_options(input_kind, unplayed, column, delimiter)
+    loaded = load(file, options, pool=pool, per_task=per_task, clustered=intervals, unlisted=unlisted)
+    parameters = _with_players(method, players, loaded.problem, _parameters(param or []))
+    found = methods.solve(method, loaded.problem, parameters, tie_tolerance, ties)
+    if intervals:
+        found = add_intervals(method, loaded.problem, parameters, found, interval_seconds)
+    left_out = {"rows_left_out": loaded.left_out} if loaded.left_out else {}
+    result = msgspec.structs.replace(found, input=loaded.kind.value, extra={**found.extra, **left_out})
+    if output == "json":
+        sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
+    else:
+        _show(result, loaded.left_out)
+
+
+def _parameters(given: list[str]) -> dict[str, str]:
+    """Name to value of each `name=value`. Raises `InputError` for another form, and for a name that comes twice."""
+    parameters: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise InputError("param", text, "must be name=value")
+        if name in parameters:
+            raise InputError("param", text, "must give each parameter once")
+        parameters[name] = value
+    return parameters
+
+
+def _with_players(method: str, players: int | None, problem: Problem, parameters: dict[str, str]) -> dict[str, str]:
+    """`--players` becomes the parameter of methods that have a choice; others solve the game of two: agents, or agents and tasks."""
+    choice = any(parameter.name == "players" for parameter in methods.find(method).parameters)
+    if players is None or (players == 2 and not choice):
+        return parameters
+    if not choice:
+        what = "agents and tasks" if isinstance(problem, ScoresInput) else "two agents"
+        raise InputError("players", players, f"must be 2 for {method}, which solves a game between {what}")
+    if "players" in parameters:
+        raise InputError("players", players, "must be given once, as --players or as --param players=")
+    return {**parameters, "players": str(players)}
+
+
+def _show(result: SolveResult, left_out: dict[str, int]) -> None:
+    console = Console(soft_wrap=True)
+    value = "none" if result.certificate.value is None else f"{result.certificate.value:.3g}"
+    title = f"{result.method} on {result.input}: {result.status}, {result.certificate.kind} {value}, {result.seconds:.3g} s"
+    rows = result.agents[:_ROWS_SHOWN]
+    tied = tied_within(result.extra)
+    told, shown = interval_columns(rows, tied), shower((row.rating for row in rows), tied=tied)
+    numbers = [Column(name, justify="right") for name in ("rating", *told)]
+    table = Table(Column("rank", justify="right"), Column("agent", overflow="fold"), *numbers, title=Text(title), title_justify="left")
+    for i, row in enumerate(rows):
+        cells = [column[i] for column in told.values()]
+        table.add_row(str(row.rank), Text(row.agent), shown(row.rating), *cells)
+    console.print(table)
+    if (said := roster_line(result.extra)) is not None:
+        console.print(said, highlight=False, markup=False)
+    if isinstance(result.intervals, Intervals):
+        console.print(interval_line(result.intervals), highlight=False, markup=False)
+    if len(result.agents) > _ROWS_SHOWN:
+        console.print(f"and {len(result.agents) - _ROWS_SHOWN} more agents: --format json has all")
+    for why, count in sorted(left_out.items()):
+        console.print(f"{count} rows left out: {why}", highlight=False, markup=False)

@@ -1,0 +1,189 @@
+"""`equirank top`: the best of a board, for people or for programs."""
+
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from ratings_core.errors import InputError
+from services.backends import open_store
+from services.boards.history import Difference, Moved
+from services.boards.reading import Board, board, changes, methods_of
+from services.boards.result import Intervals
+from services.boards.store.protocol import StoreReader
+from services.cli.interval_columns import contribution_column, interval_columns, interval_line, roster_line, unrated_line
+from services.cli.no_pool import no_pool
+from services.cli.numbers import shower, tied_within
+from services.runtime.settings import Provisional, Settings
+from services.runtime.times import moment
+
+
+class Format(StrEnum):
+    """How a board is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def top(
+    pool: Annotated[str, typer.Option(help="The pool.")],
+    method: Annotated[str, typer.Option(help="A live method (elo, sco, ...) or a solved one (maximal_lottery, ...).")] = "elo",
+    count: Annotated[int, typer.Option(min=1, max=1000, help="Rows, best first.")] = 20,
+    diff: Annotated[bool, typer.Option("--diff", help="What changed since the solve before, and why (solved boards).")] = False,
+    against: Annotated[int | None, typer.Option(min=0, help="With --diff: since the kept solve of this position.")] = None,
+    position: Annotated[int | None, typer.Option(min=0, help="As it was at the newest kept position at or before this one.")] = None,
+    at: Annotated[str | None, typer.Option(help="The same by arrival time: 2026-11-22T06:00:00Z or seconds since 1970.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
+    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
+) -> None:
+    """Print the best agents of a board."""
+    _refuse_together(diff=diff, against=against, past=position is not None or at is not None)
+    settings = Settings(data=data) if data else Settings()
+    store = open_store(settings)
+    try:
+        found: Board | Difference
+        if position is not None or at is not None:
+            from services.cli.past import past  # noqa: PLC0415 - reads checkpoints, and so waits for their kernels
+
+            then = past(settings, store, pool, method, (position, None if at is None else moment(at, "--at")), count)
+            found = find(store, pool, method, count, settings) if then is None else then
+        else:
+            found = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
+    finally:
+        store.close()
+    if format is Format.JSON:
+        typer.echo(msgspec.json.encode(found).decode())
+        return
+    console = Console()
+    if isinstance(found, Difference):
+        console.print(_plain(_why(found)), highlight=False, soft_wrap=True)
+        console.print(_moves(found))
+    else:
+        console.print(_title(found), highlight=False, soft_wrap=True)
+        console.print(_table(found))
+        if any(row.provisional for row in found.rows):
+            console.print(_provisional(found, settings.provisional), highlight=False)
+        for said in (roster_line(found.extra), unrated_line(found.extra)):
+            if said is not None:
+                console.print(_plain(said), highlight=False, soft_wrap=True)
+        if isinstance(found.intervals, Intervals):
+            console.print(_plain(_intervals(found.intervals, found.position)), highlight=False, soft_wrap=True)
+
+
+def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:
+    """Raises `InputError` for options that would leave one another out."""
+    if diff and past:
+        raise InputError("--diff", True, "must not be used with --position or --at: it tells of the newest solve; choose by --against")
+    if against is not None and not diff:
+        raise InputError("--against", against, "must be used with --diff")
+
+
+def changed(store: StoreReader, pool: str, method: str, against: int | None, count: int, settings: Settings) -> Difference:
+    """What changed since an earlier solve. Raises `InputError` where there is none to compare with."""
+    found = changes(store, pool, method, against, count)
+    if found is not None:
+        return found
+    if find(store, pool, method, 1, settings).source == "live":
+        raise InputError("--method", method, "must be a solved board: live ones keep no earlier state")
+    raise InputError("--method", method, "must have been solved twice: there is nothing to compare with yet")
+
+
+def find(store: StoreReader, pool: str, method: str, count: int, settings: Settings) -> Board:
+    """The board's first rows. Raises `InputError` that lists what there is where it is not."""
+    found = board(store, pool, method, start=0, count=count, now=time.time(), provisional=settings.provisional)
+    if found is not None:
+        return found
+    methods = methods_of(store, pool)
+    if methods is None:
+        raise no_pool(settings, store, pool)
+    there = ", ".join([*methods.live, *methods.solved])
+    soon = "" if methods.solved else "; its solved boards come some seconds after its first outcomes"
+    raise InputError("--method", method, f"must be a board of this pool ({there}{soon})")
+
+
+def _table(found: Board) -> Table:
+    table = Table()
+    table.add_column("rank", justify="right")
+    table.add_column("agent", overflow="fold")
+    table.add_column("rating", justify="right")
+    tied = tied_within(found.extra)
+    intervals, shown = interval_columns(found.rows, tied), shower((row.rating for row in found.rows), tied=tied)
+    told = {name: [_plain(cell) for cell in cells] for name, cells in intervals.items()}
+    for name in told:
+        table.add_column(name, justify="right")
+    for name, cells in contribution_column(found.rows, found.extra).items():
+        table.add_column(name, overflow="fold")
+        told[name] = [_plain(cell) for cell in cells]
+    for i, row in enumerate(found.rows):
+        rank = f"{row.rank}?" if row.provisional else str(row.rank)
+        table.add_row(rank, _plain(row.agent), shown(row.rating), *(column[i] for column in told.values()))
+    return table
+
+
+def _provisional(found: Board, limits: Provisional) -> str:
+    """What a question mark at a rank says."""
+    why = f"fewer than {limits.outcomes} outcomes" if found.certificate is None else f"ranks span over {limits.ranks:.0%} of the board"
+    if any(row.deviation is not None for row in found.rows):
+        why += f", or a deviation over {limits.deviation:.0%} of a newcomer's"
+    return f"? provisional: {why}"
+
+
+def _intervals(told: Intervals, position: int) -> str:
+    """What a board's intervals are, and of when where the board is newer."""
+    older = told.position not in (None, position)
+    return interval_line(told) + (f"; computed at position {told.position}" if older else "")
+
+
+def _why(found: Difference) -> str:
+    """Between which solves, how many agents changed, and what else did."""
+    before, after = found.before, found.after
+    parts = [f"{found.pool} · {found.method}: position {before.position} to {after.position}", f"{found.outcomes:+} outcomes"]
+    parts.append(f"{found.moved_count} agents moved, {found.joined_count} joined, {found.left_count} left")
+    parts.append(f"because of: {', '.join(found.because) or 'nothing, it is the same'}")
+    parts += [f"{name}: {_value(old)} to {_value(new)}" for name, (old, new) in found.parameters.items()]
+    return " · ".join(parts)
+
+
+def _value(value: float | str | bool | None) -> str:
+    return "its default" if value is None else str(value)
+
+
+def _moves(found: Difference) -> Table:
+    table = Table("rank", "", Column("agent", overflow="fold"), "rating", "before")
+    shown = shower([*(row.rating for row in found.moved), *(row.rating for row in (*found.joined, *found.left))])
+    for moved in found.moved:
+        table.add_row(str(moved.rank), _arrow(moved), _plain(moved.agent), shown(moved.rating), shown(moved.rating_before))
+    for row in found.joined:
+        table.add_row(str(row.rank), "new", _plain(row.agent), shown(row.rating), "-")
+    for row in found.left:
+        table.add_row("-", "left", _plain(row.agent), "-", shown(row.rating))
+    return table
+
+
+def _arrow(moved: Moved) -> str:
+    if moved.rank_before is None:
+        return "▲"
+    up = moved.rank_before - moved.rank
+    return f"▲{up}" if up > 0 else f"▼{-up}" if up < 0 else "="
+
+
+def _title(found: Board) -> Text:
+    parts = [f"{found.pool} · {found.method} ({found.source})", f"{found.total} agents", f"position {found.position}"]
+    if found.outcomes is not None:  # of a solved board, which may be some seconds behind the live ones
+        parts.insert(2, "1 outcome" if found.outcomes == 1 else f"{found.outcomes} outcomes")
+    if found.certificate is not None and found.certificate.value is not None:
+        parts.append(f"{found.certificate.kind} {found.certificate.value:.2g}, {found.status}")
+    if found.error:
+        parts.append(f"{'not applicable' if found.status == 'not_applicable' else 'newest try failed'}: {found.error}")
+    return _plain(" · ".join(parts))
+
+
+def _plain(text: str) -> Text:
+    """`text` as itself: rich reads square brackets as markup, also behind a backslash of the text."""
+    return Text(text)

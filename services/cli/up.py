@@ -1,0 +1,203 @@
+"""`equirank up`: the whole system on one machine, in one process group, from one data folder."""
+
+import os
+import signal
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Final
+from urllib.error import URLError
+
+import typer
+from rich.console import Console, RenderableType
+from rich.markup import escape
+
+from services.backends import STORE_FOLDER
+from services.boards.store.embedded import EmbeddedRedis
+from services.boards.store.protocol import StoreError
+from services.cli.begin import begin
+from services.cli.ports import free_port, refuse_busy
+from services.cli.show import shows
+from services.demo.scenario import Scenario
+from services.log.sqlite.file import WAL_KEPT_BYTES
+from services.runtime.data_folder import Addresses, DataFolder
+from services.runtime.disk_space import check_room, temporary_folder
+from services.runtime.settings import Settings
+from services.runtime.signals import on_signals
+from services.runtime.supervisor import BACKOFF, Program, Supervisor
+
+_READY_SECONDS: Final = 90.0
+_TICK_SECONDS: Final = 0.2
+_RAY_BYTES: Final = 4 << 20
+
+
+def up(
+    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+    port: Annotated[int | None, typer.Option(help="Port of API and dashboard, 0 picks a free one (EQUIRANK_PORT).")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Feed a demo: the Atari evaluation and a simulated pool, or SCENARIO.")] = False,
+    scenario: Annotated[
+        Scenario | None, typer.Argument(help="With --demo: arena (unless told), or clones, an attack by copies of an agent and of a task.")
+    ] = None,
+) -> None:
+    """Start log, store, engine, API and dashboard on this machine, and keep them running until Ctrl-C."""
+    if scenario is not None and not demo:
+        msg = f"{scenario.value} is a demo: add --demo"
+        raise typer.BadParameter(msg)
+    given = {name: value for name, value in (("data", data), ("port", port)) if value is not None}
+    settings = begin(**given)
+    folder = DataFolder(settings.data)
+    folder.lock()
+    check_room(_needs(settings))
+    Installation(_with_ports(settings), folder, (scenario or Scenario.ARENA) if demo else None).run()
+
+
+class Installation:
+    """The processes of one data folder. The first signal stops them in order, a second one at once."""
+
+    def __init__(self, settings: Settings, folder: DataFolder, demo: Scenario | None) -> None:
+        self._settings, self._folder, self._demo = settings, folder, demo
+        self._show = None if demo is None else shows(demo, settings)
+        self._console = Console()
+        self._stop = threading.Event()
+        self._supervisor = Supervisor(settings.data / "logs")
+        self._redis: EmbeddedRedis | None = None
+        self._store_at = float("-inf")
+        self._store_failures = 0
+
+    def run(self) -> None:
+        """Start, tell where to look, watch until told to stop, stop."""
+        on_signals((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), self._stop.set, self._stop_hard)
+        try:
+            self._start()
+            self._watch()
+        finally:
+            self._end()
+
+    def _start(self) -> None:
+        began = time.monotonic()
+        self._say(f"Equirank starts; data in {self._settings.data}, logs in {self._settings.data / 'logs'}")
+        self._start_store()
+        self._say("The store answers; engine and API start, which takes some seconds ...")
+        for program in self._programs():
+            self._supervisor.start(program)
+        address = _url(self._settings.host, self._settings.port)
+        self._supervisor.wait_until("api", lambda: self._stop.is_set() or bool(_answer(f"{address}/readyz")), _READY_SECONDS)
+        metrics = f"{_url(self._settings.metrics_host, self._settings.metrics_port)}/metrics"
+        self._say(f"Boards and API: [bold]{address}[/]   API description: {address}/docs   metrics: {address}/metrics and {metrics}")
+        self._say("The engine starts Ray and its shards ...")
+        shards = f"equirank_shards {float(self._settings.shards)}"
+        self._supervisor.wait_until("engine", lambda: self._stop.is_set() or shards in _answer(metrics), _READY_SECONDS)
+        redis = self._redis.url if self._redis else str(self._settings.redis)
+        self._folder.write_addresses(Addresses(os.getpid(), address, metrics, redis))
+        self._say(f"Ready after {time.monotonic() - began:.1f} s; Ctrl-C stops")
+
+    def _say(self, line: str) -> None:
+        if not self._stop.is_set():
+            self._print(line, soft_wrap=True)
+
+    def _print(self, shown: RenderableType, *, soft_wrap: bool = False) -> None:
+        """What is told to a file on a full disk is lost, and nothing else."""
+        with suppress(OSError):
+            self._console.print(shown, highlight=not soft_wrap, soft_wrap=soft_wrap)
+
+    def _start_store(self) -> None:
+        if self._settings.redis is None:
+            self._redis = EmbeddedRedis(self._settings.data / STORE_FOLDER, self._supervisor.group)
+
+    def _programs(self) -> list[Program]:
+        this = [sys.executable, "-m", "services.cli.main"]
+        environment = _environment(self._settings)
+        programs = [
+            Program("engine", [*this, "engine"], environment, stop_seconds=30.0),
+            Program("api", [*this, "api"], environment, stop_seconds=5.0),
+        ]
+        if self._demo is None:
+            return programs
+        return [*programs, Program("demo", [*this, "demo", self._demo.value], environment, stop_seconds=5.0)]
+
+    def _watch(self) -> None:
+        while not self._stop.wait(_TICK_SECONDS):
+            self._supervisor.watch(time.monotonic())
+            if self._redis is not None and not self._redis.is_alive():
+                self._restart_store(time.monotonic())
+            if self._show is not None:
+                for shown in self._show(time.monotonic()):
+                    self._print(shown)
+
+    def _restart_store(self, now: float) -> None:
+        """Start a store that ended. Where that fails, as on a full disk, it is tried again, ever more seldom: it is only a cache."""
+        if now < self._store_at:
+            return
+        try:
+            self._start_store()
+        except (OSError, StoreError) as error:
+            pause = BACKOFF[min(self._store_failures, len(BACKOFF) - 1)]
+            self._store_failures += 1
+            self._store_at = time.monotonic() + pause
+            self._say(f"the store ended and cannot be started, trying again in {pause:g} s: {escape(str(error))}")
+            return
+        self._store_failures = 0
+        self._say("the store ended and was started again")
+
+    def _stop_hard(self, number: int) -> None:
+        self._supervisor.kill()
+        os._exit(128 + number)
+
+    def _end(self) -> None:
+        # On a line of its own: a terminal has just shown ^C.
+        self._print("\nEquirank stops; Ctrl-C again stops hard. Finishing batches and writing checkpoints ...", soft_wrap=True)
+        self._stop.set()
+        if self._redis is not None:
+            self._supervisor.stop_programs()
+            self._redis.stop()
+        self._supervisor.stop()
+
+
+def _needs(settings: Settings) -> Iterator[tuple[Path, int]]:
+    """What a start needs in each folder: of the data folder what the log's write-ahead file may take, of Ray's its own logs."""
+    yield settings.data, WAL_KEPT_BYTES
+    if settings.ray == "local":
+        yield temporary_folder(), _RAY_BYTES
+
+
+def _with_ports(settings: Settings) -> Settings:
+    """The settings with ports that can be bound: those named, or free ones for 0."""
+    picked = {
+        "port": settings.port or free_port(settings.host),
+        "metrics_port": settings.metrics_port or free_port(settings.metrics_host),
+    }
+    refuse_busy(settings.host, settings.port, "EQUIRANK_PORT or --port")
+    try:
+        refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
+    except typer.BadParameter:
+        if settings.port:
+            raise
+        picked["metrics_port"] = free_port(settings.metrics_host)  # who asks for any free port means both
+    return settings.model_copy(update=picked)
+
+
+def _environment(settings: Settings) -> Mapping[str, str]:
+    """What the children must know beyond the environment they inherit."""
+    return {
+        "EQUIRANK_DATA": str(settings.data),
+        "EQUIRANK_HOST": settings.host,
+        "EQUIRANK_PORT": str(settings.port),
+        "EQUIRANK_METRICS_PORT": str(settings.metrics_port),
+    }
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _answer(url: str) -> str:
+    """What an address of our own answers with status 200, empty until it does."""
+    try:
+        with urllib.request.urlopen(url, timeout=2.0) as answer:  # noqa: S310 - an http address of our own
+            return str(answer.read().decode())
+    except (URLError, OSError):
+        return ""

@@ -1,0 +1,157 @@
+"""Which generation a pool is folded by next, and whether it can run. Pure: what the control log says in, records out."""
+
+import math
+from collections.abc import Collection, Mapping
+
+from msgspec.structs import replace
+
+from ratings_core.errors import InputError
+from ratings_core.records.names import check_name
+from services.control.raters import make_raters
+from services.control.records import FOLD_VERSION, ControlState, FoldSettings, GenerationMade, GenerationWanted, PoolCreated, Start
+from services.wire.pools import Kind
+
+_MOST_RATING = 1e9
+
+
+def check(
+    kind: Kind,
+    fold: FoldSettings,
+    initial: Mapping[str, Mapping[str, float]],
+    aliases: Mapping[str, str],
+    bans: Collection[str],
+) -> None:
+    """Raises `InputError` where a generation of a pool of this kind could not run so."""
+    raters = make_raters(kind, fold)
+    if fold.clustered and kind is Kind.SCORES:
+        raise InputError("clustered", fold.clustered, "must be false for scores, whose intervals redraw tasks")
+    if unknown := sorted(initial.keys() - raters.keys()):
+        raise InputError("initial", unknown[0], f"must be for the pool's online methods ({', '.join(raters) or 'it has none'})")
+    _check_names("aliases", [*aliases, *aliases.values()])
+    _check_names("bans", bans)
+    if chained := sorted(name for name in aliases.values() if name in aliases):
+        raise InputError("aliases", chained[0], "must not be an alias itself: name the agent that it stands for")
+    if aliased := sorted(name for name in bans if name in aliases):
+        raise InputError("bans", aliased[0], f"must not be an alias: ban {aliases[aliased[0]]}, which it stands for")
+    for method, ratings in initial.items():
+        _check_ratings(f"initial.{method}", ratings, {*aliases, *bans})
+
+
+def _check_names(argument: str, names: Collection[str]) -> None:
+    for name in names:
+        check_name(name, argument)
+
+
+def _check_ratings(argument: str, ratings: Mapping[str, float], unrated: Collection[str]) -> None:
+    _check_names(argument, ratings)
+    if left_out := sorted(name for name in ratings if name in unrated):
+        raise InputError(argument, left_out[0], "must not be an alias or banned, as no such agent is rated")
+    if wrong := [rating for rating in ratings.values() if not (math.isfinite(rating) and abs(rating) <= _MOST_RATING)]:
+        raise InputError(argument, wrong[0], f"must be from {-_MOST_RATING:g} to {_MOST_RATING:g}")
+
+
+def plain(created: PoolCreated) -> GenerationWanted:
+    """How a pool is folded that has no generation yet, and no wish."""
+    return GenerationWanted(pool=created.pool, time=created.time, fold=created.fold)
+
+
+def wish(
+    standing: GenerationMade | GenerationWanted,
+    *,
+    time: float,
+    fold: FoldSettings | None = None,
+    initial: Mapping[str, Mapping[str, float]] | None = None,
+    aliases: Mapping[str, str] | None = None,
+    bans: Collection[str] | None = None,
+    start: Start | None = None,
+) -> GenerationWanted:
+    """What stands with the parts that are given in its place; a wish that waits keeps its start."""
+    if start is None:
+        start = standing.start if isinstance(standing, GenerationWanted) else "same"
+    return GenerationWanted(
+        pool=standing.pool,
+        time=time,
+        fold=standing.fold if fold is None else fold,
+        initial=standing.initial if initial is None else {method: dict(ratings) for method, ratings in initial.items()},
+        aliases=standing.aliases if aliases is None else dict(aliases),
+        bans=standing.bans if bans is None else tuple(sorted(set(bans))),
+        start=start,
+    )
+
+
+def first(wanted: tuple[int, GenerationWanted], offset: int, time: float) -> GenerationMade:
+    """Generation 1 of a pool whose wish came before its first outcome, which is at `offset`."""
+    at, asked = wanted
+    return GenerationMade(
+        pool=asked.pool,
+        number=1,
+        start=offset,
+        time=time,
+        fold=asked.fold,
+        initial=asked.initial,
+        aliases=asked.aliases,
+        bans=asked.bans,
+        wanted=at,
+    )
+
+
+def is_reached(wanted: GenerationWanted, position: int) -> bool:
+    """Whether a generation may begin where the wish asks: at a position ahead of the shard nothing would count until then."""
+    return not isinstance(wanted.start, int) or wanted.start <= position
+
+
+def after_wish(control: ControlState, wanted: tuple[int, GenerationWanted], position: int, horizon: int, time: float) -> GenerationMade:
+    """The generation that fulfils a wish. position: of the shard; horizon: below which it knows retractions."""
+    at, asked = wanted
+    made = control.generations[asked.pool]
+    match asked.start:
+        case "same":
+            start = made[control.served(asked.pool)].start
+        case "now":
+            start = position
+        case int():
+            start = max(asked.start, made[1].start)  # what came before the pool was refused then, and stays refused
+    if start < made[control.served(asked.pool)].start:  # the shard has seen no retractions there
+        horizon = position
+    return GenerationMade(
+        pool=asked.pool,
+        number=max(made) + 1,
+        start=start,
+        time=time,
+        fold=asked.fold,
+        retraction_horizon=horizon if horizon > start else 0,
+        initial=asked.initial,
+        aliases=asked.aliases,
+        bans=asked.bans,
+        wanted=at,
+    )
+
+
+def again(control: ControlState, base: GenerationMade, horizon: int, time: float) -> GenerationMade:
+    """`base` anew, by this version and without what was retracted below `horizon`."""
+    return GenerationMade(
+        pool=base.pool,
+        number=max(control.generations[base.pool]) + 1,
+        start=base.start,
+        time=time,
+        fold=base.fold,
+        retraction_horizon=horizon,
+        initial=base.initial,
+        aliases=base.aliases,
+        bans=base.bans,
+        wanted=base.wanted,
+    )
+
+
+def same_but_for_retractions(one: GenerationMade, other: GenerationMade) -> bool:
+    """Whether two generations of a pool fold the same outcomes in the same way, but for those that are retracted."""
+    return replace(one, number=other.number, time=other.time, retraction_horizon=other.retraction_horizon, wanted=other.wanted) == other
+
+
+def target(control: ControlState, pool: str, standing: int, failed: Collection[int] = ()) -> GenerationMade | None:
+    """The generation to build beside number `standing`, if any: the newest, or the one that serves where that one failed."""
+    made = control.generations.get(pool, {})
+    for number in (max(made, default=0), control.served(pool)):
+        if number > standing and number not in failed and number in made and made[number].fold_version == FOLD_VERSION:
+            return made[number]
+    return None

@@ -1,0 +1,145 @@
+"""The control log: read to its end, append, and the few operations that must look before they write."""
+
+import threading
+import time
+from typing import Final
+
+import msgspec
+
+from ratings_core.errors import InputError
+from services.control import generations
+from services.control import records as pools
+from services.control.raters import make_raters
+from services.control.records import ControlRecord, ControlState, GenerationMade, GenerationWanted, PoolCreated
+from services.log.protocol import LogError, Reader, Topic
+from services.wire.pools import check_pool_name
+
+_READ_SECONDS: Final = 30.0
+_PARTITION: Final = 0
+_MOST_BYTES: Final = 1_000_000
+"""Of a wish: less than a record of the log may hold, as the generation made of it says a little more."""
+
+
+class PoolExists(Exception):  # noqa: N818 - names the fact, as the caller reads it
+    """A pool of that name exists with another kind or other settings."""
+
+    def __init__(self, wanted: PoolCreated, standing: PoolCreated) -> None:
+        self.standing = standing
+        super().__init__(
+            f"pool {wanted.pool} exists as {standing.kind} with settings {msgspec.to_builtins(standing.fold)}; "
+            f"its kind never changes, its settings by `equirank pools settings {wanted.pool}` or POST /v1/pools/{wanted.pool}/generations"
+        )
+
+
+class TooManyPools(Exception):  # noqa: N818
+    """The installation's limit of pools is reached."""
+
+    def __init__(self, pool: str, limit: int) -> None:
+        super().__init__(f"pool {pool} would be one more than the {limit} that EQUIRANK_MAX_POOLS allows")
+
+
+class NoPool(Exception):  # noqa: N818
+    """No pool of that name was created."""
+
+    def __init__(self, pool: str) -> None:
+        super().__init__(f"no pool is called {pool}: `equirank pools list` tells which there are; PUT /v1/pools/{pool} creates it")
+
+
+class ControlLog:
+    """The control topic and the state it folds to. Safe to share between threads of a process.
+
+    `refresh` reads to the end that stood when it was called, so whoever refreshes sees all that was acknowledged before.
+    """
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+        self._state = ControlState()
+        self._lock = threading.RLock()
+        self._reader: Reader | None = None
+
+    def refresh(self) -> ControlState:
+        """The state up to the log's present end. Raises `LogError` when that cannot be read."""
+        with self._lock:
+            try:
+                self._read_to(self._topic.end(_PARTITION))
+            except BaseException:
+                self.close()  # the reader may be past records that are not in the state yet
+                raise
+            return self._state
+
+    def known(self) -> ControlState:
+        """The state as the last `refresh` left it."""
+        return self._state
+
+    def append(self, record: ControlRecord) -> int:
+        """Write one record; its offset. The state holds it after the next `refresh`."""
+        return self._topic.append(_PARTITION, [pools.encode(record)])[0]
+
+    def create_pool(self, wanted: PoolCreated, max_pools: int | None = None) -> PoolCreated:
+        """The pool as it stands, created if there was none.
+
+        Raises `PoolExists` where it differs, `TooManyPools`, and `InputError` for a name or settings that cannot be.
+        """
+        check_pool_name(wanted.pool)
+        make_raters(wanted.kind, wanted.fold)
+        state = self.refresh()
+        if wanted.pool not in state.pools:
+            if max_pools is not None and len(state.pools) >= max_pools:
+                raise TooManyPools(wanted.pool, max_pools)
+            self.append(wanted)
+            state = self.refresh()
+        standing = state.pools[wanted.pool]
+        if (standing.kind, standing.fold) != (wanted.kind, wanted.fold):
+            raise PoolExists(wanted, standing)
+        return standing
+
+    def standing(self, pool: str) -> GenerationMade | GenerationWanted:
+        """How `pool` is to be folded from now on: its newest wish, or its newest generation. Raises `NoPool`."""
+        state = self.refresh()
+        if (created := state.pools.get(pool)) is None:
+            raise NoPool(pool)
+        if (waiting := state.wish(pool)) is not None:
+            return waiting[1]
+        return state.newest(pool) or generations.plain(created)
+
+    def want(self, wanted: GenerationWanted) -> int:
+        """Ask for a new generation; the offset of the wish. Raises `NoPool`, and `InputError` where it could not run."""
+        created = self.refresh().pools.get(wanted.pool)
+        if created is None:
+            raise NoPool(wanted.pool)
+        generations.check(created.kind, wanted.fold, wanted.initial, wanted.aliases, wanted.bans)
+        if (size := len(pools.encode(wanted)[1])) > _MOST_BYTES:
+            rule = f"must fit into {_MOST_BYTES} bytes together with the settings: that is some 20,000 names"
+            raise InputError("initial, aliases and bans", size, rule)
+        return self.append(wanted)
+
+    def create_generation(self, wanted: GenerationMade) -> GenerationMade:
+        """The generation as it stands under this number: the first record counts, whoever wrote it."""
+        self.append(wanted)
+        return self.refresh().generations[wanted.pool][wanted.number]
+
+    def close(self) -> None:
+        """Give the reader's connection back."""
+        with self._lock:
+            if self._reader is not None:
+                self._reader.close()
+                self._reader = None
+
+    def _read_to(self, end: int) -> None:
+        deadline = time.monotonic() + _READ_SECONDS
+        while self._state.position < end:
+            if self._reader is None:
+                self._reader = self._topic.reader({_PARTITION: self._state.position})
+            for record in self._reader.poll(1.0, 10_000).get(_PARTITION, []):
+                self._state.apply(record.offset, _decoded(record.offset, record.value))
+            self._state.position = self._reader.position(_PARTITION)
+            if time.monotonic() > deadline:
+                raise LogError(f"the control log could not be read to {end} in {_READ_SECONDS:g} s", retriable=True)
+
+
+def _decoded(offset: int, value: bytes) -> ControlRecord:
+    try:
+        return pools.decode(value)
+    except msgspec.DecodeError as error:
+        msg = f"control record {offset} is not of this version ({error}); upgrade before running on this log"
+        raise LogError(msg, retriable=False) from error

@@ -1,0 +1,239 @@
+"""Pools, generations and takeovers: the records of the control log, and the state that folding them gives.
+
+Everything that changes what a fold means is a record here. Records that must never be lost to compaction (pools, generations)
+carry a key of their own; those whose last one counts (takeovers, wishes, solve plans) share a key.
+"""
+
+import uuid
+from collections.abc import Iterable
+from typing import Annotated, Final, Literal, TypeAlias
+
+import msgspec
+
+from services.wire.pools import Kind
+
+FOLD_VERSION: Final = 1
+"""Covers kernels, defaults, limits and validation of the fold; a change of any folds new generations."""
+
+class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a generation keeps. A change of any field is a new generation.
+
+    online: method -> its parameters (empty: the defaults); none: elo and sco for games, no online method for scores.
+    per_task: keep pair tallies per task too. clustered: and those of whole games in groups at random, for intervals of games with more
+    than two sides, or with weights. bucket_seconds: width of a time bucket (none: one bucket); buckets_kept: newest
+    buckets kept (none: all). dedupe_window: ids remembered. max_agents, max_tasks: outcomes that would exceed them are refused.
+    """
+
+    online: dict[str, dict[str, float]] | None = None
+    per_task: bool = False
+    clustered: bool = False
+    bucket_seconds: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    buckets_kept: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    dedupe_window: Annotated[int, msgspec.Meta(ge=1, le=1 << 26)] = 4_194_304
+    max_agents: Annotated[int, msgspec.Meta(ge=2, le=2**31 - 1)] = 10_000_000
+    max_tasks: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] = 1_000
+
+    def methods(self, kind: Kind) -> dict[str, dict[str, float]]:
+        """The online methods and their parameters for a pool of this kind."""
+        if self.online is not None:
+            return self.online
+        return {"elo": {}, "sco": {}} if kind is Kind.GAMES else {}
+
+
+class PoolCreated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="pool"):
+    """A pool begins. The first record of a name counts; generation 1 starts at the first outcome seen afterwards."""
+
+    pool: str
+    kind: Kind
+    time: float
+    fold: FoldSettings = FoldSettings()
+    label: str = ""
+    """Shown beside the name, such as "simulated"."""
+
+
+class GenerationMade(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="generation"):
+    """What a fold is, immutably. start: first offset of the pool's partition that it reads."""
+
+    pool: str
+    number: Annotated[int, msgspec.Meta(ge=1)]
+    start: Annotated[int, msgspec.Meta(ge=0)]
+    time: float
+    fold: FoldSettings
+    fold_version: int = FOLD_VERSION
+    retraction_horizon: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Outcomes retracted by records below this offset are left out, wherever they stand."""
+    initial: dict[str, dict[str, float]] = {}
+    """Method -> agent -> initial rating."""
+    aliases: dict[str, str] = {}
+    """Name in outcomes -> the agent it counts for."""
+    bans: tuple[str, ...] = ()
+    """Agents whose games do not count, and whose scores are left out."""
+    wanted: int = -1
+    """Offset of the newest wish that it fulfils, -1 for none."""
+
+    @property
+    def edits(self) -> bool:
+        """Whether it folds other outcomes than the log holds."""
+        return bool(self.retraction_horizon or self.aliases or self.bans)
+
+
+Start: TypeAlias = Literal["same", "now"] | Annotated[int, msgspec.Meta(ge=0)]
+
+
+class GenerationWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="wanted"):
+    """How a pool is to be folded from now on, whole; the shard that owns the pool makes a generation of it, as it alone knows positions.
+
+    The newest wish of a pool counts. start: where the generation begins: as the present one does, at the shard's position, or an offset;
+    one that the shard has not reached is waited for.
+    """
+
+    pool: str
+    time: float
+    fold: FoldSettings
+    initial: dict[str, dict[str, float]] = {}
+    aliases: dict[str, str] = {}
+    bans: tuple[str, ...] = ()
+    start: Start = "same"
+
+
+class Serve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="serve"):
+    """The generation that readers see from now on (generation 1 needs no such record). The highest one told counts."""
+
+    pool: str
+    number: int
+    time: float
+
+
+class SolvePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="solves"):
+    """Which methods are solved for a pool, and their parameters; none recorded: the defaults of its kind."""
+
+    pool: str
+    methods: dict[str, dict[str, float | str | bool]]
+    time: float
+
+
+class Takeover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="takeover"):
+    """An actor start takes a partition over; the record's own offset is the epoch.
+
+    log: identity of the log that the partition was taken over with first, which all that the control log says of it is about. Not told
+    by releases that knew nothing of it.
+    """
+
+    partition: int
+    owner: str
+    time: float
+    log: str = ""
+
+
+class Forgotten(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="forgotten"):
+    """An operator's word that the log lost what a partition had not folded: standing at `position` or after, it goes on at `begin`."""
+
+    partition: int
+    position: int
+    begin: int
+    time: float
+
+
+class LettersSent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="letters_sent"):
+    """Dead letters, by key, that were sent to the log again: the next time they are not. Nothing of it is part of the state."""
+
+    letters: list[str]
+    time: float
+
+
+ControlRecord: TypeAlias = PoolCreated | GenerationMade | GenerationWanted | Serve | SolvePlan | Takeover | Forgotten | LettersSent
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[ControlRecord] = msgspec.json.Decoder(ControlRecord)
+
+
+def encode(record: ControlRecord) -> tuple[bytes, bytes]:
+    """(key, value) as the control log holds them."""
+    match record:
+        case Takeover():
+            key = f"takeover/{record.partition}"
+        case Serve():
+            key = f"serve/{record.pool}/{record.number}"
+        case GenerationWanted():
+            key = f"wanted/{record.pool}"
+        case SolvePlan():
+            key = f"solves/{record.pool}"
+        case PoolCreated() | GenerationMade() | Forgotten() | LettersSent():
+            key = f"once/{uuid.uuid4()}"
+    return key.encode(), _encoder.encode(record)
+
+
+def decode(value: bytes) -> ControlRecord:
+    """The record in `value`; raises `msgspec.DecodeError` when it is none of ours (a newer version wrote it)."""
+    return _decoder.decode(value)
+
+
+class ControlState:
+    """The control log folded up to `position`. Pure: the same records give the same state."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.pools: dict[str, PoolCreated] = {}
+        self.generations: dict[str, dict[int, GenerationMade]] = {}
+        self.plans: dict[str, SolvePlan] = {}
+        self.wishes: dict[str, tuple[int, GenerationWanted]] = {}
+        """Pool -> offset and content of its newest wish."""
+        self.epochs: dict[int, int] = {}
+        self.logs: dict[int, str] = {}
+        """Partition -> identity of the log that its positions are of."""
+        self.losses: dict[int, list[Forgotten]] = {}
+        """Partition -> what its log lost, as operators said."""
+        self._served: dict[str, int] = {}
+
+    def apply(self, offset: int, record: ControlRecord) -> None:
+        """Fold one record. First wins for pools and generation numbers, the highest for serving, last for the others."""
+        match record:
+            case PoolCreated():
+                self.pools.setdefault(record.pool, record)
+            case GenerationMade():
+                self.generations.setdefault(record.pool, {}).setdefault(record.number, record)
+            case Serve():
+                self._served[record.pool] = max(record.number, self.served(record.pool))
+            case GenerationWanted():
+                self.wishes[record.pool] = offset, record
+            case SolvePlan():
+                self.plans[record.pool] = record
+            case Takeover():
+                self.epochs[record.partition] = offset
+                if record.log:
+                    self.logs.setdefault(record.partition, record.log)
+            case Forgotten():
+                self.losses.setdefault(record.partition, []).append(record)
+            case LettersSent():
+                pass
+        self.position = offset + 1
+
+    def served(self, pool: str) -> int:
+        """Number of the generation that readers of `pool` see."""
+        return self._served.get(pool, 1)
+
+    def serving(self, pool: str) -> GenerationMade | None:
+        """The generation that readers of `pool` see, if it has any yet."""
+        return self.generations.get(pool, {}).get(self.served(pool))
+
+    def newest(self, pool: str) -> GenerationMade | None:
+        """The generation of `pool` with the highest number, whether or not it serves."""
+        made = self.generations.get(pool)
+        return made[max(made)] if made else None
+
+    def wish(self, pool: str) -> tuple[int, GenerationWanted] | None:
+        """Offset and content of the wish of `pool` that no generation fulfils yet."""
+        found, newest = self.wishes.get(pool), self.newest(pool)
+        return None if found is None or (newest is not None and newest.wanted >= found[0]) else found
+
+    def beyond_losses(self, partition: int, position: int) -> int:
+        """Where a partition goes on that stands at `position`: there, unless the log lost what follows and an operator said so."""
+        for lost in self.losses.get(partition, []):
+            if lost.position <= position < lost.begin:
+                position = lost.begin
+        return position
+
+    def apply_all(self, records: Iterable[tuple[int, ControlRecord]]) -> None:
+        """Fold records in log order."""
+        for offset, record in records:
+            self.apply(offset, record)

@@ -1,0 +1,242 @@
+"""The engine: the driver that starts Ray, shards and solves, watches them, and exposes their metrics.
+
+Phases: start (Ray, shards), run (a loop that never folds or solves itself), stop (shards finish their batch, publish and
+checkpoint; then Ray ends). It may be killed at any of them: the log is the truth, and the next engine takes over.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import ray
+
+from services.backends import open_log, open_store
+from services.boards.store.protocol import StoreError
+from services.boards.store.redis import RedisStore
+from services.checkpoints.anchors import check_retention
+from services.checkpoints.checkpoint import CheckpointStore, Manifest
+from services.checkpoints.objects import BadObject
+from services.control.log import ControlLog
+from services.engine import cluster
+from services.engine.metrics import EngineMetrics
+from services.log.protocol import LogError
+from services.runtime.logging import Troubles
+from services.runtime.settings import Settings
+from services.shard.actor import ShardActor
+from services.shard.health import PartitionHealth, WorkerHealth
+from services.solve.scheduler.runner import SolveRunner
+
+log = logging.getLogger("equirank.engine")
+
+_TICK_SECONDS: Final = 0.25
+_LONGEST_PAUSE: Final = 2.0
+_HEALTH_SECONDS: Final = 10.0
+_STOP_SECONDS: Final = 20.0
+_SWEEP_SECONDS: Final = 60.0
+_ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+
+
+class TakenOver(Exception):  # noqa: N818 - names the fact
+    """Another engine runs on this log."""
+
+    def __init__(self) -> None:
+        super().__init__("another engine took every partition over: this one ends; run one engine on a log")
+
+
+class LocalCheckpoints(Exception):  # noqa: N818 - names the fact
+    """Checkpoints in a folder of one machine, on a cluster of several."""
+
+    def __init__(self, url: str, machines: int) -> None:
+        super().__init__(
+            f"checkpoints at {url} are a folder of one machine, and Ray has {machines}: set EQUIRANK_CHECKPOINTS to a URL that all reach"
+        )
+
+
+@dataclass(slots=True)
+class _Shard:
+    """A shard actor, the question that is under way, and its last answer."""
+
+    name: str
+    actor: Any
+    asked: Any = None
+    asked_at: float = 0.0
+    health: WorkerHealth | None = None
+    answers: bool = False
+
+
+class Engine:
+    """One installation's driver: `start`, then `run` until its `stop` is set."""
+
+    def __init__(self, settings: Settings, metrics: EngineMetrics) -> None:
+        self._settings, self._metrics = settings, metrics
+        self._shards: list[_Shard] = []
+        self._manifests: dict[int, Manifest] = {}
+        self._sweep_at = float("-inf")
+        self._troubles = Troubles()
+
+    def run(self, stop: threading.Event) -> None:
+        """Start shards, watch them and solve until `stop`, then end in order. Ends Ray too."""
+        log_ = open_log(self._settings)
+        check_retention(log_.outcomes, self._settings.anchor_seconds)  # refused here, not by shards that begin again and again
+        store = open_store(self._settings, log_.outcomes.identity)
+        control = ControlLog(log_.control)
+        checkpoints = CheckpointStore(self._settings.checkpoint_url)
+        memory = self._settings.solves_memory_bytes or int(ray.cluster_resources().get("memory", 0)) or None
+        runner = SolveRunner(self._settings, checkpoints, store, self._solve_workers(), log_.outcomes.identity, memory)
+        try:
+            self._shards = [self._start_shard(i, log_.outcomes.partitions) for i in range(self._settings.shards)]
+            log.info("engine started with %d shards over %d partitions", len(self._shards), log_.outcomes.partitions)
+            while not stop.is_set():
+                began = time.monotonic()
+                self._tick(runner, checkpoints, control)
+                self._forget_others(store, control)
+                self._pause(runner, stop, time.monotonic() - began)
+            self._stop_shards(runner)
+        finally:
+            control.close()
+            log_.close()
+            ray.shutdown()
+
+    def start(self, ray_folder: str | None = None) -> None:
+        """Start or join Ray. Ray takes the signal handlers over: install yours afterwards. Raises `NoCluster` and `LocalCheckpoints`."""
+        os.environ.update(_ONE_THREAD)
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_worker_niceness", "0")  # shards come before whatever the machine does besides; solves give way
+        local: dict[str, Any] = {}
+        if self._settings.ray == "local":
+            local = {
+                "num_cpus": self._solve_workers(),
+                "resources": {cluster.SHARD: float(self._settings.shards)},
+                "include_dashboard": False,
+                "object_store_memory": 256 << 20,
+                "_temp_dir": ray_folder,
+            }
+        cluster.join(self._settings.ray, self._settings.shards, **local)
+        machines = {node["NodeManagerHostname"] for node in ray.nodes() if node["Alive"]}
+        if len(machines) > 1 and CheckpointStore(self._settings.checkpoint_url).is_local:
+            raise LocalCheckpoints(self._settings.checkpoint_url, len(machines))
+        if (why := cluster.lacking(self._settings.shards)) is not None:
+            log.warning("%s", why)
+
+    def _solve_workers(self) -> int:
+        return self._settings.solve_workers or max(1, (os.cpu_count() or 2) - 1)
+
+    def _start_shard(self, index: int, partitions: int) -> _Shard:
+        name = f"shard-{index}"
+        # No name in Ray: it would be taken where two installations share a cluster, or where an engine takes over from a living one.
+        remote = ray.remote(ShardActor).options(
+            num_cpus=0,
+            resources={cluster.SHARD: 1},
+            max_restarts=-1,
+            max_task_retries=0,
+            enable_task_events=False,
+            max_concurrency=4,
+        )
+        numbers = list(range(index, partitions, self._settings.shards))
+        return _Shard(name, remote.remote(self._settings, numbers, name))
+
+    def _tick(self, runner: SolveRunner, checkpoints: CheckpointStore, control: ControlLog) -> None:
+        for shard in list(self._shards):
+            self._ask(shard)
+        healths = [(shard.health, shard.answers) for shard in self._shards if shard.health is not None]
+        self._metrics.shards([health for health, _ in healths], sum(answers for _, answers in healths))
+        try:
+            self._read_manifests(checkpoints)
+            runner.step(time.monotonic(), list(self._manifests.values()), control.refresh())
+        except (LogError, OSError) as error:
+            self._troubles.warn(log, "solves wait for the log or the checkpoints: %s", error)
+        self._metrics.solves(runner.health(time.monotonic()))
+
+    def _pause(self, runner: SolveRunner, stop: threading.Event, took: float) -> None:
+        """Until the next tick, start solves as others end. A tick of thousands of pools takes long: what it planned is used for longer."""
+        until = time.monotonic() + min(max(_TICK_SECONDS, 4 * took), _LONGEST_PAUSE)
+        while not stop.is_set() and (left := until - time.monotonic()) > 0:
+            if not runner.go_on(time.monotonic(), min(left, _TICK_SECONDS)):
+                stop.wait(min(left, _TICK_SECONDS))
+
+    def _forget_others(self, store: RedisStore, control: ControlLog) -> None:
+        """Once in a while, take pools out of the store that a log which is gone left there: no shard of this one would ever write them."""
+        if (now := time.monotonic()) < self._sweep_at:
+            return
+        self._sweep_at = now + _SWEEP_SECONDS
+        try:
+            for pool in store.forget_others(control.refresh().pools):
+                log.info("removed what another log left", extra={"pool": pool})
+        except (StoreError, LogError) as error:
+            self._troubles.warn(log, "what other logs left waits: %s", error)
+
+    def _ask(self, shard: _Shard) -> None:
+        """Take in a shard's answer, and ask again. A shard that does not answer shows by its age in the metrics."""
+        now = time.monotonic()
+        if shard.asked is not None:
+            if ray.wait([shard.asked], timeout=0)[0]:
+                self._answered(shard)
+            elif now - shard.asked_at > _HEALTH_SECONDS:
+                why = cluster.lacking(self._settings.shards) or "it is busy, starts, or cannot be reached"
+                log.warning("%s has not answered for %.0f s: %s", shard.name, now - shard.asked_at, why)
+                shard.asked, shard.answers = None, False
+        if shard.asked is None:
+            shard.asked, shard.asked_at = shard.actor.health.remote(), now
+
+    def _answered(self, shard: _Shard) -> None:
+        try:
+            shard.health, fenced = ray.get(shard.asked)
+            shard.answers = True
+            if fenced:
+                self._leave(shard)
+        except ray.exceptions.RayError as error:
+            log.warning("%s is being restarted: %s", shard.name, str(error).splitlines()[0])
+            shard.answers = False
+        shard.asked = None
+
+    def _leave(self, shard: _Shard) -> None:
+        """End a shard that another engine's shard took over from. An engine without shards has nothing left to do."""
+        log.error("%s was taken over by another engine: it ends", shard.name)
+        ray.kill(shard.actor, no_restart=True)
+        self._shards.remove(shard)
+        if not self._shards:
+            raise TakenOver
+
+    def _read_manifests(self, checkpoints: CheckpointStore) -> None:
+        """Read the manifests of those partitions whose shard tells of a newer checkpoint."""
+        for told in self._told():
+            held = self._manifests.get(told.partition)
+            if told.checkpoint is None or (held is not None and _as_new(held, told)):
+                continue
+            try:
+                newest = checkpoints.newest(told.partition)
+            except BadObject:
+                continue
+            if newest is not None:
+                self._manifests[told.partition] = newest
+
+    def _told(self) -> Sequence[PartitionHealth]:
+        return [told for shard in self._shards if shard.health is not None for told in shard.health.partitions]
+
+    def _stop_shards(self, runner: SolveRunner) -> None:
+        runner.cancel()
+        asked = [shard.actor.stop.remote(_STOP_SECONDS) for shard in self._shards]
+        done, _ = ray.wait(asked, num_returns=len(asked), timeout=_STOP_SECONDS)
+        late = len(asked) - sum(map(_finished, done))
+        if late:
+            log.error("%d shards did not finish within %g s; they will refold the tail of the log", late, _STOP_SECONDS)
+
+
+def _as_new(held: Manifest, told: PartitionHealth) -> bool:
+    """Whether the manifest is the checkpoint that the shard tells of, or a later one; a new generation comes without a new position, and
+    a clock that was put back with an earlier time.
+    """
+    return (held.position, held.written_at) == (told.checkpoint, told.checkpoint_at) or held.position > (told.checkpoint or 0)
+
+
+def _finished(answer: Any) -> bool:
+    """Whether a shard says that it finished. One that died, or is being restarted, did not."""
+    try:
+        return bool(ray.get(answer))
+    except ray.exceptions.RayError as error:
+        log.warning("a shard could not be asked to stop: %s", str(error).splitlines()[0])
+        return False

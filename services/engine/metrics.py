@@ -1,0 +1,173 @@
+"""The engine's metrics, read from what shards and solves told last. No label names a pool or an agent."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Final
+
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.core import Metric as Family
+from prometheus_client.registry import Collector
+
+from services.runtime import metrics
+from services.runtime.durations import Durations
+from services.shard.health import PartitionHealth, WorkerHealth
+from services.solve.scheduler.health import SolveHealth
+
+_TABLE: Final = {metric.name: metric for metric in metrics.ENGINE}
+
+_COUNTERS: Final = {
+    "records": "equirank_records_total",
+    "bytes": "equirank_record_bytes_total",
+    "batches": "equirank_batches_total",
+    "log_failures": "equirank_log_failures_total",
+    "published_pools": "equirank_publications_total",
+    "store_failures": "equirank_store_failures_total",
+    "store_losses": "equirank_store_losses_total",
+    "fenced_writes": "equirank_fenced_writes_total",
+    "checkpoints": "equirank_checkpoints_total",
+    "checkpoint_failures": "equirank_checkpoint_failures_total",
+    "checkpoints_skipped": "equirank_checkpoints_skipped_total",
+    "generation_builds": "equirank_generation_builds_total",
+    "generation_failures": "equirank_generation_failures_total",
+}
+"""Counter of `WorkerHealth` -> metric."""
+
+_PARTITION: Final[dict[str, Callable[[PartitionHealth], float | None]]] = {
+    "equirank_pools": lambda told: told.pools,
+    "equirank_pools_stopped": lambda told: told.pools_stopped,
+    "equirank_pools_frozen": lambda told: told.pools_frozen,
+    "equirank_agents": lambda told: told.agents,
+    "equirank_partition_position": lambda told: told.position,
+    "equirank_partition_lag_records": lambda told: told.lag,
+    "equirank_partition_lag_seconds": lambda told: told.lag_seconds,
+    "equirank_partition_folded_timestamp_seconds": lambda told: told.folded_at,
+    "equirank_partition_epoch": lambda told: told.epoch,
+    "equirank_partition_stopped": lambda told: told.stopped is not None,
+    "equirank_checkpoint_position": lambda told: told.checkpoint,
+    "equirank_checkpoint_timestamp_seconds": lambda told: told.checkpoint_at,
+    "equirank_outcomes_total": lambda told: told.counts["outcomes"],
+    "equirank_duplicates_total": lambda told: told.counts["duplicates"],
+    "equirank_conflicts_total": lambda told: told.counts["conflicts"],
+    "equirank_retractions_total": lambda told: told.counts["retractions"],
+    "equirank_retractions_pending": lambda told: told.pending,
+    "equirank_generations_building": lambda told: told.building,
+    "equirank_generation_progress_ratio": lambda told: told.progress,
+}
+"""Metric -> its value of one partition."""
+
+_SOLVES: Final[dict[str, Callable[[SolveHealth], Mapping[str, float]]]] = {
+    "equirank_solve_seconds_total": lambda told: told.seconds,
+    "equirank_solves_waiting": lambda told: told.waiting,
+    "equirank_solve_wait_seconds": lambda told: told.longest_wait,
+    "equirank_solved_age_seconds": lambda told: told.outdated,
+    "equirank_solved_unpublished": lambda told: told.unpublished,
+    "equirank_solved_unwritten": lambda told: told.unwritten,
+    "equirank_solve_certificate": lambda told: told.certificates,
+    "equirank_bootstrap_replicates_total": lambda told: told.replicates,
+}
+"""Metric -> its value by method."""
+
+_Row = tuple[tuple[str, ...], float]
+
+
+class EngineMetrics(Collector):
+    """Serves the metrics on a port of `host`; fed by the engine's loop. port: None serves nothing, 0 picks a free one."""
+
+    def __init__(self, port: int | None, host: str = "127.0.0.1") -> None:
+        self._healths: list[WorkerHealth] = []
+        self._answering = 0
+        self._restarts: dict[str, tuple[str, int]] = {}
+        self._solves = SolveHealth()
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+        self._server = None if port is None else start_http_server(port, host, self._registry)
+
+    def shards(self, healths: Sequence[WorkerHealth], answering: int) -> None:
+        """What the shards told last, and how many of them still answer."""
+        self._healths, self._answering = list(healths), answering
+        for health in healths:
+            shard = _shard(health)
+            owner, restarts = self._restarts.get(shard, (health.owner, 0))
+            self._restarts[shard] = health.owner, restarts + (owner != health.owner)
+
+    def solves(self, health: SolveHealth) -> None:
+        """Where solves stand."""
+        self._solves = health
+
+    def close(self) -> None:
+        """Stop serving."""
+        if self._server is not None:
+            server, thread = self._server
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+    def collect(self) -> Iterator[Family]:
+        """All metrics as they stand."""
+        healths = self._healths
+        told = [one for health in healths for one in health.partitions]
+        yield _family("equirank_shards", [((), self._answering)])
+        yield _family("equirank_shard_progress_timestamp_seconds", [((_shard(health),), health.progress_at) for health in healths])
+        restarts = [((shard,), float(count)) for shard, (_, count) in sorted(self._restarts.items())]
+        yield _family("equirank_shard_restarts_total", restarts)
+        published = [((_shard(health),), health.published_at) for health in healths if health.published_at is not None]
+        yield _family("equirank_published_timestamp_seconds", published)
+        for name, value in _PARTITION.items():
+            yield _family(name, [((str(one.partition),), number) for one in told if (number := value(one)) is not None])
+        held = [((str(one.partition), part), float(size)) for one in told for part, size in sorted(one.memory.items())]
+        yield _family("equirank_state_bytes", held)
+        for counter, name in _COUNTERS.items():
+            yield _family(name, [((), sum(health.counters.get(counter, 0.0) for health in healths))])
+        yield _family("equirank_fold_seconds_total", [((), sum(health.folds.seconds for health in healths))])
+        yield _histogram("equirank_fold_batch_seconds", [((), Durations.together(health.folds for health in healths))])
+        written = Durations.together((health.checkpoints for health in healths), metrics.CHECKPOINT_BUCKETS)
+        yield _family("equirank_checkpoint_seconds_total", [((), written.seconds)])
+        yield _histogram("equirank_checkpoint_duration_seconds", [((), written)])
+        yield _histogram("equirank_fold_pause_seconds", _pauses([health.pauses for health in healths]))
+        yield _family("equirank_dead_letters_total", _by_reason([health.dead_letters for health in healths]))
+        yield _family("equirank_odd_times_total", _by_reason([health.odd_times for health in healths]))
+        yield from _solves(self._solves)
+
+
+def _shard(health: WorkerHealth) -> str:
+    """The shard's name, without the process that it is now."""
+    return health.owner.partition("/")[0]
+
+
+def _by_reason(told: Sequence[Mapping[str, int]]) -> list[_Row]:
+    reasons = sorted({reason for counts in told for reason in counts})
+    return [((reason,), float(sum(counts.get(reason, 0) for counts in told))) for reason in reasons]
+
+
+def _pauses(told: Sequence[Mapping[str, Durations]]) -> Iterator[tuple[tuple[str, ...], Durations]]:
+    """Of all shards, by reason."""
+    for reason in sorted({reason for pauses in told for reason in pauses}):
+        yield (reason,), Durations.together(pauses[reason] for pauses in told if reason in pauses)
+
+
+def _histogram(name: str, rows: Iterable[tuple[tuple[str, ...], Durations]]) -> Family:
+    metric = _TABLE[name]
+    family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
+    for labels, durations in rows:
+        bounds = zip([*map(str, metric.buckets), "+Inf"], accumulate(map(float, durations.counts)), strict=True)
+        family.add_metric(labels, list(bounds), durations.seconds)
+    return family
+
+
+def _solves(solves: SolveHealth) -> Iterator[Family]:
+    yield _family("equirank_solves_total", [(job, float(count)) for job, count in sorted(solves.ended.items())])
+    yield _family("equirank_solves_running", [((), solves.running)])
+    yield _family("equirank_pools_unconnected", [((), solves.unconnected)])
+    yield _family("equirank_pools_thinly_led", [((), solves.thinly_led)])
+    for name, values in _SOLVES.items():
+        yield _family(name, [((method,), value) for method, value in sorted(values(solves).items())])
+
+
+def _family(name: str, rows: Iterable[_Row]) -> Family:
+    metric = _TABLE[name]
+    counter = metric.kind == "counter"
+    family = (CounterMetricFamily if counter else GaugeMetricFamily)(name.removesuffix("_total"), metric.help, labels=metric.labels)
+    for labels, value in rows:
+        family.add_metric(labels, value)
+    return family

@@ -1,0 +1,244 @@
+"""Files of outcomes as events of the wire schema: what `equirank replay` sends and `equirank solve` counts.
+
+The id of an outcome is a hash of the file's kind, its whole row and how often that row came before, because real tables hold
+equal rows: the same file gives the same ids always, and no two of its rows share one. Files are read a row at a time; what grows
+with them is the count of rows that came before (`services.imports.row_counter`) and, of score tables, the names of tasks.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final, TypeAlias
+
+from ratings_core.errors import InputError
+from ratings_core.formats import (
+    FileKind,
+    ResultColumns,
+    Skipped,
+    iter_battles,
+    iter_contests,
+    iter_games,
+    iter_results,
+    iter_scores,
+)
+from ratings_core.formats.results import NO_RESULT, Unplayed
+from ratings_core.formats.stream import text_lines
+from services.imports.row_counter import Occurrences
+from services.imports.sources import Source
+from services.wire import events
+from services.wire.events import Event, GameEvent, Reason, ScoreEvent, Side
+from services.wire.pools import Kind
+
+_ID_BYTES: Final = 16
+_BATCH: Final = 5_000
+_SHOWN: Final = 100
+"""Refused rows that are kept with what was wrong; all are counted."""
+_OF_ANOTHER: Final = "of another pool"
+_FOREVER: Final = float("inf")
+_quoted: Final = json.encoder.encode_basestring_ascii
+
+Row: TypeAlias = tuple[int, Event]
+"""An outcome and the line (or number of the item) that it came from."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """How a file is read. kind: None guesses it; unplayed: games without a result are left out, or refuse the file; columns, delimiter:
+    of results, as their reader takes them; time: of all outcomes (seconds since 1970), in place of what rows say.
+    """
+
+    kind: FileKind | None = None
+    unplayed: Unplayed = "skip"
+    columns: ResultColumns | None = None
+    delimiter: str = ","
+    time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A row that became no outcome. line: of the file, from 1; path and rule: as in `events.Refusal`."""
+
+    line: int
+    reason: Reason
+    path: str
+    rule: str
+
+
+@dataclass(slots=True)
+class Account:
+    """Where the rows of one reading went. rows: of data; skipped: rows left out, by why; refused: what broke a rule, by reason, and the
+    first hundred of them; kinds: of pools that the outcomes are for.
+    """
+
+    rows: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    refused: Counter[Reason] = field(default_factory=Counter)
+    first: list[Refused] = field(default_factory=list)
+    kinds: set[Kind] = field(default_factory=set)
+
+    def skip(self, why: str) -> None:
+        """Count one row that is no outcome."""
+        self.skipped[why] += 1
+
+    def refuse(self, refused: Iterable[Refused]) -> None:
+        """Count rows that broke a rule."""
+        for one in refused:
+            self.refused[one.reason] += 1
+            if len(self.first) < _SHOWN:
+                self.first.append(one)
+
+    @property
+    def pool_kind(self) -> Kind | None:
+        """The kind of pool that the outcomes are for, None where all are retractions. Raises `InputError` for sides and scores in one."""
+        if len(self.kinds) > 1:
+            raise InputError("file", sorted(self.kinds), "must hold outcomes of one kind, with sides or with scores")
+        return next(iter(self.kinds), None)
+
+
+class OutcomeFile:
+    """The outcomes in a file, for one pool. now: the time of those that have none; one_pool: whether outcomes of other pools are refused;
+    else they are left out.
+
+    Raises `InputError` where the file's kind cannot be told or holds no outcomes.
+    """
+
+    def __init__(self, source: Source, pool: str, *, now: float, options: FileOptions | None = None, one_pool: bool = True) -> None:
+        self._source, self._now, self._options, self._one_pool = source, now, options or FileOptions(), one_pool
+        self.pool, self.kind = pool, source.kind(self._options.kind, self._options.delimiter)
+        if self.kind in (FileKind.MARGINS, FileKind.PROFILE):
+            raise InputError("file", str(source.path), f"must hold outcomes; {self.kind} are solved offline (equirank solve)")
+
+    def batches(self, account: Account) -> Iterator[list[Row]]:
+        """All outcomes in the file's order, a few thousand at a time; `account` is filled in as they come.
+
+        Raises `InputError` (`FormatError` among them) where the file is not of its kind; outcomes of the wire schema that break a
+        rule are refused alone. Each call reads from the beginning, and the same file gives the same.
+        """
+        rows = self._rows(account)
+        while batch := list(islice(rows, _BATCH)):
+            account.kinds.update(event.kind for _, event in batch if event.kind is not None)
+            yield batch
+
+    def accepted(self, account: Account) -> Iterator[list[Event]]:
+        """As `batches`, without what the log's readers will not take, judged by the decoder that they use."""
+        for batch in self.batches(account):
+            found = events.decode([events.encode([event]) for _, event in batch])
+            account.refuse(Refused(batch[one.record][0], one.reason, one.path, one.rule) for one in found.refusals)
+            yield found.events
+
+    def _rows(self, account: Account) -> Iterator[Row]:
+        build = _Builder(self.kind, self.pool, self._now, self._options.time)
+        if self.kind is FileKind.OUTCOMES:
+            yield from _outcomes(self._source, build, account, one_pool=self._one_pool)
+            return
+        for row in _made(self._source, self.kind, self._options, build):
+            account.rows += 1
+            if isinstance(row, Skipped):
+                account.skip(row.why)
+            else:
+                yield row
+
+
+class _Builder:
+    """Makes events of one file: ids by row and occurrence, times by option, row or clock."""
+
+    def __init__(self, kind: FileKind, pool: str, now: float, time: float | None) -> None:
+        self.kind, self.pool = kind, pool
+        self._now, self._time = now, time
+        self._seen = Occurrences()
+
+    def id(self, row: str) -> str:
+        """128 bits as hexadecimal digits, another one each time the same row comes."""
+        text = f'["{self.kind}", {_quoted(row)}, {self._seen.number(row)}]'  # as json.dumps writes it, at a third of its time
+        return hashlib.blake2b(text.encode(), digest_size=_ID_BYTES).hexdigest()
+
+    def time(self, of_row: float | None) -> float:
+        if self._time is not None:
+            return self._time
+        return self._now if of_row is None else of_row
+
+    def game(self, row: str, agents: Sequence[str], places: Sequence[int], time: float | None, weight: float = 1.0) -> GameEvent:
+        sides = [Side([agent], place) for agent, place in zip(agents, places, strict=True)]
+        return GameEvent(v=1, id=self.id(row), pool=self.pool, time=self.time(time), sides=sides, weight=weight)
+
+    def scores(self, row: str, task: str, scores: dict[str, float]) -> ScoreEvent:
+        return ScoreEvent(v=1, id=self.id(row), pool=self.pool, time=self.time(None), task=task, scores=scores)
+
+
+def _made(source: Source, kind: FileKind, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:
+    """An event for each row of a file that is not in the wire schema."""
+    match kind:
+        case FileKind.RESULTS:
+            return _results(source, options, build)
+        case FileKind.BATTLES:
+            return _battles(source, options, build)
+        case FileKind.PGN:
+            return _games(source, options, build)
+        case FileKind.CONTESTS:
+            return _contests(source, build)
+        case _:
+            return _scores(source, options, build)
+
+
+def _results(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:
+    for game in iter_results(source.reader(), options.columns, options.unplayed, options.delimiter):
+        if isinstance(game, Skipped):
+            yield game
+        else:
+            yield game.line, build.game(f"[{', '.join(map(_quoted, game.cells))}]", (game.first, game.second), game.places, game.time)
+
+
+def _battles(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:
+    for one in iter_battles(source.reader(), options.delimiter):
+        yield one if isinstance(one, Skipped) else (one.row, build.game(one.content, (one.model_a, one.model_b), one.places, one.time))
+
+
+def _games(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:
+    for game in iter_games(source.reader(), options.unplayed):
+        yield game if isinstance(game, Skipped) else (game.line, build.game(game.content, (game.white, game.black), game.places, game.time))
+
+
+def _contests(source: Source, build: _Builder) -> Iterator[Row | Skipped]:
+    for one in iter_contests(source.reader()):
+        yield one if isinstance(one, Skipped) else (one.row, build.game(one.content, one.handles, one.places, one.time, one.weight))
+
+
+def _scores(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:
+    """One event a task."""
+    for row in iter_scores(source.reader(), options.delimiter):
+        if row.scores:
+            yield row.line, build.scores(json.dumps([row.task, row.scores]), row.task, row.scores)
+        else:
+            yield Skipped(row.line, NO_RESULT)
+
+
+def _outcomes(source: Source, build: _Builder, account: Account, *, one_pool: bool) -> Iterator[Row]:
+    """Lines of JSON, each an outcome or an array; what lacks an id or a time is given one."""
+    for line, content in _json_lines(source):
+        found = events.decode_request(content.encode(), now=build.time(None), new_id=_ids_of(content, build), future_seconds=_FOREVER)
+        account.rows += len(found.events) + len(found.refusals)
+        account.refuse(Refused(line, one.reason, one.path, one.rule) for one in found.refusals)
+        for event in found.events:
+            if event.pool == build.pool:
+                yield line, event
+            elif not one_pool:
+                account.skip(_OF_ANOTHER)
+            else:
+                account.refuse([Refused(line, Reason.MIXED_POOLS, "$.pool", f"must be the pool asked for ({build.pool})")])
+
+
+def _json_lines(source: Source) -> Iterator[tuple[int, str]]:
+    return ((line, content) for line, content in text_lines(source.reader()) if content.strip())
+
+
+def _ids_of(content: str, build: _Builder) -> Callable[[], str]:
+    return lambda: build.id(content)
+
+
+def decoded_lines(source: Source) -> Iterator[Event]:
+    """The outcomes of all pools in a file of outcomes, in its order; what breaks a rule is passed over, for its pool's reading to say."""
+    for _, content in _json_lines(source):
+        yield from events.decode_request(content.encode(), now=0.0, new_id=lambda: "-", future_seconds=_FOREVER).events

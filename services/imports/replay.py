@@ -1,0 +1,141 @@
+"""Sends outcome files to the log, resumable after an interruption.
+
+Delivery: at least once. Outcome ids are hashes of the rows, so outcomes that are sent again are duplicates and change nothing.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Final
+
+from ratings_core.errors import InputError
+from ratings_core.formats import FileKind
+from services.control.log import ControlLog
+from services.control.records import FoldSettings, PoolCreated
+from services.imports import journal
+from services.imports.files import Account, FileOptions, OutcomeFile, Refused
+from services.imports.journal import Journal
+from services.imports.sources import Source
+from services.log.partition import partition_of
+from services.log.protocol import Log
+from services.runtime.settings import Settings
+from services.wire import events
+from services.wire.events import Event, Reason
+from services.wire.pools import Kind, check_pool_name
+
+_CHUNK: Final = 5_000
+"""Outcomes between two notes in the journal."""
+_JOURNALS: Final = "replay"
+
+Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What became of one file. sent: outcomes appended now; before: those an earlier replay had sent; position: the pool's partition
+    holds all of them below it; rows, skipped, refused and first as in `Account`.
+    """
+
+    path: Path
+    rows: int
+    sent: int
+    before: int
+    skipped: Mapping[str, int]
+    refused: Mapping[Reason, int]
+    first: Sequence[Refused]
+    partition: int
+    position: int
+
+
+def replay_file(
+    settings: Settings,
+    log: Log,
+    path: Path,
+    pool: str,
+    options: FileOptions | None = None,
+    *,
+    again: bool = False,
+    checked: Callable[[int], None] | None = None,
+    tell: Tell | None = None,
+) -> Replayed:
+    """Send one file. checked: called with outcomes found, while the file is checked; tell: called with (outcomes in the log, outcomes
+    of the file) after each acknowledged chunk.
+
+    Raises `InputError` before anything is sent where the file is not of its kind or the pool is of another one, and `LogError`.
+    """
+    check_pool_name(pool)
+    options = options or FileOptions()
+    with Source(path) as source:
+        file = OutcomeFile(source, pool, now=time.time(), options=options)
+        stamp, account = source.stamp, Account()
+        total = _count(file, account, checked)
+        partition = partition_of(pool, log.outcomes.partitions)
+        note = Journal.of(settings.data / _JOURNALS, log.outcomes.identity, pool, *_key(file.kind, options, source))
+        noted = None if again else note.read()
+        sent = before = min(noted.sent, total) if noted else 0
+        position = noted.position if noted else 0
+        if total:
+            _ensure_pool(settings, log, pool, account.pool_kind)
+        for chunk in _chunks(file, before, total, sound=not account.refused):
+            if source.stamp != stamp:
+                raise InputError("file", str(path), "must not change while it is replayed; start again")
+            position = _append(log, partition, pool, chunk)
+            sent += len(chunk)
+            note.write(journal.Progress(sent, total, position))
+            if tell is not None:
+                tell(sent, total)
+    return Replayed(path, account.rows, total - before, before, account.skipped, account.refused, account.first, partition, position)
+
+
+def _count(file: OutcomeFile, account: Account, checked: Callable[[int], None] | None) -> int:
+    """Outcomes of the file that the log's readers will take; reads and checks all of it."""
+    total = 0
+    for batch in file.accepted(account):
+        total += len(batch)
+        if checked is not None:
+            checked(total)
+    return total
+
+
+def _chunks(file: OutcomeFile, start: int, end: int, *, sound: bool) -> Iterator[list[Event]]:
+    """The outcomes from `start` to `end`, read a second time where there are any to send. sound: all of them were accepted."""
+    if start < end:
+        accepted = islice(_again(file, sound), start, end)
+        while chunk := list(islice(accepted, _CHUNK)):
+            yield chunk
+
+
+def _again(file: OutcomeFile, sound: bool) -> Iterator[Event]:
+    if sound:
+        return (event for batch in file.batches(Account()) for _, event in batch)
+    return chain.from_iterable(file.accepted(Account()))
+
+
+def _append(log: Log, partition: int, pool: str, chunk: Sequence[Event]) -> int:
+    """The position after `chunk` once the log acknowledged it."""
+    offsets = log.outcomes.append(partition, [(pool.encode(), record) for record in events.encode_records(chunk)])
+    return offsets[-1] + 1
+
+
+def _key(kind: FileKind, options: FileOptions, source: Source) -> list[str]:
+    """All that decides what a file's replay sends. Reading a table as usual adds nothing, so that older journals stay good."""
+    table = [] if options.columns is None else [str(options.columns)]
+    table += [] if options.delimiter == "," else [options.delimiter]
+    return [kind, options.unplayed, str(options.time), source.content_hash(), *table]
+
+
+def _ensure_pool(settings: Settings, log: Log, pool: str, kind: Kind | None) -> None:
+    control = ControlLog(log.control)
+    try:
+        standing = control.refresh().pools.get(pool)
+        if standing is None and kind is None:
+            raise InputError("pool", pool, "must exist, as the file holds retractions only")
+        if standing is None and kind is not None:
+            fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
+            standing = control.create_pool(PoolCreated(pool=pool, kind=kind, time=time.time(), fold=fold), settings.max_pools)
+    finally:
+        control.close()
+    if standing is not None and kind not in (standing.kind, None):
+        raise InputError("pool", pool, f"must be a pool of {kind}, as the file's outcomes are; it is one of {standing.kind}")

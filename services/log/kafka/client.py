@@ -1,0 +1,201 @@
+"""kafka-python's clients, configured and guarded: options checked, errors turned into `LogError`, one set of clients per process."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.admin import KafkaAdminClient
+from kafka.errors import (
+    BrokerNotAvailableError,
+    InvalidProducerEpochError,
+    KafkaError,
+    KafkaTimeoutError,
+    OutOfOrderSequenceNumberError,
+    UnknownProducerIdError,
+)
+
+from services.log.kafka.refusals import REFUSALS, heard
+from services.log.protocol import LogError
+from services.log.records import MAX_RECORD_BYTES
+
+OPTIONS = frozenset(
+    (
+        "client_dns_lookup", "client_id", "connections_max_idle_ms", "proxy_url", "receive_buffer_bytes",
+        "reconnect_backoff_max_ms", "reconnect_backoff_ms", "retry_backoff_ms", "sasl_kerberos_domain_name", "sasl_kerberos_name",
+        "sasl_kerberos_service_name", "sasl_mechanism", "sasl_oauth_token_provider", "sasl_plain_password", "sasl_plain_username",
+        "security_protocol", "send_buffer_bytes", "socket_options", "ssl_cafile", "ssl_certfile", "ssl_check_hostname", "ssl_context",
+        "ssl_crlfile", "ssl_keyfile", "ssl_password",
+    )
+)
+"""Options of kafka-python that may be passed through: those of the connection. The others decide what a log promises, and are set here."""
+
+FILES = ("ssl_cafile", "ssl_certfile", "ssl_crlfile", "ssl_keyfile")
+DEFAULTS = {"reconnect_backoff_max_ms": 2000}
+"""Where kafka-python's own default would keep a client away for half a minute after its broker is back."""
+
+METADATA_SECONDS = 5
+"""How long a client may take to notice that its topic was made anew (kafka-python fetches and sends by name, not by id)."""
+
+RECORD_OVERHEAD = 32_768
+TOPIC_MAX_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD
+BATCH_BYTES = 262_144
+FETCH_PARTITION_BYTES = 4 * 1024 * 1024
+FETCH_BYTES = 32 * 1024 * 1024
+
+# The producer recovers from these by a new epoch; the records of the failed append were not all written.
+_PRODUCER_STATE = (OutOfOrderSequenceNumberError, UnknownProducerIdError, InvalidProducerEpochError)
+_RETRIABLE = (BrokerNotAvailableError, *_PRODUCER_STATE)
+
+Client = TypeVar("Client")
+
+
+def check_options(options: Mapping[str, object]) -> dict[str, object]:
+    """The options as a dict. `LogError` names those that this log does not take, and files that cannot be read."""
+    unknown = sorted(set(options) - OPTIONS)
+    if unknown:
+        raise LogError(f"unknown Kafka options {', '.join(unknown)}; there are {', '.join(sorted(OPTIONS))}", retriable=False)
+    for name in FILES:
+        # kafka-python would take a missing file for a broker that is not there, and try again.
+        if options.get(name) is not None:
+            _check_file(name, str(options[name]))
+    return DEFAULTS | dict(options)
+
+
+def _check_file(name: str, path: str) -> None:
+    try:
+        with Path(path).open("rb"):
+            pass
+    except OSError as error:
+        raise LogError(f"the Kafka options were refused: {name}: {error}", retriable=False) from error
+
+
+@contextmanager
+def kafka_errors(doing: str) -> Iterator[None]:
+    """Turn kafka-python's errors into `LogError`. doing: what was tried, for the text."""
+    try:
+        yield
+    except KafkaError as error:
+        retriable = bool(error.retriable) or isinstance(error, _RETRIABLE)
+        raise LogError(f"{doing}: {type(error).__name__}: {error}", retriable=retriable) from error
+
+
+class Connection:
+    """Where the cluster is and how to reach it; makes clients. timeout: seconds that any one call may take."""
+
+    def __init__(self, bootstrap: str | list[str], options: Mapping[str, object], timeout: float) -> None:
+        if not bootstrap:
+            raise LogError("no address of a Kafka broker was given", retriable=False)
+        if timeout < 1:
+            raise LogError(f"timeout must be at least 1 second, not {timeout}", retriable=False)
+        self.timeout = timeout
+        self._bootstrap = bootstrap
+        self._options = check_options(options)
+
+    @property
+    def timeout_ms(self) -> int:
+        """The timeout as kafka-python wants it."""
+        return int(self.timeout * 1000)
+
+    def admin(self) -> KafkaAdminClient:
+        """A client that describes and makes topics. The caller closes it."""
+        return self._make(KafkaAdminClient, {})
+
+    def producer(self) -> KafkaProducer:
+        """An idempotent producer that acknowledges what all in-sync replicas have."""
+        settings = {
+            "acks": "all",
+            "enable_idempotence": True,
+            "allow_auto_create_topics": False,
+            "batch_size": BATCH_BYTES,
+            "max_request_size": 4 * TOPIC_MAX_BYTES,
+            "max_block_ms": self.timeout_ms,
+            "delivery_timeout_ms": self.timeout_ms,
+            "metadata_max_age_ms": METADATA_SECONDS * 1000,
+        }
+        return self._make(KafkaProducer, settings)
+
+    def consumer(self, group: str | None) -> KafkaConsumer:
+        """A consumer for manual assignment that never moves to another offset by itself. group: only to commit offsets."""
+        settings = {
+            "group_id": group,
+            "enable_auto_commit": False,
+            "auto_offset_reset": "none",
+            "isolation_level": "read_committed",
+            "allow_auto_create_topics": False,
+            "metadata_max_age_ms": METADATA_SECONDS * 1000,
+            "max_partition_fetch_bytes": FETCH_PARTITION_BYTES,
+            "fetch_max_bytes": FETCH_BYTES,
+        }
+        return self._make(KafkaConsumer, settings)
+
+    def _make(self, client: Callable[..., Client], settings: Mapping[str, object]) -> Client:
+        # A request shorter than the whole call leaves room for a second try; fetches wait half a second at the broker.
+        request_ms = max(600, self.timeout_ms // 3)
+        with kafka_errors(f"no connection to Kafka at {self._bootstrap}"), heard() as broker:
+            try:
+                return client(
+                    bootstrap_servers=self._bootstrap,
+                    bootstrap_timeout_ms=self.timeout_ms,
+                    request_timeout_ms=request_ms,
+                    **self._options,
+                    **settings,
+                )
+            except (OSError, ValueError, TypeError, AssertionError) as error:
+                raise LogError(f"the Kafka options were refused: {error}", retriable=False) from error
+            except KafkaTimeoutError as error:
+                why = f"; the last try: {broker.failure}" if broker.failure is not None else ""
+                raise LogError(f"no connection to Kafka at {self._bootstrap} within {self.timeout:g} s{why}", retriable=True) from error
+            except REFUSALS as error:
+                who = f"user {self._options.get('sasl_plain_username')} by {self._options.get('sasl_mechanism')}"
+                raise LogError(f"Kafka at {self._bootstrap} refuses {who}: {error}", retriable=False) from error
+
+
+class Clients:
+    """The producer and the asking consumer of a log, made when first needed, once per process (a fork makes its own)."""
+
+    def __init__(self, connection: Connection, group: str) -> None:
+        self.connection, self._group = connection, group
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+        self._producer: KafkaProducer | None = None
+        self._consumer: KafkaConsumer | None = None
+        self._inherited: list[object] = []
+
+    def producer(self) -> KafkaProducer:
+        """The producer. Safe to share between threads."""
+        self._after_fork()
+        with self._lock:
+            if self._producer is None:
+                self._producer = self.connection.producer()
+            return self._producer
+
+    @contextmanager
+    def consumer(self) -> Iterator[KafkaConsumer]:
+        """The consumer that answers questions and commits offsets, for one thread at a time."""
+        self._after_fork()
+        with self._lock:
+            if self._consumer is None:
+                self._consumer = self.connection.consumer(self._group)
+            yield self._consumer
+
+    def close(self) -> None:
+        """Close the clients of this process, waiting for appends in flight at most as long as any one call may take."""
+        self._after_fork()
+        with self._lock:
+            if self._producer is not None:
+                self._producer.close(timeout=self.connection.timeout)
+            if self._consumer is not None:
+                self._consumer.close(autocommit=False, timeout_ms=self.connection.timeout_ms)
+            self._producer = self._consumer = None
+
+    def _after_fork(self) -> None:
+        # The parent's clients live on threads that a fork does not copy, and closing them here would close the parent's sockets.
+        if self._process != os.getpid():
+            self._inherited += [self._producer, self._consumer, self._lock]
+            self._lock = threading.RLock()
+            self._producer = self._consumer = None
+            self._process = os.getpid()

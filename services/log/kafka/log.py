@@ -1,0 +1,221 @@
+"""The log on Kafka: producers and consumers of kafka-python, with manual assignment.
+
+Delivery: an append returns when all in-sync replicas have the records (acks=all, idempotent producer); a retried append may double,
+and ids make that harmless. Reading starts from the positions the caller holds: a consumer group has no part in it, and never moves.
+How durable "in sync" is, is the cluster's: replication 3 with min.insync.replicas 2 keeps records through the loss of a broker.
+Unit of parallelism: the partition. Not guaranteed: order between partitions; that offsets are dense; that superseded records of the
+control topic, which is compacted by key, stay.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from time import monotonic, sleep
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.cluster import ClusterMetadata
+from kafka.consumer.fetcher import ConsumerRecord
+from kafka.errors import LogTruncationError, OffsetOutOfRangeError
+from kafka.structs import OffsetAndMetadata
+
+from services.log.kafka.client import Clients, Connection, kafka_errors
+from services.log.kafka.topics import TopicFound, TopicPlan, ensure_topics, identity, plans
+from services.log.protocol import LogError, OffsetLost, Record, Retention, Topic, TopicReplaced
+from services.log.records import check_partition, check_partitions, check_positions, check_records
+from services.runtime.settings import TOPIC_PREFIX
+
+_ASK_AGAIN_SECONDS = 0.1
+
+
+def open_kafka_log(
+    bootstrap: str | list[str],
+    partitions: int,
+    *,
+    group: str = "equirank",
+    create: bool = True,
+    replication: int = -1,
+    topic_prefix: str = TOPIC_PREFIX,
+    timeout: float = 30.0,
+    options: Mapping[str, object] | None = None,
+) -> "KafkaLog":
+    """Open the log on a cluster.
+
+    bootstrap: `host:port` of one or more brokers. partitions: of the outcomes topic. group: whose committed offsets lag tools read.
+    create: whether missing topics are made, with `replication` copies (-1: as the cluster is set). timeout: seconds that an append or
+    a question may take. options: of the connection (`kafka_client.OPTIONS`: TLS, SASL, ...).
+
+    Raises:
+        LogError: retriable if no broker answers; not retriable for refused options or topics of another shape.
+
+    """
+    check_partitions(partitions)
+    connection = Connection(bootstrap, options or {}, timeout)
+    topics = plans(topic_prefix, partitions)
+    found = _found(connection, list(topics.values()), create=create, replication=replication)
+    clients = Clients(connection, group)
+    made: dict[str, Topic] = {
+        name: KafkaTopic(clients, plan, found[plan.name], bound=name != "dead-letters") for name, plan in topics.items()
+    }
+    return KafkaLog(outcomes=made["outcomes"], control=made["control"], dead_letters=made["dead-letters"], clients=clients)
+
+
+def _found(connection: Connection, topics: Sequence[TopicPlan], *, create: bool, replication: int) -> dict[str, TopicFound]:
+    until = monotonic() + connection.timeout
+    with closing(connection.admin()) as admin:
+        while True:
+            try:
+                return ensure_topics(admin, topics, create=create, replication=replication)
+            except LogError as error:
+                # kafka-python asks any broker it knows of, a dead one too, and does not ask the next.
+                if not error.retriable or monotonic() >= until:
+                    raise
+                sleep(_ASK_AGAIN_SECONDS)
+
+
+class KafkaTopic:
+    """One topic. Safe to share between threads, and across a fork (each process makes its own clients).
+
+    bound: nothing may go to another topic that took its place; dead letters may.
+    """
+
+    def __init__(self, clients: Clients, plan: TopicPlan, found: TopicFound, *, bound: bool = True) -> None:
+        self._clients, self._keyed, self._bound = clients, plan.compact, bound
+        self.name, self.partitions, self.identity = plan.name, plan.partitions, found.identity
+        self.retention: Retention | None = found.retention
+        """See `Forgets`."""
+
+    def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
+        """See `Topic.append`. Retriable after a timeout: the records may or may not be there then.
+
+        Raises `TopicReplaced` once it is known that they went to another topic, which took the place of this one.
+        """
+        check_partition(self.name, partition, self.partitions)
+        check_records(self.name, records, keyed=self._keyed)
+        deadline = monotonic() + self._clients.connection.timeout
+        producer = self._clients.producer()
+        with kafka_errors(f"append to {self.name}[{partition}]"):
+            sent = [producer.send(self.name, value=value, key=key, partition=partition) for key, value in records]
+            offsets = [future.get(timeout=max(0.0, deadline - monotonic())).offset for future in sent]
+        if self._bound:
+            self.check_identity(producer._metadata)  # noqa: SLF001 - as it has no public way to tell
+        return offsets
+
+    def reader(self, positions: Mapping[int, int]) -> "KafkaReader":
+        """See `Topic.reader`."""
+        check_positions(self.name, positions, self.partitions)
+        return KafkaReader(self, self._clients.connection.consumer(None), positions)
+
+    def begin(self, partition: int) -> int:
+        """See `Topic.begin`."""
+        where = self._where(partition)
+        with kafka_errors(f"begin of {self.name}[{partition}]"), self._clients.consumer() as consumer:
+            return int(consumer.beginning_offsets([where], timeout_ms=self._clients.connection.timeout_ms)[where])
+
+    def end(self, partition: int) -> int:
+        """See `Topic.end`. The last stable offset: records of transactions still open, and all after them, are not counted."""
+        where = self._where(partition)
+        with kafka_errors(f"end of {self.name}[{partition}]"), self._clients.consumer() as consumer:
+            return int(consumer.end_offsets([where], timeout_ms=self._clients.connection.timeout_ms)[where])
+
+    def commit(self, positions: Mapping[int, int]) -> None:
+        """Tell the group's offsets, so that lag tools see how far folding is. Recovery never reads them. See `CommitsPositions`."""
+        offsets = {self._where(partition): OffsetAndMetadata(position, "", -1) for partition, position in positions.items()}
+        with kafka_errors(f"commit of positions in {self.name}"), self._clients.consumer() as consumer:
+            consumer.commit(offsets, timeout_ms=self._clients.connection.timeout_ms)
+
+    def lost(self, partition: int, offset: int) -> LogError:
+        """The error that says `offset` is not there, with what is; or that the topic is another one by now."""
+        with closing(self._clients.connection.admin()) as admin:
+            found = identity(admin, self.name)
+        if found is not None and found != self.identity:
+            return TopicReplaced(self.name, self.identity, found)
+        return OffsetLost(self.name, partition, offset, self.begin(partition), self.end(partition))
+
+    def check_identity(self, cluster: ClusterMetadata) -> None:
+        """Raise `TopicReplaced` where the topic of this name is another, as far as a client knows, as of `METADATA_SECONDS` ago.
+
+        Clients fetch and send by name: what is gone on with would be another log, from the offsets of the old one.
+        """
+        topic_id = cluster.topic_id(self.name)
+        if topic_id is not None and not self.identity.endswith(f":{topic_id}"):
+            raise TopicReplaced(self.name, self.identity, f"{self.identity.rpartition(':')[0]}:{topic_id}")
+
+    def _where(self, partition: int) -> TopicPartition:
+        check_partition(self.name, partition, self.partitions)
+        return TopicPartition(self.name, partition)
+
+
+class KafkaReader:
+    """Reads partitions of one topic on a consumer of its own. While no broker answers, it waits: polls come back empty."""
+
+    def __init__(self, topic: KafkaTopic, consumer: KafkaConsumer, positions: Mapping[int, int]) -> None:
+        self._topic, self._consumer, self._closed = topic, consumer, False
+        self._positions = dict(positions)
+        try:
+            self._seek()
+        except BaseException:
+            self.close()
+            raise
+
+    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+        """See `Reader.poll`."""
+        if max_records < 1:
+            raise LogError(f"max_records must be at least 1, not {max_records}", retriable=False)
+        if self._closed:
+            raise LogError(f"this reader of {self._topic.name} is closed", retriable=False)
+        with self._reading():
+            batches = self._consumer.poll(timeout_ms=max(0, int(timeout * 1000)), max_records=max_records)
+        self._topic.check_identity(self._consumer._cluster)  # noqa: SLF001 - as it has no public way to tell
+        for where, records in batches.items():
+            self._positions[where.partition] = records[-1].offset + 1
+        return {where.partition: [_record(record) for record in records] for where, records in batches.items()}
+
+    def position(self, partition: int) -> int:
+        """See `Reader.position`."""
+        with self._reading():
+            found = self._consumer.position(TopicPartition(self._topic.name, partition), timeout_ms=0)
+        return self._positions[partition] if found is None else max(self._positions[partition], int(found))
+
+    def close(self) -> None:
+        """Close the consumer."""
+        self._closed = True
+        self._consumer.close(autocommit=False)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with kafka_errors(f"reading {self._topic.name}"):
+            try:
+                yield
+            except OffsetOutOfRangeError as error:
+                where, offset = next(iter(error.args[0].items()))  # of several, each is found in its turn
+                raise self._topic.lost(where.partition, offset) from error
+            except LogTruncationError as error:
+                where = next(iter(error.divergent_offsets))
+                raise self._topic.lost(where.partition, self._positions[where.partition]) from error
+
+    def _seek(self) -> None:
+        places = {TopicPartition(self._topic.name, partition): position for partition, position in self._positions.items()}
+        self._consumer.assign(list(places))
+        for where, position in places.items():
+            if position < 0:
+                raise self._topic.lost(where.partition, position)
+            self._consumer.seek(where, position)
+
+
+@dataclass
+class KafkaLog:
+    """The three topics on one cluster."""
+
+    outcomes: Topic
+    control: Topic
+    dead_letters: Topic
+    clients: Clients
+
+    def close(self) -> None:
+        """Close the clients of this process, except those of open readers."""
+        self.clients.close()
+
+
+def _record(record: ConsumerRecord) -> Record:
+    # A null value (a tombstone of some other producer) is an empty one: it is refused as a record, not as a reader's surprise.
+    return Record(record.offset, record.value or b"", record.timestamp / 1000, record.key)

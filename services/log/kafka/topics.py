@@ -1,0 +1,158 @@
+"""The three topics on the cluster: made if allowed, checked, and named by the cluster's own ids."""
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
+from kafka.errors import KafkaError, TopicAlreadyExistsError
+
+from services.log.kafka.client import TOPIC_MAX_BYTES, kafka_errors
+from services.log.protocol import LogError, Retention
+from services.log.records import NAMES
+
+_LOGGER = logging.getLogger(__name__)
+_NO_TOPIC = 3
+_SETTLE_SECONDS = 30.0
+_ASK_SECONDS = 0.1
+
+
+class TopicPlan(NamedTuple):
+    """How a topic is to be. compact: the newest record of each key is kept, older ones may go."""
+
+    name: str
+    partitions: int
+    compact: bool
+
+    def configs(self) -> dict[str, str]:
+        """Its settings when we make it: nothing is ever dropped for age or size, and the broker's clock stamps the records."""
+        return {
+            "cleanup.policy": "compact" if self.compact else "delete",
+            "retention.ms": "-1",
+            "retention.bytes": "-1",
+            "message.timestamp.type": "LogAppendTime",
+            "max.message.bytes": str(TOPIC_MAX_BYTES),
+        }
+
+
+class TopicFound(NamedTuple):
+    """A topic as it stands. identity: cluster id and topic id; retention: None where it keeps everything."""
+
+    identity: str
+    retention: Retention | None
+
+
+def plans(prefix: str, partitions: int) -> dict[str, TopicPlan]:
+    """The topics of an installation by their names without the prefix."""
+    return {name: TopicPlan(prefix + name, partitions if name == "outcomes" else 1, name == "control") for name in NAMES}
+
+
+def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, create: bool, replication: int) -> dict[str, TopicFound]:
+    """Each topic by its name.
+
+    Raises:
+        LogError: not retriable if a topic is missing and may not be made, has other partitions, or drops records that none may.
+
+    """
+    with kafka_errors("the topics cannot be looked up or made"):
+        cluster = admin.describe_cluster()["cluster_id"]
+        found = _describe(admin, wanted)
+        missing = [plan for plan in wanted if found[plan.name]["error_code"] == _NO_TOPIC]
+        if missing:
+            _make(admin, missing, create=create, replication=replication)
+            found = _settled(admin, wanted)
+    for plan in wanted:
+        _check_partitions(plan, found[plan.name])
+    retentions = _check_configs(admin, wanted)
+    return {plan.name: TopicFound(_identity(cluster, plan.name, found[plan.name]), retentions[plan.name]) for plan in wanted}
+
+
+def identity(admin: KafkaAdminClient, name: str) -> str | None:
+    """Of the topic that has this name now; None where there is none. Raises `LogError`."""
+    with kafka_errors(f"topic {name} cannot be looked up"):
+        [topic] = admin.describe_topics([name])
+        return _identity(admin.describe_cluster()["cluster_id"], name, topic) if topic["error_code"] == 0 else None
+
+
+def _describe(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, dict[str, Any]]:
+    return {topic["name"]: topic for topic in admin.describe_topics([plan.name for plan in wanted])}
+
+
+def _settled(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, dict[str, Any]]:
+    """As `_describe` once topics were made: brokers learn of them one after another, and any may answer."""
+    until = time.monotonic() + _SETTLE_SECONDS
+    found = _describe(admin, wanted)
+    while any(topic["error_code"] == _NO_TOPIC for topic in found.values()) and time.monotonic() < until:
+        time.sleep(_ASK_SECONDS)
+        found = _describe(admin, wanted)
+    return found
+
+
+def _make(admin: KafkaAdminClient, missing: Sequence[TopicPlan], *, create: bool, replication: int) -> None:
+    names = [plan.name for plan in missing]
+    if not create:
+        raise LogError(f"the cluster has no topics {', '.join(names)}, and making them is switched off; make them first", retriable=False)
+    for plan in missing:
+        settings = {"num_partitions": plan.partitions, "replication_factor": replication, "configs": plan.configs()}
+        try:
+            admin.create_topics({plan.name: settings})
+        except TopicAlreadyExistsError:
+            # Another process made it in between; its shape is checked with the others.
+            _LOGGER.info("topic %s was made by another process", plan.name)
+    admin.wait_for_topics(names)
+
+
+def _check_partitions(plan: TopicPlan, topic: Mapping[str, Any]) -> None:
+    if topic["error_code"] != 0:
+        raise LogError(f"topic {plan.name} cannot be described: error {topic['error_code']}", retriable=True)
+    count = len(topic["partitions"])
+    if count != plan.partitions:
+        raise LogError(
+            f"topic {plan.name} has {count} partitions, not {plan.partitions}: the number decides where pools live and is fixed; "
+            f"set it to {count}, or replay into a new topic",
+            retriable=False,
+        )
+
+
+def _check_configs(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, Retention | None]:
+    """What each topic forgets."""
+    resources = [ConfigResource(ConfigResourceType.TOPIC, plan.name) for plan in wanted]
+    try:
+        described = admin.describe_configs(resources, config_filter="all")["topic"]
+    except KafkaError as error:
+        # Reading settings needs a right of its own (DescribeConfigs) that folding does not.
+        _LOGGER.warning("the settings of the topics cannot be read, so they are not checked: %s", error)
+        return {plan.name: Retention() for plan in wanted}
+    return {plan.name: _check_config(plan, {name: entry["value"] for name, entry in described[plan.name].items()}) for plan in wanted}
+
+
+def _check_config(plan: TopicPlan, config: Mapping[str, str]) -> Retention | None:
+    policy = set(config.get("cleanup.policy", "").split(","))
+    if "compact" in policy and not plan.compact:
+        raise LogError(f"topic {plan.name} is compacted, which drops records; set its cleanup.policy to delete", retriable=False)
+    if plan.compact and policy != {"compact"}:
+        _LOGGER.warning("topic %s has cleanup.policy %s; compact keeps what the engine needs", plan.name, ",".join(sorted(policy)))
+    retention = _retention(config) if "delete" in policy else None
+    if plan.compact and retention is not None:
+        raise LogError(
+            f"topic {plan.name} forgets records after {retention}, and what it holds is needed for ever; set its cleanup.policy to compact",
+            retriable=False,
+        )
+    if retention is not None:
+        _LOGGER.warning("topic %s forgets records after %s", plan.name, retention)
+    if config.get("message.timestamp.type") != "LogAppendTime":
+        _LOGGER.warning("topic %s carries producers' clocks as record times; set message.timestamp.type to LogAppendTime", plan.name)
+    return retention
+
+
+def _retention(config: Mapping[str, str]) -> Retention | None:
+    age, size = int(config.get("retention.ms", -1)), int(config.get("retention.bytes", -1))
+    found = Retention(None if age < 0 else age / 1000, None if size < 0 else size)
+    return None if found.unknown else found
+
+
+def _identity(cluster: str, name: str, topic: Mapping[str, Any]) -> str:
+    if not topic["topic_id"]:
+        raise LogError(f"the cluster gives topic {name} no id; Kafka 2.8 or newer is needed", retriable=False)
+    return f"kafka:{cluster}:{topic['topic_id']}"

@@ -1,0 +1,233 @@
+"""The SQLite file of the embedded log: made, recognised, opened; its errors told apart.
+
+One table per topic and partition, whose rowid is the offset: appends only ever touch the last page of a table. `heads` holds each
+partition's begin and end, so that an offset is never used twice, even should old records be removed.
+"""
+
+import os
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from services.log.protocol import LogError
+from services.log.records import NAMES
+from services.log.sqlite.filesystems import refuse_network_filesystem
+
+APPLICATION_ID = 0x45515231
+SCHEMA_VERSION = 1
+PAGE_BYTES = 8192
+CHECKPOINT_PAGES = 1000
+WAL_KEPT_BYTES = 16 * 1024 * 1024
+_LEAST_BYTES = 64 * 1024
+
+_RETRIABLE = frozenset(
+    (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_INTERRUPT,
+    )
+)
+_ADVICE = {
+    sqlite3.SQLITE_BUSY: "another process holds the log's lock",
+    sqlite3.SQLITE_FULL: "the disk is full; nothing was written, and appends work again once there is room",
+    sqlite3.SQLITE_NOTADB: "the file is not a SQLite database",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from a copy",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; check that it and its folder exist and may be written",
+    sqlite3.SQLITE_READONLY: "the file or its folder may not be written",
+}
+_INHERITED: list[sqlite3.Connection] = []
+"""Connections that a fork copied. Kept, because closing one in the child could tidy up files that the parent still uses."""
+
+
+class SqliteFile(NamedTuple):
+    """A log's file as it was when opened. node: device and inode, to notice that another file took its place."""
+
+    path: Path
+    identity: str
+    partitions: int
+    node: tuple[int, int]
+    busy_timeout: float
+
+
+def open_file(path: Path, partitions: int, busy_timeout: float) -> SqliteFile:
+    """Open the log at `path`, making it if there is none. Raises `LogError` if it is another's or has other partitions."""
+    path = Path(path).resolve()
+    refuse_network_filesystem(path)
+    if not path.parent.is_dir():
+        raise LogError(f"{path}: the folder {path.parent} does not exist; make it first", retriable=False)
+    with sqlite_errors(path), _closing(_connect(path, "rwc", busy_timeout)) as connection:
+        identity = _make_or_check(connection, path, partitions)
+        _enter_wal(connection, path, busy_timeout)
+        return SqliteFile(path, identity, partitions, _node(path), busy_timeout)
+
+
+def table_of(topic: str, partition: int) -> str:
+    """The table of one partition. topic: the name without its prefix."""
+    return f"{topic.replace('-', '_')}_{partition}"
+
+
+@contextmanager
+def sqlite_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into `LogError`, and say what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code == sqlite3.SQLITE_IOERR and _is_full(path):  # of its shared memory's file, which it tells of as of any other failure
+            code = sqlite3.SQLITE_FULL
+        advice = f" ({_ADVICE[code]})" if code in _ADVICE else ""
+        raise LogError(f"{path}: {error}{advice}", retriable=code in _RETRIABLE) from error
+
+
+def _is_full(path: Path) -> bool:
+    """Whether the disk of a log has not even room for what SQLite writes beside it."""
+    try:
+        told = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return told.f_bavail * told.f_frsize < _LEAST_BYTES
+
+
+class Handle:
+    """One connection, opened when first needed, once per process: a fork gets its own. For one thread at a time."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+        self._process = 0
+        self._connection: sqlite3.Connection | None = None
+
+    def get(self) -> sqlite3.Connection:
+        """The connection. Raises `LogError` once another file took the place of the one that was opened."""
+        self.check_same_file()
+        if self._connection is not None and self._process != os.getpid():
+            _INHERITED.append(self._connection)
+            self._connection = None
+        if self._connection is None:
+            self._connection = _connect(self._file.path, "rw", self._file.busy_timeout)
+            self._process = os.getpid()
+        return self._connection
+
+    def check_same_file(self) -> None:
+        """Raise `LogError` unless the path still names the file that was opened: records must not go to a deleted one."""
+        try:
+            same = _node(self._file.path) == self._file.node
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise LogError(f"{self._file.path} was removed or replaced while in use; start again on the right file", retriable=False)
+
+    def close(self) -> None:
+        """Close the connection if this process opened it."""
+        if self._connection is not None and self._process == os.getpid():
+            self._connection.close()
+            self._connection = None
+
+
+def _connect(path: Path, mode: str, busy_timeout: float) -> sqlite3.Connection:
+    uri = f"file:{quote(str(path))}?mode={mode}"
+    connection = sqlite3.connect(uri, timeout=busy_timeout, isolation_level=None, check_same_thread=False, uri=True)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        connection.execute(f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _closing(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _make_or_check(connection: sqlite3.Connection, path: Path, partitions: int) -> str:
+    if _pragma(connection, "application_id") == APPLICATION_ID:
+        return _check(connection, path, partitions)
+    # Page size and locks come before the first write; whoever makes the file second finds it made.
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _pragma(connection, "application_id") != APPLICATION_ID:
+            _refuse_foreign(connection, path)
+            _make(connection, partitions)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+    return _check(connection, path, partitions)
+
+
+def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if tables or _pragma(connection, "application_id") or _pragma(connection, "user_version"):
+        raise LogError(f"{path} is a SQLite database, but not a log of Equirank's; choose another path", retriable=False)
+
+
+def _make(connection: sqlite3.Connection, partitions: int) -> None:
+    connection.execute("CREATE TABLE log (identity TEXT NOT NULL, partitions INTEGER NOT NULL)")
+    connection.execute("INSERT INTO log VALUES (?, ?)", (uuid.uuid4().hex, partitions))
+    connection.execute(
+        'CREATE TABLE heads (topic TEXT, "partition" INTEGER, "begin" INTEGER NOT NULL, "end" INTEGER NOT NULL, '
+        'PRIMARY KEY (topic, "partition")) WITHOUT ROWID'
+    )
+    for topic in NAMES:
+        for partition in range(partitions if topic == "outcomes" else 1):
+            connection.execute("INSERT INTO heads VALUES (?, ?, 0, 0)", (topic, partition))
+            columns = '"offset" INTEGER PRIMARY KEY, value BLOB NOT NULL, time REAL NOT NULL, key BLOB'
+            connection.execute(f"CREATE TABLE {table_of(topic, partition)} ({columns})")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _check(connection: sqlite3.Connection, path: Path, partitions: int) -> str:
+    version = _pragma(connection, "user_version")
+    if version != SCHEMA_VERSION:
+        raise LogError(
+            f"{path} has schema version {version}, and this release reads {SCHEMA_VERSION}; use the release that wrote it", retriable=False
+        )
+    identity, written = connection.execute("SELECT identity, partitions FROM log").fetchone()
+    if written != partitions:
+        raise LogError(
+            f"{path} has {written} partitions, not {partitions}: the number is fixed when a log is made; "
+            f"set it back to {written}, or replay into a new log",
+            retriable=False,
+        )
+    return str(identity)
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _enter_wal(connection: sqlite3.Connection, path: Path, busy_timeout: float) -> None:
+    # Changing the journal mode does not use the busy handler, and several processes may open a new file at once.
+    deadline = time.monotonic() + busy_timeout
+    while True:
+        try:
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+            continue
+        if mode != "wal":
+            raise LogError(f"{path}: this file system gives SQLite no write-ahead log; use a local disk", retriable=False)
+        return
+
+
+def _node(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino

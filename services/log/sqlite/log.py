@@ -1,0 +1,274 @@
+"""The embedded log: one SQLite file, in WAL mode and synchronous=FULL, for the processes of one machine.
+
+Delivery: an append returns when its transaction is on disk; a crash keeps every acknowledged record. An append is written whole or not
+at all. Offsets are given inside the transaction, so they are dense, and the same for every process. Threads of a process share
+transactions (`group_commit`); processes take turns on SQLite's write lock.
+Unit of parallelism: none for writing (one file, one writer at a time), the reader for reading.
+Not guaranteed: fairness between processes that append at the same time.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from services.log.protocol import LogError, OffsetLost, Record, Topic
+from services.log.records import check_partition, check_partitions, check_positions, check_records
+from services.log.sqlite.file import Handle, SqliteFile, open_file, sqlite_errors, table_of
+from services.log.sqlite.group_commit import GroupCommit
+from services.runtime.settings import TOPIC_PREFIX
+
+GROUP_RECORDS = 1000
+POLL_BYTES = 32 * 1024 * 1024
+FETCH_ROWS = 64
+FIRST_PAUSE = 0.0005
+LONGEST_PAUSE = 0.005
+_record: Callable[[tuple[object, ...]], Record] = partial(tuple.__new__, Record)
+"""A row as a record; `Record._make` without a call of Python's a row."""
+
+
+def open_sqlite_log(path: Path, partitions: int, *, busy_timeout: float = 10.0) -> "SqliteLog":
+    """Open the log at `path`, or make it there with `partitions` partitions for outcomes.
+
+    busy_timeout: seconds to wait for another process's lock before an append fails, retriably.
+
+    Raises:
+        LogError: not retriable for a file that is another's, damaged, of another release or another number of partitions, or on a
+            network file system; retriable if another process holds the lock.
+
+    """
+    check_partitions(partitions)
+    file = open_file(path, partitions, busy_timeout)
+    shared = _Shared(file)
+    return SqliteLog(
+        outcomes=SqliteTopic(shared, "outcomes", partitions),
+        control=SqliteTopic(shared, "control", 1),
+        dead_letters=SqliteTopic(shared, "dead-letters", 1),
+        shared=shared,
+    )
+
+
+class SqliteTopic:
+    """One topic of the file. Safe to share between threads, and across a fork (each process opens its own connections)."""
+
+    def __init__(self, shared: "_Shared", topic: str, partitions: int) -> None:
+        self._shared, self._topic = shared, topic
+        self.name = f"{TOPIC_PREFIX}{topic}"
+        self.partitions = partitions
+        self.identity = f"sqlite:{shared.file.identity}:{topic}"
+
+    def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
+        """See `Topic.append`. All of `records` are written, or none."""
+        check_partition(self.name, partition, self.partitions)
+        check_records(self.name, records, keyed=self._topic == "control")
+        if not records:
+            return []
+        first = self._shared.process().group.submit(_Append(self._topic, partition, records))
+        return list(range(first, first + len(records)))
+
+    def reader(self, positions: Mapping[int, int]) -> "SqliteReader":
+        """See `Topic.reader`."""
+        check_positions(self.name, positions, self.partitions)
+        return SqliteReader(self._shared, self._topic, self.name, positions)
+
+    def begin(self, partition: int) -> int:
+        """See `Topic.begin`."""
+        return self._head(partition)[0]
+
+    def end(self, partition: int) -> int:
+        """See `Topic.end`."""
+        return self._head(partition)[1]
+
+    def _head(self, partition: int) -> tuple[int, int]:
+        check_partition(self.name, partition, self.partitions)
+        with self._shared.process().query() as connection:
+            return _head(connection, self._topic, partition)
+
+
+class SqliteReader:
+    """Reads partitions of one topic on a connection of its own, opened by the first poll. Not shared between threads."""
+
+    def __init__(self, shared: "_Shared", topic: str, name: str, positions: Mapping[int, int]) -> None:
+        self._file, self._topic, self._name = shared.file, topic, name
+        self._handle = Handle(shared.file)
+        self._positions = dict(positions)
+        self._order = list(positions)
+        self._closed = False
+
+    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+        """See `Reader.poll`. At most `max_records`, and about 32 MiB."""
+        if max_records < 1:
+            raise LogError(f"max_records must be at least 1, not {max_records}", retriable=False)
+        if self._closed:
+            raise LogError(f"this reader of {self._name} is closed", retriable=False)
+        deadline = time.monotonic() + timeout
+        with sqlite_errors(self._file.path):
+            while True:
+                connection = self._handle.get()
+                # Taken before the look, so that a commit after it ends the wait.
+                version = _data_version(connection)
+                found = self._take(connection, max_records)
+                if found or not self._wait(connection, version, deadline):
+                    return found
+
+    def position(self, partition: int) -> int:
+        """See `Reader.position`."""
+        return self._positions[partition]
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._closed = True
+        self._handle.close()
+
+    def _take(self, connection: sqlite3.Connection, max_records: int) -> dict[int, list[Record]]:
+        found: dict[int, list[Record]] = {}
+        rows, size = max_records, POLL_BYTES
+        for partition in tuple(self._order):
+            records = self._read(connection, partition, rows, size)
+            if records:
+                found[partition] = records
+                rows -= len(records)
+                size -= sum([len(record.value) for record in records])
+            if rows <= 0 or size <= 0:
+                break
+        for partition, records in found.items():
+            self._positions[partition] = records[-1].offset + 1
+        # Whoever gave records comes last next time: a busy partition does not starve the others.
+        self._order.sort(key=found.__contains__)
+        return found
+
+    def _read(self, connection: sqlite3.Connection, partition: int, rows: int, size: int) -> list[Record]:
+        position = self._positions[partition]
+        table = table_of(self._topic, partition)
+        query = f'SELECT "offset", value, time, key FROM {table} WHERE "offset" >= ? ORDER BY "offset" LIMIT ?'  # noqa: S608 - a name of ours
+        records = _fetch(connection.execute(query, (position, rows)), size)
+        if not records or records[-1].offset != position + len(records) - 1:
+            self._check_position(connection, partition, position, records)
+        return records
+
+    def _check_position(self, connection: sqlite3.Connection, partition: int, position: int, records: list[Record]) -> None:
+        begin, end = _head(connection, self._topic, partition)
+        if records or not begin <= position <= end:
+            raise OffsetLost(self._name, partition, position, begin, end)
+
+    def _wait(self, connection: sqlite3.Connection, version: int, deadline: float) -> bool:
+        pause = FIRST_PAUSE
+        while (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(pause, left))
+            if _data_version(connection) != version:
+                return True
+            self._handle.check_same_file()
+            pause = min(2 * pause, LONGEST_PAUSE)
+        return False
+
+
+@dataclass
+class SqliteLog:
+    """The three topics of one file. Close it to release the file; a closed log's handles open it again when used."""
+
+    outcomes: Topic
+    control: Topic
+    dead_letters: Topic
+    shared: "_Shared"
+
+    def close(self) -> None:
+        """Close the connections of this process, except those of open readers."""
+        self.shared.process().close()
+
+
+class _Append(NamedTuple):
+    topic: str
+    partition: int
+    records: Sequence[tuple[bytes | None, bytes]]
+
+
+class _Shared:
+    """What the topics of a log share: the file, and a `_Process` for each process that came to be by a fork."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self.file = file
+        self._processes: dict[int, _Process] = {}
+
+    def process(self) -> "_Process":
+        pid = os.getpid()
+        found = self._processes.get(pid)
+        # setdefault is atomic, so two threads end up with the same one; the parent's stays in the dict and is never closed here.
+        return found or self._processes.setdefault(pid, _Process(self.file))
+
+
+class _Process:
+    """A process's connections: one that writes, under the lead of `group`, and one that answers small questions."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        self._file = file
+        self._writer, self._asker = Handle(file), Handle(file)
+        self._asking, self._writing = threading.Lock(), threading.Lock()
+        self.group: GroupCommit[_Append, int] = GroupCommit(self._commit, lambda append: len(append.records), GROUP_RECORDS)
+
+    @contextmanager
+    def query(self) -> Iterator[sqlite3.Connection]:
+        with self._asking, sqlite_errors(self._file.path):
+            yield self._asker.get()
+
+    def close(self) -> None:
+        with self._asking, self._writing:
+            self._asker.close()
+            self._writer.close()
+
+    def _commit(self, appends: Sequence[_Append]) -> list[int]:
+        with self._writing, sqlite_errors(self._file.path):
+            connection = self._writer.get()
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                firsts = [_write(connection, append) for append in appends]
+                connection.execute("COMMIT")
+            except BaseException:
+                self._undo(connection)
+                raise
+            return firsts
+
+    def _undo(self, connection: sqlite3.Connection) -> None:
+        # A connection that cannot even roll back is given up; closing it rolls back.
+        try:
+            connection.rollback()
+        except sqlite3.Error:
+            self._writer.close()
+
+
+def _write(connection: sqlite3.Connection, append: _Append) -> int:
+    now = time.time()
+    first = _head(connection, append.topic, append.partition)[1]
+    rows = [(first + index, value, now, key) for index, (key, value) in enumerate(append.records)]
+    connection.executemany(f"INSERT INTO {table_of(append.topic, append.partition)} VALUES (?, ?, ?, ?)", rows)  # noqa: S608 - a name of ours
+    connection.execute(
+        'UPDATE heads SET "end" = ? WHERE topic = ? AND "partition" = ?', (first + len(rows), append.topic, append.partition)
+    )
+    return first
+
+
+def _head(connection: sqlite3.Connection, topic: str, partition: int) -> tuple[int, int]:
+    begin, end = connection.execute('SELECT "begin", "end" FROM heads WHERE topic = ? AND "partition" = ?', (topic, partition)).fetchone()
+    return int(begin), int(end)
+
+
+def _data_version(connection: sqlite3.Connection) -> int:
+    """A number that changes when another connection commits."""
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+
+def _fetch(cursor: sqlite3.Cursor, size: int) -> list[Record]:
+    # A cursor left open would hold its snapshot, and the write-ahead log could not be reset.
+    records: list[Record] = []
+    try:
+        while size > 0 and (rows := cursor.fetchmany(FETCH_ROWS)):
+            records.extend(map(_record, rows))
+            size -= sum([len(row[1]) for row in rows])
+    finally:
+        cursor.close()
+    return records

@@ -1,0 +1,56 @@
+"""Compiles the kernels that shards and solves run: `python -m services.precompile`, once where Equirank is installed or an image is built.
+
+numba keeps what it compiled beside the sources (or in the user's cache folder where it may not write there). Without this the
+first outcome of each kind waits some seconds for the compiler.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from ratings_core.online import RATERS
+from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.demo import simulated
+from services.demo.feed import ATARI_POOL, POOLS
+from services.solve.registry import methods
+from services.solve.registry.choice import Chosen
+from services.solve.scheduler.tasks import problem
+from services.state.pool import PoolState
+from services.wire.events import Event, GameEvent, ScoreEvent, Side, encode
+from services.wire.pools import Kind
+from services.wire.scanning.scan import scan
+
+_POOL: Final = "warm"
+_SIDES: Final = [Side(agents=["a"], place=1), Side(agents=["b"], place=1), Side(agents=["c"], place=2)]
+_GAME: Final = GameEvent(v=1, id="game", pool=_POOL, time=0.0, task="task", sides=_SIDES)
+_SCORES: Final = ScoreEvent(v=1, id="scores", pool=_POOL, time=0.0, task="task", scores={"a": 2.0, "b": 1.0})
+
+
+def warm() -> None:
+    """Read a game, fold one outcome of each kind by every online method, restore the state, and solve it by what the demo's pool of its
+    kind has.
+    """
+    scan([encode([_GAME])])
+    _warm(Kind.GAMES, _GAME, POOLS[simulated.POOL])
+    _warm(Kind.SCORES, _SCORES, POOLS[ATARI_POOL])
+
+
+def _warm(kind: Kind, event: Event, chosen: Chosen) -> None:
+    created = PoolCreated(pool=_POOL, kind=kind, time=0.0)
+    generation = GenerationMade(pool=_POOL, number=1, start=0, time=0.0, fold=_settings(kind))
+    state = PoolState(created, generation)
+    state.fold([event])
+    for method in state.online:
+        state.reading(method, np.zeros(1, np.int32))
+    arrays = state.arrays()
+    PoolState.restore(created, generation, arrays, 1).fold([event])
+    for method, parameters in chosen.items():
+        methods.solve(method, problem(kind, arrays), parameters)
+
+
+def _settings(kind: Kind) -> FoldSettings:
+    return FoldSettings(per_task=True, online={name: {} for name in RATERS} if kind is Kind.GAMES else None)
+
+
+if __name__ == "__main__":
+    warm()

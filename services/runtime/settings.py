@@ -1,0 +1,189 @@
+"""Every setting of the service in one place: EQUIRANK_* over a TOML file over these defaults.
+
+The TOML file is named by EQUIRANK_CONFIG. Lists and tables are written as JSON in environment variables.
+"""
+
+import os
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from ratings_core.errors import InputError
+
+_CONFIG: Final = "EQUIRANK_CONFIG"
+_OTHERS: Final = ("EQUIRANK_SHARED", "EQUIRANK_PEERS", "EQUIRANK_TEST_OUTCOMES")
+"""Read by tests and benchmarks."""
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+TOPIC_PREFIX = "equirank."
+"""Default prefix of topic names."""
+
+
+class Provisional(NamedTuple):
+    """Who is not settled yet. outcomes: whoever took part in fewer; ranks: share of a board that an interval of ranks may span;
+    deviation: share of a newcomer's deviation that an online method's may be.
+    """
+
+    outcomes: int
+    ranks: float
+    deviation: float
+
+
+PROVISIONAL: Final = Provisional(outcomes=10, ranks=0.5, deviation=0.5)
+"""Unless told otherwise."""
+
+
+class Settings(BaseSettings):
+    """How one installation runs. The embedded default needs none of it."""
+
+    model_config = SettingsConfigDict(env_prefix="EQUIRANK_", extra="forbid", frozen=True)
+
+    data: Path = Field(Path("equirank-data"), description="Folder of the embedded log, checkpoints, results and sockets.")
+    host: str = Field("127.0.0.1", description="Address the API listens on; beyond loopback it needs keys.")
+    port: int = Field(8000, ge=0, le=65535, description="Port of API and dashboard; 0 picks a free one.")
+    metrics_port: int = Field(9464, ge=0, le=65535, description="Port of the engine's metrics; 0 picks a free one.")
+    metrics_host: str = Field("127.0.0.1", description="Address the engine's metrics listen on; they name no agent and no pool.")
+    allowed_hosts: tuple[str, ...] = Field((), description="Further host names that requests may carry (Host and Origin).")
+    write_keys: tuple[SecretStr, ...] = Field((), description="Bearer keys that may write outcomes.")
+    admin_keys: tuple[SecretStr, ...] = Field((), description="Bearer keys that may also create pools, retract and change settings.")
+
+    kafka: str | None = Field(None, description="Bootstrap servers of Kafka; none: the embedded SQLite log.")
+    kafka_options: dict[str, str | int | bool] = Field(default_factory=dict, description="SASL and SSL options handed to kafka-python.")
+    kafka_replication: int = Field(1, ge=1, description="Replication factor of topics that the engine creates.")
+    topic_prefix: str = Field(TOPIC_PREFIX, pattern=r"^[A-Za-z0-9._-]{0,200}$", description="Prefix of the Kafka topics' names.")
+    redis: str | None = Field(None, description="URL of Redis; none: the embedded server.")
+    ray: str = Field("local", description="Ray's address; local starts an instance of its own.")
+    checkpoints: str | None = Field(None, description="Where checkpoints and results go (any fsspec URL); none: in the data folder.")
+
+    partitions: int = Field(8, ge=1, le=4096, description="Partitions of the outcome log, written once.")
+    shards: int = Field(1, ge=1, le=4096, description="Shard actors; partitions are spread over them.")
+    solve_workers: int | None = Field(None, ge=1, description="Solves at once; none: CPUs - 1, at least 1.")
+    batch_records: int = Field(2000, ge=1, le=100_000, description="Most log records folded between two looks at the clock.")
+    publish_seconds: float = Field(0.2, gt=0, description="Least time between two publications of a live board.")
+    checkpoint_seconds: float = Field(5.0, gt=0, description="Least time between two checkpoints of a partition that moved.")
+    checkpoint_outcomes: int = Field(
+        1_000_000, ge=1, description="Outcomes of a partition after which a checkpoint is written before that time."
+    )
+    retraction_seconds: float = Field(
+        2.0, ge=0, description="From a retraction to the new generation without its outcome; those that come meanwhile go with it."
+    )
+    checkpoints_kept: int = Field(3, ge=1, description="Checkpoints kept a partition.")
+    anchor_seconds: float | None = Field(
+        None,
+        gt=0,
+        description="Where the outcomes topic forgets old records: least time between two checkpoints that are kept as long as it reaches "
+        "back to them, at most half of its retention; none: such a topic is refused.",
+    )
+    solve_seconds: float = Field(10.0, gt=0, description="Least time between two solves of one method on one pool.")
+    solve_outcomes: int = Field(100_000, ge=1, description="New outcomes after which a pool is solved again before that time.")
+    solves_kept: int = Field(10, ge=1, le=100, description="Newest results of each pool and method that are kept and can be compared.")
+    solve_memory_bytes: int = Field(4 << 30, ge=256 << 20, description="Memory one solve may take.")
+    solves_memory_bytes: int | None = Field(
+        None,
+        ge=256 << 20,
+        description="Memory of all solves together, each taken to need half more than its last one took, or all it may where none "
+        "ended yet; none: what Ray's nodes have.",
+    )
+    solve_deadline_seconds: float = Field(120.0, gt=0, description="A solve past this is cancelled.")
+    interval_seconds: float = Field(
+        5.0, ge=0, description="Most seconds of one worker for the intervals of one board, a tenth of its time in all; 0: no intervals."
+    )
+
+    provisional_outcomes: int = Field(
+        PROVISIONAL.outcomes, ge=0, description="An agent of fewer outcomes is provisional on live boards: a question mark at its rank."
+    )
+    provisional_ranks: float = Field(
+        PROVISIONAL.ranks,
+        gt=0,
+        le=1,
+        description="An agent whose interval of ranks spans more of the way from first to last is provisional on solved boards.",
+    )
+    provisional_deviation: float = Field(
+        PROVISIONAL.deviation,
+        gt=0,
+        le=1,
+        description="An agent whose deviation (so its interval, too) is wider than this share of a newcomer's is provisional on the live "
+        "boards of methods that hold one; 1: nobody is by that.",
+    )
+
+    create_pools: bool | None = Field(None, description="Create unknown pools on first use; none: only when the log is embedded.")
+    max_pools: int = Field(10_000, ge=1, description="Most pools of the installation.")
+    max_agents: int = Field(10_000_000, ge=2, le=2**31 - 1, description="Most agents of a pool created here.")
+    max_tasks: int = Field(1_000, ge=1, le=2**31 - 1, description="Most tasks of a pool created here.")
+    future_seconds: float = Field(300.0, ge=0, description="How far ahead of the clock the API takes an outcome's time.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least level of the JSON log lines.")
+
+    @field_validator("data")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @field_validator("write_keys", "admin_keys")
+    @classmethod
+    def _keys(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+        if any(not (key := one.get_secret_value()) or key != key.strip() for one in value):
+            msg = "a key must not be empty, nor begin or end with a space: everybody knows an empty one"
+            raise ValueError(msg)
+        return value
+
+    @model_validator(mode="after")
+    def _closed_unless_keyed(self) -> "Settings":
+        if self.host not in LOOPBACK and not (self.write_keys or self.admin_keys):
+            msg = f"host {self.host} is beyond loopback: set EQUIRANK_WRITE_KEYS and EQUIRANK_ADMIN_KEYS, or bind 127.0.0.1"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the log is the SQLite file in the data folder."""
+        return self.kafka is None
+
+    @property
+    def creates_pools(self) -> bool:
+        """Whether an unknown pool is created by its first outcome."""
+        return self.embedded if self.create_pools is None else self.create_pools
+
+    @property
+    def provisional(self) -> Provisional:
+        """Who is provisional on boards."""
+        return Provisional(self.provisional_outcomes, self.provisional_ranks, self.provisional_deviation)
+
+    @property
+    def checkpoint_url(self) -> str:
+        """URL (fsspec) of the folder that holds checkpoints and results."""
+        return self.checkpoints or (self.data / "state").as_uri()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the base class names it
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then environment, then the TOML file, then secrets files."""
+        file = os.environ.get(_CONFIG)
+        toml = (_toml(settings_cls, Path(file)),) if file else ()
+        return (init_settings, env_settings, *toml, file_secret_settings)
+
+
+def no_settings(names: Iterable[str]) -> list[str]:
+    """Those of the names of environment variables that begin as settings do, and are none: misspelt, or of another version."""
+    known = {f"EQUIRANK_{name.upper()}" for name in Settings.model_fields} | {_CONFIG, *_OTHERS}
+    return sorted(name for name in names if name.startswith("EQUIRANK_") and name not in known)
+
+
+def _toml(settings: type[BaseSettings], file: Path) -> TomlConfigSettingsSource:
+    """The file's settings. Raises `InputError`: pydantic would go on without a file that is not there."""
+    try:
+        tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(_CONFIG, str(file), f"must name a file that can be read ({error.strerror})") from error
+    except ValueError as error:
+        raise InputError(_CONFIG, str(file), f"must name a TOML file ({error})") from error
+    return TomlConfigSettingsSource(settings, file)

@@ -1,0 +1,145 @@
+"""A generation under construction: one more state of a pool, folded from the log beside the one that serves. Pure as a partition is.
+
+The log is read from the generation's start for its outcomes; before that once more, for retractions below the horizon, where the state
+that serves cannot tell them. Records of other pools are told by their bytes and not decoded. What has caught up with its partition is
+folded along with it, until it takes over.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from services.control.records import GenerationMade, PoolCreated
+from services.log.protocol import Record
+from services.shard.batch import Outcomes
+from services.shard.generations.stand_in import StandIn, too_late
+from services.state.edits import NONE, Retracted
+from services.state.pool import PoolState, Refused
+from services.wire import events
+from services.wire.columns import retracted_hash
+from services.wire.events import RetractEvent
+
+GONE: Final = "what it is folded from is gone"
+SEASON: Final = "`equirank pools settings {} --start now` begins one without the past"
+"""What to do then, for a pool."""
+_ESCAPE: Final = b"\\u00"
+_ESCAPED: Final = re.compile(rb"\\u00[2-7]")
+"""JSON may spell the characters of names so, too."""
+_RETRACTS: Final = b"retracts"
+
+
+class Build:
+    """fold(generation, records from its start up to `position`), once it is known what was retracted below its horizon.
+
+    retracted: that, where it is known; else the log is read for it first. stand_in: what to go on from, where the log forgot the start;
+    it has folded nothing of `retracted`.
+    position: first offset not yet read; state: None while retractions are looked for, and after a failure; failed: why it ended.
+    """
+
+    def __init__(
+        self, created: PoolCreated, generation: GenerationMade, retracted: Retracted | None = None, stand_in: StandIn | None = None
+    ) -> None:
+        self.created, self.generation, self._stand_in = created, generation, stand_in
+        self.position = self._start = generation.start if stand_in is None else stand_in.position
+        self.state: PoolState | None = None
+        self.failed: str | None = None
+        self._found: list[RetractEvent] = []
+        self._name = generation.pool.encode()
+        self._scan = max(0, generation.retraction_horizon - self._start) if retracted is None else 0
+        if retracted is not None:
+            self._begin(retracted)
+        elif not self._scan:
+            self._begin_with_found()
+
+    @classmethod
+    def restored(cls, state: PoolState, position: int) -> "Build":
+        """The build whose state a checkpoint holds as of `position`."""
+        build = cls(state.created, state.generation, NONE)
+        build.state, build.position = state, position
+        if state.stopped is not None:
+            build.fail(state.stopped)
+        return build
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Its pool and number."""
+        return self.generation.pool, self.generation.number
+
+    def progress(self, position: int) -> float:
+        """Part of the reading that is done, from 0 to 1, when the partition is at `position`."""
+        length = self._scan + max(0, position - self._start)
+        done = self.position - self._start + (0 if self.state is None else self._scan)
+        return min(1.0, done / length) if length else 1.0
+
+    def behind(self, position: int) -> bool:
+        """Whether it must read more of the log to be where its partition is."""
+        return self.failed is None and (self.state is None or self.position < position)
+
+    def concerned(self, records: Sequence[Record]) -> list[Record]:
+        """Those of `records` that may hold what it looks for: outcomes of its pool, or retractions first."""
+        fresh = records if records and records[0].offset >= self.position else [one for one in records if one.offset >= self.position]
+        return _that_may_hold(fresh, self._name, b"" if self.state is not None else _RETRACTS)
+
+    def scan(self, retractions: Sequence[RetractEvent]) -> None:
+        """Take in what the pool's records below the horizon retract, in any order."""
+        self._found += retractions
+
+    def fold(self, wanted: Outcomes) -> list[Refused]:
+        """Fold the pool's outcomes in order. Whatever they break ends this build alone (law 6)."""
+        if self.state is None:
+            return []
+        try:
+            return self.state.fold(wanted)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the pool goes on as it was
+            self.fail(f"{type(error).__name__} at or after offset {self.position}: {error}")
+            return []
+
+    def reached(self, position: int) -> None:
+        """Everything below `position` was read. At the horizon it begins anew, from the generation's start, with what was retracted."""
+        self.position = max(self.position, position)
+        if self.state is None and self.failed is None and self.position >= self.generation.retraction_horizon:
+            self._begin_with_found()
+
+    def fail(self, why: str) -> None:
+        """Go no further, and give the memory back."""
+        self.failed, self.state, self._stand_in, self._found = why, None, None, []
+
+    def _begin_with_found(self) -> None:
+        """Begin with what was found to be retracted, and what the state to go on from knows of."""
+        known = NONE if self._stand_in is None else self._stand_in.known
+        retracted = known.with_more(retracted_hash(self._found))
+        if self._stand_in is not None and (folded := self._stand_in.state.has_folded(retracted)):
+            self.fail(f"{GONE}: {too_late(folded, self._start)}; {SEASON.format(self.generation.pool)}")
+        else:
+            self._begin(retracted)
+
+    def _begin(self, retracted: Retracted) -> None:
+        self.position, self._found = self._start, []
+        if self._stand_in is not None:
+            self.state, self._stand_in = self._stand_in.state, None
+            self.state.take_over(self.generation, retracted)
+            return
+        self.state = PoolState(self.created, self.generation, retracted)
+        if self.state.stopped is not None:
+            self.fail(self.state.stopped)
+
+
+def retracted_below(horizon: int, name: str, records: Sequence[Record]) -> list[RetractEvent]:
+    """Retractions of a pool among `records` below `horizon`."""
+    below = [record for record in records if record.offset < horizon]
+    values = [record.value for record in _that_may_hold(below, name.encode(), _RETRACTS)]
+    return [event for event in events.decode(values).events if type(event) is RetractEvent and event.pool == name]
+
+
+def _that_may_hold(records: Sequence[Record], name: bytes, field: bytes) -> list[Record]:
+    """Records whose JSON may hold both words, as they are or escaped. First all are asked at once, as every record comes by here."""
+    together = b"\n".join([record.value for record in records])
+    if _ESCAPE not in together:
+        if field and field not in together:
+            return []
+        return [record for record in records if name in record.value and field in record.value] if name in together else []
+    return [
+        record
+        for record in records
+        if (name in (value := record.value) and field in value) or (_ESCAPE in value and _ESCAPED.search(value) is not None)
+    ]

@@ -1,0 +1,102 @@
+"""A partition that a shard owns: its state, and what goes with it."""
+
+import logging
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from services.log.dead_letters import DeadLetter
+from services.log.protocol import OffsetLost
+from services.shard.checkpointing.checkpointer import Checkpointer
+from services.shard.generations.builder import Builder
+from services.shard.health import PartitionHealth
+from services.shard.partition import Partition
+from services.state.pool import COUNTERS
+
+log = logging.getLogger("equirank.shard")
+
+_MEMORY_SECONDS: Final = 10.0
+_SKEW_SECONDS: Final = 60.0
+"""A record that the log took further ahead of our clock than this says nothing of the lag: one of the two clocks was put back."""
+
+
+@dataclass(slots=True)
+class Owned:
+    """A partition and what goes with it. even_at: when nothing waited last, or its start, by the timer; passed: all before it was folded or
+    is no record; end: the log's, when it was asked last; folded_at: when the log took the last record, seconds since 1970; lost: the offset
+    for which it stopped, as its log begins later; recovered: it did not stop before it was what its checkpoint holds.
+    """
+
+    partition: Partition
+    epoch: int
+    checkpointer: Checkpointer
+    builder: Builder
+    even_at: float
+    passed: int = 0
+    end: int = 0
+    folded_at: float | None = None
+    stopped: str | None = None
+    lost: int | None = None
+    recovered: bool = True
+    letters: list[DeadLetter] = field(default_factory=list)
+    _memory_read: dict[str, int] = field(default_factory=dict)
+    _memory_at: float = float("-inf")
+
+    @property
+    def lag(self) -> int:
+        """Offsets of the log that nobody looked at yet."""
+        return max(0, self.end - max(self.passed, self.partition.position))
+
+    def stop(self, error: Exception) -> None:
+        """Stop the partition, and say so to whoever asks. Where its log begins too late, an operator's word lets it go on."""
+        partition, why = self.partition, str(error)
+        if isinstance(error, OffsetLost) and error.forgotten:
+            self.lost = partition.position if self.recovered else error.offset
+            why = f"{why}, or go on without what is lost by `equirank partitions accept-loss {partition.number}`"
+        log.error("partition stopped: %s", why, extra={"partition": partition.number, "position": partition.position})
+        self.stopped = why
+        partition.stopped = f"partition {partition.number} stopped: {why}"
+
+    def health(self, at: float, now: float) -> PartitionHealth:
+        """Where the partition stands. at: by the clock; now: by the timer."""
+        partition, checkpointer = self.partition, self.checkpointer
+        pools, builds = list(partition.pools.values()), [build for build in list(partition.builds.values()) if build.failed is None]
+        return PartitionHealth(
+            partition=partition.number,
+            epoch=self.epoch,
+            position=partition.position,
+            lag=self.lag,
+            lag_seconds=self._lag_seconds(at, now),
+            folded_at=self.folded_at,
+            checkpoint=checkpointer.position,
+            checkpoint_at=checkpointer.written_at,
+            stopped=self.stopped,
+            pools=len(pools),
+            pools_stopped=sum(state.stopped is not None for state in pools),
+            pools_frozen=len(partition.frozen),
+            agents=sum(len(state.agents) for state in pools),
+            counts={name: sum(state.counts[name] for state in pools) for name in COUNTERS},
+            pending=sum(max(0, state.pending_retractions) for state in pools),
+            building=len(builds),
+            progress=min((build.progress(partition.position) for build in builds), default=None),
+            memory=self.memory(now),
+        )
+
+    def memory(self, now: float) -> dict[str, int]:
+        """Bytes of pools and builds by part; counted now and then, as there may be thousands."""
+        if now >= self._memory_at + _MEMORY_SECONDS:
+            partition, total = self.partition, Counter[str]()
+            building = [build.state for build in list(partition.builds.values()) if build.state is not None]
+            for state in (*list(partition.pools.values()), *building):
+                total.update(state.memory())
+            self._memory_read, self._memory_at = dict(total), now
+        return self._memory_read
+
+    def _lag_seconds(self, at: float, now: float) -> float:
+        """How long the first record that nobody looked at waits, at most. at: by the clock, beside the log's; now: by the timer."""
+        if not self.lag:
+            return 0.0
+        since = now - self.even_at
+        if self.folded_at is None or self.folded_at > at + _SKEW_SECONDS:
+            return since
+        return max(0.0, min(since, at - self.folded_at))

@@ -1,1 +1,0 @@
-"""Plain games read from the bytes of records, columns at once."""

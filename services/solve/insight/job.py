@@ -1,0 +1,132 @@
+"""What ratings of a pool do not say: computed like a method, after the pool's methods, of the same checkpoint and of their newest boards.
+
+A job named `insight` beside those of the methods, with a class of cost of its own: due when the pool's outcomes or boards changed.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.analysis.insight import insight
+from ratings_core.online.prequential import Prequential
+from services.boards import findings
+from services.boards.result import CertificateRow, SolvedBoard, SolveResult
+from services.boards.standing import Standing
+from services.boards.store.protocol import INSIGHT
+from services.checkpoints.checkpoint import PoolEntry
+from services.control.raters import make_raters
+from services.control.records import ControlState, FoldSettings
+from services.solve.insight import parts as insight_parts
+from services.solve.insight.flips import top
+from services.solve.problems.inputs import GamesInput, ScoresInput
+from services.solve.scheduler.plan import Job, PoolView
+from services.state.pool import part
+from services.wire.pools import Kind
+
+__all__ = ["COST", "INSIGHT", "alarms", "online_standings", "solve", "sums_of", "views"]
+
+COST: Final = 4
+"""Beyond the dearest methods: it looks at the boards of all, so it comes after them."""
+MOST_AGENTS: Final = 100_000
+
+
+def views(entries: Iterable[PoolEntry], control: ControlState, boards: Mapping[Job, SolvedBoard], log: str) -> dict[str, PoolView]:
+    """What the planner sees of each pool's insight: it changes with the outcomes and with the boards of methods."""
+    solved: defaultdict[str, list[float]] = defaultdict(list)
+    for job, board in boards.items():
+        if job.method != INSIGHT:
+            solved[job.pool].append(board.solved_at)
+    return {entry.pool: _view(entry, control, solved[entry.pool], log) for entry in entries}
+
+
+def _view(entry: PoolEntry, control: ControlState, solved: Sequence[float], log: str) -> PoolView:
+    made = control.generations.get(entry.pool, {}).get(entry.generation)
+    fold = FoldSettings() if made is None else made.fold
+    online = msgspec.json.encode(fold.methods(Kind(entry.kind)), order="sorted").decode()
+    seen = f"{entry.digest}/{hash(frozenset(solved))}"  # not the latest of them: the clock may have been put back
+    return PoolView(entry.pool, seen, entry.outcomes, {INSIGHT: {"online": online, "log": log}})
+
+
+def solve(problem: GamesInput | ScoresInput, outcomes: int, standings: Sequence[Standing], sums: Mapping[str, Prequential]) -> SolveResult:
+    """The findings about a pool, as a result without rows; `extra` holds them.
+
+    outcomes: of the pool, all counted; standings: the boards to compare, online methods among them; sums: of online methods.
+    Raises `InputError` and `SolverError`.
+    """
+    taken = problem.by_name()
+    n = len(taken.names)
+    if n > MOST_AGENTS:
+        taken = taken.take(np.sort(np.argsort(-taken.activity, kind="stable")[:MOST_AGENTS]))
+    parts, divergence = _of_outcomes(taken, outcomes, standings)
+    found = findings.Findings(
+        agents=len(taken.names),
+        left_out=n - len(taken.names),
+        disagreement=insight_parts.disagreement(standings, n),
+        prequential=insight_parts.prequential(sums),
+        **parts,
+    )
+    return SolveResult(
+        method=INSIGHT,
+        input="scores" if isinstance(problem, ScoresInput) else "games",
+        agents=[],
+        certificate=CertificateRow(kind="divergence", value=divergence),
+        status="optimal",
+        seconds=0.0,
+        extra=msgspec.to_builtins(found),
+    )
+
+
+def alarms(boards: Iterable[SolvedBoard]) -> dict[str, int]:
+    """How many pools' newest insight finds agents that never met the others, and boards led by hardly linked agents."""
+    links = [board.result.extra.get("connectivity") for board in boards if board.result.method == INSIGHT]
+    known = [link for link in links if isinstance(link, dict)]
+    return {
+        "unconnected": sum(link.get("components", 0) > 1 for link in known),  # a file of another version may hold others
+        "thinly_led": sum(bool(link.get("leaders")) for link in known),
+    }
+
+
+def sums_of(arrays: Mapping[str, NDArray[Any]], online: Sequence[str]) -> dict[str, Prequential]:
+    """Prequential sums in a pool's content."""
+    return {method: Prequential.from_arrays(part(arrays, f"prequential.{method}")) for method in online}
+
+
+def online_standings(kind: Kind, online: Mapping[str, Mapping[str, float]], arrays: Mapping[str, NDArray[Any]],
+                     names: Sequence[str], position: int) -> list[Standing]:  # fmt: skip
+    """The online boards in a pool's content. names: of agents by id."""
+    raters = make_raters(kind, FoldSettings(online={name: dict(parameters) for name, parameters in online.items()}))
+    ids = np.arange(len(names), dtype=np.int32)
+    found = []
+    for method, rater in raters.items():
+        state = type(rater.init(0)).from_arrays(part(arrays, f"online.{method}"))
+        found.append(Standing.of_ratings(method, position, names, rater.read(state, ids).rating))
+    return found
+
+
+def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequence[Standing]) -> tuple[dict[str, Any], float | None]:
+    """The parts that outcomes give, and the certificate of the decomposition; without it where there is too little to say anything."""
+    if lacking := _too_little(taken):
+        kinds = (findings.Connectivity, findings.Cyclicity, findings.Cycles, findings.Clones, findings.Top)
+        return {kind.__name__.lower(): kind(not_applicable=lacking) for kind in kinds}, None
+    two_sided = isinstance(taken, GamesInput) and bool((taken.places.sides == 2).all())
+    thin = insight_parts.Thin.of(taken.counts, len(taken.names))
+    found = insight(taken.counts, len(taken.names), two_sided=two_sided, radius=insight_parts.RADIUS)
+    return {
+        "connectivity": insight_parts.connectivity(found.connectivity, taken.names, thin, standings),
+        "cyclicity": insight_parts.cyclicity(found, two_sided=two_sided),
+        "cycles": insight_parts.cycles(found, taken.names),
+        "clones": insight_parts.clones(found, taken, thin),
+        "top": top(taken, found.flip, outcomes),
+    }, found.divergence
+
+
+def _too_little(taken: GamesInput | ScoresInput) -> str:
+    if len(taken.names) < 2:
+        return f"needs two agents at least, there are {len(taken.names)}"
+    if len(taken.counts):
+        return ""
+    return "no task measured two agents" if isinstance(taken, ScoresInput) else "no two agents met; games of teams are not counted by pairs"

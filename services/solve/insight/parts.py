@@ -1,0 +1,174 @@
+"""Each part of a pool's insight: from what the library found, in ids, to what readers are shown, by name."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from ratings_core.analysis import connectivity as graph
+from ratings_core.analysis import disagreement as places
+from ratings_core.analysis.insight import NEAR_AGENTS, Insight
+from ratings_core.games.clones import CloneClasses, clone_classes
+from ratings_core.online.prequential import Prequential
+from ratings_core.ranking import Ranking
+from ratings_core.solution import Floats
+from ratings_core.tallies import PairCounts
+from services.boards import findings
+from services.boards.standing import Standing
+from services.solve.problems.inputs import GamesInput, Ids, ScoresInput
+
+SHOWN: Final = 20
+"""Entries of a list; its total says how many there are."""
+FEW_GAMES: Final = 10.0
+FEW_SHARE: Final = 0.1
+"""An agent is thinly linked with fewer effective games than this, or than this share of the median agent's."""
+RADIUS: Final = 0.05
+LEADERS: Final = 10
+RATED_SHARE: Final = 0.5
+"""Boards that rate a smaller share of agents are not compared with the others."""
+
+
+def _named(names: Sequence[str], ids: Sequence[int]) -> list[str]:
+    return [names[i] for i in ids]
+
+
+class Thin:
+    """Who is hardly linked to the others. ids: least linked first."""
+
+    def __init__(self, games: Floats, effective: Floats | None, opponents: Ids) -> None:
+        self.games, self.effective, self.opponents = games, effective, opponents
+        links = games if effective is None else effective
+        self.threshold = max(FEW_GAMES, FEW_SHARE * float(np.median(links)))
+        below = np.flatnonzero(links < self.threshold)
+        self.ids = below[np.argsort(links[below], kind="stable")]
+
+    @classmethod
+    def of(cls, counts: PairCounts, n: int) -> "Thin":
+        """Of agents 0 to n-1."""
+        weight = counts.wins + counts.losses + counts.ties
+        games = np.asarray(np.bincount(counts.first, weight, n) + np.bincount(counts.second, weight, n), np.float64)
+        opponents = np.asarray(np.bincount(counts.first, minlength=n) + np.bincount(counts.second, minlength=n), np.int64)
+        return cls(games, graph.effective_games(counts, n) if n <= graph.RESISTANCES_UP_TO else None, opponents)
+
+    def row(self, names: Sequence[str], i: int) -> findings.ThinAgent:
+        """What readers are shown of agent i."""
+        worth = None if self.effective is None else float(self.effective[i])
+        return findings.ThinAgent(agent=names[i], games=float(self.games[i]), opponents=int(self.opponents[i]), effective_games=worth)
+
+
+def connectivity(found: graph.Connectivity, names: Sequence[str], thin: Thin, standings: Sequence[Standing]) -> findings.Connectivity:
+    """Who met whom, who is hardly linked, and which boards such agents lead."""
+    sizes = np.bincount(found.met)
+    apart = np.flatnonzero(found.met != np.argmax(sizes))
+    return findings.Connectivity(
+        components=len(sizes),
+        largest=int(sizes.max()),
+        apart=_named(names, apart[:SHOWN].tolist()),
+        apart_total=len(apart),
+        rateable=found.rateable,
+        pairs=found.pairs,
+        density=found.density,
+        thin=[thin.row(names, i) for i in thin.ids[:SHOWN].tolist()],
+        thin_total=len(thin.ids),
+        threshold=thin.threshold,
+        leaders=_thin_leaders({names[i] for i in thin.ids.tolist()}, standings),
+    )
+
+
+def _thin_leaders(weak: set[str], standings: Sequence[Standing]) -> list[findings.ThinLeaders]:
+    boards = [(one.method, one.leaders(LEADERS)) for one in standings]
+    told = [(method, [name for name in first if name in weak], len(first)) for method, first in boards]
+    return [findings.ThinLeaders(method=method, agents=there, of=of) for method, there, of in told if there]
+
+
+def cyclicity(found: Insight, *, two_sided: bool) -> findings.Cyclicity:
+    """The cyclic share; not applicable where it cannot be told from noise."""
+    if found.cyclicity is None:
+        return findings.Cyclicity(not_applicable=found.no_cyclicity)
+    return findings.Cyclicity(share=found.cyclicity, assumes="independent games" if two_sided else "independent pairs")
+
+
+def cycles(found: Insight, names: Sequence[str]) -> findings.Cycles:
+    """The strongest cycles, by name."""
+    rows = [findings.Cycle(agents=_named(names, one.agents), margins=list(one.margins), weakest=one.weakest) for one in found.strongest]
+    return findings.Cycles(cycles=rows)
+
+
+def clones(found: Insight, taken: GamesInput | ScoresInput, thin: Thin) -> findings.Clones:
+    """Exact and near clones. Of agents whose margins are all 0 nothing says that they are alike; and nearly everybody is near to one who
+    hardly played.
+    """
+    margin = np.abs(taken.counts.wins - taken.counts.losses)
+    told = {*taken.counts.first[margin > 0].tolist(), *taken.counts.second[margin > 0].tolist()}
+    weak = set(thin.ids.tolist())
+    exact = [group for group in found.exact if group[0] in told]
+    near = [pair for pair in found.near or () if not {pair.first, pair.second} & weak]
+    tasks = _groups(clone_classes(taken.scores.T)) if isinstance(taken, ScoresInput) else []
+    return findings.Clones(
+        exact=[_named(taken.names, group[:SHOWN]) for group in exact[:SHOWN]],
+        exact_total=len(exact),
+        tasks=[_named(taken.tasks, group[:SHOWN]) for group in tasks[:SHOWN]],
+        tasks_total=len(tasks),
+        near=[findings.NearPair(agents=(taken.names[one.first], taken.names[one.second]), distance=one.distance) for one in near[:SHOWN]],
+        near_total=len(near),
+        near_not_applicable=f"not looked for among more than {NEAR_AGENTS:,} agents" if found.near is None else None,
+        radius=RADIUS,
+    )
+
+
+def _groups(classes: CloneClasses) -> list[list[int]]:
+    """Of two members or more, largest first."""
+    groups = [np.flatnonzero(classes.member == label).tolist() for label in np.flatnonzero(classes.size > 1).tolist()]
+    return sorted(groups, key=lambda group: (-len(group), group[0]))
+
+
+def disagreement(standings: Sequence[Standing], agents: int) -> findings.Disagreement:
+    """Where boards differ, of those that rate enough of `agents` agents."""
+    compared = [one for one in standings if one.rated >= max(2, RATED_SHARE * agents)]
+    left_out = [one.method for one in standings if one not in compared]
+    if len(compared) < 2:
+        return findings.Disagreement(not_applicable="needs two boards at least that rate half of the agents", left_out=left_out)
+    names = sorted(set.intersection(*(set(one.rank) for one in compared)))
+    if len(names) < 2:
+        return findings.Disagreement(not_applicable="the boards rate no two agents in common", left_out=left_out)
+    found = places.disagreement([Ranking.from_scores([-one.rank[name] for name in names]) for one in compared])
+    methods = [one.method for one in compared]
+    return findings.Disagreement(
+        methods=[findings.Compared(method=one.method, position=one.position, rated=one.rated) for one in compared],
+        left_out=left_out,
+        agents=len(names),
+        disputed=_disputed(found, names, methods),
+        distances=_distances(found.distance, methods),
+    )
+
+
+def _disputed(found: places.Disagreement, names: Sequence[str], methods: Sequence[str]) -> list[findings.Disputed]:
+    furthest = [i for i in np.argsort(-found.places, kind="stable")[:SHOWN].tolist() if found.places[i]]
+    return [
+        findings.Disputed(
+            agent=names[i],
+            high=methods[found.high[i]],
+            high_place=int(found.last[found.high[i], i]),
+            low=methods[found.low[i]],
+            low_place=int(found.first[found.low[i], i]),
+            places=int(found.places[i]),
+        )
+        for i in furthest
+    ]
+
+
+def _distances(distance: Floats, methods: Sequence[str]) -> list[findings.Distance]:
+    pairs = [(i, j) for i in range(len(methods)) for j in range(i + 1, len(methods))]
+    rows = [findings.Distance(methods=(methods[i], methods[j]), kendall=float(distance[i, j])) for i, j in pairs]
+    return sorted(rows, key=lambda one: (-one.kendall, one.methods))
+
+
+def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
+    """How well online methods foresaw what came next."""
+    if not sums:
+        return findings.Prequential(not_applicable="the pool keeps no online method, so nothing was foreseen")
+    rows = [
+        findings.Forecast(method=method, pairs=one.pairs, log_loss=one.log_loss, brier=one.brier, kendall=one.kendall)
+        for method, one in sums.items()
+    ]
+    return findings.Prequential(forecasts=sorted(rows, key=lambda row: (np.inf if row.log_loss is None else row.log_loss, row.method)))

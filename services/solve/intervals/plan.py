@@ -1,0 +1,53 @@
+"""Which board gets its intervals next: a pure function, as `plan.due` is. Intervals wait for every solve, and rest after their work.
+
+A board is wanted whose data changed since its intervals were computed, where a budget of seconds holds enough replicates by what its
+solve took. The one that was looked at longest ago comes first, so nobody starves; then the cheaper class of cost.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from services.solve.scheduler.plan import Job, Parameters
+
+LOAD: Final = 9.0
+"""Work of s seconds is followed by a rest of LOAD * s: intervals take a tenth of one worker at most."""
+
+
+class Standing(NamedTuple):
+    """A board as it stands. data: digest of what it could be redrawn from; seconds: that its solve took."""
+
+    job: Job
+    data: str
+    parameters: Parameters
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Redrawn:
+    """The newest try at a job's intervals."""
+
+    data: str
+    parameters: Parameters
+    ended: float
+
+
+def next_job(
+    boards: Iterable[Standing], tried: Mapping[Job, Redrawn], budget: float, least: int, cost: Mapping[str, int]
+) -> Job | None:
+    """The job whose intervals to compute now, if any. budget: seconds for all replicates of one; least: replicates it has to hold."""
+    wanted = [one.job for one in boards if one.seconds * least <= budget and _changed(one, tried.get(one.job))]
+    return min(wanted, key=lambda job: (_ended(tried.get(job)), cost.get(job.method, 0), job), default=None)
+
+
+def rested(now: float, ended: float, spent: float) -> bool:
+    """Whether intervals may work again, after `spent` seconds of it that ended at `ended`."""
+    return now - ended >= LOAD * spent
+
+
+def _changed(board: Standing, last: Redrawn | None) -> bool:
+    return last is None or last.data != board.data or last.parameters != board.parameters
+
+
+def _ended(last: Redrawn | None) -> float:
+    return float("-inf") if last is None else last.ended

@@ -1,0 +1,223 @@
+"""Intervals of ratings and ranks by solving replicates of the data: how many, of which seeds, and what becomes of their answers.
+
+Replicate r of a pool's method at a position is drawn with a seed that follows from those alone, so wherever and in whatever slices
+replicates are solved, the same number of them gives the same intervals. How many there are is found out: their number doubles
+until the ranks of the best agents stay, or the time is spent.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.analysis import intervals as core
+from ratings_core.errors import InputError, SolverError
+from ratings_core.solution import Floats
+from services.boards.result import AgentRow, Intervals, SolveResult
+from services.solve.intervals.resampling import Resampling, resampling
+from services.solve.problems.inputs import Problem
+from services.solve.registry.methods import Parameters, Taken, ranking_of, taken
+
+LEVEL: Final = 0.95
+LEAST: Final = 32
+"""Fewer replicates than this have no percentiles to speak of."""
+MOST: Final = 2048
+_MOST_CELLS: Final = 1 << 21
+"""Ratings of all replicates together: the engine holds them and takes their percentiles, which must not keep it from its other work."""
+_FIRST_CHECK: Final = 64
+TOP: Final = 10
+"""Best agents of a board whose ranks have to stay."""
+_MOST_FAILED: Final = 0.1
+"""Share of replicates without an answer beyond which the others stand for a selection."""
+
+
+class Sample(NamedTuple):
+    """Answers of some replicates. ratings: (k, m), agents by name; ranks: int64 (k, m); failed: how many more had no answer."""
+
+    ratings: Floats
+    ranks: NDArray[np.int64]
+    failed: int
+    seconds: float
+
+    @property
+    def tried(self) -> int:
+        """How many replicates that was."""
+        return len(self.ratings) + self.failed
+
+
+def seed_of(pool: str, position: int, method: str) -> int:
+    """Of all replicates of a solve."""
+    return int.from_bytes(blake2b(f"{pool}\n{position}\n{method}".encode(), digest_size=8).digest(), "little")
+
+
+def sample(
+    solved: Taken,
+    source: Resampling,
+    seed: int,
+    first: int,
+    most: int,
+    seconds: float,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Sample:
+    """Solve replicates `first`, `first` + 1, ...: `most` of them, or those begun within `seconds`, one at least.
+
+    Raises `InputError` where the data cannot be redrawn.
+    """
+    began, failed = clock(), 0
+    ratings: list[Floats] = []
+    ranks: list[NDArray[np.int64]] = []
+    for replicate in range(first, first + most):
+        if replicate > first and clock() - began >= seconds:
+            break
+        again = solved._replace(problem=source.draw(np.random.default_rng([seed, replicate])))
+        try:
+            rated = again.rated()
+        except (SolverError, InputError):  # what was drawn may be too little for the method
+            failed += 1
+        else:
+            ratings.append(rated.solution.ratings)
+            ranks.append(ranking_of(solved.method, rated).rank)
+    n = len(solved.problem.names)
+    table = np.array(ratings, np.float64).reshape(len(ratings), n)
+    return Sample(table, np.array(ranks, np.int64).reshape(len(ranks), n), failed, clock() - began)
+
+
+@dataclass
+class Replication:
+    """Replicates of one solve so far, and whether more are wanted. seconds: that all of them may take; top: agents whose ranks have
+    to stay, by their place in the problem, best first; most: replicates.
+    """
+
+    seconds: float
+    top: NDArray[np.int64]
+    most: int = MOST
+    spent: float = 0.0
+    settled: bool = False
+    samples: list[Sample] = field(default_factory=list)
+
+    def add(self, found: Sample) -> None:
+        """Take in the next slice."""
+        self.samples.append(found)
+        self.spent += found.seconds
+        if self.tried == self._check_at(self.tried):
+            self.settled = self._stays()
+
+    @property
+    def tried(self) -> int:
+        """Replicates that were solved or failed."""
+        return sum(one.tried for one in self.samples)
+
+    @property
+    def done(self) -> bool:
+        """Whether no more are wanted."""
+        return self.settled or self.tried >= self.most or self.spent >= self.seconds
+
+    @property
+    def next(self) -> tuple[int, int]:
+        """First replicate of the next slice, and at most how many it has."""
+        return self.tried, min(self.most, self._check_at(self.tried + 1)) - self.tried
+
+    def whole(self) -> Sample:
+        """All of them."""
+        return Sample(
+            np.concatenate([one.ratings for one in self.samples]),
+            np.concatenate([one.ranks for one in self.samples]),
+            sum(one.failed for one in self.samples),
+            self.spent,
+        )
+
+    def _check_at(self, tried: int) -> int:
+        """The first number of replicates, from `tried` on, at which ranks are looked at: they double."""
+        check = _FIRST_CHECK
+        while check < tried:
+            check *= 2
+        return check
+
+    def _stays(self) -> bool:
+        """Whether the widest rank interval of the top ends where it did with half of the replicates."""
+        ranks = np.concatenate([one.ranks[:, self.top] for one in self.samples])
+        half = ranks[: len(ranks) // 2]
+        if len(half) < LEAST or not len(self.top):
+            return False
+        now, then = _ends(ranks), _ends(half)
+        widest = int(np.argmax(now[1] - now[0]))
+        return bool((now[:, widest] == then[:, widest]).all())
+
+
+def most_of(agents: int) -> int:
+    """Most replicates of a board of so many agents. Raises `InputError` where there would be too few."""
+    most = min(MOST, _MOST_CELLS // max(1, agents))
+    if most < LEAST:
+        raise InputError("agents", agents, f"must be at most {_MOST_CELLS // LEAST} on boards with intervals")
+    return most
+
+
+def replication(names: Sequence[str], result: SolveResult, seconds: float) -> Replication:
+    """Of a solve whose answer is `result`. names: of the agents that are redrawn; those of the result may be older. Raises `InputError`."""
+    at, most = {name: i for i, name in enumerate(names)}, most_of(len(names))
+    return Replication(seconds, np.array([at[row.agent] for row in result.agents[:TOP] if row.agent in at], np.int64), most)
+
+
+def add_intervals(
+    method: str, problem: Problem, parameters: Parameters, result: SolveResult, seconds: float, seed: int | None = None
+) -> SolveResult:
+    """`result`, which `methods.solve` gave for the same, with intervals by as many replicates as `seconds` allow and ranks need.
+
+    seed: that of no pool by default. Raises `InputError` where the problem cannot be redrawn.
+    """
+    whole = taken(method, problem, parameters)
+    source, found = resampling(whole.problem, whole.method), replication(whole.problem.names, result, seconds)
+    base = seed_of("", 0, method) if seed is None else seed
+    while not found.done:
+        first, most = found.next
+        found.add(sample(whole, source, base, first, most, seconds - found.spent))
+    return with_intervals(result, whole.problem.names, source.about, found)
+
+
+def with_intervals(
+    result: SolveResult, names: Sequence[str], about: Intervals, found: Replication, position: int | None = None
+) -> SolveResult:
+    """`result` with the intervals that replicates of the agents `names` give, or with why there are none. about: kind, assumes."""
+    whole = found.whole()
+    if (why := _too_few(whole, found)) is not None:
+        return without_intervals(result, why, position)
+    ends, at = core.intervals_of(whole.ratings, whole.ranks, level=LEVEL), {name: i for i, name in enumerate(names)}
+    told = msgspec.structs.replace(
+        about,
+        level=LEVEL,
+        replicates=len(whole.ratings),
+        failed=whole.failed,
+        settled=found.settled,
+        seconds=found.spent,
+        position=position,
+    )
+    rows = [row if row.agent not in at else _row(row, ends, at[row.agent]) for row in result.agents]
+    return msgspec.structs.replace(result, agents=rows, intervals=told)
+
+
+def without_intervals(result: SolveResult, why: str, position: int | None = None) -> SolveResult:
+    """`result`, saying why it has no intervals."""
+    return msgspec.structs.replace(result, intervals=Intervals(kind="none", why_not=why, position=position))
+
+
+def _too_few(whole: Sample, found: Replication) -> str | None:
+    if whole.failed > _MOST_FAILED * whole.tried:
+        return f"{whole.failed} of {whole.tried} refits to resampled data had no answer"
+    if len(whole.ratings) < LEAST:
+        return f"{len(whole.ratings)} refits took {found.spent:.2g} s; {LEAST} are needed within {found.seconds:g} s (interval_seconds)"
+    return None
+
+
+def _row(row: AgentRow, ends: core.Intervals, i: int) -> AgentRow:
+    low, high = (float(side[i]) if np.isfinite(side[i]) else None for side in (ends.low, ends.high))
+    return msgspec.structs.replace(row, low=low, high=high, rank_low=int(ends.rank_low[i]), rank_high=int(ends.rank_high[i]))
+
+
+def _ends(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    tail = (1 - LEVEL) / 2
+    return np.quantile(ranks, [tail, 1 - tail], axis=0, method="inverted_cdf").astype(np.int64)

@@ -1,0 +1,102 @@
+"""How the data of a solve can be redrawn, and what that takes for granted: what its intervals are made of."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import sqrt
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from ratings_core.analysis.resampling import PairGroups, drawn_columns, poisson_pairs, poisson_places, poisson_weights
+from ratings_core.errors import InputError
+from ratings_core.games.clones import clone_classes
+from services.boards.result import Intervals
+from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.registry.method import Method, Takes
+
+_SMOOTH: Final = frozenset({"bradley_terry", "davidson", "fenchel_young_fit", "sco_fit", "borda", "plurality", "approval", "uniform"})
+"""Methods whose ratings move a little when the data do: percentiles of refits are known to cover."""
+_JUMPS: Final = "; ratings of this method can jump where data move a little: how often refits came out so is no proven coverage"
+
+
+class Resampling(NamedTuple):
+    """kind, assumes: as `result.Intervals` says; draw: one replicate of the data, with the generator given."""
+
+    kind: str
+    assumes: str
+    draw: Callable[[Generator], Problem]
+
+    @property
+    def about(self) -> Intervals:
+        """What intervals made so say of themselves before there are any."""
+        return Intervals(kind=self.kind, assumes=self.assumes)
+
+
+def resampling(problem: Problem, method: Method) -> Resampling:
+    """How `problem` is redrawn for `method`. Raises `InputError` where it does not say enough of its outcomes."""
+    found = _resampling(problem, method.takes)
+    return found if method.name in _SMOOTH else found._replace(assumes=found.assumes + _JUMPS)
+
+
+def _resampling(problem: Problem, takes: Takes) -> Resampling:
+    match problem:
+        case GamesInput():
+            return _of_games(problem, takes)
+        case PairsInput():
+            return Resampling("cells", "independent outcomes of two sides", lambda rng: _redrawn_pairs(problem, rng))
+        case ProfileInput():
+            return Resampling("ballots", "independent ballots", lambda rng: _redrawn_ballots(problem, rng))
+        case ScoresInput():
+            return _of_tasks(problem)
+        case MarginsInput():
+            raise InputError("intervals", "margins", "must be of games, ballots or scores: margins do not say of how many games")
+
+
+def _of_games(problem: GamesInput, takes: Takes) -> Resampling:
+    if takes is Takes.PLACES:
+        assumes = "independent outcomes; for ranks, that the places of one outcome do not depend on each other"
+        return Resampling("cells", assumes, lambda rng: replace(problem, places=poisson_places(problem.places, rng)))
+    if takes is Takes.TASK_PAIRS:
+        assumes = "independent outcomes of two sides, on tasks that are given"
+        return Resampling("cells", assumes, lambda rng: _redrawn_by_task(problem, rng))
+    if problem.groups:
+        groups = PairGroups(problem.groups)
+        assumes = f"independent outcomes, redrawn whole, in {len(groups)} groups"
+        return Resampling("clustered", assumes, lambda rng: replace(problem, counts=groups.replicate(rng)))
+    assumes = "independent outcomes of two sides"
+    if (sides := int(problem.places.sides.max(initial=2))) > 2:
+        narrow = sqrt((sides + 1) / 3)
+        assumes += f"; those of {sides} sides make them too narrow, by up to {narrow:.2g}: a pool folded with `clustered` is right"
+    return Resampling("cells", assumes, lambda rng: _redrawn_pairs(problem, rng))
+
+
+def _redrawn_pairs(problem: PairsInput, rng: Generator) -> PairsInput:
+    return replace(problem, counts=poisson_pairs(problem.counts, rng))
+
+
+def _redrawn_by_task(problem: GamesInput, rng: Generator) -> GamesInput:
+    return replace(problem, by_task=tuple(poisson_pairs(counts, rng) for counts in problem.by_task))
+
+
+def _redrawn_ballots(problem: ProfileInput, rng: Generator) -> ProfileInput:
+    profile = problem.profile
+    return replace(problem, profile=replace(profile, weight=poisson_weights(profile.weight, rng)))
+
+
+def _of_tasks(problem: ScoresInput) -> Resampling:
+    """A task and its exact copies are drawn as one: apart they would pass for that many observations."""
+    classes = clone_classes(problem.scores.T)
+    if len(classes) < 2:
+        raise InputError("intervals", len(classes), "must be of two tasks at least that are no copies of each other: one does not scatter")
+    assumes = "tasks drawn at random from those that could be asked; the noise of a measurement does not count"
+    if copies := len(problem.tasks) - len(classes):
+        assumes += f"; {copies} exact copies of tasks are drawn with what they copy; near copies make intervals too narrow"
+    return Resampling("tasks", assumes, lambda rng: _redrawn_tasks(problem, classes.member, rng))
+
+
+def _redrawn_tasks(problem: ScoresInput, member: NDArray[np.int64], rng: Generator) -> ScoresInput:
+    """The same task may come twice, so tasks are named by their place. member: the class of copies that each is in."""
+    columns = drawn_columns(member, rng)
+    return replace(problem, tasks=tuple(map(str, range(len(columns)))), scores=problem.scores[:, columns])

@@ -1,0 +1,258 @@
+"""Computes intervals of solved boards as Ray tasks, one board at a time and only while no solve is due.
+
+A first task reads the pool's checkpoint into the object store, the next ones solve slices of replicates of it, until their number is
+enough or the time is spent. What is found is a small file beside the results, and goes onto the board that stands: an older position
+is said. A board whose intervals cannot be had says why.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import ray
+
+from services.boards.result import AgentRow, Intervals, SolvedBoard, SolveResult
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.checkpoints.objects import BadObject
+from services.runtime.settings import Settings
+from services.solve.intervals import replicates as intervals
+from services.solve.intervals.plan import Redrawn, Standing, next_job, rested
+from services.solve.intervals.tasks import Facts, prepare, solve_slice
+from services.solve.registry import methods
+from services.solve.scheduler.plan import Job
+from services.solve.scheduler.priority import giving_way
+
+log = logging.getLogger("equirank.intervals")
+
+_FOLDER: Final = "intervals"
+_SLICE_SECONDS: Final = 1.0
+"""A due solve waits for a worker no longer than this and one replicate."""
+_UNREAD: Final = ""
+"""Digest of no data: whatever a later checkpoint holds is other data."""
+
+
+class IntervalFile(msgspec.Struct, frozen=True, kw_only=True):
+    """Intervals of one method on one pool. data, parameters: of what was redrawn; rows: agent -> low, high, rank_low, rank_high."""
+
+    pool: str
+    method: str
+    log: str
+    generation: int
+    data: str
+    parameters: dict[str, float | str | bool]
+    told: Intervals
+    rows: dict[str, tuple[float | None, float | None, int, int | None]]
+
+
+@dataclass(slots=True)
+class _Run:
+    """A board's intervals under way. since: when its newest task began; facts, so_far: once the first task ended."""
+
+    job: Job
+    entry: PoolEntry
+    board: SolvedBoard
+    waits_for: Any
+    since: float
+    deadline: float
+    prepared: Any
+    facts: Facts | None = None
+    so_far: intervals.Replication | None = None
+
+    def spent(self, now: float) -> float:
+        """Seconds of a worker that it took; a task that gave no answer took them until `now`."""
+        told = 0.0 if self.facts is None or self.so_far is None else self.facts.seconds + self.so_far.spent
+        return told if self.waits_for is None else told + max(0.0, now - self.since)
+
+
+class IntervalRunner:
+    """Driven by the runner of solves; never waits."""
+
+    def __init__(self, settings: Settings, files: CheckpointStore, log_identity: str) -> None:
+        self._settings, self._files, self._log = settings, files, log_identity
+        self._found: dict[Job, IntervalFile] = {}
+        self._tried: dict[Job, Redrawn] = {}
+        self._run: _Run | None = None
+        self._ended, self._spent = float("-inf"), 0.0
+        self.replicates: Counter[str] = Counter()
+        options: dict[str, Any] = {"num_cpus": 1, "max_retries": 0, "enable_task_events": False}
+        self._prepare = ray.remote(num_returns=2, **options)(giving_way(prepare))
+        self._slice = ray.remote(**options)(giving_way(solve_slice))
+        self._load()
+
+    def step(self, now: float, idle: bool, boards: Mapping[Job, SolvedBoard], entries: Mapping[str, PoolEntry]) -> Job | None:
+        """Go on. idle: whether a worker is free that no solve wants. The job that has new intervals, if one has."""
+        if self._run is not None:
+            return self._go_on(self._run, now, idle)
+        if idle and self._settings.interval_seconds and rested(now, self._ended, self._spent):
+            self._begin(now, boards, entries)
+        return None
+
+    def told(self, job: Job, board: SolvedBoard) -> Intervals | msgspec.UnsetType:
+        """What the board says of its intervals."""
+        found = self._of(job, board)
+        return board.result.intervals if found is None else found.told
+
+    def shown(self, job: Job, board: SolvedBoard) -> SolvedBoard:
+        """The board with its intervals: those of the newest position at which they were computed, which they say. What moved out of
+        an interval of earlier data has none until they are computed again.
+        """
+        found = self._of(job, board)
+        if found is None:
+            return board
+        older = found.data != board.data
+        rows = [row if older and _left(row, found) else _row(row, found) for row in board.result.agents]
+        return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows, intervals=found.told))
+
+    def forget(self, job: Job) -> None:
+        """Drop a job that is solved no more, and what of it is under way."""
+        if self._run is not None and self._run.job == job:
+            self.cancel()
+            self._run = None
+        self._found.pop(job, None)
+        self._tried.pop(job, None)
+        for name in self._files.files(_folder(job)):
+            self._files.remove_file(name)
+
+    def cancel(self) -> None:
+        """Cancel what runs; it begins anew at the next start."""
+        if self._run is not None and self._run.waits_for is not None:
+            ray.cancel(self._run.waits_for, force=True)
+
+    def _of(self, job: Job, board: SolvedBoard) -> IntervalFile | None:
+        """What was found for a board of this generation and these parameters, where the method gave no intervals itself."""
+        found = self._found.get(job)
+        if found is None or isinstance(board.result.intervals, Intervals) or not board.result.agents:
+            return None
+        return found if (found.generation, found.parameters) == (board.generation, board.parameters) else None
+
+    def _begin(self, now: float, boards: Mapping[Job, SolvedBoard], entries: Mapping[str, PoolEntry]) -> None:
+        standing = [
+            Standing(job, entries[job.pool].digest, board.parameters, board.result.seconds)
+            for job, board in boards.items()
+            if job.method in methods.METHODS and job.pool in entries and _wants(board, entries[job.pool])
+        ]
+        cost = {name: method.cost for name, method in methods.METHODS.items()}
+        job = next_job(standing, self._tried, self._settings.interval_seconds, intervals.LEAST, cost)
+        if job is None:
+            return
+        entry, board = entries[job.pool], boards[job]
+        arguments = (self._files.url, msgspec.json.encode(entry), job.method, board.parameters, self._settings.solve_memory_bytes)
+        facts, prepared = self._prepare.remote(*arguments)
+        self._run = _Run(job, entry, board, facts, now, now + self._settings.solve_deadline_seconds, prepared)
+
+    def _go_on(self, run: _Run, now: float, idle: bool) -> Job | None:
+        if run.waits_for is None:
+            if idle:
+                self._next_slice(run, now)
+            return None
+        if not ray.wait([run.waits_for], timeout=0)[0]:
+            if now > run.deadline:
+                ray.cancel(run.waits_for, force=True)
+            return None
+        try:
+            answer = ray.get(run.waits_for)
+        except Exception as error:  # noqa: BLE001 - whatever a task died of, solves go on and readers are told
+            return self._failed(run, getattr(error, "cause", None) or error, now)
+        run.waits_for = None
+        return self._take_in(run, answer, now)
+
+    def _take_in(self, run: _Run, answer: Any, now: float) -> Job | None:
+        """The facts that the first task found, or a sample."""
+        if run.facts is None or run.so_far is None:
+            run.facts = answer
+            run.so_far = intervals.replication(answer.names, run.board.result, self._settings.interval_seconds)
+            return None
+        run.so_far.add(answer)
+        self.replicates[run.job.method] += len(answer.ratings)
+        if not run.so_far.done:
+            return None
+        bare = msgspec.structs.replace(run.board.result, agents=[AgentRow(agent=name, rating=None, rank=0) for name in run.facts.names])
+        return self._end(run, now, intervals.with_intervals(bare, run.facts.names, run.facts.about, run.so_far, run.entry.position))
+
+    def _next_slice(self, run: _Run, now: float) -> None:
+        if run.so_far is None:
+            return
+        first, most = run.so_far.next
+        seconds = min(_SLICE_SECONDS, run.so_far.seconds - run.so_far.spent)
+        seed = intervals.seed_of(run.entry.pool, run.entry.position, run.job.method)
+        run.waits_for = self._slice.remote(run.prepared, seed, first, most, seconds, self._settings.solve_memory_bytes)
+        run.since, run.deadline = now, now + self._settings.solve_deadline_seconds
+
+    def _failed(self, run: _Run, cause: Exception, now: float) -> Job | None:
+        """Say why there are none; of a checkpoint that cannot be read nothing is said: it is tried again after all others."""
+        if isinstance(cause, BadObject):
+            self._tried[run.job] = Redrawn(_UNREAD, run.board.parameters, now)
+            self._run, self._ended, self._spent = None, now, run.spent(now)
+            return None
+        overdue = f"a refit did not end within {self._settings.solve_deadline_seconds:g} s and was cancelled"
+        why = overdue if now > run.deadline else f"{type(cause).__name__}: {cause}".splitlines()[0]
+        log.info("no intervals: %s", why, extra={**run.job._asdict(), "position": run.entry.position})
+        return self._end(run, now, intervals.without_intervals(run.board.result, why, run.entry.position))
+
+    def _end(self, run: _Run, now: float, result: SolveResult) -> Job:
+        """Keep what was found, in a file too, and rest."""
+        if not isinstance(result.intervals, Intervals):
+            raise TypeError(result.intervals)
+        rows = {row.agent: (row.low, row.high, row.rank_low, row.rank_high) for row in result.agents if row.rank_low is not None}
+        found = IntervalFile(
+            pool=run.job.pool,
+            method=run.job.method,
+            log=self._log,
+            generation=run.entry.generation,
+            data=run.entry.digest,
+            parameters=run.board.parameters,
+            told=result.intervals,
+            rows=rows,
+        )
+        self._found[run.job] = found
+        self._tried[run.job] = Redrawn(found.data, found.parameters, now)
+        self._run, self._ended, self._spent = None, now, run.spent(now)
+        try:
+            self._files.write_file(_name(run.job), msgspec.json.encode(found))
+        except OSError as error:
+            log.warning("intervals were not written: %s", error, extra=run.job._asdict())
+        return run.job
+
+    def _load(self) -> None:
+        """What was found before a restart, from this log."""
+        for name in self._files.files(_FOLDER):
+            try:
+                found = msgspec.json.decode(self._files.read_file(name), type=IntervalFile)
+            except (msgspec.DecodeError, UnicodeDecodeError, BadObject):
+                continue  # half written by a crash, damaged, or of another version: computed anew
+            if found.log == self._log:
+                job = Job(found.pool, found.method)
+                self._found[job] = found
+                self._tried[job] = Redrawn(found.data, found.parameters, float("-inf"))
+
+
+def _wants(board: SolvedBoard, entry: PoolEntry) -> bool:
+    """Whether a board may have intervals: a good one of the generation that is checkpointed, whose method gave none itself."""
+    plain = not isinstance(board.result.intervals, Intervals) and bool(board.result.agents)
+    return plain and board.error is None and board.generation == entry.generation
+
+
+def _left(row: AgentRow, found: IntervalFile) -> bool:
+    """Whether rating or rank are outside of their interval."""
+    low, high, rank_low, rank_high = found.rows.get(row.agent, (None, None, 0, None))
+    below = row.rating is not None and low is not None and row.rating < low
+    above = row.rating is not None and high is not None and row.rating > high
+    return below or above or row.rank < rank_low or (rank_high is not None and row.rank > rank_high)
+
+
+def _row(row: AgentRow, found: IntervalFile) -> AgentRow:
+    if (ends := found.rows.get(row.agent)) is None:
+        return row
+    low, high, rank_low, rank_high = ends
+    return msgspec.structs.replace(row, low=low, high=high, rank_low=rank_low, rank_high=rank_high)
+
+
+def _folder(job: Job) -> str:
+    return f"{_FOLDER}/{job.pool}/{job.method}"
+
+
+def _name(job: Job) -> str:
+    return f"{_folder(job)}/newest.json"

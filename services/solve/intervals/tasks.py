@@ -1,0 +1,71 @@
+"""What intervals do in processes of their own: read what is redrawn once, and solve slices of its replicates."""
+
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from ratings_core.arrays.frozen import Arrays
+from ratings_core.tallies import PairTally
+from services.boards.result import Intervals
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.solve.intervals.replicates import Sample, most_of, sample
+from services.solve.intervals.resampling import resampling
+from services.solve.problems.inputs import GamesInput, Problem
+from services.solve.registry import methods
+from services.solve.registry.parameters import Value
+from services.solve.scheduler.limits import memory_limit
+from services.solve.scheduler.tasks import problem
+from services.state.clusters import counts_of_groups
+from services.state.pool import part
+from services.wire.pools import Kind
+
+
+class Prepared(NamedTuple):
+    """What a method takes of a pool, and its parameters: what slices share in the object store."""
+
+    method: str
+    problem: Problem
+    values: dict[str, Value]
+
+    @property
+    def taken(self) -> methods.Taken:
+        """As `methods.taken` gave it."""
+        return methods.Taken(methods.find(self.method), self.problem, self.values, {})
+
+
+class Facts(NamedTuple):
+    """names: of the agents that are redrawn; about: how they are; seconds: that it took to find out."""
+
+    names: tuple[str, ...]
+    about: Intervals
+    seconds: float
+
+
+def prepare(
+    url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int
+) -> tuple[Facts, Prepared]:
+    """(What the engine has to know, what is redrawn), of the data object that `entry` names. Raises what `solve_pool` does."""
+    began, pool = time.perf_counter(), msgspec.json.decode(entry, type=PoolEntry)
+    with memory_limit(memory):
+        _, arrays = CheckpointStore(url).read_pool(pool, mapped=True)
+        found = methods.taken(method, _with_groups(problem(Kind(pool.kind), arrays), arrays), parameters)
+        most_of(len(found.problem.names))
+        facts = Facts(found.problem.names, resampling(found.problem, found.method).about, time.perf_counter() - began)
+        return facts, Prepared(method, found.problem, found.values)
+
+
+def solve_slice(prepared: Prepared, seed: int, first: int, most: int, seconds: float, memory: int) -> Sample:
+    """Replicates from `first` on, as `intervals.sample` solves them. Raises `InputError` where the data cannot be redrawn."""
+    with memory_limit(memory):
+        taken = prepared.taken
+        return sample(taken, resampling(taken.problem, taken.method), seed, first, most, seconds)
+
+
+def _with_groups(found: Problem, arrays: Arrays) -> Problem:
+    """With the groups of games that a clustered pool counts."""
+    clusters = part(arrays, "clusters")
+    if not clusters or not isinstance(found, GamesInput):
+        return found
+    return found.in_groups(counts_of_groups(PairTally.from_arrays(clusters)))

@@ -1,0 +1,188 @@
+"""Which games or measurements a pool should see next: computed when asked, from its newest checkpoint, for API and `equirank next`."""
+
+import time
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.analysis.next_cells import next_cells
+from ratings_core.analysis.next_matches import Loss, all_ratings, next_matches, one_rating, top
+from ratings_core.errors import InputError
+from ratings_core.solution import Floats
+from ratings_core.tallies import ScoreTable
+from services.boards.store.protocol import PoolHead, StoreError
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.checkpoints.objects import BadObject
+from services.solve.problems.inputs import GamesInput, ScoresInput
+from services.solve.registry import methods
+from services.solve.scheduler.tasks import problem
+from services.state.pool import part
+from services.wire.pools import Kind
+
+MOST_AGENTS: Final = 300
+TARGETS: Final = "must be top:K, agent:NAME or all (of games), or deviation:NAME (of scores)"
+
+
+class NextMatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A pair of agents, or one agent and a task, and the probability that the next game or measurement is theirs."""
+
+    agents: list[str]
+    rate: float
+    task: str | None = None
+
+
+class Next(msgspec.Struct, frozen=True, kw_only=True):
+    """How to draw the next `games`, or measurements, so that what `target` names becomes least uncertain.
+
+    matches: the likeliest, as many as were asked for; the `others` further pairs or cells have `other_rate` each, and all rates sum to 1.
+    floor: share drawn evenly from all. before, after, uniform: the uncertainty (see `unit`) now, expected after `games` by the best
+    rates, and after as many drawn evenly; gap: by how much of before - after the rates can be short of the best. agents: considered;
+    left_out: the least active others. assumes: what is taken for granted; not_applicable: why there is no answer, and then there is
+    nothing else.
+    """
+
+    pool: str
+    target: str
+    games: int
+    floor: float
+    position: int
+    not_applicable: str | None = None
+    matches: list[NextMatch] = []
+    others: int = 0
+    other_rate: float = 0.0
+    unit: str = ""
+    before: float | None = None
+    after: float | None = None
+    uniform: float | None = None
+    gap: float | None = None
+    agents: int = 0
+    left_out: int = 0
+    assumes: str = ""
+    seconds: float = 0.0
+
+
+def plan(files: CheckpointStore, head: PoolHead, target: str, games: int, floor: float, count: int = 10) -> Next:
+    """The next `games`, or measurements, of a pool. count: pairs or cells listed at most.
+
+    Raises `InputError` for a target that is none, `StoreError` without a checkpoint.
+    """
+    begun = time.perf_counter()
+    what, _, whom = target.partition(":")
+    if what not in ("top", "agent", "all", "deviation") or bool(whom) != (what != "all"):
+        raise InputError("target", target, TARGETS)
+    entry, arrays = _checkpoint(files, head)
+    given = problem(Kind(entry.kind), arrays)
+    common: dict[str, Any] = {"pool": entry.pool, "target": target, "games": games, "floor": floor, "position": entry.position}
+    try:
+        if isinstance(given, GamesInput):
+            found = _pairs(given.by_name(), what, whom, games, floor, count)
+        else:
+            found = _cells(given, ScoreTable.from_arrays(part(arrays, "scores")), what, whom, games, floor, count)
+    except methods.NotApplicable as error:
+        return Next(**common, not_applicable=error.rule)
+    return Next(**common, **found, seconds=time.perf_counter() - begun)
+
+
+def _checkpoint(files: CheckpointStore, head: PoolHead) -> tuple[PoolEntry, dict[str, NDArray[Any]]]:
+    try:
+        manifest = files.newest(head.partition)
+        entry = None if manifest is None else next((one for one in manifest.pools if one.pool == head.pool), None)
+        if entry is None or entry.generation != head.generation:
+            raise StoreError(f"pool {head.pool} has no checkpoint that can be read here yet", retriable=True)
+        return files.read_pool(entry)
+    except (BadObject, OSError) as error:
+        raise StoreError(f"the checkpoint of pool {head.pool} cannot be read now: {error}", retriable=True) from error
+
+
+def _pairs(given: GamesInput, what: str, whom: str, games: int, floor: float, count: int) -> dict[str, Any]:
+    if what == "deviation":
+        raise methods.NotApplicable("target", what, "needs a pool of scores, which has cells to measure; for games: agent:NAME or top:K")
+    if len(given.names) < 2:
+        raise methods.NotApplicable("target", what, "needs two agents at least")
+    kept = np.argsort(-given.activity, kind="stable")[:MOST_AGENTS]
+    if what == "agent":
+        kept = np.union1d(kept[: MOST_AGENTS - 1], [_id(given.names, whom)])
+    taken = given.take(np.sort(kept))
+    found = next_matches(taken.counts, len(taken.names), _loss(taken, what, whom), games=games, floor=floor)
+    pairs = [[taken.names[a], taken.names[b]] for a, b in zip(found.first.tolist(), found.second.tolist(), strict=True)]
+    listed = np.argsort(-found.rate, kind="stable")[:count]
+    return {
+        **_listed([NextMatch(agents=pairs[i], rate=float(found.rate[i])) for i in listed.tolist()], len(pairs)),
+        "unit": "expected pairs on the wrong side of the edge" if what == "top" else "variance, squared logits",
+        "before": found.before,
+        "after": found.after,
+        "uniform": found.uniform,
+        "gap": found.certificate.value,
+        "agents": len(taken.names),
+        "left_out": len(given.names) - len(taken.names),
+        "assumes": "the Bradley-Terry model, with half a tied game of each agent as prior",
+    }
+
+
+def _loss(taken: GamesInput, what: str, whom: str) -> Loss:
+    if what == "all":
+        return all_ratings()
+    if what == "agent":
+        return one_rating(_id(taken.names, whom))
+    if not (whom.isascii() and whom.isdigit() and 1 <= int(whom) < len(taken.names)):
+        raise InputError("target", f"top:{whom}", f"must be top:K with K from 1 to {len(taken.names) - 1}")
+    return top(int(whom))
+
+
+def _cells(given: ScoresInput, table: ScoreTable, what: str, whom: str, games: int, floor: float, count: int) -> dict[str, Any]:
+    if what != "deviation":
+        raise methods.NotApplicable("target", what, "needs a pool of games, which has pairs to match; for scores: deviation:NAME")
+    known, spread, assumes = _measured(given, table)
+    found = next_cells(_sensitivity(given, _id(given.names, whom)), spread, known, measurements=games, floor=floor)
+    listed = [divmod(cell, len(given.tasks)) for cell in np.argsort(-found.rate, axis=None, kind="stable")[:count].tolist()]
+    rows = [NextMatch(agents=[given.names[a]], task=given.tasks[t], rate=float(found.rate[a, t])) for a, t in listed]
+    return {
+        **_listed(rows, found.rate.size),
+        "unit": "variance, squared scores",
+        "before": found.before,
+        "after": found.after,
+        "uniform": found.uniform,
+        "gap": 0.0,
+        "agents": len(given.names),
+        "assumes": f"the equilibrium stays as it is; {assumes}",
+    }
+
+
+def _sensitivity(given: ScoresInput, agent: int) -> Floats:
+    """How far the agent's deviation rating moves with each mean score: its gain over play, whose joint probabilities are those held."""
+    found = methods.solve("deviation", given, {"players": 2, "merge": False})
+    agents, tasks = ({name: i for i, name in enumerate(names)} for names in (given.names, given.tasks))
+    moved = np.zeros(given.scores.shape)
+    for row in found.extra["equilibrium"]:  # type: ignore[attr-defined]  # as `services.solve.registry.games` makes it
+        (a, t), share = row["joint"], row["probability"]
+        moved[agents[a], tasks[t]] -= share
+        moved[agent, tasks[t]] += share
+    return moved
+
+
+def _measured(given: ScoresInput, table: ScoreTable) -> tuple[Floats, Floats, str]:
+    """Number of measurements and variance of one, for each cell; the variance is of a task, pooled over agents measured twice or more."""
+    cells = table.cells()
+    count, within = np.zeros(given.scores.shape), np.zeros(given.scores.shape)
+    count[cells.agent, cells.task] = cells.weight
+    within[cells.agent, cells.task] = np.maximum(cells.squares - cells.total**2 / cells.weight, 0.0)
+    free = np.maximum(count - 1, 0).sum(axis=0)
+    if not free.any():
+        return count, np.ones(count.shape), "scores scatter alike in all cells, as none was measured twice"
+    known = np.divide(within.sum(axis=0), free, out=np.full(len(free), within.sum() / free.sum()), where=free > 0)
+    return count, np.tile(known, (len(count), 1)), "scores of a task scatter alike for all agents"
+
+
+def _id(names: tuple[str, ...], name: str) -> int:
+    if name not in names:
+        raise InputError("target", name, "must name an agent of the pool")
+    return names.index(name)
+
+
+def _listed(rows: list[NextMatch], candidates: int) -> dict[str, Any]:
+    """The rest of the rates, evenly over those that are not listed."""
+    others = candidates - len(rows)
+    left = max(0.0, 1.0 - sum(row.rate for row in rows))
+    return {"matches": rows, "others": others, "other_rate": left / others if others else 0.0}

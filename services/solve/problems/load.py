@@ -1,0 +1,183 @@
+"""From a file to a problem that methods solve: what `equirank solve` reads.
+
+Games are counted as they come, so a file of them may be larger than memory; tables and ballots are read whole.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.errors import InputError
+from ratings_core.formats import Contest, FileKind, contests_profile, iter_contests, read_margins, read_profile, read_scores
+from ratings_core.records.roster import Roster
+from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
+from ratings_core.voting.profile import Unlisted
+from services.imports.files import Account, FileOptions, OutcomeFile, decoded_lines
+from services.imports.sources import Source
+from services.solve.problems.inputs import MarginsInput, Problem, ProfileInput, ScoresInput
+from services.solve.scheduler.tasks import of_tallies
+from services.state.clusters import in_groups
+from services.state.dedupe import MAX_CAPACITY, NEW, DedupeWindow
+from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
+from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent
+
+_OFFLINE = "offline"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a file holds. left_out: rows that are whole but no outcome, by why."""
+
+    kind: FileKind
+    problem: Problem
+    left_out: dict[str, int] = field(default_factory=dict)
+
+
+def load(
+    path: Path,
+    options: FileOptions | None = None,
+    *,
+    pool: str | None = None,
+    per_task: bool = False,
+    clustered: bool = False,
+    unlisted: Unlisted | None = None,
+) -> Loaded:
+    """The problem that the file holds. pool: whose outcomes, where a file of outcomes names several; per_task: count the games of each
+    task apart, too; clustered: and whole games in groups at random; unlisted: what a ballot says about those it does not list; by
+    default they are below the others, but nothing is known of those who missed a contest.
+
+    Raises `InputError`; a file with a broken row is refused whole.
+    """
+    options = options or FileOptions()
+    with Source(path) as source:
+        kind = source.kind(options.kind, options.delimiter)
+        match kind:
+            case FileKind.SCORES:
+                table = read_scores(source.reader(), options.delimiter)
+                return Loaded(kind, ScoresInput(table.agents, table.tasks, table.scores))
+            case FileKind.MARGINS:
+                margins = read_margins(source.reader(), options.delimiter)
+                return Loaded(kind, MarginsInput(margins.names, margins.margins))
+            case FileKind.PROFILE:
+                return Loaded(kind, ProfileInput(read_profile(source.reader()), unlisted or "last"))
+            case FileKind.CONTESTS:
+                return _contests(source, kind, unlisted or "unknown")
+            case FileKind.OUTCOMES | FileKind.RESULTS | FileKind.BATTLES | FileKind.PGN:
+                return _outcomes(source, kind, options, pool, _Counting(per_task, clustered))
+
+
+def _contests(source: Source, kind: FileKind, unlisted: Unlisted) -> Loaded:
+    account = Account()
+    return Loaded(kind, ProfileInput(contests_profile(_held(source, account)), unlisted), dict(account.skipped))
+
+
+def _held(source: Source, account: Account) -> Iterator[Contest]:
+    for one in iter_contests(source.reader()):
+        if isinstance(one, Contest):
+            yield one
+        else:
+            account.skip(one.why)
+
+
+def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | None, counting: "_Counting") -> Loaded:
+    account = Account()
+    named = _named(source, pool) if kind is FileKind.OUTCOMES else _Named(_OFFLINE, [])
+    file = OutcomeFile(source, named.pool, now=0.0, options=replace(options, kind=kind), one_pool=False)
+    counted = Counted(named.retractions, counting.per_task, counting.clustered)
+    for batch in file.batches(account):
+        counted.add([event for _, event in batch])
+    if account.refused:
+        first = account.first[0]
+        raise InputError(f"{source.path.name}: line {first.line}: {first.path}", f"{account.refused.total()} refused in all", first.rule)
+    return Loaded(kind, counted.problem(), dict(account.skipped))
+
+
+class _Counting(NamedTuple):
+    """What is counted apart, as `load` says."""
+
+    per_task: bool
+    clustered: bool
+
+
+class Counted:
+    """Outcomes as a fold counts them: equal ids once, retracted ones not at all. retractions: all of them; per_task: count the games
+    of each task apart, too; clustered: and whole games in groups at random. Memory grows with agents, pairs and tasks, and by 25
+    bytes an outcome for its id.
+    """
+
+    def __init__(self, retractions: Sequence[RetractEvent], per_task: bool = False, clustered: bool = False) -> None:
+        self._retracted = _keys(retracted_hash(retractions))
+        self._seen = DedupeWindow(MAX_CAPACITY)
+        self._agents, self._tasks = Roster(), Roster()
+        self._pairs, self._places, self._scores = PairTally(per_task=per_task), PlaceTally(), ScoreTable()
+        self._clusters = PairTally(per_task=True) if clustered else None
+        self._games = self._measured = 0
+
+    def add(self, events: Sequence[Event]) -> None:
+        """Count `events`, in order."""
+        games = [event for event in events if isinstance(event, GameEvent)]
+        scores = [event for event in events if isinstance(event, ScoreEvent)]
+        self._games, self._measured = self._games + len(games), self._measured + len(scores)
+        if games:
+            self._add_games(GameColumns.of(games))
+        if scores:
+            self._add_scores(ScoreColumns.of(scores))
+
+    def problem(self) -> Problem:
+        """What was counted. Raises `InputError` where that is nothing, or of both kinds."""
+        if bool(self._games) == bool(self._measured):
+            raise InputError("file", self._games + self._measured, "must hold outcomes, of one kind: with sides or with scores")
+        agents, tasks = tuple(self._agents.names()), tuple(self._tasks.names())
+        if self._games:
+            return of_tallies(agents, tasks, self._pairs, self._places, self._clusters)
+        return ScoresInput(agents, tasks, self._scores.means(len(agents), len(tasks)))
+
+    def _add_games(self, columns: GameColumns) -> None:
+        columns = columns.take(self._counts(columns))
+        batch = columns.batch(self._agents.intern_packed(columns.names), self._tasks.intern_packed(columns.tasks))
+        bucket = np.zeros(len(batch), np.int64)
+        for tally in (self._pairs, self._places):
+            tally.add(batch, bucket)
+        if self._clusters is not None:
+            self._clusters.add(in_groups(batch), bucket)
+
+    def _add_scores(self, columns: ScoreColumns) -> None:
+        columns = columns.take(self._counts(columns))
+        batch = columns.batch(self._agents.intern_packed(columns.names), self._tasks.intern_packed(columns.tasks))
+        self._scores.add(batch, np.zeros(len(batch), np.int64))
+
+    def _counts(self, columns: GameColumns | ScoreColumns) -> NDArray[np.bool_]:
+        """Which outcomes count: the first of each id, none that is retracted."""
+        first = self._seen.admit(columns.id_hash, columns.body_hash) == NEW
+        return np.asarray(first & ~np.isin(_keys(columns.id_hash), self._retracted))
+
+
+def _keys(hashes: NDArray[np.uint64]) -> NDArray[np.void]:
+    return np.ascontiguousarray(hashes).view(np.dtype((np.void, 16))).ravel()
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The pool whose outcomes are counted, and the retractions in it."""
+
+    pool: str
+    retractions: list[RetractEvent]
+
+
+def _named(source: Source, pool: str | None) -> _Named:
+    """`pool`, or the only one that the file names. Raises `InputError` naming those there are."""
+    named: set[str] = set()
+    retractions: list[RetractEvent] = []
+    for event in decoded_lines(source):
+        named.add(event.pool)
+        if isinstance(event, RetractEvent):
+            retractions.append(event)
+    if pool is None and len(named) == 1:
+        pool = next(iter(named))
+    if pool is None or pool not in named:
+        raise InputError("pool", pool, f"must be one of the file's pools: {', '.join(sorted(named)) or 'none (it holds no outcome)'}")
+    return _Named(pool, [event for event in retractions if event.pool == pool])

@@ -1,0 +1,72 @@
+"""Which methods are solved for a pool: what applies to it, what was chosen, and what a choice must hold to."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from ratings_core.errors import InputError
+from services.control.records import ControlState, FoldSettings, SolvePlan
+from services.solve.registry import methods
+from services.solve.registry.method import GIVEN_BY_SCORES, Takes, given_by_games
+from services.solve.registry.parameters import Value, accepted
+from services.solve.registry.rosters import ROSTER
+from services.wire.pools import Kind, check_pool_name
+
+Chosen = Mapping[str, Mapping[str, Value]]
+
+
+class MethodChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """One method of the registry and a pool. chosen: with which parameters it is solved; why_not: where it does not apply."""
+
+    method: str
+    chosen: dict[str, Value] | None
+    why_not: str | None
+
+
+def given_by(kind: Kind, fold: FoldSettings) -> frozenset[Takes]:
+    """What the tallies of a pool give to solve."""
+    return GIVEN_BY_SCORES if kind is Kind.SCORES else given_by_games(per_task=fold.per_task)
+
+
+def chosen_for(plan: SolvePlan | None, kind: Kind) -> Chosen:
+    """The methods of a plan; those of the pool's kind where nobody chose."""
+    return methods.defaults(kind) if plan is None else plan.methods
+
+
+def choices(control: ControlState, pool: str) -> list[MethodChoice]:
+    """Every method of the registry, in its order. Raises `InputError` for an unknown pool."""
+    kind, fold = _pool(control, pool)
+    chosen, given = chosen_for(control.plans.get(pool), kind), given_by(kind, fold)
+    return [
+        MethodChoice(
+            method=name,
+            chosen=dict(chosen[name]) if name in chosen else None,
+            why_not=None if method.takes in given else methods.LACKING[method.takes],
+        )
+        for name, method in methods.METHODS.items()
+    ]
+
+
+def plan_of(control: ControlState, pool: str, wanted: Chosen, now: float) -> SolvePlan:
+    """The record that makes `wanted` the methods of `pool`. Raises `InputError`; `NotApplicable` where the pool lacks what one takes.
+
+    Parameters are kept as they were given, in their own types; those left out follow the registry's defaults, of later versions too.
+    """
+    kind, fold = _pool(control, pool)
+    given = given_by(kind, fold)
+    kept: dict[str, dict[str, Value]] = {}
+    for name, parameters in wanted.items():
+        method = methods.find(name)
+        if method.takes not in given:
+            raise methods.NotApplicable("method", name, methods.LACKING[method.takes])
+        values = accepted((*method.parameters, *ROSTER), parameters)
+        kept[name] = {parameter: values[parameter] for parameter in parameters}
+    return SolvePlan(pool=pool, methods=kept, time=now)
+
+
+def _pool(control: ControlState, pool: str) -> tuple[Kind, FoldSettings]:
+    created = control.pools.get(check_pool_name(pool))
+    if created is None:
+        raise InputError("pool", pool, "must be a pool that was created or has outcomes")
+    serving = control.serving(pool)
+    return created.kind, created.fold if serving is None else serving.fold

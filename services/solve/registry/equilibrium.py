@@ -1,0 +1,147 @@
+"""Ratings at one chosen equilibrium, correlated or of Nash's kind: which game is made of a problem, and what their boards add."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ratings_core.equilibria.affinity import AffinityTarget
+from ratings_core.equilibria.cce import CCE, cce
+from ratings_core.equilibria.lle import LLE, lle
+from ratings_core.equilibria.starts import Start
+from ratings_core.errors import InputError
+from ratings_core.games.agent_agent_task import AgentAgentTask
+from ratings_core.games.duels import Duels, duel_for_the_hill
+from ratings_core.games.gamified import Gamified
+from ratings_core.games.gamify import agent_vs_agent_vs_task
+from ratings_core.games.king_of_the_hill import KingOfTheHill
+from ratings_core.solution import Floats
+from services.solve.problems.inputs import ScoresInput
+from services.solve.registry.games import KAPPA, OnTasks, kappa_of, left_out, most_cells, on_all
+from services.solve.registry.method import Method, Rated, Takes
+from services.solve.registry.parameters import Parameter
+
+Played: TypeAlias = KingOfTheHill | AgentAgentTask
+
+_AGENTS: Final = 500
+_LISTED: Final = 1e-6
+"""Strategies of at least this probability are listed."""
+
+
+def _game(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
+    """King of the hill, or two agents on a task; of games the second is the first without its penalty, so one tensor is stored."""
+    names: dict[str, Any] = {"agents": problem.names, "tasks": problem.tasks}
+    policy = {"missing": parameters["missing"], "merge": parameters["merge"]}
+    hill = parameters["game"] == "king_of_the_hill"
+    if isinstance(problem, ScoresInput) and not hill:
+        return agent_vs_agent_vs_task(problem.scores, normalise=parameters["normalise"], **policy, **names)  # type: ignore[return-value]
+    if parameters["normalise"] != "none":
+        raise InputError("normalise", parameters["normalise"], "must be none but for scores with game=agent_agent_task")
+    most_cells(problem)
+    n = len(problem.names)
+    duels = Duels.of_scores(problem.scores) if isinstance(problem, ScoresInput) else Duels.of_counts(problem.by_task, n)
+    penalty = parameters["penalty"] if hill else 0.0
+    return duel_for_the_hill(duels, penalty=penalty, kappa=kappa_of(parameters), **policy, **names)  # type: ignore[return-value]
+
+
+def _cce(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> Rated:
+    made = _game(problem, parameters)
+    options = {name: parameters[name] for name in ("eps", "merge", "tolerance", "max_iterations")}
+    found = cce(made.game, target=_target(parameters), start=start, **options)
+    joints, probability = found.play.likeliest(parameters["joints"]) if parameters["joints"] else (np.empty((0, 3), int), np.empty(0))
+    extra: dict[str, object] = {
+        "eps": found.eps,
+        "relative_entropy": found.relative_entropy,
+        "marginals": _mixes(made, found.marginals),
+        "likeliest": [
+            {"joint": [names[i] for names, i in zip(made.game.strategies, joint, strict=True)], "probability": share}
+            for joint, share in zip(joints.tolist(), probability.tolist(), strict=True)
+        ],
+    }
+    return replace(_rated(problem, made, found, extra), start=found.start)
+
+
+def _lle(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
+    made = _game(problem, parameters)
+    options = {name: parameters[name] for name in ("merge", "tolerance", "max_steps")}
+    found = lle(made.game, target=_target(parameters), **options)
+    extra: dict[str, object] = {
+        "beta": found.beta,
+        "finished": found.finished,
+        "branch": found.branch,
+        "bifurcations": list(found.bifurcations),
+        "mixes": _mixes(made, found.mixes),
+    }
+    return _rated(problem, made, found, extra)
+
+
+def _target(parameters: dict[str, Any]) -> Any:
+    if parameters["target"] == "even":
+        return "even"
+    return AffinityTarget(sigma=parameters["sigma"] or None, floor=parameters["floor"])
+
+
+def _rated(problem: OnTasks, made: Gamified[Played], found: CCE | LLE, extra: dict[str, object]) -> Rated:
+    players = made.game.players
+    of_agents = 1 if isinstance(made.game, KingOfTheHill) else 0
+    both: dict[str, object] = {
+        "payoffs": dict(zip(players, found.payoffs.tolist(), strict=True)),
+        "regrets": dict(zip(players, found.regrets.tolist(), strict=True)),
+        "least_target": found.least_target,
+        **extra,
+        **left_out(made, problem),
+    }
+    tasks = made.of_tasks(found.by_player[_task_player(made.game)])
+    return Rated(solution=on_all(found, made), unit=float(found.units[of_agents]), task_ratings=tasks, extra=both)
+
+
+def _task_player(game: Played) -> int:
+    return 0 if isinstance(game, KingOfTheHill) else 2
+
+
+def _mixes(made: Gamified[Played], mixes: Sequence[Floats]) -> dict[str, dict[str, float]]:
+    """What each player plays by name; exact duplicates are under the first one's."""
+    named = zip(made.game.players, made.game.strategies, mixes, strict=True)
+    return {player: {names[i]: float(mix[i]) for i in np.flatnonzero(mix >= _LISTED).tolist()} for player, names, mix in named}
+
+
+_SCALES: Final = ("none", "minmax", "z", "rank", "winrate")
+_GAME: Final = (
+    Parameter("game", "king_of_the_hill", "that is played", choices=("king_of_the_hill", "agent_agent_task")),
+    Parameter("penalty", 1.0, "what the rebel loses where it plays the king's agent", 0.0, 1e6),
+    Parameter("normalise", "none", "how scores are put on one scale, with game=agent_agent_task", choices=_SCALES),
+    Parameter("missing", "refuse", "pairs not compared on a task", choices=("refuse", "drop_tasks", "drop_agents", "prior", "zero")),
+    *KAPPA,
+    Parameter("merge", True, "exact duplicates are solved as one"),
+    Parameter("target", "affinity", "what the equilibrium is near to, or the path starts from", choices=("affinity", "even")),
+    Parameter("sigma", 0.0, "width of the kernel, in payoffs; 0: only equal payoffs are alike", 0.0, 1e6),
+    Parameter("floor", 1e-3, "share of the even split in an affinity target", 0.0, 1.0),
+    Parameter("tolerance", 1e-6, "largest regret, beyond eps, over what one player's choice can make", 1e-12, 1e-1),
+)
+EQUILIBRIUM: Final = (
+    Method(
+        name="cce",
+        takes=Takes.TASK_PAIRS,
+        run=_cce,
+        cost=3,
+        tie_tolerance=1e-6,
+        most_agents=_AGENTS,
+        starts=True,
+        parameters=(
+            *_GAME,
+            Parameter("eps", 0.0, "what a player may still gain, in payoffs", 0.0, 1e6),
+            Parameter("joints", 20, "likeliest joints listed", 0, 10_000),
+            Parameter("max_iterations", 10_000, "of each stage", 1, 1_000_000),
+        ),
+    ),
+    Method(
+        name="lle",
+        takes=Takes.TASK_PAIRS,
+        run=_lle,
+        cost=3,
+        tie_tolerance=1e-5,
+        most_agents=_AGENTS,
+        parameters=(*_GAME, Parameter("max_steps", 10_000, "along the path", 1, 1_000_000)),
+    ),
+)

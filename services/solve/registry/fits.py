@@ -1,0 +1,190 @@
+"""Fits of the registry: Bradley-Terry, Davidson's ties, soft Condorcet optimisation. Live boards of a loss lack the `_fit` in its name."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from ratings_core.analysis.intervals import cell_replicates, replicate_intervals
+from ratings_core.batch.bradley_terry import BradleyTerry, bradley_terry
+from ratings_core.batch.davidson import davidson
+from ratings_core.batch.fenchel_young import fenchel_young
+from ratings_core.batch.logistic import DENSE_UP_TO
+from ratings_core.batch.pair_counts import PairCounts, of_tally
+from ratings_core.batch.soft_condorcet import soft_condorcet
+from ratings_core.equilibria.starts import Start
+from ratings_core.errors import InputError
+from ratings_core.solution import Solution
+from services.solve.problems.inputs import MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.registry.method import Method, Rated, Takes
+from services.solve.registry.parameters import Parameter
+from services.solve.registry.starts import by_name, of_names
+
+_UNLINKED: Final = "no chains of wins both ways link it to anybody: play more, or solve with a prior"
+_NORMAL_95: Final = 1.959963984540054
+
+
+def _bradley_terry(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any], start: Start | None) -> Rated:
+    wins, ties = problem.counts.sparse(len(problem.names))
+    before = None if start is None else by_name(start, 0, "ratings", problem.names, np.nan)
+    found = bradley_terry(wins, ties, **parameters, names=problem.names, start=before)
+    return replace(_with_errors(found), start=_next(problem, found))
+
+
+def _next(problem: Problem, found: BradleyTerry) -> Start | None:
+    """Where the next solve may start; of more agents Newton's steps are rough, and a start saves none."""
+    rated = np.flatnonzero(np.isfinite(found.ratings)).tolist()
+    if not rated or len(problem.names) > DENSE_UP_TO:
+        return None
+    return of_names("bradley_terry", {"ratings": ([problem.names[i] for i in rated], found.ratings[rated])})
+
+
+def _with_errors(found: BradleyTerry) -> Rated:
+    sizes = np.unique(found.component, return_counts=True)[1]
+    extra: dict[str, object] = {
+        "components": len(sizes),
+        "largest_component": int(sizes.max()),
+        **_unrated(found),
+    }
+    if (error := found.standard_error) is None:
+        return Rated(solution=found, unit=found.scale, extra=extra)
+    extra |= {"assumes": found.assumes, "interval": 0.95}
+    low, high = found.ratings - _NORMAL_95 * error, found.ratings + _NORMAL_95 * error
+    return Rated(solution=found, unit=found.scale, low=low, high=high, extra=extra)
+
+
+def _unrated(found: BradleyTerry) -> dict[str, object]:
+    """How many agents have no rating, and why."""
+    unrated = int(np.isnan(found.ratings).sum())
+    return {"unrated": unrated, **({"unrated_because": _UNLINKED} if unrated else {})}
+
+
+def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:
+    replicates, options = _split(parameters)
+    if isinstance(problem, MarginsInput):
+        if replicates:
+            raise InputError("replicates", replicates, "must be 0 for margins: they do not say of how many games")
+        return _sco_rated(problem, soft_condorcet(np.maximum(problem.margins, 0.0), **options))
+    counts = of_tally(problem.counts, len(problem.names))
+    rated = _sco_rated(problem, soft_condorcet(counts, **options))
+    return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: soft_condorcet(drawn, **options))
+
+
+def _sco_rated(problem: Problem, found: Any) -> Rated:
+    winner = None if found.winner is None else problem.names[found.winner]
+    extra: dict[str, object] = {"loss": found.loss, "bound": found.bound, "condorcet_winner": winner}
+    return Rated(solution=found, unit=found.tau, ranking=found.ranking, extra=extra)
+
+
+def _fenchel_young_fit(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
+    replicates, options = _split(parameters)
+    counts = of_tally(problem.counts, len(problem.names))
+    found = fenchel_young(counts, **options)
+    rated = Rated(solution=found, unit=found.sigma, extra={"at_bound": int(found.at_bound.sum())})
+    return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: fenchel_young(drawn, **options))
+
+
+def _davidson(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
+    replicates, options = _split(parameters)
+    counts = of_tally(problem.counts, len(problem.names))
+    found = davidson(counts, **options, names=problem.names)
+    extra: dict[str, object] = {
+        "nu": found.nu if np.isfinite(found.nu) else None,
+        "components": int(found.component.max()) + 1,
+        **_unrated(found),
+    }
+    rated = Rated(solution=found, unit=found.scale, extra=extra)
+    return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: davidson(drawn, **options))
+
+
+def _split(parameters: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """How many replicates, and what the fit itself takes."""
+    return parameters["replicates"], {name: value for name, value in parameters.items() if name not in ("replicates", "seed")}
+
+
+def _with_intervals(
+    rated: Rated, problem: Problem, counts: PairCounts, replicates: int, seed: int, fit: Callable[[PairCounts], Solution]
+) -> Rated:
+    """Ratings' intervals, and ranks', over replicates of the pairs' results."""
+    if not replicates:
+        return rated
+    found = replicate_intervals(lambda drawn: fit(drawn).ratings, cell_replicates(counts, seed=seed, replicates=replicates))
+    ranks = dict(zip(problem.names, zip(found.rank_low.tolist(), found.rank_high.tolist(), strict=True), strict=True))
+    extra = {**rated.extra, "assumes": "independent pairs", "interval": found.level, "rank_intervals": ranks}
+    return replace(rated, low=found.low, high=found.high, extra=extra)
+
+
+_LOGIT: Final = (
+    Parameter("prior", 0.0, "games each agent is taken to have tied with an anchor", 0.0, 1e6),
+    Parameter("scale", 400 / float(np.log(10)), "rating points a logit", 1e-6, 1e6),
+    Parameter("centre", 1500.0, "mean rating", -1e9, 1e9),
+    Parameter("unconnected", "components", "agents not linked by wins both ways", choices=("components", "raise")),
+    Parameter("tolerance", 1e-10, "largest score gap a game", 1e-14, 1e-2),
+    Parameter("max_iterations", 200, "of Newton's method", 1, 10_000),
+)
+_BOX: Final = (
+    Parameter("low", 0.0, "least rating", -1e9, 1e9),
+    Parameter("high", 100.0, "largest rating", -1e9, 1e9),
+)
+_REPLICATES: Final = (
+    Parameter("replicates", 0, "refits to resampled results, for intervals: two or more, 0 for none", 0, 10_000),
+    Parameter("seed", 0, "of the replicates", 0, 2**31 - 1),
+)
+FITS: Final = (
+    Method(
+        name="bradley_terry",
+        takes=Takes.PAIRS,
+        run=_bradley_terry,
+        cost=1,
+        tie_tolerance=1e-8,
+        parameters=(
+            *_LOGIT,
+            Parameter("standard_errors", "none", "intervals", choices=("none", "fisher", "sandwich")),
+        ),
+        starts=True,
+    ),
+    Method(
+        name="davidson",
+        takes=Takes.PAIRS,
+        run=_davidson,
+        cost=1,
+        tie_tolerance=1e-8,
+        parameters=(
+            *_LOGIT,
+            *_REPLICATES,
+        ),
+    ),
+    Method(
+        name="sco_fit",
+        takes=Takes.MARGINS,
+        run=_sco_fit,
+        cost=2,
+        tie_tolerance=None,
+        parameters=(
+            Parameter("tau", 1.0, "temperature: differences beyond a few of it hardly matter", 1e-6, 1e9),
+            *_BOX,
+            Parameter("prior", 0.0, "pull of each rating to the middle of the box", 0.0, 1e6),
+            Parameter("tolerance", 1e-6, "largest projected gradient", 1e-14, 0.25),
+            Parameter("max_iterations", 2_000, "of L-BFGS at the last temperature", 1, 1_000_000),
+            Parameter("accept_approximate", True, "a point above the tolerance"),
+            *_REPLICATES,
+        ),
+    ),
+    Method(
+        name="fenchel_young_fit",
+        takes=Takes.PAIRS,
+        run=_fenchel_young_fit,
+        cost=1,
+        tie_tolerance=1e-6,
+        parameters=(
+            Parameter("sigma", 1.0, "scale of the noise, in points", 1e-6, 1e9),
+            *_BOX,
+            Parameter("prior", 0.0, "votes that tie each agent with one held in the middle", 0.0, 1e6),
+            Parameter("tolerance", 1e-8, "largest projected gradient", 1e-14, 1e-2),
+            Parameter("max_iterations", 1_000, "of Newton's method", 1, 1_000_000),
+            Parameter("accept_approximate", True, "a point above the tolerance"),
+            *_REPLICATES,
+        ),
+    ),
+)

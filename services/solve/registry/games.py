@@ -1,0 +1,235 @@
+"""The game-theoretic methods of the registry: which game is made of a problem, and what their boards add."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ratings_core.analysis.contributions import contributions
+from ratings_core.equilibria.deviation import deviation
+from ratings_core.equilibria.nash_average import nash_average, nash_average_agents
+from ratings_core.equilibria.starts import Start
+from ratings_core.equilibria.uniform import uniform
+from ratings_core.errors import InputError
+from ratings_core.games.agent_agent_task import AgentAgentTask
+from ratings_core.games.agent_vs_agent import agent_vs_agent
+from ratings_core.games.duels import Duels, duel_on_task, duelist_vs_task
+from ratings_core.games.gamified import Gamified
+from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
+from ratings_core.games.normal_form import JointDistribution, NormalForm
+from ratings_core.solution import Floats, Solution
+from services.solve.problems.inputs import GamesInput, PairsInput, ProfileInput, ScoresInput
+from services.solve.registry.lotteries import LOTTERY
+from services.solve.registry.method import Method, Rated, Takes
+from services.solve.registry.parameters import Parameter
+from services.solve.registry.starts import by_name, of_names
+
+OnTasks: TypeAlias = ScoresInput | GamesInput
+Pairs: TypeAlias = PairsInput | ProfileInput | ScoresInput
+Played: TypeAlias = NormalForm | AgentAgentTask
+
+_DENSE_AGENTS: Final = 5_000
+DEVIATION_AGENTS: Final = 500
+_STORED_CELLS: Final = 50_000_000
+"""Of agents x agents x tasks, where a game of results has to be stored."""
+
+
+def on_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
+    """Agent against task (2 players), or agent against agent on a task (3); the last player is the task in both."""
+    names: dict[str, Any] = {"agents": problem.names, "tasks": problem.tasks}
+    three, apart = parameters["players"] == 3, parameters.get("apart", "observed")
+    if apart != "observed" and not (three and isinstance(problem, GamesInput)):
+        raise InputError("apart", apart, "must be observed but for games with players=3, where a task gets a noisy difference without sign")
+    if isinstance(problem, ScoresInput):
+        table = {name: parameters[name] for name in ("normalise", "missing", "merge")}
+        return agent_vs_agent_vs_task(problem.scores, **table, **names) if three else agent_vs_task(problem.scores, **table, **names)  # type: ignore[return-value]
+    if parameters["normalise"] != "none":
+        raise InputError("normalise", parameters["normalise"], "must be none for games: wins and losses have one unit on all tasks")
+    most_cells(problem)
+    duels = Duels.of_counts(problem.by_task, len(problem.names))
+    policy = {"missing": parameters["missing"], "merge": parameters["merge"], "kappa": kappa_of(parameters)}
+    return duel_on_task(duels, apart=apart, **policy, **names) if three else duelist_vs_task(duels, **policy, **names)  # type: ignore[return-value]
+
+
+def most_cells(problem: OnTasks) -> None:
+    """Refuses what is too large to store. Raises `InputError`."""
+    if (cells := len(problem.tasks) * len(problem.names) ** 2) > _STORED_CELLS:
+        raise InputError("tasks x agents x agents", cells, f"must be at most {_STORED_CELLS}")
+
+
+def kappa_of(parameters: dict[str, Any]) -> Any:
+    """Its value or how to find it, None where the policy for what is missing has no use for it."""
+    if parameters["missing"] != "prior":
+        return None
+    return "held-out" if parameters["fit_kappa"] else parameters["kappa"]
+
+
+def left_out(made: Gamified[Any], problem: Pairs | OnTasks) -> dict[str, object]:
+    """What of the problem is not in the game, by name, and how much of the game was filled in."""
+    tasks = problem.tasks if isinstance(problem, ScoresInput | GamesInput) else ()
+    return {
+        "dropped_agents": [problem.names[i] for i in made.dropped_agents.tolist()],
+        "dropped_tasks": [tasks[i] for i in made.dropped_tasks.tolist()],
+        "constant_tasks": [tasks[i] for i in made.constant_tasks.tolist()],
+        "imputed": made.imputed,
+        **({"kappa": made.kappa} if made.kappa else {}),
+    }
+
+
+def _nash_average(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> Rated:
+    made = on_tasks(problem, {**parameters, "players": 2})
+    agents, tasks = made.game.strategies
+    before = None if start is None else (by_name(start, 0, "agents", agents, 0.0), by_name(start, 1, "tasks", tasks, 0.0))
+    rest = {name: parameters[name] for name in ("merge", "tolerance", "max_iterations")}
+    found = nash_average(made.game.payoffs[0], **rest, start=before)  # type: ignore[union-attr]
+    extra: dict[str, object] = {
+        "value": found.value,
+        "agent_dist": support_by_name(problem.names, made.agent_side.shares(found.agent_dist)),
+        "task_dist": support_by_name(problem.tasks, made.task_side.shares(found.task_dist)),
+        "agent_entropy": found.agent_entropy,
+        "task_entropy": found.task_entropy,
+        "unique": found.agent_unique and found.task_unique,
+        **left_out(made, problem),
+    }
+    after = of_names("nash_average", {"agents": _support(agents, found.agent_dist), "tasks": _support(tasks, found.task_dist)})
+    ratings = made.of_tasks(found.task_ratings)
+    return Rated(solution=on_all(found, made), unit=found.spread, task_ratings=ratings, extra=extra, start=after)
+
+
+def _support(names: Sequence[str], mix: Floats) -> tuple[Sequence[str], Floats]:
+    played = np.flatnonzero(mix)
+    return [names[i] for i in played.tolist()], mix[played]
+
+
+def against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) -> Gamified[NormalForm]:
+    """Agent against agent, from their results."""
+    options = {name: parameters[name] for name in ("pseudo_count", "missing", "merge")}
+    kappa = kappa_of(parameters)
+    return agent_vs_agent(problem.counts, len(problem.names), payoff=payoff, kappa=kappa, agents=problem.names, **options)  # type: ignore[arg-type]
+
+
+def _nash_average_agents(problem: Pairs, parameters: dict[str, Any], start: Start | None) -> Rated:
+    made = against_each_other(problem, parameters, parameters["payoff"])
+    payoffs = made.game.payoffs[0]
+    rest = {name: parameters[name] for name in ("merge", "tolerance", "max_iterations")}
+    agents = made.game.strategies[0]
+    found = nash_average_agents(payoffs, **rest, start=None if start is None else by_name(start, 0, "agents", agents, 0.0))
+    extra: dict[str, object] = {
+        "agent_dist": support_by_name(problem.names, made.agent_side.shares(found.agent_dist)),
+        "entropy": found.entropy,
+        "unique": found.unique,
+        **left_out(made, problem),
+    }
+    after = of_names("nash_average_agents", {"agents": _support(agents, found.agent_dist)})
+    return Rated(solution=on_all(found, made), unit=float(np.abs(payoffs).max()) or 1.0, extra=extra, start=after)
+
+
+def _deviation(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> Rated:
+    made = on_tasks(problem, parameters)
+    found = deviation(made.game, start=start, **{name: parameters[name] for name in ("merge", "tolerance", "max_solves")})
+    extra: dict[str, object] = {
+        "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
+        "cce_gap": found.gap,
+        "equilibrium": joints_by_name(made.game, found.play),
+        **left_out(made, problem),
+    }
+    if parameters["explain"]:
+        extra["contributions"] = _explained(made.game, found.play, parameters["explain"])
+    tasks = made.of_tasks(found.by_player[-1])
+    return Rated(solution=on_all(found, made), unit=found.unit, task_ratings=tasks, extra=extra, start=found.start)
+
+
+def _explained(game: Played, play: JointDistribution, most: int) -> dict[str, dict[str, float]]:
+    """For each agent the tasks that add most to its rating or take most from it, largest sizes first."""
+    parts = contributions(game, play)
+    large = np.argsort(-np.abs(parts.values), axis=1, kind="stable")[:, :most]
+    rows = zip(parts.strategies, large.tolist(), parts.values, strict=True)
+    return {agent: {parts.parts[i]: float(row[i]) for i in ids} for agent, ids, row in rows}
+
+
+def _uniform(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
+    made = on_tasks(problem, parameters)
+    found = uniform(made.game)
+    spread = max(float(np.ptp(own)) for own in found.by_player) or 1.0
+    extra = left_out(made, problem)
+    return Rated(solution=on_all(found, made), unit=spread, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
+
+
+def support_by_name(names: Sequence[str], mix: Floats) -> dict[str, float]:
+    """Probabilities of the names that have any."""
+    return {names[i]: float(mix[i]) for i in np.flatnonzero(mix).tolist()}
+
+
+def joints_by_name(game: Played, play: JointDistribution) -> list[dict[str, object]]:
+    """The joints of an equilibrium by name."""
+    return [
+        {"joint": [names[i] for names, i in zip(game.strategies, joint, strict=True)], "probability": share}
+        for joint, share in zip(play.joints.tolist(), play.probability.tolist(), strict=True)
+    ]
+
+
+def on_all(found: Solution, made: Gamified[Any]) -> Solution:
+    """The solution with a rating for every agent of the problem, NaN where left out."""
+    return replace(found, ratings=made.of_agents(found.ratings))
+
+
+_POLICIES: Final = ("refuse", "drop_tasks", "drop_agents", "prior", "zero")
+_SCALES: Final = ("none", "minmax", "z", "rank", "winrate")
+_NORMALISE: Final = Parameter("normalise", "none", "how scores of tasks are put on one scale", choices=_SCALES)
+_MISSING: Final = Parameter("missing", "refuse", "cells not measured, pairs that did not meet", choices=_POLICIES)
+KAPPA: Final = (
+    Parameter("kappa", 1.0, "games that the prediction counts for, with missing=prior, in results", 1e-6, 1e6),
+    Parameter("fit_kappa", False, "as many as games held out speak for, instead of kappa; of whole games"),
+)
+_MERGE: Final = Parameter("merge", True, "exact duplicates are solved as one")
+TASKS: Final = (
+    Parameter("players", 3, "2: agent against task; 3: agent against agent on a task", 2, 3),
+    _NORMALISE,
+    _MISSING,
+    *KAPPA,
+    _MERGE,
+)
+PAIRS: Final = (
+    Parameter("pseudo_count", 0.0, "wins that each side of a pair that met is taken to have besides", 0.0, 1e6),
+    Parameter("missing", "refuse", "pairs that did not meet", choices=("refuse", "drop_agents", "prior", "zero")),
+    *KAPPA,
+)
+GAMES: Final = (
+    Method(
+        name="nash_average",
+        starts=True,
+        takes=Takes.TASK_PAIRS,
+        run=_nash_average,
+        cost=2,
+        tie_tolerance=1e-7,
+        parameters=(_NORMALISE, _MISSING, *KAPPA, *LOTTERY),
+    ),
+    Method(
+        name="nash_average_agents",
+        starts=True,
+        takes=Takes.PAIRS,
+        run=_nash_average_agents,
+        cost=2,
+        tie_tolerance=1e-7,
+        most_agents=_DENSE_AGENTS,
+        parameters=(Parameter("payoff", "win_rate", "of one agent against another", choices=("win_rate", "logit")), *PAIRS, *LOTTERY),
+    ),
+    Method(
+        name="deviation",
+        takes=Takes.TASK_PAIRS,
+        run=_deviation,
+        cost=3,
+        tie_tolerance=1e-7,
+        most_agents=DEVIATION_AGENTS,
+        starts=True,
+        parameters=(
+            *TASKS,
+            Parameter("apart", "observed", "what a task gets, of games: also freed of the noise of few", choices=("observed", "freed")),
+            Parameter("tolerance", 1e-6, "largest rating error called optimal", 1e-14, 1e-2),
+            Parameter("max_solves", 100_000, "of linear programs", 1, 10_000_000),
+            Parameter("explain", 0, "tasks listed for each agent with what they add to its rating", 0, 10_000),
+        ),
+    ),
+    Method(name="uniform", takes=Takes.TASK_PAIRS, run=_uniform, cost=2, tie_tolerance=1e-9, most_agents=_DENSE_AGENTS, parameters=TASKS),
+)

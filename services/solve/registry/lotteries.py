@@ -1,0 +1,90 @@
+"""The lotteries of the registry, and how large pools get one: some certified lottery of margins that stay sparse."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from ratings_core.equilibria.starts import Start
+from ratings_core.solution import Floats, Solution
+from ratings_core.voting.lotteries import iterated_maximal_lotteries, maximal_lottery
+from services.solve.problems.inputs import Problem, sparse_margins
+from services.solve.registry.method import Method, Rated, Takes
+from services.solve.registry.parameters import Parameter
+from services.solve.registry.starts import by_name, of_names
+
+_MAXENT_AGENTS: Final = 5_000
+"""A larger pool's lottery of largest entropy takes minutes and hundreds of megabytes."""
+
+
+def _maximal_lottery(problem: Problem, parameters: dict[str, Any], start: Start | None) -> Rated:
+    options = _options(problem, parameters)
+    found = maximal_lottery(sparse_margins(problem), **options, start=_before(start, problem))
+    support = [problem.names[i] for i in found.support.tolist()]
+    extra: dict[str, object] = {"mode": options["mode"], "support": support, "entropy": found.entropy, "unique": found.unique}
+    return Rated(solution=found, extra=extra, start=_next("maximal_lottery", problem, found, options))
+
+
+def _iterated_maximal_lotteries(problem: Problem, parameters: dict[str, Any], start: Start | None) -> Rated:
+    options = _options(problem, parameters)
+    found = iterated_maximal_lotteries(sparse_margins(problem), **options, start=_before(start, problem))
+    levels = [
+        {
+            "lottery": {problem.names[i]: share for i, share in zip(level.agents.tolist(), level.lottery.tolist(), strict=True)},
+            "exploitability": level.exploitability,
+            "status": level.status.value,
+        }
+        for level in found.levels
+    ]
+    after = _next("iterated_maximal_lotteries", problem, found, options)
+    return Rated(solution=found, extra={"mode": options["mode"], "levels": levels}, start=after)
+
+
+def _before(start: Start | None, problem: Problem) -> Floats | None:
+    """Ratings of an answer before, 0 for who was not elected or is new."""
+    return None if start is None else by_name(start, 0, "ratings", problem.names, 0.0)
+
+
+def _next(method: str, problem: Problem, found: Solution, options: dict[str, Any]) -> Start | None:
+    """Where the next solve may start, except of lotteries that are any."""
+    if options["mode"] != "maxent":
+        return None
+    elected = np.flatnonzero(found.ratings).tolist()
+    return of_names(method, {"ratings": ([problem.names[i] for i in elected], found.ratings[elected])})
+
+
+def _options(problem: Problem, parameters: dict[str, Any]) -> dict[str, Any]:
+    if parameters["mode"] != "auto":
+        return parameters
+    return {**parameters, "mode": "maxent" if len(problem.names) <= _MAXENT_AGENTS else "any"}
+
+
+LOTTERY: Final = (
+    Parameter("merge", True, "exact duplicates share one agent's probability"),
+    Parameter("tolerance", 1e-9, "largest exploitability called optimal", 1e-14, 1e-2),
+    Parameter("max_iterations", 100, "of the interior point", 1, 10_000),
+)
+_PARAMETERS: Final = (
+    Parameter("mode", "auto", "largest entropy, any, or any above 5,000 agents", choices=("auto", "maxent", "any")),
+    *LOTTERY,
+    Parameter("accept_approximate", False, "a lottery beyond the tolerance, with how far"),
+)
+LOTTERIES: Final = (
+    Method(
+        name="maximal_lottery",
+        starts=True,
+        takes=Takes.MARGINS,
+        run=_maximal_lottery,
+        cost=2,
+        tie_tolerance=1e-7,
+        parameters=_PARAMETERS,
+    ),
+    Method(
+        name="iterated_maximal_lotteries",
+        starts=True,
+        takes=Takes.MARGINS,
+        run=_iterated_maximal_lotteries,
+        cost=3,
+        tie_tolerance=1e-7,
+        parameters=_PARAMETERS,
+    ),
+)

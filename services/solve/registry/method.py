@@ -1,0 +1,75 @@
+"""What a solved method is to the registry, and what its function returns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from ratings_core.equilibria.starts import Start
+from ratings_core.ranking import Ranking
+from ratings_core.solution import Floats, Solution
+from services.solve.registry.parameters import Parameter
+
+
+class Takes(StrEnum):
+    """What a method needs to know."""
+
+    PAIRS = "pairs"
+    """Wins, losses and ties of pairs; games and ballots give them, and scores, each task as one ballot."""
+    TASK_PAIRS = "pairs per task"
+    """How agents compare on each task; games give it where the pool counts tasks apart, and scores."""
+    PLACES = "places"
+    """Who came where, in fields of how many; games and ballots give it, and scores, each task as one ballot."""
+    MARGINS = "margins"
+    """Who is ahead of whom and by how much; pairs, ballots and scores give them."""
+    PROFILE = "profile"
+    """Ballots, each an order of many agents; scores give them, each task as one."""
+
+
+def given_by_games(*, per_task: bool) -> frozenset[Takes]:
+    """What games give to solve. per_task: whether those of each task were counted apart."""
+    given = {Takes.PAIRS, Takes.MARGINS, Takes.PLACES}
+    return frozenset(given | {Takes.TASK_PAIRS} if per_task else given)
+
+
+GIVEN_BY_SCORES: Final = frozenset(Takes)
+"""What a table of scores gives to solve: all of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rated:
+    """What a method's function returns. unit: of its ratings, in which the method's own tie tolerance counts; task_ratings: where it
+    rates tasks; low, high: intervals; extra: what it adds to the result; ranking: the method's own, where ratings do not say it; start: for
+    the next solve.
+    """
+
+    solution: Solution
+    unit: float = 1.0
+    task_ratings: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
+    extra: dict[str, object] = field(default_factory=dict)
+    ranking: Ranking | None = None
+    start: Start | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """One solved method.
+
+    run: from a problem (agents by name) and accepted parameters to ratings; cost: class of the work, 1 grows with the pairs that met,
+    2 with the square of the agents, 3 faster; tie_tolerance: ratings closer than this, in units of `Rated.unit`, share a rank unless
+    told otherwise; None: the method ranks by itself (`Rated.ranking`);
+    least_agents: of the input; most_agents: taken of it; starts: `run` also takes `start=`, of the answer before, which saves work and
+    changes no rating.
+    """
+
+    name: str
+    takes: Takes
+    run: Callable[..., Rated]
+    parameters: tuple[Parameter, ...] = ()
+    cost: int
+    tie_tolerance: float | None
+    least_agents: int = 2
+    most_agents: int | None = None
+    starts: bool = False

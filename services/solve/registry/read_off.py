@@ -1,0 +1,172 @@
+"""Methods that read ratings off what is played: payoff and mass ratings of some equilibrium, and alpha-Rank's masses."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Final, assert_never
+
+import numpy as np
+
+from ratings_core.equilibria.alpharank import MOST_PROFILES, AlphaRank, alpharank, alpharank_symmetric
+from ratings_core.equilibria.cce import cce
+from ratings_core.equilibria.deviation import deviation
+from ratings_core.equilibria.lle import lle
+from ratings_core.equilibria.payoff import FromEquilibrium, mass_ratings, payoff_ratings
+from ratings_core.errors import InputError
+from ratings_core.games.gamified import Gamified, Mask, Side
+from ratings_core.games.normal_form import JointDistribution, NormalForm
+from ratings_core.solution import Floats
+from services.solve.registry.games import (
+    DEVIATION_AGENTS,
+    PAIRS,
+    TASKS,
+    OnTasks,
+    Pairs,
+    Played,
+    against_each_other,
+    joints_by_name,
+    left_out,
+    on_all,
+    on_tasks,
+    support_by_name,
+)
+from services.solve.registry.method import Method, Rated, Takes
+from services.solve.registry.parameters import Parameter
+
+_CHAIN_AGENTS: Final = 1_000
+_SHARE: Final = 0.1
+"""Equilibria are solved to this share of the regret allowed, as those of all players are added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Equilibrium:
+    """One to read off, and how it is told."""
+
+    play: Any
+    told: dict[str, object]
+
+
+def _payoff(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
+    made = on_tasks(problem, parameters)
+    chosen = _equilibrium(made.game, parameters)
+    found = _read(made.game, parameters, chosen.play)
+    extra: dict[str, object] = {
+        "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
+        "regrets": dict(zip(made.game.players, found.regrets.tolist(), strict=True)),
+        **chosen.told,
+        **left_out(made, problem),
+    }
+    if parameters["rating"] == "mass":
+        return _masses(made, found, extra)
+    return Rated(solution=on_all(found, made), unit=found.unit, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
+
+
+def _equilibrium(game: Played, parameters: dict[str, Any]) -> _Equilibrium:
+    """The one that the method of this name finds; CCE and limiting logit equilibria near the affinity target of equal payoffs."""
+    merge, tolerance = parameters["merge"], parameters["tolerance"]
+    match parameters["equilibrium"]:
+        case "deviation":
+            strict = deviation(game, merge=merge, tolerance=tolerance).play
+            return _Equilibrium(strict, {"equilibrium": joints_by_name(game, strict)})
+        case "cce":
+            near = cce(game, merge=merge, tolerance=_SHARE * tolerance)
+            return _Equilibrium(near.play, {"marginals": _by_name(game, near.marginals)})
+        case "lle":
+            end = lle(game, merge=merge, tolerance=_SHARE * tolerance)
+            return _Equilibrium(end.marginals, {"marginals": _by_name(game, end.marginals)})
+        case other:
+            assert_never(other)
+
+
+def _by_name(game: Played, mixes: tuple[Floats, ...]) -> dict[str, dict[str, float]]:
+    named = zip(game.players, game.strategies, mixes, strict=True)
+    return {player: support_by_name(names, mix) for player, names, mix in named}
+
+
+def _read(game: Played, parameters: dict[str, Any], play: Any) -> FromEquilibrium:
+    if parameters["rating"] == "mass":
+        return mass_ratings(game, play, tolerance=parameters["tolerance"])
+    against = "recommended" if parameters["rating"] == "payoff_if_played" else "others"
+    return payoff_ratings(game, play, against=against, tolerance=parameters["tolerance"])  # type: ignore[arg-type]
+
+
+def _masses(made: Gamified[Any], found: FromEquilibrium | AlphaRank, extra: dict[str, object]) -> Rated:
+    """Shares of agents, and of tasks where those are played, those of exact duplicates split evenly."""
+    agents = _shares(made.agent_side, made.agents, found.by_player[0])
+    tasks = _shares(made.task_side, made.tasks, found.by_player[-1]) if len(found.by_player) > 1 else None
+    return Rated(solution=replace(found, ratings=agents), task_ratings=tasks, extra=extra)
+
+
+def _shares(side: Side, there: Mask, mix: Floats) -> Floats:
+    return np.where(there, side.shares(mix), np.nan)
+
+
+def _alpharank(problem: Pairs, parameters: dict[str, Any]) -> Rated:
+    made = against_each_other(problem, parameters, "win_rate")
+    found = alpharank_symmetric(made.game.payoffs[0], alpha=_alpha(parameters), **_chain(parameters))
+    return _masses(made, found, left_out(made, problem))
+
+
+def _alpharank_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
+    made = on_tasks(problem, {**parameters, "players": 2})
+    if not isinstance(made.game, NormalForm) or (profiles := math.prod(made.game.shape)) > MOST_PROFILES:
+        raise InputError("agents x tasks", profiles, f"must be at most {MOST_PROFILES}, as the chain has a state for each")
+    found = alpharank(made.game, alpha=_alpha(parameters), **_chain(parameters))
+    return _masses(made, found, {"likeliest": _likeliest(made.game, found.play), **left_out(made, problem)})
+
+
+def _likeliest(game: NormalForm, play: JointDistribution, most: int = 20) -> list[dict[str, object]]:
+    """The profiles where the populations are found most."""
+    first = np.argsort(-play.probability, kind="stable")[:most]
+    return joints_by_name(game, JointDistribution(play.joints[first], play.probability[first]))
+
+
+def _alpha(parameters: dict[str, Any]) -> float:
+    return math.inf if parameters["infinite"] else float(parameters["alpha"])
+
+
+def _chain(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: parameters[name] for name in ("population", "noise", "tolerance")}
+
+
+_CHAIN: Final = (
+    Parameter("alpha", 10.0, "intensity of selection", 0.0, 1e6),
+    Parameter("infinite", False, "the limit of strong selection, without alpha and population"),
+    Parameter("population", 50, "members", 2, 10_000),
+    Parameter("noise", 1e-9, "chance of a step to a worse agent, in the limit", 1e-300, 0.49),
+)
+_MERGE: Final = Parameter("merge", False, "exact duplicates are one member of the chain")
+_FLOWS: Final = Parameter("tolerance", 1e-8, "largest relative difference of flows", 1e-14, 1e-2)
+READ_OFF: Final = (
+    Method(
+        name="payoff",
+        takes=Takes.TASK_PAIRS,
+        run=_payoff,
+        cost=3,
+        tie_tolerance=1e-7,
+        most_agents=DEVIATION_AGENTS,
+        parameters=(
+            Parameter("equilibrium", "deviation", "whose equilibrium is read", choices=("deviation", "cce", "lle")),
+            Parameter("rating", "payoff", "what is read off the equilibrium", choices=("payoff", "payoff_if_played", "mass")),
+            *TASKS,
+            Parameter("tolerance", 1e-6, "largest regret over the payoffs' spread", 1e-14, 1e-2),
+        ),
+    ),
+    Method(
+        name="alpharank",
+        takes=Takes.PAIRS,
+        run=_alpharank,
+        cost=3,
+        tie_tolerance=1e-9,
+        most_agents=_CHAIN_AGENTS,
+        parameters=(*_CHAIN, *PAIRS, _MERGE, _FLOWS),
+    ),
+    Method(
+        name="alpharank_tasks",
+        takes=Takes.TASK_PAIRS,
+        run=_alpharank_tasks,
+        cost=3,
+        tie_tolerance=1e-9,
+        most_agents=_CHAIN_AGENTS,
+        parameters=(*_CHAIN, *(one for one in TASKS if one.name not in ("players", "merge")), _MERGE, _FLOWS),
+    ),
+)

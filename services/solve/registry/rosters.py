@@ -1,0 +1,75 @@
+"""Which agents of a large input a solve takes: all, those named, the most active or the best rated. What was left out is part of the
+result.
+"""
+
+import json
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.pair_counts import of_tally
+from ratings_core.errors import InputError
+from ratings_core.solution import Floats
+from services.solve.problems.inputs import Ids, MarginsInput, Problem
+from services.solve.registry.method import Method
+from services.solve.registry.parameters import Parameter, Value
+
+ROSTER: Final = (
+    Parameter("most_agents", 0, "solve so many only; 0: as many as the method takes", 0, 1_000_000_000),
+    Parameter("roster_by", "activity", "which agents come first, where there are more", choices=("activity", "rating")),
+    Parameter("only_agents", "", "solve these only: a JSON list of names", free=True),
+)
+"""Parameters that every method has beside its own."""
+_PRIOR_GAMES: Final = 1.0
+
+
+class Roster(NamedTuple):
+    """The problem on the agents taken, and what to say of the others (nothing where there are none)."""
+
+    problem: Problem
+    extra: dict[str, object]
+
+
+def roster(problem: Problem, method: Method, values: dict[str, Value]) -> Roster:
+    """The part of `problem`, sorted by name, that a solve takes. Raises `InputError` for a list of names that is none.
+
+    Activity is what the input counts: pairs met, ballots, tasks measured. Ratings are of Bradley-Terry's model with a prior game each,
+    of the pairs that the input gives, so that they need nothing else and agree live and offline; of margins, their sums. Equal ones go
+    by name.
+    """
+    n, named = len(problem.names), _named(problem, str(values["only_agents"]))
+    if named is not None:
+        problem = problem.take(named)
+    limits = [limit for limit in (int(values["most_agents"]), method.most_agents) if limit]
+    most = min(limits, default=n)
+    by_rating = values["roster_by"] == "rating"
+    if len(problem.names) > most:
+        first = _rating(problem) if by_rating else problem.activity
+        problem = problem.take(np.sort(np.argsort(-first, kind="stable")[:most]))
+    if len(problem.names) == n:
+        return Roster(problem, {})
+    cut = "best rated" if by_rating else "most active"
+    by = cut if named is None else "named" if len(problem.names) == len(named) else f"{cut} of those named"
+    return Roster(problem, {"roster": {"agents": len(problem.names), "left_out": n - len(problem.names), "by": by}})
+
+
+def _rating(problem: Problem) -> Floats:
+    if isinstance(problem, MarginsInput):
+        return np.asarray(problem.margins.sum(axis=1), np.float64)
+    return bradley_terry(of_tally(problem.counts, len(problem.names)), prior=_PRIOR_GAMES).ratings
+
+
+def _named(problem: Problem, text: str) -> Ids | None:
+    if not text:
+        return None
+    try:
+        names = json.loads(text)
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names) or len({*names}) != len(names):
+        raise InputError("only_agents", text, 'must be a JSON list of names, each once, such as ["ann", "bob"]')
+    ids = {name: i for i, name in enumerate(problem.names)}
+    if unknown := [name for name in names if name not in ids]:
+        raise InputError("only_agents", unknown[0], "must name agents of the input")
+    return np.array(sorted(ids[name] for name in names), np.int64)

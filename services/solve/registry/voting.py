@@ -1,0 +1,147 @@
+"""The voting methods of the registry: from problems to what `ratings_core.voting` solves, and what their boards add."""
+
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ratings_core.solution import Floats
+from ratings_core.voting.kemeny import kemeny
+from ratings_core.voting.positional import Votes, approval, borda, plurality
+from ratings_core.voting.ranked_pairs import ranked_pairs
+from ratings_core.voting.schulze import schulze
+from ratings_core.voting.stv import stv
+from ratings_core.voting.ties import TieRule, Voted
+from services.solve.problems.inputs import GamesInput, MarginsInput, Problem, ProfileInput, ScoresInput
+from services.solve.registry.method import Method, Rated, Takes
+from services.solve.registry.parameters import Parameter
+
+Placed: TypeAlias = GamesInput | ProfileInput | ScoresInput
+
+_CUBIC_AGENTS: Final = 2_000
+_KEMENY_AGENTS: Final = 1_000
+
+
+def _plurality(problem: Placed, parameters: dict[str, Any]) -> Rated:
+    return _rated(plurality(_votes(problem), agents=len(problem.names), ties=_rule(parameters)), problem)
+
+
+def _approval(problem: Placed, parameters: dict[str, Any]) -> Rated:
+    return _rated(approval(_votes(problem), parameters["k"], agents=len(problem.names), ties=_rule(parameters)), problem)
+
+
+def _borda(problem: Placed, parameters: dict[str, Any]) -> Rated:
+    unlisted = "unknown" if isinstance(problem, GamesInput) else problem.unlisted
+    return _rated(borda(_votes(problem), unlisted=unlisted, agents=len(problem.names), ties=_rule(parameters)), problem)
+
+
+def _votes(problem: Placed) -> Votes:
+    """Ballots, or the places of games: each game is one ballot of those who played."""
+    return problem.places if isinstance(problem, GamesInput) else problem.profile
+
+
+def _stv(problem: ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
+    found = stv(problem.profile, parameters["winners"] or None, surplus=parameters["surplus"], ties=_rule(parameters))
+    extra: dict[str, object] = {
+        "winners": [problem.names[i] for i in found.winners],
+        "quota": found.quota,
+        "scores": dict(zip(problem.names, found.scores, strict=True)),
+        "rounds": [
+            {"elected": one.elected, "agents": [problem.names[i] for i in one.agents], "votes": one.votes} for one in found.rounds
+        ],
+        "unused": found.unused,
+    }
+    return _rated(found, problem, extra)
+
+
+def _schulze(problem: Problem, parameters: dict[str, Any]) -> Rated:
+    return _rated(schulze(_wins(problem), strength=parameters["strength"], ties=_rule(parameters)), problem)
+
+
+def _ranked_pairs(problem: Problem, parameters: dict[str, Any]) -> Rated:
+    found = ranked_pairs(problem.margins, ties=_rule(parameters), universes=parameters["universes"])
+    return _rated(found, problem, {"universes": found.universes})
+
+
+def _kemeny(problem: Problem, parameters: dict[str, Any]) -> Rated:
+    options = {name: parameters[name] for name in ("most_programs", "accept_approximate")}
+    found = kemeny(_wins(problem), ties=_rule(parameters), **options)
+    order = [problem.names[i] for i in found.order.tolist()]
+    return _rated(found, problem, {"order": order, "value": found.value, "bound": found.bound, "unique": found.unique})
+
+
+def _wins(problem: Problem) -> Floats:
+    """Votes for a over b; of margins alone their positive part."""
+    if isinstance(problem, MarginsInput):
+        return np.maximum(problem.margins, 0.0)
+    return problem.counts.dense(len(problem.names))[0]
+
+
+def _rule(parameters: dict[str, Any]) -> TieRule:
+    rule: TieRule = parameters["seed"] if parameters["tie_rule"] == "seed" else parameters["tie_rule"]
+    return rule
+
+
+def _rated(found: Voted, problem: Problem, extra: dict[str, object] | None = None) -> Rated:
+    broken = [[problem.names[i] for i in group] for group in found.broken]
+    return Rated(solution=found, ranking=found.ranking, extra={**(extra or {}), "broken_ties": broken})
+
+
+_TIES: Final = (
+    Parameter("tie_rule", "keep", "ties the method meets", choices=("keep", "order", "seed")),
+    Parameter("seed", 0, "of the order that settles ties, with tie_rule=seed", 0, 2**31 - 1),
+)
+VOTING: Final = (
+    Method(name="plurality", takes=Takes.PLACES, run=_plurality, cost=1, tie_tolerance=None, parameters=_TIES),
+    Method(
+        name="approval",
+        takes=Takes.PLACES,
+        run=_approval,
+        cost=1,
+        tie_tolerance=None,
+        parameters=(Parameter("k", 2, "places of a ballot that approve", 1, 1_000_000), *_TIES),
+    ),
+    Method(name="borda", takes=Takes.PLACES, run=_borda, cost=1, tie_tolerance=None, parameters=_TIES),
+    Method(
+        name="stv",
+        takes=Takes.PROFILE,
+        run=_stv,
+        cost=2,
+        tie_tolerance=None,
+        parameters=(
+            Parameter("winners", 0, "seats; 0: half of the agents, rounded down", 0, 1_000_000),
+            Parameter("surplus", "fractional", "votes beyond the quota", choices=("fractional", "in_order")),
+            *_TIES,
+        ),
+    ),
+    Method(
+        name="schulze",
+        takes=Takes.MARGINS,
+        run=_schulze,
+        cost=3,
+        tie_tolerance=None,
+        most_agents=_CUBIC_AGENTS,
+        parameters=(Parameter("strength", "winning_votes", "of a victory", choices=("winning_votes", "margins")), *_TIES),
+    ),
+    Method(
+        name="ranked_pairs",
+        takes=Takes.MARGINS,
+        run=_ranked_pairs,
+        cost=3,
+        tie_tolerance=None,
+        most_agents=_CUBIC_AGENTS,
+        parameters=(Parameter("universes", 100, "outcomes of equal margins followed at most", 1, 10_000), *_TIES),
+    ),
+    Method(
+        name="kemeny",
+        takes=Takes.MARGINS,
+        run=_kemeny,
+        cost=3,
+        tie_tolerance=None,
+        most_agents=_KEMENY_AGENTS,
+        parameters=(
+            Parameter("most_programs", 100, "linear programs for a cycle of more than 20 agents", 1, 100_000),
+            Parameter("accept_approximate", True, "an order not proven best, with its bound"),
+            *_TIES,
+        ),
+    ),
+)

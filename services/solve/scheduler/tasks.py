@@ -1,0 +1,91 @@
+"""What a solve does in its own process: read one pool's checkpointed arrays, solve, return the answer as JSON bytes."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from numpy.typing import NDArray
+
+from ratings_core.records.outcomes import NO_TASK
+from ratings_core.records.roster import Roster
+from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
+from services.boards.result import VERSION, SolveResult
+from services.boards.standing import Standing
+from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
+from services.solve.insight import job as insight
+from services.solve.problems.inputs import GamesInput, ScoresInput
+from services.solve.registry import methods
+from services.solve.registry.methods import Solved
+from services.solve.scheduler.limits import forget_peak, memory_limit, peak
+from services.solve.scheduler.results import ResultFiles, read_result
+from services.state.clusters import counts_of_groups
+from services.state.pool import part
+from services.wire.pools import Kind
+
+
+def solve_pool(
+    url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int, previous: str | None = None
+) -> bytes:
+    """Solve `method` on the data object that `entry` (a `PoolEntry` as JSON) names under the checkpoints at `url`.
+
+    memory: bytes it may take; previous: file of the result before this one, for the ranks that agents had there and, where it was solved
+    in the same way, as a start.
+    Returns a `methods.Solved` as JSON. Raises `OutOfMemory` beyond its memory, `BadObject`, and what `methods.solve` raises.
+    """
+    forget_peak()
+    found = _solved(CheckpointStore(url), msgspec.json.decode(entry, type=PoolEntry), method, parameters, memory, previous)
+    return msgspec.json.encode(msgspec.structs.replace(found, memory=peak()))
+
+
+def _solved(
+    files: CheckpointStore, pool: PoolEntry, method: str, parameters: Mapping[str, float | str | bool], memory: int, previous: str | None
+) -> Solved:
+    with memory_limit(memory):
+        _, arrays = files.read_pool(pool, mapped=True)
+        if method == insight.INSIGHT:
+            return Solved(_insight(pool, files, arrays, parameters))
+        before = None if previous is None else read_result(files, previous)
+        start = before.start if before is not None and (before.parameters, before.version) == (parameters, VERSION) else None
+        found = methods.solve_from(start, method, problem(Kind(pool.kind), arrays), parameters)
+        return found if before is None else _after(found, before.result)
+
+
+def _after(found: Solved, before: SolveResult) -> Solved:
+    """With the ranks that its agents had before."""
+    ranks = {row.agent: row.rank for row in before.agents}
+    agents = [msgspec.structs.replace(row, rank_before=ranks.get(row.agent)) for row in found.result.agents]
+    return Solved(msgspec.structs.replace(found.result, agents=agents), found.start)
+
+
+def _insight(
+    pool: PoolEntry, files: CheckpointStore, arrays: Mapping[str, NDArray[Any]], parameters: Mapping[str, float | str | bool]
+) -> SolveResult:
+    """Of the checkpoint and the pool's newest boards. parameters: as `insight.views` makes them."""
+    begun = time.perf_counter()
+    kind, online = Kind(pool.kind), msgspec.json.decode(str(parameters["online"]), type=dict[str, dict[str, float]])
+    names = Roster.from_arrays(part(arrays, "agents")).names()
+    boards = [board for board in ResultFiles(files, 1).of_pool(pool.pool, str(parameters["log"])) if board.result.method != insight.INSIGHT]
+    standings = insight.online_standings(kind, online, arrays, names, pool.position)
+    standings += [Standing.of_board(board) for board in boards if board.generation == pool.generation]
+    found = insight.solve(problem(kind, arrays), pool.outcomes, standings, insight.sums_of(arrays, list(online)))
+    return msgspec.structs.replace(found, seconds=time.perf_counter() - begun)
+
+
+def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> GamesInput | ScoresInput:
+    """What a pool's content gives to solve: games with their pairs and places, or the means of its scores."""
+    names = tuple(Roster.from_arrays(part(arrays, "agents")).names())
+    tasks = tuple(Roster.from_arrays(part(arrays, "tasks")).names())
+    if kind is Kind.GAMES:
+        return of_tallies(names, tasks, PairTally.from_arrays(part(arrays, "pairs")), PlaceTally.from_arrays(part(arrays, "places")))
+    return ScoresInput(names, tasks, ScoreTable.from_arrays(part(arrays, "scores")).means(len(names), len(tasks)))
+
+
+def of_tallies(
+    names: tuple[str, ...], tasks: tuple[str, ...], pairs: PairTally, places: PlaceTally, clusters: PairTally | None = None
+) -> GamesInput:
+    """What games in tallies give to solve; tasks without a pair (teams only) take no part. clusters: as `shard.clusters` counts them."""
+    on_tasks = {task: counts for task, counts in pairs.counts_by_task().items() if task != NO_TASK}
+    groups = () if clusters is None else counts_of_groups(clusters)
+    by_task = tuple(on_tasks.values())
+    return GamesInput(names, pairs.counts(), places.counts(), tuple(tasks[task] for task in on_tasks), by_task, groups)

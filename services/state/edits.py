@@ -1,0 +1,151 @@
+"""What a generation folds otherwise than the log has it: retracted outcomes and banned agents left out, aliases renamed.
+
+A pure function of the outcome and the generation, so cutting the stream changes nothing (law 1). An outcome left out counts for
+nothing: not as seen, not as a duplicate. An outcome is retracted by its id, wherever it stands; what replaces it has another id.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.arrays.arena import Arena, pack
+from ratings_core.errors import InputError
+from ratings_core.records.roster import UNKNOWN, Roster
+from services.control.records import GenerationMade
+from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
+from services.wire.events import RetractEvent
+
+LEFT_OUT: Final = ("retracted", "banned", "merged")
+"""Why an outcome is left out: it was retracted; an agent in it is banned; aliases made two of its agents one (games only)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retracted:
+    """Outcomes retracted below a horizon. ids: uint64 (n, 2), 128-bit hashes in ascending order; events: retractions that named them."""
+
+    ids: NDArray[np.uint64]
+    events: int = 0
+
+    @classmethod
+    def of(cls, found: Sequence[RetractEvent]) -> "Retracted":
+        """What `found`, all retractions of a pool below a horizon, take back."""
+        return NONE.with_more(retracted_hash(found))
+
+    def with_more(self, ids: NDArray[np.uint64]) -> "Retracted":
+        """These and `ids` (n, 2), each named by a retraction of its own."""
+        return Retracted(np.unique(np.concatenate([self.ids, ids]), axis=0), self.events + len(ids))
+
+    def __contains__(self, key: tuple[int, int]) -> bool:
+        at = np.searchsorted(self.ids[:, 0], np.uint64(key[0]))
+        while at < len(self.ids) and self.ids[at, 0] == key[0]:
+            if self.ids[at, 1] == key[1]:
+                return True
+            at += 1
+        return False
+
+    def among(self, ids: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Which of `ids` (n, 2) are retracted."""
+        found = np.zeros(len(ids), np.bool_)
+        if len(self.ids):
+            at = np.minimum(np.searchsorted(self.ids[:, 0], ids[:, 0]), len(self.ids) - 1)
+            for i in np.flatnonzero(self.ids[at, 0] == ids[:, 0]).tolist():  # equal in 64 bits: nearly always the one
+                found[i] = (ids[i, 0], ids[i, 1]) in self
+        return found
+
+
+NONE: Final = Retracted(np.zeros((0, 2), np.uint64))
+
+
+class Edits:
+    """The edits of one generation. left_out: outcomes left out so far, by `LEFT_OUT`."""
+
+    def __init__(self, generation: GenerationMade, retracted: Retracted) -> None:
+        self.retracted = retracted
+        self.left_out = np.zeros(len(LEFT_OUT), np.int64)
+        self._aliases, self._bans = Roster(), Roster()
+        self._aliases.intern(list(generation.aliases))
+        self._bans.intern(generation.bans)
+        self._targets = pack(list(generation.aliases.values()))
+
+    def apply(self, columns: GameColumns | ScoreColumns) -> tuple[GameColumns | ScoreColumns, NDArray[np.bool_]]:
+        """The columns to fold, and which of the outcomes given (n,) they are."""
+        reasons = [self.retracted.among(columns.id_hash)]
+        columns, renamed = self._renamed(columns)
+        banned = self._bans.lookup_packed(columns.names) != UNKNOWN
+        if isinstance(columns, GameColumns):
+            outcome = _outcome_of(columns.agent_start[columns.side_start])
+            reasons += [_any(banned, outcome, len(columns)), _merged(columns, renamed, outcome)]
+        else:
+            columns, emptied = _without(columns, banned)
+            reasons += [emptied]
+        kept = np.ones(len(columns), np.bool_)
+        for i, reason in enumerate(reasons):
+            self.left_out[i] += np.count_nonzero(reason & kept)
+            kept &= ~reason
+        return columns.take(kept), kept
+
+    @property
+    def unmatched(self) -> int:
+        """Retracted ids that no outcome has had so far, at least (an outcome that stands twice hides one)."""
+        return max(0, len(self.retracted.ids) - int(self.left_out[0]))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Canonical copy: retracted uint64 (n, 2), retractions int64 (1,), left_out int64 (3,)."""
+        events = np.array([self.retracted.events], np.int64)
+        return {"retracted": self.retracted.ids.copy(), "retractions": events, "left_out": self.left_out.copy()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], generation: GenerationMade) -> "Edits":
+        """The edits of `generation` whose `arrays()` these are. Raises `InputError` where they are none."""
+        ids, events, left_out = (arrays.get(name) for name in ("retracted", "retractions", "left_out"))
+        if ids is None or events is None or left_out is None or ids.shape != (len(ids), 2) or len(left_out) != len(LEFT_OUT):
+            raise InputError("arrays", sorted(arrays), "must be the edits of a generation")
+        edits = cls(generation, Retracted(np.array(ids), int(events[0])))
+        edits.left_out = np.array(left_out)
+        return edits
+
+    def _renamed(self, columns: GameColumns | ScoreColumns) -> tuple[GameColumns | ScoreColumns, NDArray[np.bool_]]:
+        """Aliases replaced by the agents they stand for, and where."""
+        alias = self._aliases.lookup_packed(columns.names)
+        renamed = alias != UNKNOWN
+        if not renamed.any():
+            return columns, renamed
+        names, targets = columns.names, self._targets
+        both = Arena(np.concatenate([names.bytes, targets.bytes]), np.concatenate([names.start, len(names.bytes) + targets.start[1:]]))
+        return replace(columns, names=both.take(np.where(renamed, len(names) + alias, np.arange(len(names))))), renamed
+
+
+def _outcome_of(start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Which outcome each agent belongs to, where outcome i has those from start[i] to start[i+1]."""
+    return np.repeat(np.arange(len(start) - 1), np.diff(start))
+
+
+def _any(flags: NDArray[np.bool_], outcome: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
+    """Outcomes (n,) that hold a flagged agent."""
+    found = np.zeros(n, np.bool_)
+    found[outcome[flags]] = True
+    return found
+
+
+def _merged(games: GameColumns, renamed: NDArray[np.bool_], outcome: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Games in which an agent came to be twice."""
+    if not renamed.any():
+        return np.zeros(len(games), np.bool_)
+    agent = Roster().intern_packed(games.names)
+    order = np.lexsort((agent, outcome))
+    twice = (agent[order][1:] == agent[order][:-1]) & (outcome[order][1:] == outcome[order][:-1])
+    return _any(np.append(False, twice), outcome[order], len(games))
+
+
+def _without(scores: ScoreColumns, banned: NDArray[np.bool_]) -> tuple[ScoreColumns, NDArray[np.bool_]]:
+    """The measurements without banned agents, and those of which nothing is left."""
+    if not banned.any():
+        return scores, np.zeros(len(scores), np.bool_)
+    outcome = _outcome_of(scores.start)[~banned]
+    start = np.zeros(len(scores) + 1, np.int64)
+    np.cumsum(np.bincount(outcome, minlength=len(scores)), out=start[1:])
+    names = scores.names.take(np.flatnonzero(~banned))
+    return replace(scores, names=names, score=scores.score[~banned], start=start), np.diff(start) == 0

@@ -1,1 +1,0 @@
-"""The store: protocol and key layout, Redis behind them."""

@@ -1,0 +1,272 @@
+"""Outcomes of one pool as flat columns: the step between decoded events and the batches that kernels fold.
+
+No numpy call is made per outcome. Names stay bytes (`Arena`) until the pool's roster gives them ids, so that outcomes can be dropped
+(duplicates, limits) before they add a name.
+"""
+
+from collections.abc import Sequence, Sized
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ratings_core.arrays.arena import Arena, pack
+from ratings_core.arrays.hashing import hash128, hash_slice, mix64
+from ratings_core.records.outcomes import NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
+from services.wire.events import GameEvent, RetractEvent, ScoreEvent
+
+_SEED: Final = np.uint64(0)
+_STEP: Final = np.uint64(0x9E3779B97F4A7C15)
+_UNTASKED: Final = np.uint64(0x2545F4914F6CDD1D)
+
+
+@dataclass(frozen=True, slots=True)
+class GameColumns:
+    """n games in log order.
+
+    names: every agent of every side, as it comes; side_start: int64 (n+1,), place: int32 (sides,) and agent_start: int64 (sides+1,) as in
+    `OutcomeBatch`; weight: int64 (n,), units of 2**-20; time: float64 (n,), seconds since 1970; tasks: the task of each outcome that
+    names one, task_of: int64 (n,), index into them or -1.
+    id_hash: uint64 (n, 2), of the id; body_hash: uint64 (n,), of sides, places, task and weight, not of id, time and meta: a
+    retry that was stamped anew has the same body.
+    """
+
+    names: Arena
+    side_start: NDArray[np.int64]
+    place: NDArray[np.int32]
+    agent_start: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    time: NDArray[np.float64]
+    tasks: Arena
+    task_of: NDArray[np.int64]
+    id_hash: NDArray[np.uint64]
+    body_hash: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, events: Sequence[GameEvent]) -> "GameColumns":
+        """Columns of `events`, which were decoded (nothing is checked again)."""
+        sides_of = [event.sides for event in events]
+        sides = list(chain.from_iterable(sides_of))
+        agents_of = [side.agents for side in sides]
+        tasks, task_of = _tasks([event.task for event in events])
+        return cls.hashed(
+            ids=pack([event.id for event in events]),
+            names=pack(list(chain.from_iterable(agents_of))),
+            side_start=_starts(_sizes(sides_of)),
+            place=np.fromiter([side.place for side in sides], np.int32, len(sides)),
+            agent_start=_starts(_sizes(agents_of)),
+            weight=np.fromiter([event.weight for event in events], np.float64, len(events)),
+            time=_times(events),
+            tasks=tasks,
+            task_of=task_of,
+        )
+
+    @classmethod
+    def hashed(
+        cls,
+        *,
+        ids: Arena,
+        names: Arena,
+        side_start: NDArray[np.int64],
+        place: NDArray[np.int32],
+        agent_start: NDArray[np.int64],
+        weight: NDArray[np.float64],
+        time: NDArray[np.float64],
+        tasks: Arena,
+        task_of: NDArray[np.int64],
+    ) -> "GameColumns":
+        """The columns with their hashes. ids: n outcome ids; weight: float64 (n,), as outcomes give it."""
+        units, body = _units(weight), np.empty(len(weight), np.uint64)
+        _hash_games(names.bytes, names.start, side_start, place, agent_start, units, tasks.bytes, tasks.start, task_of, body)
+        return cls(names, side_start, place, agent_start, units, time, tasks, task_of, hash128(ids.bytes, ids.start), body)
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def take(self, mask: NDArray[np.bool_]) -> "GameColumns":
+        """The games where `mask` (n,) is true, in order."""
+        if mask.all():
+            return self
+        sizes, members = np.diff(self.side_start), np.diff(self.agent_start)
+        sides = np.repeat(mask, sizes)
+        agents = np.repeat(sides, members)
+        tasks, task_of = _kept_tasks(self.tasks, self.task_of[mask])
+        return GameColumns(
+            names=self.names.take(np.flatnonzero(agents)),
+            side_start=_starts(sizes[mask]),
+            place=self.place[sides],
+            agent_start=_starts(members[sides]),
+            weight=self.weight[mask],
+            time=self.time[mask],
+            tasks=tasks,
+            task_of=task_of,
+            id_hash=self.id_hash[mask],
+            body_hash=self.body_hash[mask],
+        )
+
+    def batch(self, agent_ids: NDArray[np.int32], task_ids: NDArray[np.int32]) -> OutcomeBatch:
+        """The games with roster ids. agent_ids: of `names`, in order; task_ids: of `tasks`, in order (-1 where not kept)."""
+        task = np.full(len(self), NO_TASK, np.int32)
+        task[self.task_of >= 0] = task_ids
+        return OutcomeBatch(
+            side_start=self.side_start,
+            place=self.place,
+            agent_start=self.agent_start,
+            agent=agent_ids,
+            weight=self.weight,
+            time=self.time,
+            task=task,
+            key=self.id_hash,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreColumns:
+    """n measurements in log order.
+
+    names: every agent measured, as it comes; start: int64 (n+1,), scores of measurement i are start[i] to
+    start[i+1]; score: float64 (scores,); tasks: n task names; weight, time, id_hash and body_hash as in `GameColumns`; the body is the
+    task, the weight and the scores in any order.
+    """
+
+    names: Arena
+    start: NDArray[np.int64]
+    score: NDArray[np.float64]
+    tasks: Arena
+    weight: NDArray[np.int64]
+    time: NDArray[np.float64]
+    id_hash: NDArray[np.uint64]
+    body_hash: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, events: Sequence[ScoreEvent]) -> "ScoreColumns":
+        """Columns of `events`, which were decoded (nothing is checked again)."""
+        ids, tasks = pack([event.id for event in events]), pack([event.task for event in events])
+        names = pack(list(chain.from_iterable([event.scores for event in events])))
+        start, weight = _starts(_sizes([event.scores for event in events])), _weights(events)
+        score = np.array(list(chain.from_iterable([event.scores.values() for event in events])), np.float64) + 0.0  # no minus zero
+        body = np.empty(len(events), np.uint64)
+        _hash_scores(names.bytes, names.start, start, score.view(np.uint64), weight, tasks.bytes, tasks.start, body)
+        return cls(names, start, score, tasks, weight, _times(events), hash128(ids.bytes, ids.start), body)
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def take(self, mask: NDArray[np.bool_]) -> "ScoreColumns":
+        """The measurements where `mask` (n,) is true, in order."""
+        if mask.all():
+            return self
+        sizes, kept = np.diff(self.start), np.flatnonzero(mask)
+        scores = np.repeat(mask, sizes)
+        return ScoreColumns(
+            names=self.names.take(np.flatnonzero(scores)),
+            start=_starts(sizes[mask]),
+            score=self.score[scores],
+            tasks=self.tasks.take(kept),
+            weight=self.weight[mask],
+            time=self.time[mask],
+            id_hash=self.id_hash[mask],
+            body_hash=self.body_hash[mask],
+        )
+
+    def batch(self, agent_ids: NDArray[np.int32], task_ids: NDArray[np.int32]) -> ScoreBatch:
+        """The measurements with roster ids. agent_ids: of `names`, task_ids: of `tasks`, in order."""
+        return ScoreBatch(start=self.start, agent=agent_ids, score=self.score, task=task_ids, weight=self.weight, time=self.time)
+
+
+def retracted_hash(events: Sequence[RetractEvent]) -> NDArray[np.uint64]:
+    """128-bit hashes of the ids that are retracted, uint64 (n, 2): equal to the `id_hash` of the outcomes meant."""
+    ids = pack([event.retracts for event in events])
+    return hash128(ids.bytes, ids.start)
+
+
+def _weights(events: Sequence[ScoreEvent]) -> NDArray[np.int64]:
+    return _units(np.fromiter([event.weight for event in events], np.float64, len(events)))
+
+
+def _units(weight: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.rint(weight * WEIGHT_ONE).astype(np.int64)
+
+
+def _times(events: Sequence[GameEvent] | Sequence[ScoreEvent]) -> NDArray[np.float64]:
+    return np.fromiter([event.time for event in events], np.float64, len(events))
+
+
+def _sizes(groups: Sequence[Sized]) -> NDArray[np.int64]:
+    return np.fromiter(map(len, groups), np.int64, len(groups))
+
+
+def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    starts = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts
+
+
+def _tasks(tasks: Sequence[str | None]) -> tuple[Arena, NDArray[np.int64]]:
+    named = [task for task in tasks if task is not None]
+    if not named:
+        return pack(named), np.full(len(tasks), NO_TASK, np.int64)
+    has = np.array([task is not None for task in tasks], np.bool_)
+    return pack(named), _numbered(has)
+
+
+def _kept_tasks(tasks: Arena, task_of: NDArray[np.int64]) -> tuple[Arena, NDArray[np.int64]]:
+    has = task_of >= 0
+    return tasks.take(task_of[has]), _numbered(has)
+
+
+def _numbered(has: NDArray[np.bool_]) -> NDArray[np.int64]:
+    return np.where(has, np.cumsum(has) - 1, NO_TASK).astype(np.int64)
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _chain(h: np.uint64, x: np.uint64) -> np.uint64:
+    return np.uint64(mix64(h * _STEP + x))
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _hash_games(
+    names: NDArray[np.uint8],
+    name_start: NDArray[np.int64],
+    side_start: NDArray[np.int64],
+    place: NDArray[np.int32],
+    agent_start: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    tasks: NDArray[np.uint8],
+    task_start: NDArray[np.int64],
+    task_of: NDArray[np.int64],
+    out: NDArray[np.uint64],
+) -> None:
+    for i in range(len(out)):
+        k = task_of[i]
+        h = _chain(_SEED, np.uint64(weight[i]))
+        h = _chain(h, _UNTASKED if k < 0 else hash_slice(tasks, task_start[k], task_start[k + 1], _SEED)[0])
+        for s in range(side_start[i], side_start[i + 1]):
+            h = _chain(h, np.uint64(place[s]))
+            h = _chain(h, np.uint64(agent_start[s + 1] - agent_start[s]))
+            for a in range(agent_start[s], agent_start[s + 1]):
+                h = _chain(h, hash_slice(names, name_start[a], name_start[a + 1], _SEED)[0])
+        out[i] = h
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _hash_scores(
+    names: NDArray[np.uint8],
+    name_start: NDArray[np.int64],
+    start: NDArray[np.int64],
+    score_bits: NDArray[np.uint64],
+    weight: NDArray[np.int64],
+    tasks: NDArray[np.uint8],
+    task_start: NDArray[np.int64],
+    out: NDArray[np.uint64],
+) -> None:
+    for i in range(len(out)):
+        h = _chain(_SEED, np.uint64(weight[i]))
+        h = _chain(h, hash_slice(tasks, task_start[i], task_start[i + 1], _SEED)[0])
+        total = np.uint64(0)
+        for a in range(start[i], start[i + 1]):
+            total += _chain(hash_slice(names, name_start[a], name_start[a + 1], _SEED)[0], score_bits[a])
+        out[i] = _chain(h, total)

@@ -1,0 +1,445 @@
+"""The wire schema, version 1: what one record of the outcome log may hold, and the only way in and out of it.
+
+A record is one JSON object (an outcome), or an array of outcomes of one pool. Decoding is typed and takes whole polls; what it
+refuses is explained by a second, slower reading (`services.wire.rules`) that names the field's path in the sender's JSON and the
+rule it broke. Accepting or refusing depends on the record's bytes alone, never on the other records of the poll.
+
+Where JSON leaves a choice: a key that is given twice in one object counts with its last value, as most readers do; numbers are
+doubles, and whole numbers must be written without fraction or exponent; a byte order mark is refused; nesting deeper than
+`rules.MAX_DEPTH` refuses the record, whatever it holds.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import chain
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from ratings_core.errors import InputError
+from ratings_core.records.names import MAX_NAME_BYTES, are_names
+from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
+from services.wire import rules
+from services.wire.pools import Kind
+from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
+
+RECORD_OUTCOMES: Final = 500
+"""Outcomes that `encode_records` puts into one record."""
+_RUN_BYTES: Final = 1 << 18
+"""Records are decoded and checked so many bytes at a time: more objects than that would leave the processor's cache in between."""
+
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_NAME_BYTES)]
+Time: TypeAlias = Annotated[float, Meta(ge=-MAX_TIME, le=MAX_TIME)]
+Weight: TypeAlias = Annotated[float, Meta(ge=MIN_WEIGHT, le=MAX_WEIGHT)]
+Score: TypeAlias = Annotated[float, Meta(ge=-MAX_SCORE, le=MAX_SCORE)]
+
+
+class Reason(StrEnum):
+    """Why an outcome or a whole record was refused. Stable words: clients and dashboards group by them."""
+
+    UNPARSABLE = "unparsable"
+    """The record is no JSON."""
+    TOO_LARGE = "too_large"
+    """The record is over 1 MiB."""
+    TOO_DEEP = "too_deep"
+    """The record nests deeper than 64."""
+    BAD_FIELD = "bad_field"
+    """A field breaks a rule of the schema."""
+    MIXED_POOLS = "mixed_pools"
+    """An outcome of an array is of another pool than the array's first valid one."""
+    FUTURE_TIME = "future_time"
+    """The time is further ahead of the API's clock than it takes."""
+    WRONG_PARTITION = "wrong_partition"
+    """The record lies in another partition than its pool's."""
+    UNKNOWN_POOL = "unknown_pool"
+    """No such pool, and it is not created by its first outcome here."""
+    WRONG_KIND = "wrong_kind"
+    """Sides in a pool of scores, or scores in a pool of games."""
+    TOO_MANY_AGENTS = "too_many_agents"
+    """A new agent would be one more than the pool allows."""
+    TOO_MANY_TASKS = "too_many_tasks"
+    """A new task would be one more than the pool allows."""
+
+
+class Side(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """One side of a game: an agent or a team, and its place (only compared, less is better, equal places tie)."""
+
+    agents: Annotated[list[Name], Meta(min_length=1, max_length=MAX_AGENTS)]
+    place: Annotated[int, Meta(ge=MIN_PLACE, le=MAX_PLACE)]
+
+
+class GameEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """A game that ended.
+
+    kind: of the pools that hold such outcomes; time: seconds since 1970; task: what was played, if that matters; meta: carried and
+    ignored.
+    """
+
+    kind: ClassVar[Kind] = Kind.GAMES
+    v: Literal[1]
+    id: Name
+    pool: str
+    time: Time
+    sides: Annotated[list[Side], Meta(min_length=2, max_length=MAX_SIDES)]
+    task: Name | None = None
+    weight: Weight = 1.0
+    meta: Raw | UnsetType = UNSET
+
+
+class ScoreEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """Agents measured on one task, higher scores are better."""
+
+    kind: ClassVar[Kind] = Kind.SCORES
+    v: Literal[1]
+    id: Name
+    pool: str
+    time: Time
+    task: Name
+    scores: Annotated[dict[Name, Score], Meta(min_length=1)]
+    weight: Weight = 1.0
+    meta: Raw | UnsetType = UNSET
+
+
+class RetractEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
+    """An earlier outcome of the pool, named by its id, is not to count. kind: none, pools of either kind hold retractions."""
+
+    kind: ClassVar[None] = None
+    v: Literal[1]
+    id: Name
+    pool: str
+    time: Time
+    retracts: Name
+    meta: Raw | UnsetType = UNSET
+
+
+Event: TypeAlias = GameEvent | ScoreEvent | RetractEvent
+
+
+class Refusal(Struct, frozen=True):
+    """What was not taken. record: index in the poll; item: index in the record's array, 0 for a single outcome, -1: the whole record.
+
+    path: the field in the sender's JSON, such as ``$[3].sides[1].agents[0]``; rule: what would have been accepted, in words.
+    """
+
+    record: int
+    item: int
+    reason: Reason
+    path: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A poll's outcomes in order: events[k] is item[k] of values[record[k]]; and what was refused, by record, then item."""
+
+    events: list[Event] = field(default_factory=list)
+    record: list[int] = field(default_factory=list)
+    item: list[int] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+
+    def take(self, record: int, events: Sequence[Event], items: Sequence[int]) -> None:
+        """Add `events` of one record."""
+        self.events.extend(events)
+        self.record.extend([record] * len(events))
+        self.item.extend(items)
+
+    def extend(self, other: "Decoded") -> None:
+        """Add what later records gave."""
+        self.events.extend(other.events)
+        self.record.extend(other.record)
+        self.item.extend(other.item)
+        self.refusals.extend(other.refusals)
+
+
+def decode(values: Sequence[bytes]) -> Decoded:
+    """The outcomes in `values`, the records of a poll. Never raises for what they hold: every record is taken or refused.
+
+    Most of the time left goes to Python's cyclic garbage collector, which walks the lists of outcomes over and over though they hold
+    no cycles: a process that decodes all day should raise its threshold (``gc.set_threshold(100_000)`` gives half as much again).
+    """
+    return _decode(values, MAX_RECORD_BYTES)
+
+
+def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future_seconds: float) -> Decoded:
+    """The outcomes of a request: as one record, but `id` and `time` may be left out and are filled in.
+
+    now: seconds since 1970, given to outcomes without a time; new_id: makes an id; future_seconds: how far ahead of `now` a time
+    may lie. Every outcome taken fits a record of its own.
+    """
+    filled = _filled(body, now, new_id) if len(body) <= MAX_RECORD_BYTES else None
+    if filled is None:
+        return _unread(body)
+    found = _decode([filled], len(filled))
+    latest = now + future_seconds
+    if len(filled) <= MAX_RECORD_BYTES and all(event.time <= latest for event in found.events):
+        return found
+    return _sendable(found, latest, single=not body.lstrip().startswith(b"["))
+
+
+def item_texts(value: bytes) -> Sequence[bytes]:
+    """The JSON text of each item of a record that could be read: of one outcome, or of each in an array."""
+    items = _items(value, len(value))
+    return [value] if isinstance(items, _Unread) else [bytes(raw) for _, _, raw in items]
+
+
+def encode(events: Sequence[Event]) -> bytes:
+    """One record: an object for one event, an array for more. Raises `InputError` for none, more than one pool, or over 1 MiB."""
+    if len({event.pool for event in events}) != 1:
+        raise InputError("events", len(events), "must be one or more outcomes of one pool")
+    record = _encoder.encode(events[0] if len(events) == 1 else list(events))
+    if len(record) > MAX_RECORD_BYTES:
+        raise InputError("events", len(record), f"must fit into {MAX_RECORD_BYTES} bytes")
+    return record
+
+
+def encode_records(events: Sequence[Event], most: int = RECORD_OUTCOMES) -> list[bytes]:
+    """Records of at most `most` outcomes and 1 MiB each, in order. events: of one pool. Raises `InputError` as `encode` does."""
+    records = []
+    for start in range(0, len(events), most):
+        records += _split(events[start : start + most])
+    return records
+
+
+def _split(events: Sequence[Event]) -> list[bytes]:
+    try:
+        return [encode(events)]
+    except InputError:
+        if len(events) == 1 or len({event.pool for event in events}) != 1:
+            raise
+    half = len(events) // 2
+    return _split(events[:half]) + _split(events[half:])
+
+
+_encoder = msgspec.json.Encoder()
+_items_decoder: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
+_any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_E = TypeVar("_E", bound=Event)
+_Decoder: TypeAlias = msgspec.json.Decoder[Event | list[Event]]
+
+
+def _decoder(kind: type[_E]) -> Any:
+    return msgspec.json.Decoder(kind | list[kind])  # type: ignore[valid-type]
+
+
+_DECODERS: Final[tuple[_Decoder, ...]] = tuple(_decoder(kind) for kind in (GameEvent, ScoreEvent, RetractEvent))
+
+
+_NOT_TAKEN: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def _decode(values: Sequence[bytes], limit: int) -> Decoded:
+    found = Decoded()
+    for start, run in _runs(values):
+        _decode_run(found, start, run, limit)
+    return found
+
+
+def _runs(values: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
+    """`values` in runs of about `_RUN_BYTES`, each with the index of its first."""
+    start = size = 0
+    for i, value in enumerate(values):
+        size += len(value)
+        if size >= _RUN_BYTES:
+            yield start, values[start : i + 1]
+            start, size = i + 1, 0
+    if start < len(values):
+        yield start, values[start:]
+
+
+def _decode_run(found: Decoded, first: int, values: Sequence[bytes], limit: int) -> None:
+    """Add what `values` hold, records `first` and following of the poll."""
+    read = _typed(values, limit)
+    flat = _flat(read, first)
+    if flat is not None and _sound(flat.events):
+        found.extend(flat)
+        return
+    for record, one in enumerate(read):
+        group = one if isinstance(one, list) else [one] if one is not None else None
+        if group is not None and _of_one_pool(group) and _sound(group):
+            found.take(first + record, group, range(len(group)))
+        else:
+            _explained(found, first + record, values[record], limit)
+
+
+def _typed(values: Sequence[bytes], limit: int) -> list[Event | list[Event] | None]:
+    """What each record holds where types and bounds accept it as a whole, else None: it must be read with care."""
+    if max(map(len, values), default=0) <= limit:
+        for decoder in _DECODERS:  # nearly always all are of one kind
+            try:
+                return list(map(decoder.decode, values))
+            except _NOT_TAKEN:
+                continue
+    return list(_each_typed(values, limit))
+
+
+def _each_typed(values: Sequence[bytes], limit: int) -> Iterator[Event | list[Event] | None]:
+    likely = _DECODERS[0]
+    for value in values:
+        events: Event | list[Event] | None = None
+        if len(value) <= limit:
+            for decoder in (likely, *_DECODERS):
+                try:
+                    events, likely = decoder.decode(value), decoder
+                    break
+                except _NOT_TAKEN:
+                    continue
+        yield events
+
+
+def _flat(read: list[Event | list[Event] | None], first: int = 0) -> Decoded | None:
+    """All outcomes, where every record was taken and holds those of one pool. first: index of the first record."""
+    kinds = set(map(type, read))
+    if type(None) in kinds:
+        return None
+    if list not in kinds:
+        return Decoded(cast("list[Event]", read), list(range(first, first + len(read))), [0] * len(read))
+    found = Decoded()
+    for record, one in enumerate(read, first):
+        group = one if isinstance(one, list) else [cast("Event", one)]
+        if not _of_one_pool(group):
+            return None
+        found.take(record, group, range(len(group)))
+    return found
+
+
+def _of_one_pool(events: Sequence[Event]) -> bool:
+    return len({event.pool for event in events}) == 1
+
+
+def _sound(events: Sequence[Event]) -> bool:
+    """Whether typed events keep the rules that types cannot say."""
+    if set(map(type, events)) <= {GameEvent}:
+        games, others = cast("Sequence[GameEvent]", events), []
+    else:
+        games, others = [event for event in events if type(event) is GameEvent], [event for event in events if type(event) is not GameEvent]
+    return _sound_texts(events) and _sound_games(games) and _sound_others(others) and _sound_metas(events)
+
+
+def _sound_metas(events: Sequence[Event]) -> bool:
+    return all(rules.meta_rule(event.meta) is None for event in events if event.meta is not UNSET)
+
+
+def _sound_texts(events: Sequence[Event]) -> bool:
+    return are_names([event.id for event in events]) and all(map(rules.is_pool_name, {event.pool for event in events}))
+
+
+def _sound_games(games: Sequence[GameEvent]) -> bool:
+    sides = chain.from_iterable([game.sides for game in games])
+    agents = list(chain.from_iterable([side.agents for side in sides]))
+    tasks = {game.task for game in games}
+    return _met_once(games, agents) and are_names(agents) and are_names([task for task in tasks if task is not None])
+
+
+def _met_once(games: Sequence[GameEvent], agents: list[str]) -> bool:
+    if len(agents) == 2 * len(games):  # all are one against one
+        return not any(map(str.__eq__, agents[::2], agents[1::2]))
+    for game in games:
+        met = [agent for side in game.sides for agent in side.agents]
+        if len(met) > MAX_AGENTS or len(set(met)) < len(met):
+            return False
+    return True
+
+
+def _sound_others(events: Sequence[Event]) -> bool:
+    scores = [event for event in events if type(event) is ScoreEvent]
+    retracted = [event.retracts for event in events if type(event) is RetractEvent]
+    agents = [agent for event in scores for agent in event.scores]
+    return are_names(retracted) and are_names(list({event.task for event in scores})) and are_names(agents)
+
+
+def _explained(found: Decoded, record: int, value: bytes, limit: int) -> None:
+    """Take the sound items of one record, refuse the others with their reasons."""
+    items = _items(value, limit)
+    if isinstance(items, _Unread):
+        found.refusals.append(Refusal(record, -1, items.reason, "$", items.rule))
+        return
+    pool: str | None = None
+    for item, (path, parsed, raw) in enumerate(items):
+        event = _one(parsed, raw)
+        if event is None:
+            broken = rules.broken_rule(parsed, raw, path) or rules.Broken(path, "must be an outcome of the wire schema")
+            found.refusals.append(Refusal(record, item, Reason.BAD_FIELD, *broken))
+        elif event.pool != (pool := pool or event.pool):
+            rule = f"must be the pool of the array's first outcome ({pool})"
+            found.refusals.append(Refusal(record, item, Reason.MIXED_POOLS, f"{path}.pool", rule))
+        else:
+            found.take(record, [event], [item])
+
+
+class _Unread(NamedTuple):
+    reason: Reason
+    rule: str
+
+
+def _items(value: bytes, limit: int) -> list[tuple[str, Any, Raw]] | _Unread:
+    """(path, parsed, text) of every item of a record."""
+    if len(value) > limit:
+        return _Unread(Reason.TOO_LARGE, f"must be at most {limit} bytes, not {len(value)}")
+    if rules.too_deep(value):
+        return _Unread(Reason.TOO_DEEP, f"must not nest deeper than {rules.MAX_DEPTH}")
+    try:
+        parsed = rules.parse(value)
+        if not isinstance(parsed, list):
+            return [("$", parsed, Raw(value))]
+    except rules.UnparsableError as error:
+        return _Unread(Reason.UNPARSABLE, str(error))
+    if not parsed:
+        return _Unread(Reason.BAD_FIELD, "must hold at least one outcome")
+    if len(parsed) > rules.MAX_ITEMS:
+        return _Unread(Reason.BAD_FIELD, f"must hold at most {rules.MAX_ITEMS} outcomes, not {len(parsed)}")
+    return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, _texts(value, parsed), strict=True))]
+
+
+def _texts(value: bytes, parsed: list[Any]) -> list[Raw]:
+    """The JSON text of each item of an array."""
+    try:
+        return _items_decoder.decode(value)
+    except msgspec.DecodeError:  # one holds half a surrogate pair: written again, as it is, so that it fails alone
+        texts = [json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in parsed]
+        return [Raw(text.encode("utf-8", "surrogatepass")) for text in texts]
+
+
+def _one(parsed: Any, raw: Raw) -> Event | None:
+    if not isinstance(parsed, dict):
+        return None
+    found = _flat(_typed([bytes(raw)], len(raw)))
+    return found.events[0] if found is not None and _sound(found.events) else None
+
+
+def _filled(body: bytes, now: float, new_id: Callable[[], str]) -> bytes | None:
+    """The request as a record with every id and time, or None where it cannot be read as a whole."""
+    try:
+        parsed = _any_decoder.decode(body)
+        for item in parsed if isinstance(parsed, list) else [parsed]:
+            if isinstance(item, dict):
+                item.setdefault("time", now)
+                if "id" not in item:
+                    item["id"] = new_id()
+        return _encoder.encode(parsed)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError):
+        return None
+
+
+def _unread(body: bytes) -> Decoded:
+    items = _items(body, MAX_RECORD_BYTES)
+    if not isinstance(items, _Unread):
+        items = _Unread(Reason.BAD_FIELD, "must hold whole Unicode characters, and numbers that a double can hold")
+    return Decoded(refusals=[Refusal(0, -1, items.reason, "$", items.rule)])
+
+
+def _sendable(found: Decoded, latest: float, *, single: bool) -> Decoded:
+    """`found` without the outcomes whose time is past `latest` or that no record can hold."""
+    kept = Decoded(refusals=list(found.refusals))
+    for event, item in zip(found.events, found.item, strict=True):
+        path = "$" if single else f"$[{item}]"
+        if event.time > latest:
+            kept.refusals.append(Refusal(0, item, Reason.FUTURE_TIME, f"{path}.time", f"must be at most {latest:.3f}, now and a little"))
+        elif len(_encoder.encode(event)) > MAX_RECORD_BYTES:
+            kept.refusals.append(Refusal(0, item, Reason.TOO_LARGE, path, f"must fit into {MAX_RECORD_BYTES} bytes"))
+        else:
+            kept.take(0, [event], [item])
+    kept.refusals.sort(key=lambda refusal: refusal.item)
+    return kept

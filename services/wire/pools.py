@@ -1,0 +1,22 @@
+"""Pool names and kinds, as every record of the log writes them."""
+
+import re
+from enum import StrEnum
+
+from ratings_core.errors import InputError
+
+_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]{0,62}\.)?[a-z0-9][a-z0-9_-]{0,62}")
+
+
+class Kind(StrEnum):
+    """What a pool's outcomes are, fixed at creation."""
+
+    GAMES = "games"
+    SCORES = "scores"
+
+
+def check_pool_name(name: str) -> str:
+    """`name` itself when it is `[tenant.]name`; raises `InputError` otherwise."""
+    if not _NAME.fullmatch(name):
+        raise InputError("pool", name, "must be [tenant.]name, each of a-z 0-9 _ -, starting with a letter or digit, at most 63 characters")
+    return name

@@ -1,0 +1,270 @@
+"""The rules of the wire schema in words: which field of an outcome breaks which rule.
+
+The typed decoder of `services.wire.events` only says yes or no. What it refuses is read again here, field by field in the sender's
+order, and the first broken rule is named with its path. Tests hold the two to the same verdict on every input.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, NoReturn
+
+import msgspec
+
+from ratings_core.errors import InputError
+from ratings_core.records.names import check_name
+from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
+from services.wire.pools import check_pool_name
+
+MAX_RECORD_BYTES: Final = 1 << 20
+MAX_ITEMS: Final = 32_768
+"""Items of an array: more than 1 MiB holds of whole outcomes, so it only spares readers an entry for each of half a million zeros."""
+MAX_META_BYTES: Final = 4096
+MAX_DEPTH: Final = 64
+MAX_META_DEPTH: Final = 32
+MAX_TIME: Final = 1e11
+"""Seconds on either side of 1970, some three thousand years: enough for any date, and refuses milliseconds."""
+MIN_PLACE: Final = -(2**31)
+MAX_PLACE: Final = 2**31 - 1
+
+_HEAD: Final = ("v", "id", "pool", "time")
+_NEEDED: Final = {"sides": (*_HEAD, "sides"), "scores": (*_HEAD, "task", "scores"), "retracts": (*_HEAD, "retracts")}
+_FIELDS: Final = {
+    "sides": (*_HEAD, "sides", "task", "weight", "meta"),
+    "scores": (*_HEAD, "task", "scores", "weight", "meta"),
+    "retracts": (*_HEAD, "retracts", "meta"),
+}
+_LONG_NUMBER: Final = 400
+_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SHOWN_KEY: Final = 64
+_any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+
+
+class Broken(NamedTuple):
+    """The first rule that an outcome breaks, and the path of the field in the sender's JSON."""
+
+    path: str
+    rule: str
+
+
+class UnparsableError(ValueError):
+    """The record is no JSON; the message is the rule it breaks."""
+
+
+class _BrokenError(Exception):
+    def __init__(self, path: str, rule: str) -> None:
+        self.broken = Broken(path, rule)
+        super().__init__(f"{path} {rule}")
+
+
+def parse(value: bytes) -> Any:
+    """What the JSON text `value` holds; numbers that no double holds become infinite. Raises `UnparsableError`."""
+    try:
+        return json.loads(value.decode(), parse_int=_whole, parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise UnparsableError(f"must be UTF-8 (byte {error.start} is not)") from error
+    except json.JSONDecodeError as error:
+        raise UnparsableError(f"must be JSON ({error.msg.lower()} at character {error.pos})") from error
+
+
+def too_deep(value: bytes, limit: int = MAX_DEPTH) -> bool:
+    """Whether the brackets of `value`, outside of its strings, nest deeper than `limit`."""
+    depth = 0
+    for byte in re.findall(rb"[\[\]{}]", _STRING.sub(b"", value)):
+        depth += 1 if byte in b"[{" else -1
+        if depth > limit:
+            return True
+    return False
+
+
+def meta_rule(raw: msgspec.Raw) -> str | None:
+    """The rule that a `meta`, as it stands in the record, breaks; None where it breaks none."""
+    data = bytes(raw)
+    if len(data) > MAX_META_BYTES:
+        return f"must be at most {MAX_META_BYTES} bytes"
+    if too_deep(data, MAX_META_DEPTH):
+        return f"must not nest deeper than {MAX_META_DEPTH}"
+    try:
+        _any_decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return "must be JSON with whole Unicode characters and numbers that a double can hold"
+    return None
+
+
+def is_pool_name(name: str) -> bool:
+    """Whether `check_pool_name` accepts `name`."""
+    try:
+        check_pool_name(name)
+    except InputError:
+        return False
+    return True
+
+
+def broken_rule(item: Any, raw: msgspec.Raw, path: str = "$") -> Broken | None:
+    """The first rule that `item` breaks as an outcome. item: parsed by `parse`; raw: its own JSON text; path: where it stands."""
+    try:
+        _check_outcome(item, path)
+        if "meta" in item and (rule := meta_rule(msgspec.json.decode(raw, type=_Meta).meta)) is not None:
+            _break(f"{path}.meta", rule)
+    except _BrokenError as error:
+        return error.broken
+    return None
+
+
+class _Meta(msgspec.Struct):
+    meta: msgspec.Raw
+
+
+def _check_outcome(item: Any, path: str) -> None:
+    if not isinstance(item, dict):
+        _break(path, "must be an object, one outcome")
+    if "v" not in item:
+        _break(f"{path}.v", "is required, the version of the wire schema (1)")
+    _check_version(item["v"], f"{path}.v")
+    body = _body_of(item, path)
+    for key in item:
+        if key not in _FIELDS[body]:
+            _break(_member(path, key), f"is no field of an outcome with {body}; its fields are {', '.join(_FIELDS[body])}")
+    for key in _NEEDED[body]:
+        if key not in item:
+            _break(f"{path}.{key}", "is required")
+    for key, value in item.items():
+        _check_field(body, key, value, f"{path}.{key}")
+
+
+def _body_of(item: Mapping[str, Any], path: str) -> str:
+    bodies = [key for key in _NEEDED if key in item]
+    if len(bodies) != 1:
+        _break(path, f"must have exactly one of sides, scores and retracts, not {' and '.join(bodies) or 'none'}")
+    return bodies[0]
+
+
+def _check_field(body: str, key: str, value: Any, path: str) -> None:
+    if key == "task" and value is None and body == "sides":
+        return
+    if (check := _CHECKS.get(key)) is not None:
+        check(value, path)
+
+
+def _check_version(value: Any, path: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        _break(path, "must be the whole number 1, the version of the wire schema")
+    if value != 1:
+        _break(path, f"must be 1: version {str(value)[:20]} of the wire schema is not known here")
+
+
+def _check_text(value: Any, path: str) -> None:
+    if not isinstance(value, str):
+        _break(path, "must be text")
+    try:
+        check_name(value)
+    except InputError as error:
+        raise _BrokenError(path, error.rule) from error
+
+
+def _check_pool(value: Any, path: str) -> None:
+    if not isinstance(value, str):
+        _break(path, "must be text")
+    try:
+        check_pool_name(value)
+    except InputError as error:
+        raise _BrokenError(path, error.rule) from error
+
+
+def _check_number(value: Any, path: str, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        _break(path, "must be a number")
+    if not low <= value <= high:
+        _break(path, f"must be from {low:.15g} to {high:.15g}")
+
+
+def _check_time(value: Any, path: str) -> None:
+    _check_number(value, path, -MAX_TIME, MAX_TIME)
+
+
+def _check_weight(value: Any, path: str) -> None:
+    _check_number(value, path, MIN_WEIGHT, MAX_WEIGHT)
+
+
+def _check_sides(value: Any, path: str) -> None:
+    if not isinstance(value, list) or not 2 <= len(value) <= MAX_SIDES:
+        _break(path, f"must be an array of 2 to {MAX_SIDES} sides")
+    met: set[str] = set()
+    for i, side in enumerate(value):
+        _check_side(side, f"{path}[{i}]", met)
+
+
+def _check_side(side: Any, path: str, met: set[str]) -> None:
+    if not isinstance(side, dict):
+        _break(path, "must be an object with agents and place")
+    for key in side:
+        if key not in ("agents", "place"):
+            _break(_member(path, key), "is no field of a side; its fields are agents, place")
+    for key in ("agents", "place"):
+        if key not in side:
+            _break(f"{path}.{key}", "is required")
+    _check_place(side["place"], f"{path}.place")
+    _check_agents(side["agents"], f"{path}.agents", met)
+
+
+def _check_place(value: Any, path: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        _break(path, "must be a whole number, written without fraction or exponent")
+    if not MIN_PLACE <= value <= MAX_PLACE:
+        _break(path, f"must be from {MIN_PLACE} to {MAX_PLACE}")
+
+
+def _check_agents(value: Any, path: str, met: set[str]) -> None:
+    if not isinstance(value, list) or not value:
+        _break(path, "must be an array of one or more agents")
+    for i, agent in enumerate(value):
+        _check_text(agent, f"{path}[{i}]")
+        if agent in met:
+            _break(f"{path}[{i}]", "must not name an agent a second time in one outcome")
+        if len(met) >= MAX_AGENTS:
+            _break(f"{path}[{i}]", f"must be at most the {MAX_AGENTS}th agent of the outcome")
+        met.add(agent)
+
+
+def _check_scores(value: Any, path: str) -> None:
+    if not isinstance(value, dict) or not value:
+        _break(path, "must be an object with one or more agents and their scores")
+    for agent, score in value.items():
+        where = _member(path, agent, quoted=True)
+        try:
+            check_name(agent)
+        except InputError as error:
+            raise _BrokenError(where, f"is named by an agent that {error.rule}") from error
+        _check_number(score, where, -MAX_SCORE, MAX_SCORE)
+
+
+_CHECKS: Final[Mapping[str, Callable[[Any, str], None]]] = {
+    "id": _check_text,
+    "pool": _check_pool,
+    "time": _check_time,
+    "sides": _check_sides,
+    "task": _check_text,
+    "scores": _check_scores,
+    "retracts": _check_text,
+    "weight": _check_weight,
+}
+
+
+def _member(path: str, key: str, *, quoted: bool = False) -> str:
+    if not quoted and re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,63}", key):
+        return f"{path}.{key}"
+    shown = key if len(key) <= _SHOWN_KEY else key[:_SHOWN_KEY] + "…"
+    return f"{path}[{json.dumps(shown, ensure_ascii=not shown.isprintable())}]"
+
+
+def _break(path: str, rule: str) -> NoReturn:
+    raise _BrokenError(path, rule)
+
+
+def _whole(digits: str) -> int | float:
+    return int(digits) if len(digits) < _LONG_NUMBER else math.copysign(math.inf, float(digits[0] + "1"))
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise UnparsableError(f"must be JSON ({name} is no JSON number)")
