@@ -239,7 +239,7 @@ def test_paths_with_corners_of_a_millionth_are_followed_round(seed):
     game = NormalForm.of([rng.normal(size=(4, 4)), 1e6 * rng.normal(size=(4, 4))])
     found = lle(game)
     assert (mix_regrets(game, found.mixes) / found.units).max() <= 1e-12
-    # How often the path turns back at a corner depends on the last bits of the processor's linear algebra; each turn must be undone by another.
+    # The number of turns depends on the last bits of the processor's linear algebra. Each turn must be undone by another one.
     assert found.stats["folds"] >= 2
     assert (found.stats["folds"] % 2, found.stats["crossed"]) == (0, 0)
 
