@@ -28,7 +28,7 @@ from benchmarks.common import Row, arguments, header, show
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.control.records import FoldSettings, GenerationMade, PoolCreated
 from services.solve.registry.methods import Solved
-from services.solve.scheduler.tasks import solve_pool
+from services.solve.worker.tasks import solve_pool
 from services.state.pool import PoolState
 from services.wire.events import ScoreEvent
 from services.wire.pools import Kind

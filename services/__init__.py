@@ -1,1 +1,7 @@
-"""What runs: the log, the shards, the solves, the store, the API and the command line around `ratings_core`."""
+"""The service around `ratings_core`: log, shards, solves, boards, API and command line.
+
+Folders are layers, and imports go down only; tests/unit/docs/test_layers.py lists them.
+
+May import: `ratings_core`.
+Read first: docs/architecture.md, then `shard/worker.py` (the data path) and `engine/engine.py` (the driver).
+"""

@@ -12,9 +12,9 @@ from ratings_core.online import RATERS
 from services.control.records import FoldSettings, GenerationMade, PoolCreated
 from services.demo import simulated
 from services.demo.feed import ATARI_POOL, POOLS
+from services.solve.problems.checkpointed import problem
 from services.solve.registry import methods
 from services.solve.registry.choice import Chosen
-from services.solve.scheduler.tasks import problem
 from services.state.pool import PoolState
 from services.wire.events import Event, GameEvent, ScoreEvent, Side, encode
 from services.wire.pools import Kind

@@ -1,1 +1,5 @@
-"""What the data and the ratings are made of: components, cycles, contributions, intervals."""
+"""Analyses of data and ratings: connectivity, cycles, clones, intervals, next matches.
+
+May import: every other folder of `ratings_core` except `reference`.
+Read first: `insight.py` (the report), `intervals.py`.
+"""

@@ -1,9 +1,10 @@
-"""Readers of what people have: each gives typed records and names row and column of what it cannot take.
+"""Readers of outcome files. Each yields typed records and names the row and column of invalid input.
 
-The kinds of files and how one is guessed: `ratings_core.formats.kinds`. Readers touch no file system. Events (battles, results,
-games of chess, contests) come one at a time from a binary stream, as `unpacked` makes one of any open file, so that a file larger
-than memory can be read; what is no outcome comes as a `Skipped` that says why. Tables and profiles come whole, as arrays, from a text
-or from such a stream.
+Readers never open files. Battles, results, chess games and contests are read one at a time from a binary stream, so a file may be larger
+than memory; a row that is not an outcome is yielded as `Skipped` with its reason. Tables and profiles are read completely, as arrays.
+
+May import: `ratings_core.voting.profile`, `ratings_core.records`.
+Read first: `kinds.py` (the kinds of files and how a kind is guessed), `stream.py`, `battles.py`.
 """
 
 from ratings_core.formats.battles import Battle, iter_battles

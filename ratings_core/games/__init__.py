@@ -1,4 +1,8 @@
-"""Games: in normal form, from tables of scores, zero-sum ones solved exactly, and their exact duplicates."""
+"""Games: normal form, games made from score tables, exact zero-sum solvers, and exact duplicates of strategies.
+
+May import: `ratings_core.tallies`, `ratings_core.graphs` and everything below them.
+Read first: `normal_form.py`, `zero_sum.py`, `clones.py`.
+"""
 
 from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.agent_vs_agent import agent_vs_agent

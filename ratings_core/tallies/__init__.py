@@ -1,4 +1,8 @@
-"""What a solve needs to know of all outcomes: counts of pairs, of places, and scores by agent and task. Mergeable, by time bucket."""
+"""Tallies: counts of pairs and places, and score tables, by time bucket. They hold all that a solve needs and can be merged.
+
+May import: `ratings_core.records`, `ratings_core.arrays`, `ratings_core.kernels`.
+Read first: `tally.py` (what tallies share), `pair_tally.py`.
+"""
 
 from ratings_core.tallies.pair_counts import PairCounts
 from ratings_core.tallies.pair_tally import PairTally

@@ -11,8 +11,8 @@ from services.boards.store.protocol import StoreReader
 from services.checkpoints.checkpoint import CheckpointStore
 from services.log.partition import partition_of
 from services.log.protocol import Log
-from services.solve.scheduler.plan import Job
-from services.solve.scheduler.results import ResultFiles
+from services.solve.planning.plan import Job
+from services.solve.results import ResultFiles
 
 _PAGE: Final = 1000
 _TRIES: Final = 5

@@ -1,4 +1,7 @@
-"""What `equirank up --demo` plays: one real evaluation, and one simulated pool that is labelled so.
+"""The pools of `equirank up --demo`: a real evaluation, and simulated pools that are labeled as such.
 
-`atari.csv` holds Table 3 of Marris et al., Deviation Ratings: 20 agents on 53 Atari games, scores normalised per game.
+`atari.csv` holds Table 3 of Marris et al., Deviation Ratings: 20 agents on 53 Atari games, scores normalized per game.
+
+May import: `services.imports`, `services.solve`, `services.boards` and everything below them.
+Read first: `feed.py`, `clones.py` (the clone attack).
 """

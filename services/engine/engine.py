@@ -28,7 +28,7 @@ from services.runtime.logging import Troubles
 from services.runtime.settings import Settings
 from services.shard.actor import ShardActor
 from services.shard.health import PartitionHealth, WorkerHealth
-from services.solve.scheduler.runner import SolveRunner
+from services.solve.scheduler.scheduler import SolveRunner
 
 log = logging.getLogger("equirank.engine")
 

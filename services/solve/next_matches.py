@@ -15,9 +15,9 @@ from ratings_core.tallies import ScoreTable
 from services.boards.store.protocol import PoolHead, StoreError
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
+from services.solve.problems.checkpointed import problem
 from services.solve.problems.inputs import GamesInput, ScoresInput
 from services.solve.registry import methods
-from services.solve.scheduler.tasks import problem
 from services.state.pool import part
 from services.wire.pools import Kind
 

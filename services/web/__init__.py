@@ -1,4 +1,8 @@
-"""The web page: one HTML file, one script, one style sheet, and plotly.js as the plotly wheel carries it. Nothing comes from elsewhere."""
+"""The web pages: HTML, one script, one style sheet, and plotly.js from the plotly wheel. Nothing is loaded from other hosts.
+
+May import: third-party libraries only.
+Read first: `routes.py`, `static/`.
+"""
 
 import gzip
 from collections.abc import Mapping

@@ -14,7 +14,7 @@ from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
-from services.solve.scheduler.results import ResultFiles
+from services.solve.results import ResultFiles
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import serving
 

@@ -11,7 +11,7 @@ from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, P
 from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated, SolvePlan
 from services.demo import simulated
 from services.runtime.settings import Settings
-from services.solve.scheduler.runner import SolveRunner
+from services.solve.scheduler.scheduler import SolveRunner
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 

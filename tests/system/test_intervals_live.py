@@ -14,8 +14,8 @@ from services.control.records import ControlState, FoldSettings, GenerationMade,
 from services.demo import simulated
 from services.runtime.settings import Settings
 from services.solve.intervals.replicates import add_intervals, seed_of
-from services.solve.scheduler.runner import SolveRunner
-from services.solve.scheduler.tasks import problem
+from services.solve.problems.checkpointed import problem
+from services.solve.scheduler.scheduler import SolveRunner
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 from tests.support.redis import flush

@@ -11,8 +11,8 @@ import ray
 from ray.cluster_utils import Cluster
 
 from services.boards.store.redis import RedisStore
-from services.solve.scheduler import runner as module
-from services.solve.scheduler.tasks import solve_pool
+from services.solve.scheduler import scheduler as module
+from services.solve.worker.tasks import solve_pool
 from tests.support.solves import BAD, GOOD, POOL, World
 
 pytestmark = [

@@ -19,11 +19,11 @@ from services.boards.reading import board, changes
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
 from services.control.records import SolvePlan
+from services.solve.planning.plan import Job
 from services.solve.registry import methods
-from services.solve.scheduler import runner as module
-from services.solve.scheduler.plan import Job
-from services.solve.scheduler.results import ResultFiles
-from services.solve.scheduler.tasks import solve_pool
+from services.solve.results import ResultFiles
+from services.solve.scheduler import scheduler as module
+from services.solve.worker.tasks import solve_pool
 from tests.support.redis import Server, flush
 from tests.support.solves import BAD, DEADLINE, GOOD, POOL, World
 

@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
@@ -19,7 +19,6 @@ from services.control.log import ControlLog
 from services.control.records import FOLD_VERSION, ControlState, GenerationMade, PoolCreated, Serve
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic, TopicReplaced
-from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.build import GONE, SEASON, Build
 from services.shard.generations.stand_in import StandIn, StandIns
 from services.shard.partition import Partition
@@ -31,6 +30,16 @@ log = logging.getLogger("equirank.generations")
 _RECORDS: Final = 2000
 _AGAIN_SECONDS: Final = (60.0, 300.0, 1800.0, 3600.0)
 """From the first, second, ... failure of a generation to the next try; the last one for all that follow."""
+
+
+class BuildCheckpoints(Protocol):
+    """The checkpoints of a partition, as far as a switch of generations depends on them."""
+
+    def holds(self, build: Build) -> bool:
+        """Whether a checkpoint contains the build, so that a crash after the switch costs no more than the tail of the log."""
+
+    def hurry(self) -> None:
+        """Ask for a checkpoint soon."""
 
 
 class _Failure(NamedTuple):
@@ -121,14 +130,14 @@ class Builder:
                 self._told_failed(build)
         return letters
 
-    def switch(self, checkpointer: Checkpointer) -> None:
+    def switch(self, checkpoints: BuildCheckpoints) -> None:
         """Let builds that have caught up serve, once a checkpoint holds them. Raises `LogError`."""
         position = self._partition.position
         for build in [build for build in self._partition.builds.values() if build.failed is None and not build.behind(position)]:
-            if not checkpointer.holds(build):
+            if not checkpoints.holds(build):
                 if build.key != self._hurried:
                     self._hurried = build.key
-                    checkpointer.hurry()
+                    checkpoints.hurry()
                 continue
             made = build.generation
             if self._control.refresh().served(made.pool) < made.number:

@@ -21,9 +21,9 @@ from services.runtime.settings import Settings
 from services.solve.intervals import replicates as intervals
 from services.solve.intervals.plan import Redrawn, Standing, next_job, rested
 from services.solve.intervals.tasks import Facts, prepare, solve_slice
+from services.solve.planning.plan import Job
 from services.solve.registry import methods
-from services.solve.scheduler.plan import Job
-from services.solve.scheduler.priority import giving_way
+from services.solve.worker.priority import giving_way
 
 log = logging.getLogger("equirank.intervals")
 

@@ -12,11 +12,11 @@ from services.boards.result import Intervals
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.solve.intervals.replicates import Sample, most_of, sample
 from services.solve.intervals.resampling import resampling
+from services.solve.problems.checkpointed import problem
 from services.solve.problems.inputs import GamesInput, Problem
 from services.solve.registry import methods
 from services.solve.registry.parameters import Value
-from services.solve.scheduler.limits import memory_limit
-from services.solve.scheduler.tasks import problem
+from services.solve.worker.limits import memory_limit
 from services.state.clusters import counts_of_groups
 from services.state.pool import part
 from services.wire.pools import Kind

@@ -18,8 +18,8 @@ from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from ratings_core.voting.profile import Unlisted
 from services.imports.files import Account, FileOptions, OutcomeFile, decoded_lines
 from services.imports.sources import Source
+from services.solve.problems.checkpointed import of_tallies
 from services.solve.problems.inputs import MarginsInput, Problem, ProfileInput, ScoresInput
-from services.solve.scheduler.tasks import of_tallies
 from services.state.clusters import in_groups
 from services.state.dedupe import MAX_CAPACITY, NEW, DedupeWindow
 from services.wire.columns import GameColumns, ScoreColumns, retracted_hash

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from services.boards.result import SolvedBoard
-from services.solve.scheduler.plan import Job
+from services.solve.planning.plan import Job
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ import pytest
 
 from ratings_core.errors import InputError
 from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.solve.problems.checkpointed import problem
 from services.solve.problems.inputs import GamesInput
 from services.solve.problems.load import Counted
 from services.solve.registry.methods import NotApplicable, solve
-from services.solve.scheduler.tasks import problem
 from services.state.pool import PoolState
 from services.wire.events import Event, decode
 from services.wire.pools import Kind

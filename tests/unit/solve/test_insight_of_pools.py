@@ -13,11 +13,11 @@ from services.boards.standing import Standing
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
 from services.solve.insight import job as insight
+from services.solve.planning.plan import Job
 from services.solve.problems.inputs import ScoresInput
 from services.solve.registry.methods import Solved
-from services.solve.scheduler.plan import Job
-from services.solve.scheduler.results import ResultFiles
-from services.solve.scheduler.tasks import solve_pool
+from services.solve.results import ResultFiles
+from services.solve.worker.tasks import solve_pool
 from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind

@@ -13,7 +13,7 @@ from services.runtime.settings import Settings
 from services.solve.intervals import runner as module
 from services.solve.intervals.runner import IntervalFile, IntervalRunner
 from services.solve.intervals.tasks import Facts
-from services.solve.scheduler.plan import Job
+from services.solve.planning.plan import Job
 
 METHOD = "copeland"
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
-from services.solve.scheduler.limits import OutOfMemory, forget_peak, memory_limit, peak
+from services.solve.worker.limits import OutOfMemory, forget_peak, memory_limit, peak
 
 MIB = 1 << 20
 

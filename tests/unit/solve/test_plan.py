@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.solve.scheduler.plan import Job, Ledger, Pace, PoolView, due, fitting
+from services.solve.planning.plan import Job, Ledger, Pace, PoolView, due, fitting
 
 COST = {"copeland": 0, "bradley_terry": 1, "maximal_lottery": 2}
 INTERVAL = 10.0

@@ -20,11 +20,11 @@ from services.control.records import ControlState, SolvePlan
 from services.runtime.settings import Settings
 from services.solve.insight.job import alarms
 from services.solve.intervals.runner import IntervalFile
+from services.solve.planning.plan import Job
 from services.solve.registry.methods import NotApplicable, Solved
-from services.solve.scheduler import runner as module
-from services.solve.scheduler.plan import Job
-from services.solve.scheduler.results import ResultFiles
-from services.solve.scheduler.runner import SolveRunner
+from services.solve.results import ResultFiles
+from services.solve.scheduler import scheduler as module
+from services.solve.scheduler.scheduler import SolveRunner
 from tests.support.boards import solved_of
 from tests.support.disk import fill, mounted
 

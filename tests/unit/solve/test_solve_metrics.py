@@ -4,9 +4,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from services.engine.metrics import EngineMetrics
 from services.runtime import metrics
+from services.solve.planning.plan import Job
 from services.solve.scheduler import health
 from services.solve.scheduler.health import SolveHealth
-from services.solve.scheduler.plan import Job
 from tests.support.boards import solved_of
 
 METHOD = "deviation"

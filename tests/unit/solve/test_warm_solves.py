@@ -13,8 +13,8 @@ from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.control.records import FoldSettings, GenerationMade, PoolCreated
 from services.solve.registry.methods import METHODS, Solved
 from services.solve.registry.starts import packed, unpacked
-from services.solve.scheduler.results import ResultFiles
-from services.solve.scheduler.tasks import solve_pool
+from services.solve.results import ResultFiles
+from services.solve.worker.tasks import solve_pool
 from services.state.pool import PoolState
 from services.wire.events import ScoreEvent
 from services.wire.pools import Kind

@@ -9,7 +9,7 @@ import msgspec
 from services.boards.result import SolvedBoard
 from services.checkpoints.checkpoint import CheckpointStore
 from services.checkpoints.objects import BadObject
-from services.solve.scheduler.plan import Job
+from services.solve.planning.plan import Job
 
 _FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6})\.json$")
 

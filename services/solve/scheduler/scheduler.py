@@ -31,16 +31,16 @@ from services.runtime.logging import Troubles
 from services.runtime.settings import Settings
 from services.solve.insight import job as insight
 from services.solve.intervals.runner import IntervalRunner
+from services.solve.planning.plan import Job, Ledger, Pace, PoolView, Tried, due, fitting
 from services.solve.registry import methods
 from services.solve.registry.choice import chosen_for
 from services.solve.registry.methods import Solved
+from services.solve.results import ResultFiles
 from services.solve.scheduler import health
 from services.solve.scheduler.health import SolveHealth
-from services.solve.scheduler.held import packed, whole
-from services.solve.scheduler.plan import Job, Ledger, Pace, PoolView, Tried, due, fitting
-from services.solve.scheduler.priority import giving_way
-from services.solve.scheduler.results import ResultFiles
-from services.solve.scheduler.tasks import solve_pool
+from services.solve.scheduler.packing import packed, whole
+from services.solve.worker.priority import giving_way
+from services.solve.worker.tasks import solve_pool
 from services.wire.pools import Kind
 
 log = logging.getLogger("equirank.solve")

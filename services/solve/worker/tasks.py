@@ -7,19 +7,16 @@ from typing import Any
 import msgspec
 from numpy.typing import NDArray
 
-from ratings_core.records.outcomes import NO_TASK
 from ratings_core.records.roster import Roster
-from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from services.boards.result import VERSION, SolveResult
 from services.boards.standing import Standing
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.solve.insight import job as insight
-from services.solve.problems.inputs import GamesInput, ScoresInput
+from services.solve.problems.checkpointed import problem
 from services.solve.registry import methods
 from services.solve.registry.methods import Solved
-from services.solve.scheduler.limits import forget_peak, memory_limit, peak
-from services.solve.scheduler.results import ResultFiles, read_result
-from services.state.clusters import counts_of_groups
+from services.solve.results import ResultFiles, read_result
+from services.solve.worker.limits import forget_peak, memory_limit, peak
 from services.state.pool import part
 from services.wire.pools import Kind
 
@@ -70,22 +67,3 @@ def _insight(
     standings += [Standing.of_board(board) for board in boards if board.generation == pool.generation]
     found = insight.solve(problem(kind, arrays), pool.outcomes, standings, insight.sums_of(arrays, list(online)))
     return msgspec.structs.replace(found, seconds=time.perf_counter() - begun)
-
-
-def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> GamesInput | ScoresInput:
-    """What a pool's content gives to solve: games with their pairs and places, or the means of its scores."""
-    names = tuple(Roster.from_arrays(part(arrays, "agents")).names())
-    tasks = tuple(Roster.from_arrays(part(arrays, "tasks")).names())
-    if kind is Kind.GAMES:
-        return of_tallies(names, tasks, PairTally.from_arrays(part(arrays, "pairs")), PlaceTally.from_arrays(part(arrays, "places")))
-    return ScoresInput(names, tasks, ScoreTable.from_arrays(part(arrays, "scores")).means(len(names), len(tasks)))
-
-
-def of_tallies(
-    names: tuple[str, ...], tasks: tuple[str, ...], pairs: PairTally, places: PlaceTally, clusters: PairTally | None = None
-) -> GamesInput:
-    """What games in tallies give to solve; tasks without a pair (teams only) take no part. clusters: as `shard.clusters` counts them."""
-    on_tasks = {task: counts for task, counts in pairs.counts_by_task().items() if task != NO_TASK}
-    groups = () if clusters is None else counts_of_groups(clusters)
-    by_task = tuple(on_tasks.values())
-    return GamesInput(names, pairs.counts(), places.counts(), tuple(tasks[task] for task in on_tasks), by_task, groups)

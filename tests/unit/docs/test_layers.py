@@ -1,0 +1,133 @@
+"""Imports go down only: the layers of `services` and `ratings_core`, read from the import statements."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+SERVICES = (
+    ("runtime",),
+    ("wire",),
+    ("log",),
+    ("control",),
+    ("state",),
+    ("checkpoints",),
+    ("boards",),
+    ("backends",),
+    ("imports",),
+    ("shard", "solve"),
+    ("admin",),
+    ("engine", "web"),
+    ("api",),
+    ("demo",),
+    ("precompile",),
+    ("cli",),
+)
+"""Folders and flat modules of `services`, lowest layer first. Those of one layer never import each other."""
+LIBRARY = (
+    ("errors", "solution", "kernels", "graphs"),
+    ("checks",),
+    ("arrays", "deadline", "ranking"),
+    ("records",),
+    ("tallies", "online"),
+    ("games",),
+    ("voting",),
+    ("batch", "equilibria", "formats"),
+    ("analysis",),
+    ("reference",),
+)
+"""The same for `ratings_core`."""
+MOST_FLAT = 6
+"""Modules directly in a package, besides `__init__`."""
+IMPORTS_RAY = ("services/engine/", "services/solve/scheduler/", "services/solve/intervals/runner.py", "services/shard/actor.py")
+"""Where Ray may be imported."""
+
+
+def modules(package: str) -> dict[str, ast.Module]:
+    """Every module of a package by its dotted name."""
+    found = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+    return found
+
+
+def imports(tree: ast.Module, known: Mapping[str, object]) -> Iterator[str]:
+    """The modules that a module imports: `from a import b` names `a.b` where that is a module, else `a`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                yield full if (full := f"{node.module}.{alias.name}") in known else node.module
+
+
+def part(name: str) -> str:
+    """The folder or flat module directly below the package: `services.log.kafka.log` is in `log`."""
+    return name.split(".")[1] if "." in name else ""
+
+
+@pytest.mark.parametrize(("package", "layers"), [("services", SERVICES), ("ratings_core", LIBRARY)])
+def test_imports_go_down_only(package: str, layers: tuple[tuple[str, ...], ...]) -> None:
+    level = {name: number for number, layer in enumerate(layers) for name in layer}
+    known = modules(package)
+    broken = []
+    for name, tree in known.items():
+        upper = part(name)
+        for target in imports(tree, known):
+            lower = part(target) if target.split(".")[0] == package else ""
+            if not upper or not lower or upper == lower:
+                continue
+            assert upper in level, f"{package}/{upper} has no layer: add it to the table of this test and to docs/architecture.md"
+            assert lower in level, f"{name} imports {target}, which has no layer"
+            if level[lower] >= level[upper]:
+                broken.append(f"{name} imports {target}: `{upper}` may only import layers below it, and `{lower}` is not below `{upper}`")
+    assert broken == []
+
+
+@pytest.mark.parametrize("package", ["services", "ratings_core"])
+def test_folders_form_no_circles(package: str) -> None:
+    """At every depth: two folders beside each other do not import each other, directly or through others."""
+    known = modules(package)
+    beside: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for name, tree in known.items():
+        for target in imports(tree, known):
+            ours, theirs = name.split("."), target.split(".")
+            depth = next((i for i, (one, other) in enumerate(zip(ours, theirs, strict=False)) if one != other), None)
+            if depth and depth < len(ours) - 1 and depth < len(theirs) - 1:  # both are in folders below their common one
+                beside[".".join(ours[:depth])][ours[depth]].add(theirs[depth])
+    circles = []
+    for folder, edges in beside.items():
+        try:
+            TopologicalSorter(edges).prepare()
+        except CycleError as error:
+            circles.append(f"{folder}: {' -> '.join(error.args[1])}")
+    assert circles == [], "move what both need into a folder below them"
+
+
+@pytest.mark.parametrize("package", ["services", "ratings_core"])
+def test_few_modules_lie_flat(package: str) -> None:
+    flat = sorted(path.name for path in (ROOT / package).glob("*.py") if path.name != "__init__.py")
+    assert len(flat) <= MOST_FLAT, f"{flat}: a module belongs in the folder of its subject"
+
+
+def test_ray_is_imported_by_the_engine_the_scheduler_and_the_actor_only() -> None:
+    known = modules("services")
+    users = [name for name, tree in known.items() if any(target.split(".")[0] == "ray" for target in imports(tree, known))]
+    paths = [name.replace(".", "/") + ".py" for name in users]
+    assert [path for path in paths if not path.startswith(IMPORTS_RAY)] == []
+    assert users
+
+
+@pytest.mark.parametrize("package", ["services", "ratings_core"])
+def test_every_folder_says_its_subject_what_it_may_import_and_what_to_read_first(package: str) -> None:
+    silent = []
+    for path in sorted((ROOT / package).rglob("__init__.py")):
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        if not ("May import:" in text and "Read first:" in text):
+            silent.append(str(path.relative_to(ROOT)))
+    assert silent == []
