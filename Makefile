@@ -10,10 +10,11 @@ PYTEST := $(BIN)/python -m pytest -q
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
 
-install:         ## .venv with the locked requirements
+install:         ## .venv with everything, tests included
 	@scripts/bootstrap
 
-run: install     ## the whole system with its demo on http://127.0.0.1:8000 (Ctrl-C stops)
+run:             ## the whole system with its demo on http://127.0.0.1:8000 (Ctrl-C stops); installs what running needs
+	@scripts/bootstrap run
 	$(BIN)/equirank up --demo
 
 test: unit integration web   ## all tests (also: make unit, make integration, make web)

@@ -19,7 +19,8 @@ A_MACHINE = re.compile(r"(?<![\w.])/(?:work|root|Users|home)/\w")
 AN_INDEX = re.compile(r"pythonhosted\.org|pypi\.org/simple|index-url[ =]\w|\b(?:artifactory|goproxy|verdaccio)\b|registry\.npmjs")
 MADE_UP = {"tests/unit/log/test_filesystems.py"}
 """Files whose paths are examples of other people's machines."""
-TEXT_OF_OTHERS = {"requirements.lock", "LICENSE"}
+LOCKS = ("requirements.lock", "requirements-dev.lock")
+TEXT_OF_OTHERS = {*LOCKS, "LICENSE"}
 
 
 def public_definitions(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
@@ -100,7 +101,8 @@ def test_no_file_names_a_machine_or_an_index() -> None:
     assert wrong == []
 
 
-def test_the_lock_names_no_index() -> None:
-    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+@pytest.mark.parametrize("lock", LOCKS)
+def test_the_lock_names_no_index(lock: str) -> None:
+    text = (ROOT / lock).read_text(encoding="utf-8")
     assert "://" not in text
     assert not re.search(r"--(?:extra-)?index-url[ =]\S", text)

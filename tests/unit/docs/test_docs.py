@@ -226,21 +226,44 @@ def test_decisions_are_numbered_and_listed() -> None:
         assert path.read_text(encoding="utf-8").startswith(f"# {number}. ")
 
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+RUNTIME = ("service", "reference", "chess", "arrow")
+
+
+def requirements(*extras: str) -> list[Requirement]:
+    """The library's requirements and those of `extras`, without extras that name extras."""
+    texts = [*PROJECT["dependencies"], *(text for extra in extras for text in PROJECT["optional-dependencies"][extra])]
+    return [requirement for requirement in map(Requirement, texts) if requirement.name != PROJECT["name"]]
+
+
+def pins(lock: str) -> dict[str, list[str]]:
+    """Blocks of the lock file (version, marker, hashes), by package; a package has several where its version depends on Python's."""
+    blocks = re.findall(r"^([\w.-]+)==(.+(?:\n .+)*)", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE)
+    return {name: [text for other, text in blocks if other == name] for name, _ in blocks}
+
+
 def test_every_runtime_dependency_has_its_reason() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    names = [re.split(r"[\[><=]", requirement)[0] for requirement in project["dependencies"]]
     reasons = re.findall(r"^\| ([\w, ().-]+) \|", (ROOT / "docs/decisions/0001-dependencies.md").read_text(encoding="utf-8"), re.MULTILINE)
-    told = {name.split(" ")[0] for reason in reasons for name in reason.split(", ")}
-    assert set(names) <= told
+    explained = {name.split(" ")[0] for reason in reasons for name in reason.split(", ")}
+    assert {requirement.name for requirement in requirements(*RUNTIME)} <= explained
 
 
-def test_lock_and_project_agree() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    locked = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE))
-    wanted = [*project["dependencies"], *(one for group in project["optional-dependencies"].values() for one in group)]
-    for requirement in map(Requirement, wanted):
-        assert requirement.name in locked, requirement
-        assert requirement.specifier.contains(locked[requirement.name]), requirement
+@pytest.mark.parametrize(("lock", "extras"), [("requirements.lock", RUNTIME), ("requirements-dev.lock", tuple(PROJECT["optional-dependencies"]))])
+def test_lock_and_project_agree(lock: str, extras: tuple[str, ...]) -> None:
+    locked = pins(lock)
+    for requirement in requirements(*extras):
+        versions = [text.split(maxsplit=1)[0] for text in locked.get(requirement.name, [])]
+        assert versions, requirement
+        assert all(requirement.specifier.contains(version) for version in versions), requirement
+
+
+def test_tests_run_with_the_versions_that_are_installed_to_run() -> None:
+    run, everything = pins("requirements.lock"), pins("requirements-dev.lock")
+    assert {name: everything.get(name) for name in run} == run
+
+
+def test_running_installs_no_test_tool() -> None:
+    assert not {requirement.name for requirement in requirements("dev", "bench")} & pins("requirements.lock").keys()
 
 
 # files
