@@ -248,7 +248,9 @@ def test_every_runtime_dependency_has_its_reason() -> None:
     assert {requirement.name for requirement in requirements(*RUNTIME)} <= explained
 
 
-@pytest.mark.parametrize(("lock", "extras"), [("requirements.lock", RUNTIME), ("requirements-dev.lock", tuple(PROJECT["optional-dependencies"]))])
+@pytest.mark.parametrize(
+    ("lock", "extras"), [("requirements.lock", RUNTIME), ("requirements-dev.lock", tuple(PROJECT["optional-dependencies"]))]
+)
 def test_lock_and_project_agree(lock: str, extras: tuple[str, ...]) -> None:
     locked = pins(lock)
     for requirement in requirements(*extras):
