@@ -25,7 +25,8 @@ VOTES: Final = {"leftvote": (1, 2), "rightvote": (2, 1), "tievote": (1, 1), "bot
 _WINNERS: Final = {"model_a": (1, 2), "model_b": (2, 1), "tie": (1, 1), "tie (bothbad)": (1, 1), "both_bad": (1, 1)}
 _TIMES: Final = ("tstamp", "timestamp")
 _HIDDEN: Final = frozenset({"", "Model A", "Model B"})
-_MARKUP: Final = re.compile(r"(?:<h3>|### )[^:<]*: (.*?)(?:</h3>)?\s*")
+_MARKUP: Final = re.compile(r"(?:<h3>|### )[^:<]*: ")
+"""What the arena's page puts before a shown name; `</h3>` and white space may follow the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +111,9 @@ def _shown(row: int, models: Any) -> list[str | None]:
 
 
 def _without_markup(text: str) -> str:
-    found = _MARKUP.fullmatch(text)
-    return found[1] if found else text
+    found = _MARKUP.match(text)
+    shown = text[found.end() :].rstrip().removesuffix("</h3>") if found else text
+    return text if "\n" in shown else shown
 
 
 def _of_states(states: Any) -> list[str | None] | None:

@@ -32,13 +32,15 @@ def read_margins(source: Source, delimiter: str = ",") -> MarginTable:
     rows = rows_of(source, delimiter)
     names = distinct(rows.header[1:], 1, "agent")
     position = {agent: i for i, agent in enumerate(names)}
-    matrix, lines = np.full((len(names), len(names)), np.nan), [0] * len(names)
+    lines = [0] * len(names)
+    read: dict[int, Floats] = {}  # the matrix is made once every row is there: a header alone must not ask for its square
     for line, row in rows:
         i = _row_of(row[0], line, position)
         if lines[i]:
             raise FormatError(line, rows.header[0], row[0], "must not be a second row of the same agent")
-        matrix[i], lines[i] = [_margin(cell, line, agent) for cell, agent in zip(row[1:], names, strict=True)], line
-    return MarginTable(names, _antisymmetric(matrix, names, lines))
+        read[i], lines[i] = np.array([_margin(cell, line, agent) for cell, agent in zip(row[1:], names, strict=True)]), line
+    _check_complete(names, lines)
+    return MarginTable(names, _antisymmetric(np.array([read.pop(i) for i in range(len(names))]), names, lines))
 
 
 def _margin(cell: str, line: int, agent: str) -> float:
@@ -54,10 +56,13 @@ def _row_of(agent: str, line: int, position: dict[str, int]) -> int:
     return position[agent]
 
 
-def _antisymmetric(matrix: Floats, names: tuple[str, ...], lines: list[int]) -> Floats:
+def _check_complete(names: tuple[str, ...], lines: list[int]) -> None:
     lacking = [agent for agent, line in zip(names, lines, strict=True) if not line]
     if lacking or not names:
         raise InputError("margins", lacking[:3], "must have a row for every agent of the header")
+
+
+def _antisymmetric(matrix: Floats, names: tuple[str, ...], lines: list[int]) -> Floats:
     off = np.abs(matrix + matrix.T) > _TOLERANCE * float(np.abs(matrix).max())
     if off.any():
         i, j = (int(axis[0]) for axis in np.nonzero(off))

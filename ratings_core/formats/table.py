@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, cast
@@ -110,6 +111,6 @@ def _cells(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str
 
 
 def _check_header(header: list[str]) -> None:
-    twice = [text for text in header if header.count(text) > 1] if len(set(header)) < len(header) else []
-    if twice:
-        raise FormatError(1, twice[0], twice[0], "must head one column only")
+    twice = next((text for text, count in Counter(header).items() if count > 1), None)
+    if twice is not None:
+        raise FormatError(1, twice, twice, "must head one column only")

@@ -26,7 +26,7 @@ from ratings_core.formats import (
 )
 from ratings_core.formats.results import NO_RESULT, Unplayed
 from ratings_core.formats.stream import text_lines
-from services.imports.row_counter import Occurrences
+from services.imports.row_counter import Occurrences, key_of
 from services.imports.sources import Source
 from services.wire import events
 from services.wire.events import Event, GameEvent, Reason, ScoreEvent, Side
@@ -152,8 +152,19 @@ class _Builder:
 
     def id(self, row: str) -> str:
         """128 bits as hexadecimal digits, another one each time the same row comes."""
-        text = f'["{self.kind}", {_quoted(row)}, {self._seen.number(row)}]'  # as json.dumps writes it, at a third of its time
-        return hashlib.blake2b(text.encode(), digest_size=_ID_BYTES).hexdigest()
+        return self.ids(row)()
+
+    def ids(self, row: str) -> Callable[[], str]:
+        """Makes the ids of a row, each time the next one. The row is read once, however many ids its items need."""
+        seen, key = self._seen, key_of(row)
+        begun = hashlib.blake2b(f'["{self.kind}", {_quoted(row)}, '.encode(), digest_size=_ID_BYTES)  # as json.dumps writes it
+
+        def next_id() -> str:
+            whole = begun.copy()
+            whole.update(b"%d]" % seen.number_of(key))
+            return whole.hexdigest()
+
+        return next_id
 
     def time(self, of_row: float | None) -> float:
         if self._time is not None:
@@ -235,7 +246,15 @@ def _json_lines(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def _ids_of(content: str, build: _Builder) -> Callable[[], str]:
-    return lambda: build.id(content)
+    """Ids for those items of a line that have none; the line is hashed once they are asked for."""
+    made: list[Callable[[], str]] = []
+
+    def new_id() -> str:
+        if not made:
+            made.append(build.ids(content))
+        return made[0]()
+
+    return new_id
 
 
 def decoded_lines(source: Source) -> Iterator[Event]:

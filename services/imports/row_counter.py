@@ -22,17 +22,26 @@ class Occurrences:
 
     def number(self, text: str) -> int:
         """1 for a text that comes for the first time, 2 for the second time and so on."""
+        return self.number_of(key_of(text))
+
+    def number_of(self, key: int) -> int:
+        """As `number`, of the text whose `key_of` is `key`: for a long text that is counted many times."""
         counts = self._counts
         if counts.size >= counts.limit:
             counts.reserve(1)
-        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest()
-        number, counts.size = _counted(counts.slots, counts.rows, counts.size, int.from_bytes(digest, "little", signed=True))
+        number, counts.size = _counted(counts.slots, counts.rows, counts.size, key)
         return int(number)
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory held, room to grow included."""
         return self._counts.nbytes
+
+
+def key_of(text: str) -> int:
+    """The 64 bits of its hash by which a text is counted."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest()
+    return int.from_bytes(digest, "little", signed=True)
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

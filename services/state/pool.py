@@ -26,13 +26,13 @@ from services.state.clusters import in_groups
 from services.state.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
 from services.state.edits import NONE, Edits, Retracted
 from services.state.frozen import FrozenPool, named
+from services.state.limits import Limits
 from services.state.pending import Pending
 from services.wire.columns import GameColumns, ScoreColumns
 from services.wire.events import Event, GameEvent, Reason, RetractEvent, ScoreEvent
 from services.wire.pools import Kind
 
 COUNTERS: Final = ("outcomes", "duplicates", "conflicts", "retractions", "refused", "untasked")
-_AGENTS_FIELD: Final = {Kind.GAMES: "sides", Kind.SCORES: "scores"}
 _EVENT: Final = {Kind.GAMES: GameEvent, Kind.SCORES: ScoreEvent}
 _OTHER_EVENT: Final = {Kind.GAMES: ScoreEvent, Kind.SCORES: GameEvent}
 
@@ -103,7 +103,8 @@ class PoolState:
             if self.edits is not None:
                 columns, kept = self.edits.apply(columns)
                 own = np.asarray(own)[kept].tolist()
-            for within in self._within_limits(columns, refused, own):
+            at = np.arange(len(own)) if isinstance(own, range) else np.asarray(own, np.int64)
+            for within in self._within_limits(columns, refused, at):
                 self._fold_new(within)
         self.counts["refused"] += len(refused)
         return refused
@@ -131,27 +132,30 @@ class PoolState:
         return Refused(at, Reason.WRONG_KIND, "pool", f"holds {self.kind.value} outcomes only")
 
     def _within_limits(
-        self, columns: GameColumns | ScoreColumns, refused: list[Refused], own: Sequence[int]
+        self, columns: GameColumns | ScoreColumns, refused: list[Refused], own: NDArray[np.int64]
     ) -> Iterator[GameColumns | ScoreColumns]:
-        """The parts to fold one after the other. Only where a limit could bind is it asked outcome by outcome."""
-        if self._room(columns) is None:
+        """The parts to fold one after the other; outcomes that exceed a limit are added to `refused`. own: index of each in the call.
+
+        Each part is folded before the next one is asked for. Takes time n log n in the outcomes of the call.
+        """
+        limits = Limits(self.generation.fold, self.agents, self.tasks)
+        if (broken := limits.broken(columns)) is None:
             yield columns
             return
-        for i in range(len(columns)):
-            one = columns.take(np.arange(len(columns)) == i)
-            if (why := self._room(one)) is None:
-                yield one
-            else:
-                refused.append(Refused(own[i], *why))
-
-    def _room(self, columns: GameColumns | ScoreColumns) -> tuple[Reason, str, str] | None:
-        """Why the names in `columns` may exceed a limit of the generation; None where they cannot."""
-        fold = self.generation.fold
-        if not _fits(self.agents, columns.names, fold.max_agents):
-            return Reason.TOO_MANY_AGENTS, _AGENTS_FIELD[self.kind], f"would give the pool more than {fold.max_agents} agents"
-        if self.kind is Kind.SCORES and not _fits(self.tasks, columns.tasks, fold.max_tasks):
-            return Reason.TOO_MANY_TASKS, "task", f"would give the pool more than {fold.max_tasks} tasks"
-        return None
+        if len(columns) == 1:
+            refused.append(Refused(int(own[0]), *broken))
+            return
+        hopeless = np.zeros(len(columns), np.bool_)
+        for mask in limits.hopeless(columns):
+            if mask.any() and (rule := limits.broken(columns.take(mask))) is not None:
+                refused += [Refused(at, *rule) for at in own[mask].tolist()]
+                hopeless |= mask
+        if hopeless.any():
+            yield from self._within_limits(columns.take(~hopeless), refused, own[~hopeless])
+            return
+        first = np.arange(len(columns)) < len(columns) // 2
+        yield from self._within_limits(columns.take(first), refused, own[first])
+        yield from self._within_limits(columns.take(~first), refused, own[~first])
 
     def _fold_new(self, columns: GameColumns | ScoreColumns) -> None:
         verdicts = self.dedupe.admit(columns.id_hash, columns.body_hash)
@@ -420,10 +424,6 @@ def part(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
 
 def _columns(kind: Kind, events: Sequence[Any]) -> GameColumns | ScoreColumns:
     return GameColumns.of(events) if kind is Kind.GAMES else ScoreColumns.of(events)
-
-
-def _fits(roster: Roster, names: Arena, most: int) -> bool:
-    return len(roster) + len(names) <= most or len(roster) + roster.count_new(names) <= most
 
 
 def _raters(kind: Kind, generation: GenerationMade) -> tuple[dict[str, Rater[Any]], str | None]:

@@ -386,10 +386,8 @@ def _items(value: bytes, limit: int) -> list[tuple[str, Any, Raw]] | _Unread:
             return [("$", parsed, Raw(value))]
     except rules.UnparsableError as error:
         return _Unread(Reason.UNPARSABLE, str(error))
-    if not parsed:
-        return _Unread(Reason.BAD_FIELD, "must hold at least one outcome")
-    if len(parsed) > rules.MAX_ITEMS:
-        return _Unread(Reason.BAD_FIELD, f"must hold at most {rules.MAX_ITEMS} outcomes, not {len(parsed)}")
+    if (rule := rules.items_rule(parsed)) is not None:
+        return _Unread(Reason.BAD_FIELD, rule)
     return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, _texts(value, parsed), strict=True))]
 
 
@@ -413,6 +411,8 @@ def _filled(body: bytes, now: float, new_id: Callable[[], str]) -> bytes | None:
     """The request as a record with every id and time, or None where it cannot be read as a whole."""
     try:
         parsed = _any_decoder.decode(body)
+        if rules.items_rule(parsed) is not None:
+            return None  # refused before ids are made for its items
         for item in parsed if isinstance(parsed, list) else [parsed]:
             if isinstance(item, dict):
                 item.setdefault("time", now)

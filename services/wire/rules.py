@@ -36,7 +36,8 @@ _FIELDS: Final = {
     "retracts": (*_HEAD, "retracts", "meta"),
 }
 _LONG_NUMBER: Final = 400
-_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+"""A string, or what follows a quote that nothing closes: so every byte is looked at once, as no quote is tried in vain."""
 _SHOWN_KEY: Final = 64
 _any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
@@ -69,13 +70,22 @@ def parse(value: bytes) -> Any:
 
 
 def too_deep(value: bytes, limit: int = MAX_DEPTH) -> bool:
-    """Whether the brackets of `value`, outside of its strings, nest deeper than `limit`."""
+    """Whether the brackets of `value`, outside of its strings, nest deeper than `limit`. Takes time linear in its length."""
+    if value.count(b"[") + value.count(b"{") <= limit:
+        return False
     depth = 0
     for byte in re.findall(rb"[\[\]{}]", _STRING.sub(b"", value)):
         depth += 1 if byte in b"[{" else -1
         if depth > limit:
             return True
     return False
+
+
+def items_rule(parsed: object) -> str | None:
+    """The rule that a parsed record breaks as an array of outcomes, before any of them is looked at; None where it breaks none."""
+    if not isinstance(parsed, list) or 1 <= len(parsed) <= MAX_ITEMS:
+        return None
+    return f"must hold at most {MAX_ITEMS} outcomes, not {len(parsed)}" if parsed else "must hold at least one outcome"
 
 
 def meta_rule(raw: msgspec.Raw) -> str | None:

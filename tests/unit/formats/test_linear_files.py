@@ -1,0 +1,93 @@
+"""No file holds whoever reads it: `replay` and `solve` take time that grows as the file does."""
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ratings_core.errors import InputError
+from ratings_core.formats import (
+    iter_battles,
+    iter_contests,
+    iter_games,
+    iter_results,
+    iter_scores,
+    read_margins,
+    read_profile,
+    read_scores,
+    unpacked,
+)
+from services.imports.files import Account, FileOptions, OutcomeFile
+from services.imports.sources import Source
+from tests.support.hostile import JSON_FAMILIES, fitting, growth
+
+_BATTLE = b'{"type":"leftvote","models":["%s","b"],"states":[]}'
+_PGN = b'[White "A"]\n[Black "B"]\n[Result "1-0"]\n'
+FAMILIES: dict[str, Callable[[int], bytes]] = {
+    **{name: JSON_FAMILIES[name] for name in ("quotes", "escaped quotes in an open string", "open brackets", "empty objects", "zeros")},
+    "digits in an array": lambda size: b"[" + b"9" * size,
+    "columns": lambda size: b",".join(b"c%d" % i for i in range(size // 8)) + b"\n",
+    "columns, two of one name": lambda size: b",".join([b"c", b"c", *(b"c%d" % i for i in range(size // 8))]) + b"\n1\n",
+    "a short row of many columns": lambda size: b",".join(b"c%d" % i for i in range(size // 8)) + b"\n1,2\n",
+    "empty rows": lambda size: b"task,a,b\n" + b"\n" * size,
+    "rows that end with CR": lambda size: b"task,a,b\r" + b"x,1,2\r" * (size // 6),
+    "quotes in cells": lambda size: b"task,a,b\n" + b'"' * size,
+    "a cell of quotes": lambda size: b'task,a,b\n"' + b'""' * (size // 2) + b'",1,2\n',
+    "a cell of digits": lambda size: b"task,a,b\nx,1," + b"9" * size + b"\n",
+    "spaces after a shown name": lambda size: _BATTLE % (b"### Model: " + b" " * size + b"x"),
+    "ends of headings after a shown name": lambda size: _BATTLE % (b"<h3>Model: " + b"</h3>" * (size // 5) + b"x"),
+    "colons before a shown name": lambda size: _BATTLE % (b"### " + b": " * (size // 2)),
+    "tags": lambda size: _PGN + b'[A "x"]\n' * (size // 8) + b"\n1-0\n",
+    "open tags": lambda size: b'[White "' * (size // 8) + b"\n",
+    "escapes in a tag": lambda size: b'[White "' + b'\\"' * (size // 2) + b'"]\n\n1-0\n',
+    "comments": lambda size: _PGN + b"\n" + b"{" * size + b"\n1-0\n",
+    "alternatives": lambda size: b"".join(b"# ALTERNATIVE NAME %d: a%d\n" % (i, i) for i in range(1, size // 30)) + b"1: 1,2\n",
+    "open braces in a ballot": lambda size: b"# ALTERNATIVE NAME 1: a\n1: " + b"{" * size + b"\n",
+    "commas in a ballot": lambda size: b"# ALTERNATIVE NAME 1: a\n1: " + b"1," * (size // 2) + b"\n",
+    "spaces in a ballot": lambda size: b"# ALTERNATIVE NAME 1: a\n1" + b" " * size + b"x\n",
+    "standings": lambda size: b'{"name":"c","standings":[' + b",".join(b'["a%d",%d,%d]' % (i, i, i) for i in range(size // 20)) + b"]}",
+}
+
+
+def streamed(read: Callable[[io.BufferedReader], Iterator[Any]]) -> Callable[[bytes], object]:
+    return lambda data: [None for _ in read(unpacked(io.BytesIO(data)))]
+
+
+READERS: dict[str, Callable[[bytes], object]] = {
+    "battles": streamed(iter_battles),
+    "results": streamed(iter_results),
+    "pgn": streamed(iter_games),
+    "contests": streamed(iter_contests),
+    "score rows": streamed(iter_scores),
+    "scores": lambda data: read_scores(unpacked(io.BytesIO(data))),
+    "margins": lambda data: read_margins(unpacked(io.BytesIO(data))),
+    "profile": lambda data: read_profile(unpacked(io.BytesIO(data))),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_reading_a_file_takes_time_linear_in_it(family: str, reader: str) -> None:
+    def read(data: bytes) -> None:
+        with suppress(InputError):
+            READERS[reader](data)
+
+    why = growth(FAMILIES[family], read)
+    assert why is None, f"{reader} of {family}: {why}"
+
+
+@pytest.mark.parametrize("family", JSON_FAMILIES)
+def test_replaying_a_line_of_outcomes_takes_time_linear_in_it(family: str, tmp_path: Path) -> None:
+    path = tmp_path / "outcomes.jsonl"
+
+    def replay(data: bytes) -> None:
+        path.write_bytes(b'{"v":1}\n' + data.replace(b"\n", b" ") + b"\n")
+        with suppress(InputError), Source(path) as source:
+            for _ in OutcomeFile(source, "p", now=0.0, options=FileOptions()).accepted(Account()):
+                pass
+
+    why = growth(fitting(JSON_FAMILIES[family]), replay)
+    assert why is None, f"{family}: {why}"

@@ -1,0 +1,70 @@
+"""Limits on agents and tasks: the same outcomes are refused as one by one, in time that grows as their number does."""
+
+import random
+import time
+
+import msgspec
+import pytest
+
+from ratings_core.arrays.digest import digest
+from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.state.pool import PoolState, Refused
+from services.wire.events import Event, GameEvent, ScoreEvent, Side
+from services.wire.pools import Kind
+
+
+def pool(kind: Kind, aliases: dict[str, str], **limits: int) -> PoolState:
+    fold = FoldSettings(**limits)  # type: ignore[arg-type]
+    created = PoolCreated(pool="p", kind=kind, time=0.0, fold=fold)
+    return PoolState(created, GenerationMade(pool="p", number=1, start=0, time=0.0, fold=fold, aliases=aliases))
+
+
+def drawn(kind: Kind, draw: random.Random, names: int, n: int) -> list[Event]:
+    """Outcomes of up to five agents, some of them sent twice."""
+    events: list[Event] = []
+    for i in range(n):
+        agents = draw.sample([f"a{k}" for k in range(names)], draw.randrange(2, 6))
+        head = {"v": 1, "id": f"i{draw.randrange(2 * n) if i else 0}", "pool": "p", "time": float(i)}
+        if kind is Kind.GAMES:
+            sides = [Side([agent], place) for place, agent in enumerate(agents)]
+            events.append(GameEvent(**head, sides=sides))  # type: ignore[arg-type]
+        else:
+            scores = dict.fromkeys(agents, 1.0)
+            events.append(ScoreEvent(**head, task=f"t{draw.randrange(names // 4)}", scores=scores))  # type: ignore[arg-type]
+    return events
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("seed", range(12))
+def test_a_call_refuses_what_is_refused_one_by_one(kind: Kind, seed: int) -> None:
+    draw = random.Random(seed)
+    names = draw.choice([12, 30, 60])
+    events = drawn(kind, draw, names, draw.choice([7, 40, 150]))
+    aliases = draw.choice([{}, {"a0": "a1", "a2": "a3"}])
+    limits = {"max_agents": draw.randrange(2, names + 2), "max_tasks": draw.randrange(1, 8)}
+    together, alone = pool(kind, aliases, **limits), pool(kind, aliases, **limits)
+    refused = sorted(together.fold(events))
+    singly = [one._replace(at=at) for at, event in enumerate(events) for one in alone.fold([event])]
+    assert refused == singly
+    assert digest(together.arrays()) == digest(alone.arrays())
+    assert msgspec.to_builtins(together.counts) == msgspec.to_builtins(alone.counts)
+
+
+def test_a_full_pool_refuses_in_linear_time() -> None:
+    def seconds(n: int) -> float:
+        full = pool(Kind.GAMES, {}, max_agents=2)
+        full.fold([game(0, "a", "b")])
+        events = [game(i, f"x{i}", "a") for i in range(1, n + 1)]
+        began = time.thread_time()
+        refused: list[Refused] = full.fold(events)
+        taken = time.thread_time() - began
+        assert len(refused) == n
+        return taken
+
+    seconds(10)
+    assert min(seconds(16_000) for _ in range(3)) < 10 * max(0.01, min(seconds(4_000) for _ in range(3)))
+
+
+def game(number: int, *agents: str) -> Event:
+    sides = [Side([agent], place) for place, agent in enumerate(agents)]
+    return GameEvent(v=1, id=f"g{number}", pool="p", time=0.0, sides=sides)
