@@ -38,7 +38,7 @@ def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable
     directory = Directory(ControlLog(log.control), log.outcomes)
     intake = Intake(settings, log, directory, metrics, clock)
     app = FastAPI(title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None)
-    app.state.context = Context(settings, store, directory, intake, access, metrics, clock)
+    app.state.context = Context(settings, store, directory, intake, access, metrics, clock, partitions=log.outcomes.partitions)
     for module in (outcomes, pools, generations, methods, boards, insight, next_matches):
         app.include_router(module.router, dependencies=[Depends(_known_parameters)])
     for module in (health, pages):

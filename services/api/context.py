@@ -23,6 +23,9 @@ _READERS: Final = 4
 """Threads that read the store at once. A read is short work that holds the interpreter: more threads only make them wait for it,
 and the event loop too. Writers wait for the disk, so they have the larger pool that frameworks give."""
 
+_PROBES: Final = 4
+"""Threads that answer probes: apart from the readers', which a store that hangs holds up."""
+
 _WAITING: Final = 8
 """Requests that may wait for the one that reads a checkpoint: each holds a whole pool and seconds of work, so more are refused."""
 
@@ -38,6 +41,9 @@ class Context:
     access: Access
     metrics: Metrics
     clock: Callable[[], float] = time.time
+    partitions: int = 1
+    """Of the outcome log."""
+    probes: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_PROBES))
     readers: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_READERS))
     checkpoint_readers: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
     checkpoint_seats: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1 + _WAITING))

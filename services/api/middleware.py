@@ -21,7 +21,7 @@ _ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _METHODS: Final = frozenset({*SAFE_METHODS, "POST", "PUT", "PATCH", "DELETE"})
 _HUNG_UP: Final = 499
 """Counted where the client closed the connection before its request was read: not one of HTTP's own, as nobody is sent it."""
-_PROBES: Final = frozenset({"/livez", "/readyz", "/metrics"})
+_PROBES: Final = frozenset({"/livez", "/readyz", "/freshz", "/metrics"})
 """Answered under any Host: orchestrators and scrapers ask by address, and these tell no names."""
 _POLICY: Final = (
     # Plotly writes style elements and attributes of its own; scripts come from here only, and none is inline.

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from services.api.intake import Accepted
 from services.api.problems import PROBLEM_TYPE, Problem
+from services.boards.folding import Freshness
 from services.boards.history import Difference, Past
 from services.boards.insight import Insight
 from services.boards.reading import Board, Methods
@@ -117,7 +118,7 @@ class AgentView(msgspec.Struct, frozen=True, kw_only=True):
 
 _TYPES: Final = (
     *(Accepted, PoolView, PoolList, PoolWanted, GenerationAsked, GenerationWish, Generations, MethodsWanted, MethodChoices),
-    *(Boards, Board, History, Difference, AgentView, Insight, Next, Problem),
+    *(Boards, Board, History, Difference, AgentView, Insight, Next, Freshness, Problem),
 )
 _PROBLEMS: Final[Mapping[int, str]] = {
     400: "The request cannot be read.",

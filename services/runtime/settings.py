@@ -78,6 +78,11 @@ class Settings(BaseSettings):
         description="Where the outcomes topic forgets old records: least time between two checkpoints that are kept as long as it reaches "
         "back to them, at most half of its retention; none: such a topic is refused.",
     )
+    fresh_seconds: float = Field(
+        30.0,
+        gt=0,
+        description="`/freshz` answers 503 once a partition has not been reported by its shard, or a record has waited, for longer.",
+    )
     solve_seconds: float = Field(10.0, gt=0, description="Least time between two solves of one method on one pool.")
     solve_outcomes: int = Field(100_000, ge=1, description="New outcomes after which a pool is solved again before that time.")
     solves_kept: int = Field(10, ge=1, le=100, description="Newest results of each pool and method that are kept and can be compared.")

@@ -16,6 +16,7 @@ from services.backends import open_log, open_store
 from services.runtime.logging import configure
 from services.runtime.settings import Settings
 from services.shard.health import WorkerHealth
+from services.shard.heartbeat import HeartbeatThread
 from services.shard.publisher import Fenced
 from services.shard.worker import ShardWorker
 
@@ -67,8 +68,14 @@ class ShardActor:
     def _work(self) -> None:
         settings, log_ = self._settings, open_log(self._settings)
         try:
-            self._worker = ShardWorker(settings, self._partitions, self._owner, log_, open_store(settings, log_.outcomes.identity))
+            store = open_store(settings, log_.outcomes.identity)
+            worker = self._worker = ShardWorker(settings, self._partitions, self._owner, log_, store)
+            heartbeats = HeartbeatThread(store, worker.heartbeats)
             if not self._stopped:
-                self._worker.run()
+                heartbeats.start()
+                try:
+                    worker.run()
+                finally:
+                    heartbeats.stop()
         finally:
             log_.close()

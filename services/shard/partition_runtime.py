@@ -66,7 +66,7 @@ class Owned:
             epoch=self.epoch,
             position=partition.position,
             lag=self.lag,
-            lag_seconds=self._lag_seconds(at, now),
+            lag_seconds=self.lag_seconds(at, now),
             folded_at=self.folded_at,
             checkpoint=checkpointer.position,
             checkpoint_at=checkpointer.written_at,
@@ -92,7 +92,7 @@ class Owned:
             self._memory_read, self._memory_at = dict(total), now
         return self._memory_read
 
-    def _lag_seconds(self, at: float, now: float) -> float:
+    def lag_seconds(self, at: float, now: float) -> float:
         """How long the first record that nobody looked at waits, at most. at: by the clock, beside the log's; now: by the timer."""
         if not self.lag:
             return 0.0

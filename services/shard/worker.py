@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Final
 
+from services.boards.folding import Heartbeat
 from services.boards.store.protocol import StoreWriter
 from services.checkpoints.anchors import spacing
 from services.checkpoints.checkpoint import CheckpointStore, SkippedCheckpoint
@@ -79,7 +80,7 @@ class ShardWorker:
         self._counters: dict[str, float] = defaultdict(float)
         self._reasons: Counter[str] = Counter()
         self._folds = Durations()
-        self._progress_at = clock()
+        self._progress_at, self._measured_at = clock(), timer()
         self._looked_at = self._begins_at = float("-inf")
         self._changed = self._behind = self._other = False
 
@@ -125,6 +126,24 @@ class ShardWorker:
             published_at=self._publisher.written_at,
             partitions=[owned.health(self._clock(), self._timer()) for owned in owned_now],
         )
+
+    def heartbeats(self) -> list[Heartbeat]:
+        """What readers learn of each partition's folding. Any thread may call it."""
+        at, now = self._clock(), self._timer()
+        idle = max(0.0, now - self._measured_at)
+        return [
+            Heartbeat(
+                partition=number,
+                epoch=owned.epoch,
+                shard=self._owner,
+                position=owned.partition.position,
+                lag=owned.lag,
+                lag_seconds=owned.lag_seconds(at, now),
+                idle_seconds=idle,
+                stopped=owned.stopped is not None,
+            )
+            for number, owned in list(self._owned.items())
+        ]
 
     def _take_over(self) -> None:
         control = self._control.refresh()  # a control log that cannot be read is told before anything is added to it
@@ -327,6 +346,7 @@ class ShardWorker:
         """Measure the lag, begin generations that are due, and end when the control log says that another shard took a partition over."""
         try:
             self._measure()
+            self._measured_at = self._timer()
             control = self._control.refresh()
             self._check_epochs(control.epochs)
             self._resume_lost(control)

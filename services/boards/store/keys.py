@@ -2,6 +2,7 @@
 
 - equirank:pools  set of pool names
 - equirank:logs  hash: identity of a log -> when its engine was here last, seconds since 1970
+- equirank:folding:LOG  hash: partition of that log -> "EPOCH TIME HEARTBEAT" of its owner
 - equirank:{pool}:fence  hash: epoch and token that hold the pool; committed epoch, generation, position; log, when claimed last
 - equirank:{pool}:head  string: PoolHead as JSON
 - equirank:{pool}:boards  set of "generation/method", every live board that has a key
@@ -30,6 +31,11 @@ def check_method(method: str) -> str:
     if not _METHOD.fullmatch(method):
         raise InputError("method", method, "must be a-z 0-9 _, starting with a letter, at most 63 characters")
     return method
+
+
+def folding(log: str) -> str:
+    """Heartbeats of the shards that fold the log of this identity."""
+    return f"equirank:folding:{log}"
 
 
 def fence(pool: str) -> str:

@@ -22,6 +22,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from ratings_core.records.beliefs import Belief, BeliefModel
+from services.boards.folding import Heard, Heartbeat
 from services.boards.history import Kept, Past
 from services.boards.result import AgentRow, SolvedBoard
 
@@ -155,6 +156,9 @@ class StoreWriter(Protocol):
     def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
         """Publish the kept solves of a method, oldest first, in place of those that stand; after `publish_solved` of the newest."""
 
+    def beat(self, heartbeats: Sequence[Heartbeat]) -> None:
+        """Write the heartbeats of a shard's partitions; that of a superseded owner changes nothing."""
+
     def published(self, pool: str) -> Fence | None:
         """The fence that stands for `pool` from this log; None when the store knows nothing of it (it is new, or was lost)."""
 
@@ -203,6 +207,9 @@ class StoreReader(Protocol):
 
     def past(self, pool: str, method: str, index: int) -> Kept | None:
         """One of `history` with its rows; None where there is none of that index."""
+
+    def heartbeats(self) -> dict[int, Heard]:
+        """Newest heartbeat of each partition of the reader's log that has one."""
 
     def ping(self) -> None:
         """Raises `StoreError` when the store does not answer."""

@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 from services.boards.result import AgentRow
 from services.boards.store.connection import Connection
+from services.boards.store.heartbeats import Heartbeats
 from services.boards.store.keys import POOLS
 from services.boards.store.live import LiveBoards
 from services.boards.store.solved import SolvedBoards
@@ -26,6 +27,9 @@ class RedisStore:
         self._redis = Connection(url)
         self._live = LiveBoards(self._redis, log)
         self._solved = SolvedBoards(self._redis, log)
+        heartbeats = Heartbeats(self._redis, log)
+        self.beat = heartbeats.beat
+        self.heartbeats = heartbeats.heartbeats
         self.publish_live = self._live.publish_live
         self.outcomes_of = self._live.outcomes_of
         self.published = self._live.published

@@ -231,6 +231,26 @@ return redis.call('LRANGE', KEYS[1], start, stop)
 )
 """KEYS rows, index; ARGV agent, count. Rows with the agent in the middle; nil when it is not on the board."""
 
+BEAT: Final = _script(
+    """
+local now = redis.call('TIME')
+local at = tonumber(now[1]) + tonumber(now[2]) / 1000000
+for i = 3, #ARGV, 3 do
+  local stands = redis.call('HGET', KEYS[1], ARGV[i])
+  local epoch, since = string.match(stands or '', '^(%d+) (%S+) ')
+  local kept = epoch and tonumber(epoch) > tonumber(ARGV[i + 1]) and at - (tonumber(since) or 0) < tonumber(ARGV[1])
+  if not kept then redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1] .. ' ' .. string.format('%.6f', at) .. ' ' .. ARGV[i + 2]) end
+end
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return 1
+"""
+)
+"""KEYS heartbeats; ARGV seconds for which a higher epoch keeps its place, seconds that the hash stays, and of each partition its number,
+its owner's epoch and its heartbeat: written as "EPOCH TIME HEARTBEAT" by the server's clock."""
+
 ALL: Final[Mapping[str, str]] = MappingProxyType(
-    {script.sha: script.text for script in (CLAIM, WRITE, COMMIT, PAGE, AROUND, RANK, FLIP, REPLACE, APPEND, EVERY_OTHER, SOLVED_AROUND)}
+    {
+        script.sha: script.text
+        for script in (CLAIM, WRITE, COMMIT, PAGE, AROUND, RANK, FLIP, REPLACE, APPEND, EVERY_OTHER, SOLVED_AROUND, BEAT)
+    }
 )

@@ -1,0 +1,118 @@
+"""Whether folding goes on: what shards report about their partitions, and what a reader concludes from the reports.
+
+Shards write one heartbeat per partition into the store about once a second. Readers never ask a shard (law 7): they compare the
+age of the heartbeats with a limit. All ages are differences of one clock each, so clocks of different machines are never compared.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+Status: TypeAlias = Literal["fresh", "lagging", "stopped", "silent", "unknown"]
+"""From best to worst: `lagging`: records wait too long; `stopped`: a partition stopped at a record; `silent`: no shard has reported
+a partition, or that it could read the log, for too long; `unknown`: the store cannot be read."""
+
+
+class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
+    """A shard's report about one partition.
+
+    epoch: epoch of the partition's owner; shard: name and process of the owner; position: first offset not yet folded; lag: records
+    not yet folded; lag_seconds: upper bound of how long the first of them has waited; idle_seconds: seconds since the folding thread
+    last learned from the log where the partition ends; stopped: whether the partition stopped.
+    """
+
+    partition: int
+    epoch: int
+    shard: str
+    position: int
+    lag: int
+    lag_seconds: float
+    idle_seconds: float
+    stopped: bool
+
+
+class Heard(NamedTuple):
+    """A heartbeat as the store holds it. age: seconds since the store took it, by the store's clock."""
+
+    heartbeat: Heartbeat
+    age: float
+
+    @property
+    def idle_seconds(self) -> float:
+        """Seconds since the partition's folding was last known to go on."""
+        return self.heartbeat.idle_seconds + self.age
+
+    @property
+    def lag_seconds(self) -> float:
+        """Upper bound of how long the partition's first unfolded record has waited; 0 where none was known to wait."""
+        return self.heartbeat.lag_seconds + self.age if self.heartbeat.lag else 0.0
+
+
+class Freshness(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether folding goes on, of one partition or of all.
+
+    partitions: how many were looked at; shards: processes that report at least one of them in time; lag_records, lag_seconds: records
+    not yet folded, and how long the first of them has waited at most; idle_seconds: seconds since folding of the least recent partition
+    was last known to go on (null: never reported); limit_seconds: `EQUIRANK_FRESH_SECONDS`; silent, stopped, lagging: numbers of the
+    partitions that are not fresh, each in one list.
+    """
+
+    status: Status
+    partitions: int
+    shards: int
+    lag_records: int
+    lag_seconds: float
+    idle_seconds: float | None
+    limit_seconds: float
+    silent: list[int]
+    stopped: list[int]
+    lagging: list[int]
+
+    @property
+    def fresh(self) -> bool:
+        """Whether every partition folds within the limit."""
+        return self.status == "fresh"
+
+
+def freshness(partitions: Iterable[int], heard: Mapping[int, Heard], limit: float) -> Freshness:
+    """Conclude from the newest heartbeats whether folding goes on.
+
+    Args:
+        partitions: Numbers of the partitions that ought to be folded.
+        heard: Newest heartbeat of each partition that has one.
+        limit: Seconds that a report may be old, and that a record may wait.
+
+    """
+    wanted = list(partitions)
+    states = {number: _status(heard.get(number), limit) for number in wanted}
+    known = [heard[number] for number in wanted if number in heard]
+    return Freshness(
+        status=max(states.values(), key=_WORSE.index, default="fresh"),
+        partitions=len(wanted),
+        shards=len({one.heartbeat.shard for one in known if one.idle_seconds <= limit}),
+        lag_records=sum(one.heartbeat.lag for one in known),
+        lag_seconds=round(max((one.lag_seconds for one in known), default=0.0), 3),
+        idle_seconds=round(max(one.idle_seconds for one in known), 3) if wanted and len(known) == len(wanted) else None,
+        limit_seconds=limit,
+        silent=[number for number, status in states.items() if status == "silent"],
+        stopped=[number for number, status in states.items() if status == "stopped"],
+        lagging=[number for number, status in states.items() if status == "lagging"],
+    )
+
+
+def unknown(partitions: Iterable[int], limit: float) -> Freshness:
+    """What is known while the store cannot be read: nothing."""
+    nothing = freshness(partitions, {}, limit)
+    return msgspec.structs.replace(nothing, status="unknown", silent=[])
+
+
+_WORSE: tuple[Status, ...] = ("fresh", "lagging", "stopped", "silent", "unknown")
+
+
+def _status(heard: Heard | None, limit: float) -> Status:
+    if heard is None or heard.idle_seconds > limit:
+        return "silent"
+    if heard.heartbeat.stopped:
+        return "stopped"
+    return "lagging" if heard.lag_seconds > limit else "fresh"

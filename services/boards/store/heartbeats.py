@@ -1,0 +1,47 @@
+"""Heartbeats of shards on Redis: one hash per log, one field per partition."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from services.boards.folding import Heard, Heartbeat
+from services.boards.store import keys, scripts
+from services.boards.store.connection import Connection
+
+SUPERSEDED_SECONDS: Final = 60
+"""For so long after its last heartbeat the owner of a partition with a higher epoch keeps the place against one with a lower epoch."""
+KEPT_SECONDS: Final = 30 * 24 * 3600
+"""How long the heartbeats of an installation that was switched off stay, so that readers can say since when nothing was folded."""
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Heartbeat).decode
+
+
+class Heartbeats:
+    """Writes and reads the heartbeats of one log's partitions. Their ages go by the clock of Redis."""
+
+    def __init__(self, connection: Connection, log: str) -> None:
+        self._redis, self._key = connection, keys.folding(log)
+
+    def beat(self, heartbeats: Sequence[Heartbeat]) -> None:
+        """Write each partition's heartbeat. One of a superseded shard changes nothing."""
+        if not heartbeats:
+            return
+        fields = [text for one in heartbeats for text in (str(one.partition), str(one.epoch), _encode(one).decode())]
+        self._redis.call(scripts.BEAT, [self._key], [SUPERSEDED_SECONDS, KEPT_SECONDS, *fields])
+
+    def heartbeats(self) -> dict[int, Heard]:
+        """Newest heartbeat of each partition that has one. What is no heartbeat is left out: its shard writes it again."""
+        (seconds, micros), fields = self._redis.pipeline([lambda pipe: pipe.time(), lambda pipe: pipe.hgetall(self._key)])
+        now = seconds + micros / 1e6
+        return {one.heartbeat.partition: one for text in fields.values() if (one := _heard(text, now)) is not None}
+
+
+def _heard(text: str, now: float) -> Heard | None:
+    """A heartbeat from "EPOCH TIME JSON"; None where the text is of another form."""
+    try:
+        _, at, body = text.split(" ", 2)
+        return Heard(_decode(body), abs(now - float(at)))  # a time ahead of the clock was written before the clock was put back
+    except (ValueError, msgspec.DecodeError):
+        return None

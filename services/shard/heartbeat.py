@@ -1,0 +1,52 @@
+"""Writes a shard's heartbeats into the store on a thread of its own.
+
+The folding thread is reported on, not used: while it hangs, the heartbeats go on and say since when it has not read the log.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from services.boards.folding import Heartbeat
+from services.boards.store.protocol import StoreError
+from services.runtime.logging import Troubles
+
+log = logging.getLogger("equirank.shard")
+
+BEAT_SECONDS: Final = 1.0
+
+
+class Beats(Protocol):
+    """The part of the store that takes heartbeats."""
+
+    def beat(self, heartbeats: Sequence[Heartbeat]) -> None:
+        """See `StoreWriter.beat`."""
+
+
+class HeartbeatThread:
+    """Asks `report` about once a second and writes the answer, until `stop`."""
+
+    def __init__(self, store: Beats, report: Callable[[], Sequence[Heartbeat]]) -> None:
+        self._store, self._report = store, report
+        self._stopping, self._troubles = threading.Event(), Troubles()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End without waiting for a store that hangs."""
+        self._stopping.set()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(BEAT_SECONDS):
+            try:
+                self._store.beat(self._report())
+                self._troubles.over(_FAILED)
+            except StoreError as error:
+                self._troubles.warn(log, _FAILED, error)
+
+
+_FAILED: Final = "the store does not take heartbeats: %s"

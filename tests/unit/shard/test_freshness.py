@@ -1,0 +1,57 @@
+"""What readers conclude from heartbeats."""
+
+import pytest
+
+from services.boards.folding import Heard, Heartbeat, freshness, unknown
+
+
+def heard(partition: int, age: float = 0.5, idle: float = 0.5, *, lag: int = 0, waits: float = 0.0, stopped: bool = False) -> Heard:
+    beat = Heartbeat(
+        partition=partition, epoch=7, shard=f"shard-{partition % 2}/11", position=90, lag=lag, lag_seconds=waits, idle_seconds=idle,
+        stopped=stopped,
+    )  # fmt: skip
+    return Heard(beat, age)
+
+
+def test_all_partitions_reported_in_time_are_fresh() -> None:
+    found = freshness(range(3), {number: heard(number, lag=number, waits=1.0) for number in range(3)}, 30.0)
+    assert found.fresh
+    assert (found.shards, found.partitions, found.lag_records, found.lag_seconds, found.idle_seconds) == (2, 3, 3, 1.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("of_the_second", "status"),
+    [
+        (heard(1, age=29.0), "fresh"),
+        (heard(1, age=31.0), "silent"),
+        (heard(1, idle=31.0), "silent"),
+        (heard(1, age=16.0, idle=16.0), "silent"),
+        (None, "silent"),
+        (heard(1, stopped=True), "stopped"),
+        (heard(1, lag=5, waits=31.0), "lagging"),
+        (heard(1, age=20.0, lag=5, waits=15.0), "lagging"),
+        (heard(1, lag=0, waits=31.0), "fresh"),
+    ],
+)
+def test_one_partition_decides_for_all(of_the_second: Heard | None, status: str) -> None:
+    every = {0: heard(0), 1: of_the_second, 2: heard(2)}
+    found = freshness(range(3), {number: one for number, one in every.items() if one is not None}, 30.0)
+    assert found.status == status
+    assert {name: getattr(found, name) for name in ("silent", "stopped", "lagging")} == {
+        name: [1] if name == status else [] for name in ("silent", "stopped", "lagging")
+    }
+    assert freshness([0, 2], {number: one for number, one in every.items() if one is not None}, 30.0).fresh
+
+
+def test_since_when_goes_by_the_partition_that_is_least_recent() -> None:
+    assert freshness(range(2), {0: heard(0), 1: heard(1, age=93.0)}, 30.0).idle_seconds == 93.5
+    assert freshness(range(2), {0: heard(0)}, 30.0).idle_seconds is None, "one was never reported"
+
+
+def test_the_worst_of_several_is_the_status() -> None:
+    assert freshness(range(3), {0: heard(0, stopped=True), 1: heard(1, age=99.0), 2: heard(2, lag=1, waits=99.0)}, 30.0).status == "silent"
+
+
+def test_a_store_that_cannot_be_read_says_nothing_of_any_partition() -> None:
+    found = unknown(range(3), 30.0)
+    assert (found.status, found.fresh, found.silent, found.idle_seconds) == ("unknown", False, [], None)
