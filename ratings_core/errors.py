@@ -36,6 +36,23 @@ class SolverError(RatingsError, RuntimeError):
         return type(self), (str(self), self.solution)
 
 
+class MissingExtraError(RatingsError, ImportError):
+    """A function needs a package that is not installed.
+
+    Args:
+        package: Name of the package.
+        extra: Extra of the distribution `equirank` that installs it.
+        purpose: What needs it, as the subject of a sentence.
+    """
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        self.package, self.extra, self.purpose = package, extra, purpose
+        super().__init__(f"{purpose} needs the package {package}, which is not installed: pip install 'equirank[{extra}]'", name=package)
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return type(self), (self.package, self.extra, self.purpose)
+
+
 def _shown(value: Any, limit: int = 120) -> str:
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,4 +1,4 @@
-"""Rows of Parquet files, a batch of pages at a time."""
+"""Rows of Parquet files, a batch of pages at a time. Needs the extra `arrow`."""
 
 import datetime as dt
 import decimal
@@ -6,38 +6,48 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from ratings_core import extras
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
 
 MAGIC: Final = b"PAR1"
 _BATCH: Final = 256
-"""Rows held at once, conversations of an arena and all."""
+"""Rows held in memory at once; a row of an arena file holds a whole conversation."""
 _BUFFER: Final = 1 << 16
 
 
 def parquet_rows(stream: BinaryIO, needed: Collection[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(number from 1, value of each column) of every row; dates and times are ISO texts, as in JSON.
+    """Read the rows of a Parquet file.
 
-    stream: seekable, since the columns' places are written at the end; needed: columns that must be there. Pages are read as they
-    come, not whole row groups. Raises `InputError` for a file that is broken or lacks a column.
+    Pages are read one batch at a time, not whole row groups.
+
+    Args:
+        stream: The file; seekable, because Parquet stores the positions of its columns at the end.
+        needed: Columns that the file must have.
+
+    Yields:
+        The row's number, from 1, and the value of each column. Dates and times are ISO texts, as in JSON.
+
+    Raises:
+        InputError: The file is damaged.
+        FormatError: The file lacks a needed column.
+        MissingExtraError: The package pyarrow is not installed.
     """
     if not stream.seekable():
-        raise InputError("file", "Parquet, packed once more or from a pipe", "must be a plain file: where its pages lie stands at its end")
-    with _told():
-        file = pq.ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER, memory_map=False)
+        raise InputError("file", "Parquet, compressed again or from a pipe", "must be a plain file: Parquet stores its index at the end")
+    parquet = extras.load("pyarrow.parquet", "arrow", "reading Parquet")
+    with _refused():
+        file = parquet.ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER, memory_map=False)
     for column in needed:
         if column not in file.schema_arrow.names:
             raise FormatError(1, column, file.schema_arrow.names, "must be a column of the file")
     yield from _rows(file)
 
 
-def _rows(file: pq.ParquetFile) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows(file: Any) -> Iterator[tuple[int, dict[str, Any]]]:
     batches, row = file.iter_batches(_BATCH, use_threads=False), 0
     while True:
-        with _told():
+        with _refused():
             batch = next(batches, None)
             values = [] if batch is None else batch.to_pylist()
         if batch is None:
@@ -48,19 +58,21 @@ def _rows(file: pq.ParquetFile) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _refused() -> Iterator[None]:
+    """Turn errors of the Parquet reader into `InputError`."""
+    arrow = extras.load("pyarrow", "arrow", "reading Parquet")
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise InputError("file", " ".join(str(error).split()), "must be a whole Parquet file of values that Python can hold") from error
+    except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise InputError("file", " ".join(str(error).split()), "must be a complete Parquet file of values that Python can hold") from error
 
 
 def _plain(value: Any) -> Any:
-    """`value` as JSON would have it."""
+    """Convert `value` to what JSON can hold."""
     if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _plain(field) for name, field in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(element) for element in value]
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     if isinstance(value, decimal.Decimal | dt.timedelta):

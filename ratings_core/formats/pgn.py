@@ -1,4 +1,4 @@
-"""Games of chess (PGN): who played, who won, when. Moves are passed over, not judged: a rating needs none of them."""
+"""Games of chess (PGN): players, result and time. Moves are skipped: ratings do not use them. Needs the extra `chess`."""
 
 import io
 import re
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Final, TextIO, cast
 
-import chess.pgn
-
+from ratings_core import extras
 from ratings_core.formats.errors import FormatError, Skipped
 from ratings_core.formats.results import NO_RESULT, Unplayed
 from ratings_core.formats.stream import MAX_LINE_BYTES, text_lines
@@ -39,14 +38,23 @@ class ChessGame:
 
 
 def iter_games(stream: io.BufferedReader, unplayed: Unplayed = "skip") -> Iterator[ChessGame | Skipped]:
-    """The games of a PGN file in its order, one held at a time. stream: as `unpacked` returns it.
+    """Read the games of a PGN file in file order, one at a time.
 
-    unplayed: what to do with games whose result is `*`. Games of a player who is not known (`?`) are left out and said. Raises
-    `FormatError` naming the game's number and line for one without players or result, or with another result.
+    Args:
+        stream: The file, as `unpacked` returns it.
+        unplayed: What to do with games whose result is `*`.
+
+    Yields:
+        A `ChessGame`, or a `Skipped` with the reason: a player is unknown (`?`), or the game has no result.
+
+    Raises:
+        FormatError: A game lacks a player or a result, or has another result; names the game's number and line.
+        MissingExtraError: The package chess is not installed.
     """
+    pgn = extras.load("chess.pgn", "chess", "reading PGN")
     handle = _Handle(stream)
     number = 0
-    while (headers := chess.pgn.read_headers(cast("TextIO", handle))) is not None:
+    while (headers := pgn.read_headers(cast("TextIO", handle))) is not None:
         number += 1
         yield _game(_Tags(headers, number, handle.begun), handle.taken(), unplayed)
 

@@ -1,14 +1,14 @@
-"""Bytes of a file, a piece at a time: unpacked where they are gzip or Zstandard, as lines where they are text.
+"""Files as streams: decompressed bytes (gzip, Zstandard) and lines of text.
 
 Readers take a binary stream and hold one row of it (a line of at most `MAX_LINE_BYTES`), so files larger than memory can be read.
+Compressed files need the extra `arrow`.
 """
 
 import io
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-import pyarrow as pa
-
+from ratings_core import extras
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
 
@@ -17,16 +17,26 @@ MAX_LINE_BYTES: Final = 1 << 26
 HEAD_BYTES: Final = 1 << 16
 """Bytes at the beginning that `head` shows."""
 _PACKED: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_NAMES: Final = {"gzip": "gzip", "zstd": "Zstandard"}
 _NOT_READ: Final = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 _MARK: Final = b"\xef\xbb\xbf"
 _SHOWN: Final = 40
 
 
 def unpacked(stream: BinaryIO) -> io.BufferedReader:
-    """The file's bytes, decompressed where its first ones say gzip or Zstandard (several members or frames one after another count
-    as one file). stream: at its beginning; it is left open.
+    """Open a file that may be compressed.
 
-    Raises `InputError` for another compression; reading raises it for packed bytes that are broken or end too early.
+    Compression (gzip or Zstandard) is recognized by the first bytes. Several members or frames in a row count as one file.
+
+    Args:
+        stream: The file, at its beginning. It is left open.
+
+    Returns:
+        The decompressed bytes. Reading them raises `InputError` if compressed data is damaged or ends too early.
+
+    Raises:
+        InputError: The file has another compression.
+        MissingExtraError: The file is compressed and the package pyarrow is not installed.
     """
     plain: io.BufferedReader = io.BufferedReader(_Filled(stream), HEAD_BYTES)
     first = plain.peek()[:6]
@@ -35,7 +45,8 @@ def unpacked(stream: BinaryIO) -> io.BufferedReader:
     method = next((name for magic, name in _PACKED.items() if first.startswith(magic)), None)
     if method is None:
         return plain
-    return io.BufferedReader(_Filled(pa.CompressedInputStream(pa.PythonFile(plain, mode="r"), method)), HEAD_BYTES)
+    arrow = extras.load("pyarrow", "arrow", f"reading {_NAMES[method]} files")
+    return io.BufferedReader(_Filled(arrow.CompressedInputStream(arrow.PythonFile(plain, mode="r"), method)), HEAD_BYTES)
 
 
 def head(stream: io.BufferedReader) -> bytes:

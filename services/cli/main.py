@@ -1,5 +1,5 @@
 """The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `insight`, `next`, `methods`, `pools`,
-`partitions`, `dead-letters`, `verify`, `backup`, `restore`.
+`partitions`, `dead-letters`, `verify`, `backup`, `restore`, `precompile`.
 
 Only the command that is asked for is imported, so that `equirank top` does not wait for Ray and numba, and the list of commands for none.
 """
@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "pools": "Pools: what there is, and how outcomes are folded.",
     "partitions": "Partitions: what log and checkpoints hold of each.",
     "dead-letters": "Dead letters: outcomes and records that could not be folded.",
+    "precompile": "Compile the kernels once after an installation, so that no first outcome waits for the compiler.",
 }
 """What each command says of itself, here so that listing them imports none."""
 _HIDDEN: Final = ("demo",)
@@ -44,6 +45,7 @@ MENDABLE: Final = frozenset(
         *("ratings_core.errors.RatingsError", "services.log.protocol.LogError", "services.boards.store.protocol.StoreError"),
         *("services.control.log.NoPool", "services.control.log.PoolExists", "services.control.log.TooManyPools"),
         *("services.engine.engine.LocalCheckpoints", "services.engine.engine.TakenOver", "services.engine.cluster.NoCluster"),
+        *("services.engine.cluster.ShadowedPackage",),
         *("services.runtime.data_folder.InUse", "services.runtime.disk_space.DiskFull", "services.runtime.disk_space.NoTemporaryFolder"),
     }
 )

@@ -109,7 +109,7 @@ class Installation:
             self._redis = EmbeddedRedis(self._settings.data / STORE_FOLDER, self._supervisor.group)
 
     def _programs(self) -> list[Program]:
-        this = [sys.executable, "-m", "services.cli.main"]
+        this = [sys.executable, "-P", "-m", "services.cli.main"]  # -P: a folder ./services is not ours
         environment = _environment(self._settings)
         programs = [
             Program("engine", [*this, "engine"], environment, stop_seconds=30.0),

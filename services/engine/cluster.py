@@ -1,8 +1,12 @@
 """The Ray that an engine runs on: one of its own, or a cluster that somebody else started, which may lack room for shards."""
 
+from importlib.machinery import PathFinder
+from pathlib import Path
 from typing import Any, Final
 
 import ray
+
+import services
 
 SHARD: Final = "equirank_shard"
 """The resource that each shard takes one of: an operator says by it which nodes hold shards, and how many each."""
@@ -15,6 +19,16 @@ class NoCluster(Exception):  # noqa: N818 - names the fact
         super().__init__(
             f"no Ray cluster answers at EQUIRANK_RAY={address} ({why}): start a node by {start_of_a_node(shards)}, "
             "name the address of another cluster, or unset EQUIRANK_RAY for a Ray of the engine's own"
+        )
+
+
+class ShadowedPackage(Exception):  # noqa: N818 - names the fact
+    """The working directory holds another package named `services`, which Ray's workers would import instead of Equirank's."""
+
+    def __init__(self, origin: str) -> None:
+        super().__init__(
+            f"the working directory holds another package named services ({origin}): Ray puts the working directory first on its "
+            "workers' import path, so they would import that one; start Equirank from another directory"
         )
 
 
@@ -38,10 +52,27 @@ def lacking(shards: int) -> str | None:
 
 
 def join(address: str, shards: int, **local: Any) -> None:
-    """Start Ray (address "local", with `local` as its options) or join the cluster at `address`. Raises `NoCluster`."""
+    """Start Ray or join a cluster.
+
+    Args:
+        address: Address of the cluster; "local" starts Ray on this machine.
+        shards: Number of shards the cluster is to hold, for the error's text.
+        local: Options of `ray.init` for a Ray on this machine.
+
+    Raises:
+        NoCluster: No cluster answers at `address`.
+        ShadowedPackage: The working directory holds another package named `services`.
+    """
+    _check_working_directory()
     try:
         ray.init(address=address, namespace="equirank", log_to_driver=False, configure_logging=False, **local)
     except ConnectionError as error:
         if address == "local":
             raise
         raise NoCluster(address, shards, " ".join(str(error).split()).partition(". ")[0].rstrip(".")) from error
+
+
+def _check_working_directory() -> None:
+    spec = PathFinder.find_spec("services", [str(Path.cwd())])
+    if spec is not None and spec.origin is not None and not Path(spec.origin).samefile(services.__file__):
+        raise ShadowedPackage(spec.origin)

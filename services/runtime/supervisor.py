@@ -43,7 +43,7 @@ class Supervisor:
         read, self._pipe = os.pipe()
         leader = subprocess.Popen([sys.executable, "-c", "import os; os.read(0, 1)"], stdin=read, process_group=0)
         self.group = leader.pid
-        guardian = [sys.executable, "-m", "services.runtime.guardian", str(self.group)]
+        guardian = [sys.executable, "-P", "-m", "services.runtime.guardian", str(self.group)]
         self._guardian = subprocess.Popen(guardian, stdin=read, process_group=self.group)
         self._leader = leader
         os.close(read)

@@ -35,6 +35,9 @@ def until(condition: Callable[[], Any], what: str, seconds: float = START_SECOND
 class Installation:
     """A running `equirank up`."""
 
+    directory: Path | None = None
+    """Working directory of its commands; None: that of the tests."""
+
     def __init__(self, data: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
         self.data = data
         self.environment = {
@@ -50,7 +53,9 @@ class Installation:
         (data / "up.json").unlink(missing_ok=True)
         self._output = data.parent / f"{data.name}.out"
         with self._output.open("ab") as output:
-            self.process = subprocess.Popen(self._command("up", *options), env=self.environment, stdout=output, stderr=output)
+            self.process = subprocess.Popen(
+                self._command("up", *options), cwd=self.directory, env=self.environment, stdout=output, stderr=output
+            )
 
     @property
     def output(self) -> str:
@@ -67,7 +72,9 @@ class Installation:
 
     def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
         """One command against this installation."""
-        return subprocess.run(self._command(*command), env=self.environment, capture_output=True, text=True, timeout=300, check=False)
+        return subprocess.run(
+            self._command(*command), cwd=self.directory, env=self.environment, capture_output=True, text=True, timeout=300, check=False
+        )
 
     def get(self, path: str) -> Any:
         """The JSON at `path`; None while it is not there."""

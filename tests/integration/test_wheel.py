@@ -1,0 +1,135 @@
+"""The wheel as its users install it: the library alone, then the service beside somebody else's package named `services`."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.installation import until
+from tests.support.wheel import ROOT, Environment, InstalledWheel, build
+
+pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(900)]
+
+EVERY_MODULE = """
+import importlib, pkgutil, resource, sys
+import ratings_core
+for module in pkgutil.walk_packages(ratings_core.__path__, "ratings_core."):
+    importlib.import_module(module.name)
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(len([name for name in sys.modules if name.startswith("ratings_core")]), used.ru_utime + used.ru_stime)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def library(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """`pip install equirank`, with the locked versions."""
+    environment = Environment(tmp_path_factory.mktemp("library") / "env")
+    environment.make()
+    locked = re.findall(r"^[\w.-]+==[^\\\n]+", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE)
+    constraints = environment.folder.parent / "versions.txt"
+    constraints.write_text("\n".join(locked))
+    environment.install(str(wheel), "--constraints", str(constraints))
+    return environment
+
+
+@pytest.fixture(scope="module")
+def service(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """`pip install equirank[service]`, in an environment that has another package named `services`."""
+    environment = Environment(tmp_path_factory.mktemp("service") / "env")
+    environment.make()
+    environment.install("--no-deps", str(wheel))
+    environment.borrow()
+    theirs = environment.packages / "services"
+    theirs.mkdir()
+    (theirs / "__init__.py").write_text("owner = 'somebody else'\n")
+    return environment
+
+
+def test_the_library_brings_four_packages_and_their_compiler(library: Environment) -> None:
+    names = library.python_output("from importlib.metadata import distributions as all; print(*sorted(d.name for d in all()))")
+    assert names.split() == ["equirank", "highspy", "llvmlite", "numba", "numpy", "scipy"]
+
+
+def test_the_library_installs_no_package_named_services(library: Environment) -> None:
+    assert library.python_output("from importlib.util import find_spec; print(find_spec('services'))").strip() == "None"
+    ours = "from importlib.metadata import files; print(*sorted({f.parts[0] for f in files('equirank') if f.suffix == '.py'}))"
+    assert library.python_output(ours).split() == ["equirank_services", "ratings_core"]
+
+
+def test_every_module_of_the_library_is_imported_in_under_a_second(library: Environment) -> None:
+    measured = [library.python_output(EVERY_MODULE).split() for _ in range(3)]
+    assert int(measured[0][0]) > 120
+    assert min(float(seconds) for _, seconds in measured) < 1.0  # seconds of CPU: those of the clock depend on what else runs
+
+
+def test_the_example_of_the_docs_runs(library: Environment) -> None:
+    page = (ROOT / "docs/library.md").read_text(encoding="utf-8")
+    example = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0]
+    printed = re.findall(r"^# (.+)", example, re.MULTILINE)
+    assert library.python_output(example).splitlines() == printed
+
+
+@pytest.mark.parametrize(
+    ("program", "purpose", "package", "extra"),
+    [
+        ("iter_games(io.BytesIO(b''))", "reading PGN", "chess", "chess"),
+        ("iter_battles(io.BufferedReader(io.BytesIO(b'PAR1')))", "reading Parquet", "pyarrow", "arrow"),
+        ("unpacked(io.BytesIO(bytes.fromhex('1f8b0800')))", "reading gzip files", "pyarrow", "arrow"),
+    ],
+)
+def test_a_reader_names_the_extra_that_it_needs(library: Environment, program: str, purpose: str, package: str, extra: str) -> None:
+    done = library.run(library.python, "-c", f"import io; from ratings_core import formats; next(iter(formats.{program}))")
+    error = f"{purpose} needs the package {package}, which is not installed: pip install 'equirank[{extra}]'"
+    assert done.stderr.splitlines()[-1] == f"ratings_core.errors.MissingExtraError: {error}"
+
+
+def test_the_command_names_the_extra_that_it_needs(library: Environment) -> None:
+    done = library.run(library.command, "--help")
+    assert done.returncode == 2
+    assert done.stderr == "equirank: the package typer is not installed; the commands need it: pip install 'equirank[service]'\n"
+
+
+def test_a_package_of_somebody_else_named_services_is_left_alone(service: Environment) -> None:
+    assert service.python_output("import services; print(services.owner)").strip() == "somebody else"
+    done = service.run(service.command, "--version")
+    assert (done.returncode, done.stdout[:9]) == (0, "equirank ")
+
+
+@pytest.fixture
+def installed(service: Environment, tmp_path: Path) -> Iterator[InstalledWheel]:
+    directory = tmp_path / "empty"
+    directory.mkdir()
+    up = InstalledWheel(service, tmp_path / "data", directory)
+    try:
+        yield up
+    finally:
+        up.close()
+
+
+def test_the_installed_service_runs_beside_that_package(service: Environment, installed: InstalledWheel, tmp_path: Path) -> None:
+    installed.ready()
+    table = tmp_path / "games.csv"
+    table.write_text("date,home_team,away_team,home_score,away_score\n2026-03-01,Reds,Blues,2,1\n2026-03-08,Blues,Greens,3,0\n")
+    sent = installed.run("replay", str(table), "--pool", "cup")
+    assert sent.returncode == 0, sent.stdout + sent.stderr
+    until(lambda: installed.outcomes("cup") == 2, "both games folded by Ray's worker")
+    best = installed.run("top", "--pool", "cup", "--method", "elo", "--format", "json")
+    assert json.loads(best.stdout)["rows"][0]["agent"] == "Reds", best.stdout + best.stderr
+    verified = installed.run("verify")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+
+
+def test_a_working_directory_that_would_shadow_the_service_is_refused(service: Environment, tmp_path: Path) -> None:
+    (tmp_path / "services").mkdir()
+    (tmp_path / "services/__init__.py").write_text("")
+    environment = {"EQUIRANK_DATA": str(tmp_path / "data"), "EQUIRANK_METRICS_PORT": "0"}
+    done = service.run("env", *(f"{name}={value}" for name, value in environment.items()), service.command, "engine", directory=tmp_path)
+    assert done.returncode == 2
+    assert "the working directory holds another package named services" in done.stderr

@@ -1,0 +1,83 @@
+"""Environments that hold the built wheel, as its users install it; skipped where no package index can be reached."""
+
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests.support.installation import Installation
+
+ROOT = Path(__file__).parents[2]
+UV = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+UNREACHABLE = re.compile(
+    r"dns error|failed to lookup|network (connectivity|is unreachable)|connection (refused|reset)|timed out|failed to fetch", re.IGNORECASE
+)
+
+
+def uv(*arguments: str) -> None:
+    """Run uv. Skips the test where uv is missing or no index answers, and says so; fails on anything else."""
+    if UV is None:
+        pytest.skip("uv is not installed, so no environment can be made for the wheel")
+    done = subprocess.run([UV, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    if done.returncode != 0 and UNREACHABLE.search(done.stderr):
+        pytest.skip(f"no package index can be reached, so the wheel is NOT tested: {' '.join(done.stderr.split())[:300]}")
+    assert done.returncode == 0, done.stderr
+
+
+def build(folder: Path) -> Path:
+    """Build the wheel into `folder`."""
+    uv("build", "--wheel", "--quiet", "--out-dir", str(folder))
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+class Environment:
+    """A virtual environment of this Python, in which nothing of the checkout can be imported."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.python = folder / "bin/python"
+        self.command = folder / "bin/equirank"
+
+    @property
+    def packages(self) -> Path:
+        (found,) = self.folder.glob("lib/python*/site-packages")
+        return found
+
+    def make(self) -> None:
+        uv("venv", "--quiet", "--python", sys.executable, str(self.folder))
+
+    def install(self, *arguments: str) -> None:
+        uv("pip", "install", "--quiet", "--compile-bytecode", "--python", str(self.python), *arguments)
+
+    def borrow(self) -> None:
+        """Make the packages of the running environment importable, but not the checkout that its .pth file names."""
+        (self.packages / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+
+    def run(self, *command: str | Path, directory: Path | None = None) -> "subprocess.CompletedProcess[str]":
+        """Run a command outside the checkout, without the variables that could let it in."""
+        environment = {"PATH": f"{self.folder / 'bin'}:/usr/bin:/bin", "HOME": str(self.folder)}
+        return subprocess.run(
+            command, cwd=directory or self.folder, env=environment, capture_output=True, text=True, check=False, timeout=300
+        )
+
+    def python_output(self, program: str) -> str:
+        """What a Python program prints; fails if it fails."""
+        done = self.run(self.python, "-c", program)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+class InstalledWheel(Installation):
+    """`equirank up` by the command of an environment, started in a folder of the caller's."""
+
+    def __init__(self, environment: Environment, data: Path, directory: Path) -> None:
+        self._environment, self.directory = environment, directory
+        super().__init__(data)
+
+    def _command(self, *command: str) -> list[str]:
+        return [str(self._environment.command), *command]
