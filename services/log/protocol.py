@@ -74,6 +74,16 @@ class OffsetLost(LogError):  # noqa: N818 - names the fact, as the operator read
         super().__init__(f"{why}; restore a checkpoint at or after its beginning" if self.forgotten else f"{why}; {CUT}", retriable=False)
 
 
+class BatchDamaged(LogError):  # noqa: N818
+    """The records from `begin` to before `end` cannot be read: the partition must stop, not skip, until an operator says otherwise."""
+
+    def __init__(self, topic: str, partition: int, begin: int, end: int, why: str) -> None:
+        self.topic, self.partition, self.begin, self.end = topic, partition, begin, end
+        what = f"{topic}[{partition}] has a damaged batch at offsets {begin} to {end - 1}: {why}"
+        remedy = f"restore the log, or go on without it by `equirank partitions skip {partition} --offset {begin}`"
+        super().__init__(f"{what}; {remedy}", retriable=False)
+
+
 class TopicReplaced(LogError):  # noqa: N818
     """Another topic took the place of the one that was opened: nothing of it may count as what followed.
 

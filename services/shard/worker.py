@@ -21,7 +21,7 @@ from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
 from services.control.records import ControlState, FoldSettings, Takeover
 from services.log import dead_letters
-from services.log.protocol import CommitsPositions, Log, LogError, OffsetLost, Reader, Record, TopicReplaced
+from services.log.protocol import BatchDamaged, CommitsPositions, Log, LogError, OffsetLost, Reader, Record, TopicReplaced
 from services.runtime.durations import Durations
 from services.runtime.metrics import CHECKPOINT_BUCKETS
 from services.runtime.settings import Settings
@@ -229,7 +229,7 @@ class ShardWorker:
         """Stop the partition whose offset is lost or whose records cannot be read, or all where the log is another; wait a little for one
         that does not answer. Raises what neither mends.
         """
-        if isinstance(error, OffsetLost):
+        if isinstance(error, OffsetLost | BatchDamaged):
             self._owned[error.partition].stop(error)
             return
         if isinstance(error, TopicReplaced):

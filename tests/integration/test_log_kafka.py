@@ -9,12 +9,15 @@ import pytest
 from kafka import KafkaProducer
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 from kafka.codec import has_snappy
+from kafka.record import default_records
 from kafka.structs import TopicPartition
 
+from services.log.kafka.batches import MAX_BATCH_BYTES
 from services.log.kafka.client import OPTIONS
 from services.log.kafka.log import KafkaTopic, open_kafka_log
 from services.log.partition import partition_of
-from services.log.protocol import CommitsPositions, Forgets, LogError, OffsetLost, Reader, Retention, Topic, TopicReplaced
+from services.log.protocol import BatchDamaged, CommitsPositions, Forgets, LogError, OffsetLost, Reader, Retention, Topic, TopicReplaced
+from tests.support.bombs import compressed, peak_memory, record_bytes
 from tests.support.kafka import RUN, kafka, leased_broker  # noqa: F401 - a fixture
 from tests.support.log_laws import PARTITIONS, PATIENCE, KafkaBackend, read, values
 
@@ -77,6 +80,31 @@ def test_compressed_batches_are_read(backend: KafkaBackend, codec: str) -> None:
     produce(backend.bootstrap, topic.name, [("blitz", value) for value in wanted], compression_type=codec, linger_ms=20)
     partition = partition_of("blitz", PARTITIONS)
     assert values(read(topic, {partition: 0}, len(wanted))[partition]) == wanted
+
+
+@pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
+def test_a_batch_that_would_fill_the_memory_is_refused_with_its_offsets(
+    backend: KafkaBackend, codec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Snappy is not among them: the topic takes no batch of it that is as large when unpacked."""
+    topic = backend.open().outcomes
+    topic.append(1, [(None, b"before")] * 3)
+    size = MAX_BATCH_BYTES if codec == "lz4" else 5 * MAX_BATCH_BYTES
+    bomb = compressed(codec, record_bytes(size))
+    with monkeypatch.context() as patch:
+        patch.setattr(default_records, f"{codec}_encode", lambda data: bomb)
+        producer = KafkaProducer(bootstrap_servers=backend.bootstrap, compression_type=codec, max_request_size=1 << 21)
+        sent = producer.send(topic.name, value=b" " * (len(bomb) + 1000), partition=1).get(PATIENCE)
+        producer.close()
+    assert sent.offset == 3
+    topic.append(1, [(None, b"after")])
+    reader = topic.reader({0: 0, 1: 0})
+    with peak_memory() as peak, pytest.raises(BatchDamaged, match="holds more than 67108864 bytes after decompression") as caught:
+        _poll_for_ten_seconds(reader)
+    reader.close()
+    assert (caught.value.partition, caught.value.begin, caught.value.end, caught.value.retriable) == (1, 3, 4, False)
+    assert peak() < 3 * MAX_BATCH_BYTES
+    assert values(read(topic, {1: 4}, 1)[1]) == [b"after"]
 
 
 def test_a_null_value_reads_as_empty(backend: KafkaBackend) -> None:

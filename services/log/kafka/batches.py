@@ -1,0 +1,252 @@
+"""Batches of records as a broker stores them: decompressed within a bound, and refused with their offsets where they cannot be read.
+
+kafka-python 3.0 decompresses a batch whatever its size becomes: 64 KB of Zstandard can ask for gigabytes. It builds every header of
+every record, and it raises what the codec raises, without partition and offset. This module replaces the two classes that read
+batches; importing it is enough. A batch is refused before more than `MAX_BATCH_BYTES` of it are in memory.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import lz4.frame
+import snappy
+import zstandard
+from kafka import codec
+from kafka.consumer.fetcher import Fetcher
+from kafka.errors import CorruptRecordError
+from kafka.record import legacy_records, memory_records
+from kafka.record.default_records import ControlRecord, DefaultRecord, DefaultRecordBatch
+from kafka.record.legacy_records import LegacyRecordBatch
+from kafka.record.util import decode_varint
+from kafka.structs import TopicPartition
+
+MAX_BATCH_BYTES: Final = 1 << 26
+"""Of a batch after decompression: 64 of the largest records. The topic takes 1 MiB of a batch as it is sent."""
+MAX_BATCH_RECORDS: Final = 1 << 20
+"""Of a batch: as many of the smallest outcomes as its bytes can hold."""
+
+_XERIAL: Final = b"\x82SNAPPY\x00"
+_XERIAL_HEAD: Final = 16
+_GZIP: Final = 31
+"""zlib's name for gzip with its head and checksum."""
+
+
+class BatchRefused(CorruptRecordError):  # type: ignore[misc]  # noqa: N818 - names the fact
+    """A batch cannot be read. base, end: its first offset and the one after its last; begin: first offset of it that was not read.
+
+    partition: set by whoever reads the partition.
+    """
+
+    def __init__(self, base: int, end: int, why: str) -> None:
+        self.base, self.end, self.why = base, end, why
+        self.partition, self.begin = -1, base
+        super().__init__(f"batch at offsets {base} to {end - 1}: {why}")
+
+
+class TooLarge(ValueError):  # noqa: N818
+    """Decompressing was ended at the limit."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it holds more than {MAX_BATCH_BYTES} bytes after decompression")
+
+
+def gunzip(data: bytes, limit: int = MAX_BATCH_BYTES) -> bytes:
+    """The bytes of a gzip stream of one or more members. Raises `TooLarge`, and `zlib.error` or `ValueError` for a broken one."""
+    parts, left, rest = list[bytes](), limit, bytes(data)
+    while rest:
+        member = zlib.decompressobj(_GZIP)
+        part = member.decompress(rest, left + 1)
+        if len(part) > left:
+            raise TooLarge
+        if not member.eof:
+            msg = "its gzip stream ends too early"
+            raise ValueError(msg)
+        parts.append(part)
+        left, rest = left - len(part), member.unused_data
+    return b"".join(parts)
+
+
+def unsnap(data: bytes, limit: int = MAX_BATCH_BYTES) -> bytes:
+    """The bytes of Snappy, in blocks as the Java library writes them or bare. Each block states its size, which is checked first."""
+    if not data.startswith(_XERIAL):
+        return _block(data, limit)
+    parts, left, at = list[bytes](), limit, _XERIAL_HEAD
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], "big", signed=True)
+        block = data[at + 4 : at + 4 + size]
+        if size < 0 or len(block) < size:
+            msg = "a block of Snappy ends too early"
+            raise ValueError(msg)
+        parts.append(_block(block, left))
+        left, at = left - len(parts[-1]), at + 4 + size
+    return b"".join(parts)
+
+
+def _block(data: bytes, limit: int) -> bytes:
+    if _stated_size(data) > limit:
+        raise TooLarge
+    plain: bytes = snappy.decompress(data)
+    return plain
+
+
+def _stated_size(block: bytes) -> int:
+    """What a block of Snappy says of its size, in its first bytes; the codec allocates that much before it reads on."""
+    size = 0
+    for place, byte in enumerate(block[:5]):
+        size |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return size
+    msg = "a block of Snappy does not state its size"
+    raise ValueError(msg)
+
+
+def unlz4(data: bytes, limit: int = MAX_BATCH_BYTES) -> bytes:
+    """The bytes of an LZ4 frame; what its head says of its size is not believed."""
+    frame = lz4.frame.LZ4FrameDecompressor()
+    plain: bytes = frame.decompress(data, max_length=limit + 1)
+    if len(plain) > limit:
+        raise TooLarge
+    if not frame.eof:
+        msg = "its LZ4 frame ends too early"
+        raise ValueError(msg)
+    return plain
+
+
+def unzstd(data: bytes, limit: int = MAX_BATCH_BYTES) -> bytes:
+    """The bytes of Zstandard frames, whose windows are bounded too. What is missing at the end is missed by whoever reads the records."""
+    with zstandard.ZstdDecompressor(max_window_size=MAX_BATCH_BYTES).stream_reader(data, read_across_frames=True) as reader:
+        plain = reader.read(limit + 1)
+    if len(plain) > limit:
+        raise TooLarge
+    return plain
+
+
+_CODECS: Final[dict[int, tuple[str, Callable[[bytes], bytes]]]] = {
+    DefaultRecordBatch.CODEC_GZIP: ("gzip", gunzip),
+    DefaultRecordBatch.CODEC_SNAPPY: ("Snappy", unsnap),
+    DefaultRecordBatch.CODEC_LZ4: ("LZ4", unlz4),
+    DefaultRecordBatch.CODEC_ZSTD: ("Zstandard", unzstd),
+}
+
+
+def _decompressed(codec: int, data: bytes) -> bytes:
+    """Raises `ValueError` that says why where `data` is too large or broken."""
+    if codec not in _CODECS:
+        msg = f"its compression {codec} is not known"
+        raise ValueError(msg)
+    name, decompress = _CODECS[codec]
+    try:
+        return decompress(data)
+    except TooLarge:
+        raise
+    except (RuntimeError, ValueError, zlib.error, zstandard.ZstdError, snappy.UncompressError, EOFError) as error:
+        msg = f"its {name} cannot be decompressed ({error})"
+        raise ValueError(msg) from error
+
+
+class Batch(DefaultRecordBatch):  # type: ignore[misc]
+    """A batch of the present format (2): bounded, checked, and without the headers of its records, which nobody asks for."""
+
+    _buffer: bytes | bytearray
+    _pos: int
+    _decompressed: bool
+
+    def validate_crc(self) -> bool:
+        """True. Raises `BatchRefused` where the checksum is another."""
+        if not super().validate_crc():
+            raise self._refused("its checksum does not match")
+        return True
+
+    def __iter__(self) -> "Batch":
+        if self.records_count > MAX_BATCH_RECORDS:
+            raise self._refused(f"it says that it holds {self.records_count} records, more than {MAX_BATCH_RECORDS}")
+        if not self._decompressed and self.compression_type != self.CODEC_NONE:
+            try:
+                self._buffer = _decompressed(self.compression_type, bytes(memoryview(self._buffer)[self._pos :]))
+            except ValueError as error:
+                raise self._refused(str(error)) from error
+            self._pos = 0
+        self._decompressed = True
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except CorruptRecordError as error:
+            raise self._refused(f"its records cannot be told apart ({error})") from error
+
+    def _read_msg(self, decode_varint: Callable[..., tuple[int, int]] = decode_varint) -> Any:
+        """The next record. As kafka-python reads it, but headers are passed over: there may be millions in a batch."""
+        buffer = self._buffer
+        length, start = decode_varint(buffer, self._pos)
+        end = start + length
+        if length < 0 or end > len(buffer):
+            msg = f"a record of {length} bytes in {len(buffer) - start}"
+            raise CorruptRecordError(msg)
+        delta, at = decode_varint(buffer, start + 1)
+        timestamp = self.max_timestamp if self.timestamp_type == self.LOG_APPEND_TIME else self.first_timestamp + delta
+        place, at = decode_varint(buffer, at)
+        key, at = _bytes(buffer, at, end)
+        value, at = _bytes(buffer, at, end)
+        if at >= end:
+            msg = f"a record of {length} bytes that its key and value exceed"
+            raise CorruptRecordError(msg)
+        self._pos = end
+        kind = ControlRecord if self.is_control_batch else DefaultRecord
+        return kind(length, self.base_offset + place, timestamp, self.timestamp_type, key, value, [])
+
+    def _refused(self, why: str) -> BatchRefused:
+        return BatchRefused(self.base_offset, self.next_offset, why)
+
+
+def _bytes(buffer: bytes | bytearray, at: int, end: int) -> tuple[bytes | None, int]:
+    """A key or value at `at`, and the place after it."""
+    length, at = decode_varint(buffer, at)
+    if length < 0:
+        return None, at
+    if at + length > end:
+        msg = f"a key or value of {length} bytes in {end - at}"
+        raise CorruptRecordError(msg)
+    return bytes(buffer[at : at + length]), at + length
+
+
+class OldBatch(LegacyRecordBatch):  # type: ignore[misc]
+    """A batch of the formats before Kafka 0.11 (0 and 1)."""
+
+    def validate_crc(self) -> bool:
+        """True. Raises `BatchRefused` where the checksum is another."""
+        if not super().validate_crc():
+            raise self._refused("its checksum does not match")
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            yield from super().__iter__()
+        except (CorruptRecordError, AssertionError, ValueError, IndexError, RuntimeError, zlib.error) as error:
+            raise self._refused(f"it cannot be read ({error})") from error
+
+    def _refused(self, why: str) -> BatchRefused:
+        return BatchRefused(self.base_offset, self.base_offset + 1, why)
+
+
+class _PartitionRecords(Fetcher.PartitionRecords):  # type: ignore[misc]
+    """What one fetch brought of a partition: adds to a refused batch which partition it is of, and what of it was read before."""
+
+    def _unpack_records(self, tp: TopicPartition, records: Any, *deserializers: Any) -> Iterator[Any]:
+        try:
+            yield from super()._unpack_records(tp, records, *deserializers)
+        except BatchRefused as error:
+            error.partition = tp.partition
+            error.begin = max(error.base, self.fetch_offset, self.next_fetch_offset)
+            raise
+
+
+def _install() -> None:
+    memory_records.DefaultRecordBatch, memory_records.LegacyRecordBatch = Batch, OldBatch
+    legacy_records.gzip_decode, legacy_records.snappy_decode, legacy_records.lz4_decode = gunzip, unsnap, unlz4
+    codec.lz4_decode = unlz4  # what kafka-python calls for LZ4 of Kafka 0.8
+    Fetcher.PartitionRecords = _PartitionRecords
+
+
+_install()

@@ -1,0 +1,174 @@
+"""Batches of Kafka: what they hold is read as kafka-python reads it, within a bound, and what is damaged is refused with its offsets."""
+
+import random
+import struct
+import zlib
+from collections.abc import Iterator
+
+import pytest
+import snappy
+from kafka.record import legacy_records
+from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
+from kafka.record.legacy_records import LegacyRecordBatchBuilder
+from kafka.record.memory_records import MemoryRecords
+from kafka.record.util import calc_crc32c
+
+from services.log.kafka import batches
+from services.log.kafka.batches import MAX_BATCH_BYTES, BatchRefused, TooLarge, gunzip, unlz4, unsnap, unzstd
+from tests.support.bombs import CODECS, batch, compressed, peak_memory, record_bytes
+
+UNPACK = {"gzip": gunzip, "snappy": unsnap, "lz4": unlz4, "zstd": unzstd}
+Fields = tuple[int, int, bytes | None, bytes | None]
+
+
+def read(data: bytes, kind: type | None = None) -> list[Fields]:
+    found = MemoryRecords(data).next_batch() if kind is None else kind(data)
+    assert found is not None
+    assert found.validate_crc()
+    return [(record.offset, record.timestamp, record.key, record.value) for record in found]
+
+
+def built(codec: int, seed: int = 1, records: int = 50) -> bytes:
+    draw = random.Random(seed)
+    builder = DefaultRecordBatchBuilder(2, codec, 0, -1, -1, -1, 1 << 20)
+    for offset in range(records):
+        key, value = (draw.choice([None, b"", draw.randbytes(draw.randrange(300))]) for _ in range(2))
+        headers = [("h", draw.randbytes(5))] * draw.randrange(3)
+        assert builder.append(offset, draw.randrange(1 << 40), key, value, headers) is not None
+    return bytes(builder.build())
+
+
+@pytest.mark.parametrize("codec", [0, *CODECS.values()])
+@pytest.mark.parametrize("seed", range(5))
+def test_records_are_those_that_kafka_python_reads(codec: int, seed: int) -> None:
+    data = built(codec, seed)
+    assert read(data) == read(data, DefaultRecordBatch)
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_a_bomb_is_refused_before_it_is_in_memory(name: str) -> None:
+    bomb = batch(name, compressed(name, record_bytes(6 * MAX_BATCH_BYTES)), base=7)
+    with peak_memory() as peak, pytest.raises(BatchRefused, match=f"more than {MAX_BATCH_BYTES} bytes after decompression") as caught:
+        read(bomb)
+    assert (caught.value.base, caught.value.end) == (7, 8)
+    assert peak() < 3 * MAX_BATCH_BYTES
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_a_batch_up_to_the_limit_is_read(name: str) -> None:
+    plain = b"".join(record_bytes(100_000))
+    packed = compressed(name, iter([plain]))
+    assert UNPACK[name](packed, len(plain)) == plain
+    with pytest.raises(TooLarge):
+        UNPACK[name](packed, len(plain) - 1)
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_a_stream_that_was_cut_or_changed_is_refused_as_such(name: str) -> None:
+    draw = random.Random(3)
+    packed = compressed(name, iter([draw.randbytes(5_000)]))
+    for cut in (0, 1, 20, len(packed) // 2, len(packed) - 1):
+        with pytest.raises(BatchRefused, match="batch at offsets 0 to 0: its "):
+            read(batch(name, packed[:cut]))
+
+
+def test_sizes_that_heads_state_are_not_believed() -> None:
+    four_gigabytes = b"\xff\xff\xff\xff\x0f"
+    frame = compressed("lz4", iter([b"x" * 100]))
+    with peak_memory() as peak:
+        for data in (four_gigabytes + b"\x00x", batches._XERIAL + bytes(8) + struct.pack(">i", 7) + four_gigabytes + b"\x00x"):
+            with pytest.raises(TooLarge):
+                unsnap(data)
+        with pytest.raises(ValueError, match="does not state its size"):
+            unsnap(b"\xff" * 9)
+        assert unlz4(frame) == b"x" * 100
+    assert peak() < MAX_BATCH_BYTES
+
+
+def test_several_members_of_gzip_are_one_stream() -> None:
+    packed = compressed("gzip", iter([b"a" * 10])) + compressed("gzip", iter([b"b" * 10]))
+    assert gunzip(packed) == b"a" * 10 + b"b" * 10
+    with pytest.raises(TooLarge):
+        gunzip(packed, 15)
+
+
+def test_bare_snappy_is_read() -> None:
+    assert unsnap(bytes(snappy.compress(b"x" * 5000))) == b"x" * 5000
+
+
+def test_another_checksum_is_refused() -> None:
+    data = bytearray(built(0))
+    data[-1] ^= 1
+    with pytest.raises(BatchRefused, match="checksum"):
+        read(bytes(data))
+
+
+def plain(body: bytes, records: int) -> bytes:
+    """A batch that is not compressed, with a right checksum whatever it holds."""
+    checked = struct.pack(">hiqqqhii", 0, max(0, records - 1), 0, 0, -1, -1, -1, records) + body
+    return struct.pack(">qiibI", 0, len(checked) + 9, 0, 2, calc_crc32c(checked)) + checked
+
+
+def test_more_records_than_a_batch_may_say_are_refused() -> None:
+    with pytest.raises(BatchRefused, match=f"more than {batches.MAX_BATCH_RECORDS}"):
+        read(plain(b"", batches.MAX_BATCH_RECORDS + 1))
+
+
+def test_a_million_headers_are_passed_over() -> None:
+    headers = b"\x00\x01" * 1_000_000  # an empty name, no value
+    body = bytes([0, 0, 0, 1, 2]) + b"x" + b"\x80\x89\x7a" + headers
+    length = len(body) * 2
+    varint = bytearray()
+    while length > 0x7F:
+        varint.append(length & 0x7F | 0x80)
+        length >>= 7
+    varint.append(length)
+    with peak_memory() as peak:
+        assert read(plain(bytes(varint) + body, 1)) == [(0, 0, None, b"x")]
+    assert peak() < 30 << 20
+
+
+def shapes() -> Iterator[bytes]:
+    sound = built(0, records=3)[DefaultRecordBatch.HEADER_STRUCT.size :]
+    draw = random.Random(11)
+    for _ in range(300):
+        broken = bytearray(sound)
+        for _ in range(draw.randrange(1, 4)):
+            broken[draw.randrange(len(broken))] = draw.randrange(256)
+        yield bytes(broken[: draw.choice([len(broken), draw.randrange(len(broken))])])
+
+
+def test_whatever_a_batch_holds_it_is_read_or_refused() -> None:
+    refused = []
+    for body in shapes():
+        try:
+            read(plain(body, 3))
+        except BatchRefused as error:
+            refused.append((error.base, error.end))
+    assert len(refused) > 100
+    assert set(refused) == {(0, 3)}
+
+
+@pytest.mark.parametrize(("magic", "name"), [(0, None), (0, "gzip"), (0, "snappy"), (1, None), (1, "gzip"), (1, "snappy"), (1, "lz4")])
+def test_batches_of_old_formats_are_read_and_bounded(magic: int, name: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = LegacyRecordBatchBuilder(magic, 0 if name is None else CODECS[name], 1 << 20)
+    for offset in range(4):
+        assert builder.append(offset, 5, b"k", b"v" * 5000) is not None
+    data = bytes(builder.build())
+    found = [(record.offset, record.key, record.value) for one in MemoryRecords(data) if one.validate_crc() for record in one]
+    assert found == [(offset, b"k", b"v" * 5000) for offset in range(4)]
+    with pytest.raises(BatchRefused, match="checksum"):
+        read(data[:30] + bytes([data[30] ^ 1]) + data[31:])
+    if name is not None:
+        for unpack in ("gzip_decode", "snappy_decode", "lz4_decode"):
+            whole = getattr(legacy_records, unpack)
+            monkeypatch.setattr(legacy_records, unpack, lambda packed, whole=whole: whole(packed, 10_000))
+        with pytest.raises(BatchRefused, match="after decompression"):
+            read(data)
+
+
+def test_the_checksum_of_gzip_is_checked() -> None:
+    packed = bytearray(compressed("gzip", iter([b"x" * 100])))
+    packed[-6] ^= 1
+    with pytest.raises(zlib.error):
+        gunzip(bytes(packed))
