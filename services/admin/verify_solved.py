@@ -11,7 +11,7 @@ from services.boards.store.protocol import StoreReader
 from services.checkpoints.checkpoint import CheckpointStore
 from services.log.partition import partition_of
 from services.log.protocol import Log
-from services.solve.planning.plan import Job
+from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 
 _PAGE: Final = 1000

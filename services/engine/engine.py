@@ -28,7 +28,8 @@ from services.runtime.logging import Troubles
 from services.runtime.settings import Settings
 from services.shard.actor import ShardActor
 from services.shard.health import PartitionHealth, WorkerHealth
-from services.solve.scheduler.scheduler import SolveRunner
+from services.solve.scheduler.scheduler import Limits, SolveScheduler, open_scheduler
+from services.solve.worker.task_pool import RayTaskPool
 
 log = logging.getLogger("equirank.engine")
 
@@ -86,16 +87,17 @@ class Engine:
         control = ControlLog(log_.control)
         checkpoints = CheckpointStore(self._settings.checkpoint_url)
         memory = self._settings.solves_memory_bytes or int(ray.cluster_resources().get("memory", 0)) or None
-        runner = SolveRunner(self._settings, checkpoints, store, self._solve_workers(), log_.outcomes.identity, memory)
+        limits = Limits(self._solve_workers(), memory, self._settings.solve_memory_bytes)
+        solves = open_scheduler(self._settings, checkpoints, store, RayTaskPool(), limits, log_.outcomes.identity)
         try:
             self._shards = [self._start_shard(i, log_.outcomes.partitions) for i in range(self._settings.shards)]
             log.info("engine started with %d shards over %d partitions", len(self._shards), log_.outcomes.partitions)
             while not stop.is_set():
                 began = time.monotonic()
-                self._tick(runner, checkpoints, control)
+                self._tick(solves, checkpoints, control)
                 self._forget_others(store, control)
-                self._pause(runner, stop, time.monotonic() - began)
-            self._stop_shards(runner)
+                self._pause(solves, stop, time.monotonic() - began)
+            self._stop_shards(solves)
         finally:
             control.close()
             log_.close()
@@ -139,23 +141,23 @@ class Engine:
         numbers = list(range(index, partitions, self._settings.shards))
         return _Shard(name, remote.remote(self._settings, numbers, name))
 
-    def _tick(self, runner: SolveRunner, checkpoints: CheckpointStore, control: ControlLog) -> None:
+    def _tick(self, solves: SolveScheduler, checkpoints: CheckpointStore, control: ControlLog) -> None:
         for shard in list(self._shards):
             self._ask(shard)
         healths = [(shard.health, shard.answers) for shard in self._shards if shard.health is not None]
         self._metrics.shards([health for health, _ in healths], sum(answers for _, answers in healths))
         try:
             self._read_manifests(checkpoints)
-            runner.step(time.monotonic(), list(self._manifests.values()), control.refresh())
+            solves.step(time.monotonic(), list(self._manifests.values()), control.refresh())
         except (LogError, OSError) as error:
             self._troubles.warn(log, "solves wait for the log or the checkpoints: %s", error)
-        self._metrics.solves(runner.health(time.monotonic()))
+        self._metrics.solves(solves.health(time.monotonic()))
 
-    def _pause(self, runner: SolveRunner, stop: threading.Event, took: float) -> None:
+    def _pause(self, solves: SolveScheduler, stop: threading.Event, took: float) -> None:
         """Until the next tick, start solves as others end. A tick of thousands of pools takes long: what it planned is used for longer."""
         until = time.monotonic() + min(max(_TICK_SECONDS, 4 * took), _LONGEST_PAUSE)
         while not stop.is_set() and (left := until - time.monotonic()) > 0:
-            if not runner.go_on(time.monotonic(), min(left, _TICK_SECONDS)):
+            if not solves.go_on(time.monotonic(), min(left, _TICK_SECONDS)):
                 stop.wait(min(left, _TICK_SECONDS))
 
     def _forget_others(self, store: RedisStore, control: ControlLog) -> None:
@@ -217,8 +219,8 @@ class Engine:
     def _told(self) -> Sequence[PartitionHealth]:
         return [told for shard in self._shards if shard.health is not None for told in shard.health.partitions]
 
-    def _stop_shards(self, runner: SolveRunner) -> None:
-        runner.cancel()
+    def _stop_shards(self, solves: SolveScheduler) -> None:
+        solves.cancel()
         asked = [shard.actor.stop.remote(_STOP_SECONDS) for shard in self._shards]
         done, _ = ray.wait(asked, num_returns=len(asked), timeout=_STOP_SECONDS)
         late = len(asked) - sum(map(_finished, done))

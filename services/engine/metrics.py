@@ -158,6 +158,7 @@ def _histogram(name: str, rows: Iterable[tuple[tuple[str, ...], Durations]]) -> 
 def _solves(solves: SolveHealth) -> Iterator[Family]:
     yield _family("equirank_solves_total", [(job, float(count)) for job, count in sorted(solves.ended.items())])
     yield _family("equirank_solves_running", [((), solves.running)])
+    yield _family("equirank_solve_jobs", [((status,), count) for status, count in sorted(solves.jobs.items())])
     yield _family("equirank_pools_unconnected", [((), solves.unconnected)])
     yield _family("equirank_pools_thinly_led", [((), solves.thinly_led)])
     for name, values in _SOLVES.items():

@@ -97,6 +97,7 @@ ENGINE: Final = (
     Metric("counter", "equirank_solves_total", "Solves that ended.", ("method", "status")),
     Metric("counter", "equirank_solve_seconds_total", "Seconds spent solving.", ("method",)),
     Metric("gauge", "equirank_solves_running", "Solves under way."),
+    Metric("gauge", "equirank_solve_jobs", "Jobs (a method, or insight, on one pool) in each status of their lifecycle.", ("status",)),
     Metric("gauge", "equirank_solves_waiting", "Solves that are due and have no worker yet.", ("method",)),
     Metric("gauge", "equirank_solve_wait_seconds", "Longest wait of a due solve: a starving pool shows here.", ("method",)),
     Metric("gauge", "equirank_solved_age_seconds", "Age of the oldest solved board shown whose next one is late or failed.", ("method",)),

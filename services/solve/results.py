@@ -9,15 +9,15 @@ import msgspec
 from services.boards.result import SolvedBoard
 from services.checkpoints.checkpoint import CheckpointStore
 from services.checkpoints.objects import BadObject
-from services.solve.planning.plan import Job
+from services.solve.planning.jobs import Job
 
 _FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6})\.json$")
 
 
 class ResultFile(NamedTuple):
-    """A whole result and the name of its file."""
+    """A complete result and the name of its file."""
 
-    name: str
+    file_name: str
     board: SolvedBoard
 
 

@@ -11,7 +11,8 @@ from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, P
 from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated, SolvePlan
 from services.demo import simulated
 from services.runtime.settings import Settings
-from services.solve.scheduler.scheduler import SolveRunner
+from services.solve.scheduler.scheduler import Limits, open_scheduler
+from services.solve.worker.task_pool import RayTaskPool
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 
@@ -35,7 +36,8 @@ class World:
             self.control.apply(offset, record)
         limits = {"solve_deadline_seconds": DEADLINE, "solve_memory_bytes": 512 << 20}
         settings = Settings(data=folder, solve_seconds=0.01, interval_seconds=0.0, **limits)  # these would come later
-        self.runner = SolveRunner(settings, self.checkpoints, store, workers=2, clock=self.clock)
+        solves = Limits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
+        self.runner = open_scheduler(settings, self.checkpoints, store, RayTaskPool(), solves, clock=self.clock)
         self.manifests: list[Manifest] = []
 
     def play(self, games: int) -> int:

@@ -15,7 +15,8 @@ from services.demo import simulated
 from services.runtime.settings import Settings
 from services.solve.intervals.replicates import add_intervals, seed_of
 from services.solve.problems.checkpointed import problem
-from services.solve.scheduler.scheduler import SolveRunner
+from services.solve.scheduler.scheduler import Limits, open_scheduler
+from services.solve.worker.task_pool import RayTaskPool
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 from tests.support.redis import flush
@@ -42,7 +43,8 @@ class World:
             self.control.apply(offset, record)
         checkpoints = CheckpointStore((folder / "checkpoints").as_uri())
         settings = Settings(data=folder, solve_seconds=0.01, solve_deadline_seconds=1e6, interval_seconds=600.0)
-        self.runner = SolveRunner(settings, checkpoints, store, workers=2)
+        limits = Limits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
+        self.runner = open_scheduler(settings, checkpoints, store, RayTaskPool(), limits)
         position = state.counts["outcomes"]
         name = f"objects/at-{position}"
         sha256, size = checkpoints.write_object(name, state.arrays(), {})

@@ -19,7 +19,7 @@ from services.boards.reading import board, changes
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
 from services.control.records import SolvePlan
-from services.solve.planning.plan import Job
+from services.solve.planning.jobs import Job
 from services.solve.registry import methods
 from services.solve.results import ResultFiles
 from services.solve.scheduler import scheduler as module

@@ -22,7 +22,8 @@ from services.control.raters import make_raters
 from services.control.records import ControlState, FoldSettings
 from services.solve.insight import parts as insight_parts
 from services.solve.insight.flips import top
-from services.solve.planning.plan import Job, PoolView
+from services.solve.planning.jobs import Job
+from services.solve.planning.ledger import PoolView
 from services.solve.problems.inputs import GamesInput, ScoresInput
 from services.state.pool import part
 from services.wire.pools import Kind

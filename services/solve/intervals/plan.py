@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from services.solve.planning.plan import Job, Parameters
+from services.solve.planning.jobs import Job, Parameters
 
 LOAD: Final = 9.0
 """Work of s seconds is followed by a rest of LOAD * s: intervals take a tenth of one worker at most."""

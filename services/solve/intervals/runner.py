@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-import ray
 
 from services.boards.result import AgentRow, Intervals, SolvedBoard, SolveResult
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
@@ -21,12 +20,14 @@ from services.runtime.settings import Settings
 from services.solve.intervals import replicates as intervals
 from services.solve.intervals.plan import Redrawn, Standing, next_job, rested
 from services.solve.intervals.tasks import Facts, prepare, solve_slice
-from services.solve.planning.plan import Job
+from services.solve.planning.jobs import Job
 from services.solve.registry import methods
-from services.solve.worker.priority import giving_way
+from services.solve.worker.task_pool import TaskPool, TaskType, failure_text
 
 log = logging.getLogger("equirank.intervals")
 
+_PREPARE: Final = TaskType(prepare, results=2)
+_SLICE: Final = TaskType(solve_slice)
 _FOLDER: Final = "intervals"
 _SLICE_SECONDS: Final = 1.0
 """A due solve waits for a worker no longer than this and one replicate."""
@@ -70,16 +71,13 @@ class _Run:
 class IntervalRunner:
     """Driven by the runner of solves; never waits."""
 
-    def __init__(self, settings: Settings, files: CheckpointStore, log_identity: str) -> None:
-        self._settings, self._files, self._log = settings, files, log_identity
+    def __init__(self, settings: Settings, files: CheckpointStore, log_identity: str, tasks: TaskPool) -> None:
+        self._settings, self._files, self._log, self._tasks = settings, files, log_identity, tasks
         self._found: dict[Job, IntervalFile] = {}
         self._tried: dict[Job, Redrawn] = {}
         self._run: _Run | None = None
         self._ended, self._spent = float("-inf"), 0.0
         self.replicates: Counter[str] = Counter()
-        options: dict[str, Any] = {"num_cpus": 1, "max_retries": 0, "enable_task_events": False}
-        self._prepare = ray.remote(num_returns=2, **options)(giving_way(prepare))
-        self._slice = ray.remote(**options)(giving_way(solve_slice))
         self._load()
 
     def step(self, now: float, idle: bool, boards: Mapping[Job, SolvedBoard], entries: Mapping[str, PoolEntry]) -> Job | None:
@@ -119,7 +117,7 @@ class IntervalRunner:
     def cancel(self) -> None:
         """Cancel what runs; it begins anew at the next start."""
         if self._run is not None and self._run.waits_for is not None:
-            ray.cancel(self._run.waits_for, force=True)
+            self._tasks.cancel(self._run.waits_for)
 
     def _of(self, job: Job, board: SolvedBoard) -> IntervalFile | None:
         """What was found for a board of this generation and these parameters, where the method gave no intervals itself."""
@@ -140,7 +138,7 @@ class IntervalRunner:
             return
         entry, board = entries[job.pool], boards[job]
         arguments = (self._files.url, msgspec.json.encode(entry), job.method, board.parameters, self._settings.solve_memory_bytes)
-        facts, prepared = self._prepare.remote(*arguments)
+        facts, prepared = self._tasks.start(_PREPARE, *arguments)
         self._run = _Run(job, entry, board, facts, now, now + self._settings.solve_deadline_seconds, prepared)
 
     def _go_on(self, run: _Run, now: float, idle: bool) -> Job | None:
@@ -148,14 +146,14 @@ class IntervalRunner:
             if idle:
                 self._next_slice(run, now)
             return None
-        if not ray.wait([run.waits_for], timeout=0)[0]:
+        if not self._tasks.wait([run.waits_for]):
             if now > run.deadline:
-                ray.cancel(run.waits_for, force=True)
+                self._tasks.cancel(run.waits_for)
             return None
         try:
-            answer = ray.get(run.waits_for)
+            answer = self._tasks.result(run.waits_for)
         except Exception as error:  # noqa: BLE001 - whatever a task died of, solves go on and readers are told
-            return self._failed(run, getattr(error, "cause", None) or error, now)
+            return self._failed(run, error, now)
         run.waits_for = None
         return self._take_in(run, answer, now)
 
@@ -178,7 +176,7 @@ class IntervalRunner:
         first, most = run.so_far.next
         seconds = min(_SLICE_SECONDS, run.so_far.seconds - run.so_far.spent)
         seed = intervals.seed_of(run.entry.pool, run.entry.position, run.job.method)
-        run.waits_for = self._slice.remote(run.prepared, seed, first, most, seconds, self._settings.solve_memory_bytes)
+        run.waits_for = self._tasks.start(_SLICE, run.prepared, seed, first, most, seconds, self._settings.solve_memory_bytes)
         run.since, run.deadline = now, now + self._settings.solve_deadline_seconds
 
     def _failed(self, run: _Run, cause: Exception, now: float) -> Job | None:
@@ -188,7 +186,7 @@ class IntervalRunner:
             self._run, self._ended, self._spent = None, now, run.spent(now)
             return None
         overdue = f"a refit did not end within {self._settings.solve_deadline_seconds:g} s and was cancelled"
-        why = overdue if now > run.deadline else f"{type(cause).__name__}: {cause}".splitlines()[0]
+        why = overdue if now > run.deadline else failure_text(cause)
         log.info("no intervals: %s", why, extra={**run.job._asdict(), "position": run.entry.position})
         return self._end(run, now, intervals.without_intervals(run.board.result, why, run.entry.position))
 

@@ -1,24 +1,35 @@
-"""Where solves stand, by method: what the engine's metrics show of them."""
+"""The state of solves as the engine's metrics show it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from services.boards.result import SolvedBoard
-from services.solve.planning.plan import Job
+from services.solve.planning.jobs import Job
 
 
 @dataclass(frozen=True, slots=True)
 class SolveHealth:
     """A copy, safe to read while solves go on.
 
-    ended: tries by (method, status); seconds: spent; waiting: due solves without a worker; longest_wait: seconds of the one that
-    waits longest; outdated: seconds since the oldest board was solved that a try waits or runs to replace, whose newest try failed, or
-    that readers see because the store has not taken the newer one; unpublished: boards that the store has not taken yet; unwritten: those
-    whose file could not be written yet; certificates: largest on the boards; replicates: solved for intervals; each by method.
-    unconnected, thinly_led: pools, as their newest insight finds.
+    Attributes:
+        running: Solves under way.
+        jobs: Jobs by status, in the words of `services.solve.planning.jobs.JobStatus`.
+        ended: Tries by (method, status).
+        seconds: Seconds spent solving, by method.
+        waiting: Due solves without a worker, by method.
+        longest_wait: Seconds that the due solve waits that waits longest, by method.
+        outdated: Seconds since the oldest board was solved whose next try waits, runs or failed, or that readers see because the store has
+            not taken the newer one; by method.
+        unpublished: Boards that the store has not taken yet, by method.
+        unwritten: Boards whose file could not be written yet, by method.
+        certificates: Largest certificate on the boards, by method.
+        replicates: Replicates solved for intervals, by method.
+        unconnected: Pools with agents that never met the others, as their newest insight reports.
+        thinly_led: Pools led by weakly connected agents, as their newest insight reports.
     """
 
     running: int = 0
+    jobs: Mapping[str, int] = field(default_factory=dict)
     ended: Mapping[tuple[str, str], int] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     waiting: Mapping[str, int] = field(default_factory=dict)

@@ -43,7 +43,7 @@ LIBRARY = (
 """The same for `ratings_core`."""
 MOST_FLAT = 6
 """Modules directly in a package, besides `__init__`."""
-IMPORTS_RAY = ("services/engine/", "services/solve/scheduler/", "services/solve/intervals/runner.py", "services/shard/actor.py")
+IMPORTS_RAY = ("services/engine/", "services/solve/worker/task_pool.py", "services/shard/actor.py")
 """Where Ray may be imported."""
 
 
@@ -115,7 +115,7 @@ def test_few_modules_lie_flat(package: str) -> None:
     assert len(flat) <= MOST_FLAT, f"{flat}: a module belongs in the folder of its subject"
 
 
-def test_ray_is_imported_by_the_engine_the_scheduler_and_the_actor_only() -> None:
+def test_ray_is_imported_by_the_engine_the_task_pool_and_the_actor_only() -> None:
     known = modules("services")
     users = [name for name, tree in known.items() if any(target.split(".")[0] == "ray" for target in imports(tree, known))]
     paths = [name.replace(".", "/") + ".py" for name in users]

@@ -8,7 +8,7 @@ import pytest
 from services.boards import history
 from services.boards.history import Cause, difference, kept
 from services.checkpoints.checkpoint import CheckpointStore
-from services.solve.planning.plan import Job
+from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from tests.support.boards import solved_of
 

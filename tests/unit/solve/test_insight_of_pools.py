@@ -13,7 +13,7 @@ from services.boards.standing import Standing
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
 from services.solve.insight import job as insight
-from services.solve.planning.plan import Job
+from services.solve.planning.jobs import Job
 from services.solve.problems.inputs import ScoresInput
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.solve.intervals.plan import LOAD, Redrawn, Standing, next_job, rested
-from services.solve.planning.plan import Job
+from services.solve.planning.jobs import Job
 
 COST = {"copeland": 1, "nash_average": 2, "deviation": 3}
 A, B, C = (Job("blitz", method) for method in COST)

@@ -1,8 +1,6 @@
 """The runner of intervals without Ray: what stops, what cannot be read, what was damaged."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,56 +8,21 @@ from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBo
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.runtime.settings import Settings
-from services.solve.intervals import runner as module
 from services.solve.intervals.runner import IntervalFile, IntervalRunner
 from services.solve.intervals.tasks import Facts
-from services.solve.planning.plan import Job
+from services.solve.planning.jobs import Job
+from tests.support.task_pool import FakeTaskPool
 
 METHOD = "copeland"
 
 
-class FakeRay:
-    """Tasks end at once, each with the next of `answers`; without one it goes on. cancelled: tasks that were."""
-
-    def __init__(self) -> None:
-        self.answers: list[object] = []
-        self.asked: list[tuple[Any, ...]] = []
-        self.cancelled: list[object] = []
-
-    def remote(self, num_returns: int = 1, **_: object) -> Callable[[object], object]:
-        fake = self
-
-        class Task:
-            def remote(self, *arguments: object) -> object:
-                fake.asked.append(arguments)
-                return "task" if num_returns == 1 else ("task", "prepared")
-
-        return lambda _: Task()
-
-    def wait(self, tasks: list[object], **_: object) -> tuple[list[object], list[object]]:
-        return (tasks, []) if self.answers else ([], tasks)
-
-    def get(self, _: object) -> object:
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def cancel(self, task: object, *, force: bool) -> None:
-        assert force
-        assert task == "task"
-        self.cancelled.append(task)
-
-
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
-    fake = FakeRay()
-    monkeypatch.setattr(module, "ray", fake)
-    return fake
+def tasks() -> FakeTaskPool:
+    return FakeTaskPool()
 
 
-def runner_in(folder: Path) -> IntervalRunner:
-    return IntervalRunner(Settings(data=folder), CheckpointStore(folder.as_uri()), "log")
+def runner_in(folder: Path, tasks: FakeTaskPool) -> IntervalRunner:
+    return IntervalRunner(Settings(data=folder), CheckpointStore(folder.as_uri()), "log", tasks)
 
 
 def board(pool: str) -> SolvedBoard:
@@ -77,50 +40,49 @@ ENTRIES = {
 }
 
 
-def test_a_checkpoint_that_cannot_be_read_keeps_no_other_pool_waiting(fake: FakeRay, tmp_path: Path) -> None:
-    runner = runner_in(tmp_path)
+def test_a_checkpoint_that_cannot_be_read_keeps_no_other_pool_waiting(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    runner = runner_in(tmp_path, tasks)
     runner.step(0.0, True, BOARDS, ENTRIES)
-    fake.answers = [BadObject("o: checksum differs")]
+    tasks.newest.end(BadObject("o: checksum differs"))
     runner.step(1.0, True, BOARDS, ENTRIES)
     runner.step(1000.0, True, BOARDS, ENTRIES)
-    assert [b'"good"' in arguments[1] for arguments in fake.asked] == [False, True]
+    assert [b'"good"' in task.arguments[1] for task in tasks.tasks] == [False, True]
 
 
-def test_stopping_between_two_slices_is_no_failure(fake: FakeRay, tmp_path: Path) -> None:
-    runner = runner_in(tmp_path)
+def test_stopping_between_two_slices_is_no_failure(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    runner = runner_in(tmp_path, tasks)
     runner.step(0.0, True, BOARDS, ENTRIES)
-    fake.answers = [Facts(("a",), Intervals(kind="cells"), 0.1)]
+    tasks.newest.end(Facts(("a",), Intervals(kind="cells"), 0.1))
     runner.step(1.0, False, BOARDS, ENTRIES)
     runner.cancel()
-    assert fake.cancelled == []
+    assert tasks.cancelled == []
 
 
-def test_what_is_under_way_ends_with_the_method_of_its_pool(fake: FakeRay, tmp_path: Path) -> None:
-    runner, job = runner_in(tmp_path), Job("bad", METHOD)
+def test_what_is_under_way_ends_with_the_method_of_its_pool(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    runner, job = runner_in(tmp_path, tasks), Job("bad", METHOD)
     runner.step(0.0, True, BOARDS, ENTRIES)
     runner.forget(job)
-    assert fake.cancelled == ["task"]
-    fake.answers = [ValueError("no answer")]
+    assert tasks.cancelled == tasks.tasks
+    tasks.newest.end(ValueError("no answer"))
     assert runner.step(1.0, False, BOARDS, ENTRIES) is None
     assert CheckpointStore(tmp_path.as_uri()).files("intervals") == []
 
 
-def test_what_failed_after_long_work_is_followed_by_a_rest(fake: FakeRay, tmp_path: Path) -> None:
-    runner = runner_in(tmp_path)
+def test_what_failed_after_long_work_is_followed_by_a_rest(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    runner = runner_in(tmp_path, tasks)
     runner.step(0.0, True, BOARDS, ENTRIES)
-    fake.answers = [ValueError("too large")]
+    tasks.newest.end(ValueError("too large"))
     assert runner.step(10.0, True, BOARDS, ENTRIES) == Job("bad", METHOD)
     runner.step(99.0, True, BOARDS, ENTRIES)
-    assert len(fake.asked) == 1
+    assert len(tasks.tasks) == 1
     runner.step(100.0, True, BOARDS, ENTRIES)
-    assert len(fake.asked) == 2
+    assert len(tasks.tasks) == 2
 
 
 @pytest.mark.parametrize("content", [b'{"pool": "\xff"}', b'{"pool"', b"[]"])
-def test_a_damaged_file_is_computed_anew(fake: FakeRay, tmp_path: Path, content: bytes) -> None:
-    del fake
+def test_a_damaged_file_is_computed_anew(tasks: FakeTaskPool, tmp_path: Path, content: bytes) -> None:
     CheckpointStore(tmp_path.as_uri()).write_file(f"intervals/bad/{METHOD}/newest.json", content)
-    runner = runner_in(tmp_path)
+    runner = runner_in(tmp_path, tasks)
     job = Job("bad", METHOD)
     assert runner.shown(job, BOARDS[job]) == BOARDS[job]
 
@@ -137,13 +99,13 @@ def test_a_damaged_file_is_computed_anew(fake: FakeRay, tmp_path: Path, content:
     ],
 )
 def test_what_moved_out_of_an_older_interval_shows_none(
-    tmp_path: Path, data: str, ends: tuple[float | None, float | None, int, int | None], kept: bool
+    tasks: FakeTaskPool, tmp_path: Path, data: str, ends: tuple[float | None, float | None, int, int | None], kept: bool
 ) -> None:
     told = Intervals(kind="cells", replicates=64, failed=0, level=0.95, assumes="a")
     file = IntervalFile(
         pool="good", method=METHOD, log="log", generation=1, data=data, parameters={}, told=told, rows={"a": ends}
     )
-    runner, job = runner_in(tmp_path), Job("good", METHOD)
+    runner, job = runner_in(tmp_path, tasks), Job("good", METHOD)
     runner._found[job] = file
     shown = runner.shown(job, BOARDS[job]).result.agents[0]
     assert (shown.low, shown.high, shown.rank_low, shown.rank_high) == (ends if kept else (None, None, None, None))

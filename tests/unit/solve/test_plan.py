@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.solve.planning.plan import Job, Ledger, Pace, PoolView, due, fitting
+from services.solve.planning.due import Pace, due, fitting
+from services.solve.planning.jobs import Job, JobEvent
+from services.solve.planning.ledger import Ledger, PoolView
 
 COST = {"copeland": 0, "bradley_terry": 1, "maximal_lottery": 2}
 INTERVAL = 10.0
@@ -21,9 +23,15 @@ def jobs(now: float, pools: list[PoolView], ledger: Ledger) -> list[Job]:
     return due(now, pools, ledger, PACE, COST)
 
 
+def begin(ledger: Ledger, job: Job, pool: PoolView, now: float) -> None:
+    """A job that is due at once starts at once."""
+    ledger.queue([*ledger.waiting(), job], now)
+    ledger.start(job, pool, now)
+
+
 def ran(ledger: Ledger, pool: PoolView, start: float, method: str = "copeland") -> None:
-    ledger.start(Job(pool.pool, method), pool, start)
-    ledger.finish(Job(pool.pool, method))
+    begin(ledger, Job(pool.pool, method), pool, start)
+    ledger.finish(Job(pool.pool, method), JobEvent.SUCCEEDED)
 
 
 def test_a_new_pool_is_due_at_once_and_one_without_outcomes_is_not() -> None:
@@ -46,9 +54,9 @@ def test_changed_data_or_parameters_are_solved_after_the_interval(changed: PoolV
 
 def test_only_one_of_a_job_runs_and_what_changed_meanwhile_is_due_after_it() -> None:
     ledger = Ledger()
-    ledger.start(Job("blitz", "copeland"), view(), 0.0)
+    begin(ledger, Job("blitz", "copeland"), view(), 0.0)
     assert jobs(1e9, [view(data="d2")], ledger) == []
-    ledger.finish(Job("blitz", "copeland"))
+    ledger.finish(Job("blitz", "copeland"), JobEvent.SUCCEEDED)
     assert jobs(1e9, [view(data="d2")], ledger) == [Job("blitz", "copeland")]
 
 
@@ -77,8 +85,8 @@ def test_enough_new_outcomes_are_solved_before_the_interval_is_over() -> None:
 def test_a_try_lost_with_its_process_comes_again_after_ever_longer_waits() -> None:
     ledger, job, now, waits = Ledger(), Job("blitz", "copeland"), 0.0, []
     for _ in range(9):
-        ledger.start(job, view(), now)
-        ledger.finish(job, lost=True)
+        begin(ledger, job, view(), now)
+        ledger.finish(job, JobEvent.LOST)
         waits.append(next(wait for wait in range(10_000) if jobs(now + wait, [view()], ledger)))
         now += waits[-1]
     assert waits == [20, 40, 80, 160, 320, 640, 640, 640, 640]
@@ -96,7 +104,7 @@ def test_cheap_methods_first_then_by_name_and_pools_take_turns() -> None:
 
 def test_a_pool_with_solves_running_falls_back() -> None:
     ledger, busy = Ledger(), view("a", copeland={}, bradley_terry={})
-    ledger.start(Job("a", "bradley_terry"), busy, 0.0)
+    begin(ledger, Job("a", "bradley_terry"), busy, 0.0)
     assert jobs(0.0, [busy, view("b")], ledger) == [Job("b", "copeland"), Job("a", "copeland")]
 
 
@@ -112,9 +120,9 @@ def test_the_queue_remembers_since_when() -> None:
     ledger, first, second = Ledger(), Job("a", "copeland"), Job("b", "copeland")
     ledger.queue([first], 1.0)
     ledger.queue([first, second], 2.0)
-    assert ledger.waiting == {first: 1.0, second: 2.0}
+    assert ledger.waiting() == {first: 1.0, second: 2.0}
     ledger.start(first, view("a"), 3.0)
-    assert ledger.waiting == {second: 2.0}
+    assert ledger.waiting() == {second: 2.0}
 
 
 @given(st.lists(st.integers(1, 10), max_size=8), st.lists(st.integers(1, 10), max_size=3), st.integers(1, 5), st.integers(1, 25))
@@ -167,7 +175,7 @@ class World:
 
     def finish(self, which: int) -> None:
         if self.running:
-            self.ledger.finish(self.running.pop(which % len(self.running)))
+            self.ledger.finish(self.running.pop(which % len(self.running)), JobEvent.SUCCEEDED)
 
     def apply(self, step: tuple[str, float]) -> None:
         match step:
@@ -215,7 +223,7 @@ def test_nobody_starves_under_load(at_once: int, seed: int) -> None:
         views = {name: view(name, f"{name}-{tick}", tick + 1, **{method: {} for method in methods}) for name, methods in pools.items()}
         for job in [job for job, until in running.items() if until <= now]:
             del running[job]
-            ledger.finish(job)
+            ledger.finish(job, JobEvent.SUCCEEDED)
         ready = jobs(now, list(views.values()), ledger)
         assert len(set(ready)) == len(ready)
         assert not set(ready) & set(running)

@@ -4,7 +4,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from services.engine.metrics import EngineMetrics
 from services.runtime import metrics
-from services.solve.planning.plan import Job
+from services.solve.planning.jobs import Job
 from services.solve.scheduler import health
 from services.solve.scheduler.health import SolveHealth
 from tests.support.boards import solved_of
@@ -12,6 +12,7 @@ from tests.support.boards import solved_of
 METHOD = "deviation"
 TOLD = SolveHealth(
     running=2,
+    jobs={"running": 2, "solved": 8},
     ended={(METHOD, "optimal"): 7, (METHOD, "failed"): 1, (METHOD, "not_applicable"): 3},
     seconds={METHOD: 2.5},
     waiting={METHOD: 4},
@@ -51,11 +52,13 @@ def told(solves: SolveHealth) -> dict[tuple[str, frozenset[tuple[str, str]]], fl
 def test_every_metric_of_solves_shows_what_the_runner_tells() -> None:
     found = told(TOLD)
     of_solves = {metric.name: metric.labels for metric in metrics.ENGINE if "solve" in metric.name or metric.name in SHOWN}
-    assert of_solves.keys() == SHOWN.keys() | {"equirank_solves_total"}
+    assert of_solves.keys() == SHOWN.keys() | {"equirank_solves_total", "equirank_solve_jobs"}
     for name, value in SHOWN.items():
         assert found[name, frozenset({("method", METHOD)} if of_solves[name] else ())] == value, name
     for status, count in (("optimal", 7), ("failed", 1), ("not_applicable", 3)):
         assert found["equirank_solves_total", frozenset({("method", METHOD), ("status", status)})] == count
+    for status, count in TOLD.jobs.items():
+        assert found["equirank_solve_jobs", frozenset({("status", status)})] == count
     assert set().union(*of_solves.values()) == {"method", "status"}, "a pool's name is no label"
 
 

@@ -1,0 +1,46 @@
+"""Lifecycles as tables: the statuses of one kind of thing, and the event that leads from each to the next."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+StatusT = TypeVar("StatusT", bound=StrEnum)
+EventT = TypeVar("EventT", bound=StrEnum)
+
+
+class UndefinedTransition(Exception):  # noqa: N818 - names the fact
+    """An event that a lifecycle does not define in a status. It is a defect of the program, never of its input."""
+
+
+@dataclass(frozen=True)
+class Lifecycle(Generic[StatusT, EventT]):
+    """A table of transitions.
+
+    Attributes:
+        name: What goes through this lifecycle, such as "solve job".
+        start: The first status.
+        table: (status, event) -> next status. An event that is missing for a status must not happen in it.
+    """
+
+    name: str
+    start: StatusT
+    table: Mapping[tuple[StatusT, EventT], StatusT]
+
+    def after(self, status: StatusT, event: EventT) -> StatusT:
+        """The status that follows `event` in `status`.
+
+        Raises:
+            UndefinedTransition: The table does not define it.
+        """
+        if (following := self.table.get((status, event))) is None:
+            defined = ", ".join(event for known, event in self.table if known == status) or "none"
+            msg = f"{self.name}: event `{event}` is not defined in status `{status}`; defined there: {defined}"
+            raise UndefinedTransition(msg)
+        return following
+
+    def diagram(self) -> str:
+        """The table as a Mermaid state diagram, which GitHub and most documentation tools draw."""
+        lines = ["stateDiagram-v2", f"    [*] --> {self.start}"]
+        lines += [f"    {status} --> {following}: {event}" for (status, event), following in self.table.items()]
+        return "\n".join(lines)

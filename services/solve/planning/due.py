@@ -1,0 +1,110 @@
+"""Which solves are due, and in which order: a pure function of (now, pools, ledger, pace), tested without Ray and without waiting.
+
+Due jobs wait in one queue. Two handicaps, each a multiple of the solve interval, change the order of arrival: expensive methods wait one
+interval more for each cost class, and a pool waits one interval more for each of its jobs that runs or was just chosen. Both handicaps are
+bounded, so every job comes first after a bounded wait: no job starves, however many cheaper jobs or busier pools there are.
+"""
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from services.solve.planning.jobs import Job, JobStatus, Parameters
+from services.solve.planning.ledger import Entry, Ledger, PoolView
+
+_MOST_DOUBLED: Final = 6
+"""The pause after a lost try doubles at most so often."""
+
+
+class Pace(NamedTuple):
+    """How often a job may start: `seconds` after its newest start, or as soon as `outcomes` new outcomes are there."""
+
+    seconds: float
+    outcomes: int
+
+
+def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost: Mapping[str, int]) -> list[Job]:
+    """The jobs to start now, in order.
+
+    A job is due when the pool has outcomes, no try of it runs, its data or parameters changed since the newest try, and `pace` allows
+    another one. A job that was lost with its process is also due on the same data, after a pause that doubles with every loss.
+
+    Args:
+        now: Seconds of a timer that never goes back.
+        pools: What the checkpoints offer.
+        ledger: The jobs that are known.
+        pace: How often a job may start.
+        cost: Method -> cost class; lower is cheaper. A method without one fails at once, so it comes first.
+
+    Returns:
+        Due jobs, first to start first. Ties are broken by cost, pool and method.
+    """
+    ready = [
+        Job(view.pool, method)
+        for view in pools
+        if view.outcomes
+        for method, parameters in view.methods.items()
+        if _ready(ledger.newest(Job(view.pool, method)), view, parameters, now, pace)
+    ]
+    classes = {job: cost.get(job.method, 0) for job in ready}
+    waiting = ledger.waiting()
+    claims = {job: (waiting.get(job, now) + classes[job] * pace.seconds, classes[job], job) for job in ready}
+    return _taking_turns(claims, ledger.running(), pace.seconds)
+
+
+def fitting(jobs: Sequence[Job], need: Callable[[Job], int], running: Sequence[int], workers: int, memory: int | None) -> list[Job]:
+    """The first of `jobs` that may start beside the running ones.
+
+    A job that does not fit waits at the head of the queue, and all jobs behind it wait too; otherwise small jobs could keep it waiting
+    forever. A job always fits when nothing else runs: its own memory limit bounds it.
+
+    Args:
+        jobs: Due jobs, in order.
+        need: Bytes that a job is expected to need.
+        running: Bytes that the running jobs are expected to need, one number each.
+        workers: Number of jobs that may run at once.
+        memory: Bytes for all jobs together; None for no limit.
+    """
+    chosen: list[Job] = []
+    taken = list(running)
+    for job in jobs[: max(0, workers - len(running))]:
+        if taken and memory is not None and sum(taken) + need(job) > memory:
+            break
+        chosen.append(job)
+        taken.append(need(job))
+    return chosen
+
+
+def _ready(entry: Entry | None, view: PoolView, parameters: Parameters, now: float, pace: Pace) -> bool:
+    if entry is None or entry.newest is None:
+        return True
+    newest = entry.newest
+    if entry.status is JobStatus.RUNNING:
+        return False
+    if newest.data == view.data and newest.parameters == parameters:
+        return entry.losses > 0 and newest.started <= now - pace.seconds * 2 ** min(entry.losses, _MOST_DOUBLED)
+    return newest.started <= now - pace.seconds or view.outcomes - newest.outcomes >= pace.outcomes
+
+
+def _taking_turns(claims: Mapping[Job, tuple[float, int, Job]], chosen: Counter[str], handicap: float) -> list[Job]:
+    """Jobs by claim, smallest first. Each job chosen from a pool adds `handicap` to the claims of the others of that pool."""
+    queues: defaultdict[str, list[tuple[float, int, Job]]] = defaultdict(list)
+    for claim in sorted(claims.values(), reverse=True):
+        queues[claim[2].pool].append(claim)
+    heap = [_put_back(queue, chosen, handicap) for queue in queues.values()]
+    heapq.heapify(heap)
+    order: list[Job] = []
+    while heap:
+        job = heapq.heappop(heap)[2]
+        order.append(job)
+        chosen[job.pool] += 1
+        queues[job.pool].pop()
+        if queues[job.pool]:
+            heapq.heappush(heap, _put_back(queues[job.pool], chosen, handicap))
+    return order
+
+
+def _put_back(queue: list[tuple[float, int, Job]], chosen: Counter[str], handicap: float) -> tuple[float, int, Job]:
+    since, cost, job = queue[-1]
+    return since + chosen[job.pool] * handicap, cost, job

@@ -1,0 +1,112 @@
+"""The ledger of jobs: the status of each, since when due jobs wait, and what the newest try of each was on."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from services.solve.planning.jobs import JOB_LIFECYCLE, Job, JobEvent, JobStatus, Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class PoolView:
+    """What a checkpoint offers to the planner.
+
+    Attributes:
+        pool: Name of the pool.
+        data: Digest that changes exactly when the pool's outcomes did.
+        outcomes: Number of outcomes folded.
+        methods: Method -> its parameters, for every job of this pool.
+    """
+
+    pool: str
+    data: str
+    outcomes: int
+    methods: Mapping[str, Parameters]
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """The newest try of a job: the data and parameters it used, and when it started (seconds of the scheduler's timer)."""
+
+    data: str
+    outcomes: int
+    parameters: Parameters
+    started: float
+
+
+@dataclass(slots=True)
+class Entry:
+    """One job in the ledger.
+
+    Attributes:
+        status: Where it is in its lifecycle.
+        newest: Its newest try, None before the first one.
+        waiting_since: When it became due; None unless it waits.
+        losses: How often in a row its process was lost.
+    """
+
+    status: JobStatus = JOB_LIFECYCLE.start
+    newest: Try | None = None
+    waiting_since: float | None = None
+    losses: int = 0
+
+    def happened(self, event: JobEvent) -> None:
+        """Move on in the lifecycle. Raises `UndefinedTransition`."""
+        self.status = JOB_LIFECYCLE.after(self.status, event)
+
+
+class Ledger:
+    """All jobs that are known. The planner reads it; the scheduler writes it."""
+
+    def __init__(self, tried: Mapping[Job, Try] | None = None) -> None:
+        """Start with the results that an earlier run left: they need no new try until their data change."""
+        self._entries = {job: Entry(newest=newest) for job, newest in (tried or {}).items()}
+
+    def newest(self, job: Job) -> Entry | None:
+        """The entry of a job; None for one that was never due."""
+        return self._entries.get(job)
+
+    def queue(self, jobs: Iterable[Job], now: float) -> None:
+        """Record which jobs are due. A job that was already waiting keeps its place; the others that waited are withdrawn."""
+        due = set(jobs)
+        for job in due:
+            entry = self._entries.setdefault(job, Entry())
+            if entry.status is not JobStatus.WAITING:
+                entry.happened(JobEvent.DUE)
+                entry.waiting_since = now
+        for job, entry in self._entries.items():
+            if entry.status is JobStatus.WAITING and job not in due:
+                entry.happened(JobEvent.WITHDRAWN)
+                entry.waiting_since = None
+
+    def start(self, job: Job, view: PoolView, now: float) -> None:
+        """Record that a waiting job starts."""
+        entry = self._entries[job]
+        entry.happened(JobEvent.STARTED)
+        entry.waiting_since = None
+        entry.newest = Try(view.data, view.outcomes, dict(view.methods[job.method]), now)
+
+    def finish(self, job: Job, event: JobEvent) -> None:
+        """Record how the running try of a job ended."""
+        entry = self._entries[job]
+        entry.happened(event)
+        entry.losses = entry.losses + 1 if event is JobEvent.LOST else 0
+
+    def forget(self, job: Job) -> None:
+        """Drop a job that is not wanted any more. A running one is dropped by the first call after it ends."""
+        entry = self._entries.get(job)
+        if entry is not None and entry.status is not JobStatus.RUNNING:
+            del self._entries[job]
+
+    def waiting(self) -> dict[Job, float]:
+        """The jobs that wait, and since when."""
+        return {job: entry.waiting_since for job, entry in self._entries.items() if entry.waiting_since is not None}
+
+    def running(self) -> Counter[str]:
+        """Number of running jobs by pool."""
+        return Counter(job.pool for job, entry in self._entries.items() if entry.status is JobStatus.RUNNING)
+
+    def statuses(self) -> dict[JobStatus, int]:
+        """Number of jobs in each status, also where it is 0."""
+        counts = Counter(entry.status for entry in self._entries.values())
+        return {status: counts[status] for status in JobStatus}

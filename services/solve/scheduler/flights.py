@@ -1,0 +1,104 @@
+"""Tries under way: started on the task pool, bounded by a deadline, and taken in when they end."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from ratings_core.errors import InputError
+from services.checkpoints.checkpoint import PoolEntry
+from services.checkpoints.objects import BadObject
+from services.solve.planning.jobs import Job, JobEvent, Parameters
+from services.solve.registry import methods
+from services.solve.registry.methods import Solved
+from services.solve.worker.task_pool import Task, TaskLost, TaskPool, TaskType, failure_text
+from services.solve.worker.tasks import solve_pool
+
+_SOLVE: Final = TaskType(solve_pool, restarts=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """One try under way. need: bytes that it is expected to take; deadline: when it is cancelled, on the scheduler's timer."""
+
+    job: Job
+    entry: PoolEntry
+    parameters: dict[str, float | str | bool]
+    deadline: float
+    need: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A try that ended: with `solved`, or without a result for the reason `why`."""
+
+    flight: Flight
+    event: JobEvent
+    solved: Solved | None = None
+    why: str = ""
+    unreadable: bool = False
+    """Whether the checkpoint's object could not be read."""
+
+
+class Flights:
+    """The tries under way."""
+
+    def __init__(self, tasks: TaskPool, checkpoints_url: str, deadline_seconds: float, memory_bytes: int) -> None:
+        """memory_bytes: limit on the memory of one try."""
+        self._tasks, self._url = tasks, checkpoints_url
+        self._deadline_seconds, self._memory_bytes = deadline_seconds, memory_bytes
+        self._flights: dict[Task, Flight] = {}
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._flights)
+
+    @property
+    def jobs(self) -> list[Job]:
+        """Their jobs."""
+        return [flight.job for flight in self._flights.values()]
+
+    @property
+    def needs(self) -> list[int]:
+        """Bytes that each is expected to take."""
+        return [flight.need for flight in self._flights.values()]
+
+    def start(self, job: Job, entry: PoolEntry, parameters: Parameters, previous: str | None, need: int, now: float) -> None:
+        """Start a try. previous: the file of the newest result."""
+        arguments = self._url, msgspec.json.encode(entry), job.method, dict(parameters), self._memory_bytes, previous
+        task = self._tasks.start(_SOLVE, *arguments)
+        self._flights[task] = Flight(job, entry, dict(parameters), now + self._deadline_seconds, need)
+
+    def wait(self, seconds: float) -> None:
+        """Wait up to `seconds` for one to end."""
+        self._tasks.wait(self._flights, seconds)
+
+    def ended(self, now: float) -> list[Ended]:
+        """The tries that ended since the last call. Those past their deadline are cancelled; they end soon after."""
+        ended = [self._result(task, self._flights.pop(task), now) for task in self._tasks.wait(self._flights)]
+        for task, flight in self._flights.items():
+            if now > flight.deadline:
+                self._tasks.cancel(task)
+        return ended
+
+    def cancel(self) -> None:
+        """Cancel all of them."""
+        for task in self._flights:
+            self._tasks.cancel(task)
+
+    def _result(self, task: Task, flight: Flight, now: float) -> Ended:
+        try:
+            return Ended(flight, JobEvent.SUCCEEDED, solved=msgspec.json.decode(self._tasks.result(task), type=Solved))
+        except Exception as error:  # noqa: BLE001 - whatever a task died of, the other jobs go on and readers see the reason
+            return self._failure(flight, error, overdue=now > flight.deadline)
+
+    def _failure(self, flight: Flight, error: Exception, *, overdue: bool) -> Ended:
+        if isinstance(error, InputError):
+            # Parameters were checked when they were chosen, so the pool's content is not what the method needs.
+            rule = error.rule if isinstance(error, methods.NotApplicable) else f"{error.argument} {error.rule}"
+            return Ended(flight, JobEvent.REFUSED, why=rule)
+        if isinstance(error, BadObject):
+            return Ended(flight, JobEvent.LOST, why=failure_text(error), unreadable=True)
+        if overdue:
+            return Ended(flight, JobEvent.FAILED, why=f"it did not end within {self._deadline_seconds:g} s and was cancelled")
+        return Ended(flight, JobEvent.LOST if isinstance(error, TaskLost) else JobEvent.FAILED, why=failure_text(error))

@@ -1,0 +1,160 @@
+"""The newest result of every job: in memory, in its file, and in the history of its board."""
+
+import logging
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final, Protocol
+
+import msgspec
+
+from services.boards.history import Kept, kept
+from services.boards.result import Intervals, PackedStart, SolvedBoard
+from services.runtime.logging import Troubles
+from services.solve.planning.jobs import Job
+from services.solve.results import ResultFiles
+from services.solve.scheduler.packing import packed, whole
+
+log = logging.getLogger("equirank.solve")
+
+_AWAITS_FILE: Final = "results wait for their files: %s"
+
+
+class BoardIntervals(Protocol):
+    """Intervals of boards, which are computed apart from the boards."""
+
+    def shown(self, job: Job, board: SolvedBoard) -> SolvedBoard:
+        """The board with its intervals, where there are any."""
+
+    def told(self, job: Job, board: SolvedBoard) -> Intervals | msgspec.UnsetType:
+        """What the board says of its intervals."""
+
+
+@dataclass(slots=True)
+class JobResult:
+    """The newest result of a job, and what remains to be done with it.
+
+    Attributes:
+        board: The board with its best rows only.
+        rows: All rows, packed.
+        history: Earlier results and this one, oldest first, in the compact form that readers get.
+        file: Name of the newest result's file; None where no try has given a result.
+        published: The board that the store took last.
+        awaits_store: Whether the store has to be given this result.
+        awaits_file: Whether the file could not be written yet.
+    """
+
+    board: SolvedBoard
+    rows: bytes
+    history: deque[Kept]
+    file: str | None = None
+    published: SolvedBoard | None = None
+    awaits_store: bool = True
+    awaits_file: bool = False
+
+    def complete(self) -> SolvedBoard:
+        """The board with all of its rows."""
+        return whole(self.board, self.rows)
+
+
+class NewestResults:
+    """The newest result of every job. A result is written to its file before it is published."""
+
+    def __init__(self, files: ResultFiles, intervals: BoardIntervals, most_kept: int) -> None:
+        """most_kept: length of each history."""
+        self._files, self._intervals, self._most_kept = files, intervals, most_kept
+        self._results: dict[Job, JobResult] = {}
+        self._troubles = Troubles()
+
+    def load(self, log_identity: str) -> None:
+        """Read the results that an earlier run left, of this log only."""
+        for job, results in groupby(self._files.kept(log_identity), lambda one: Job(one.board.pool, one.board.result.method)):
+            history: deque[Kept] = deque(maxlen=self._most_kept)
+            for result in results:
+                if job.kind.keeps_history:
+                    history.append(kept(result.board))
+            self._hold(job, msgspec.structs.replace(result.board, start=None), result.file_name).history = history
+            self.intervals_changed(job)
+
+    def __contains__(self, job: Job) -> bool:
+        """Whether the job has a result, or has failed."""
+        return job in self._results
+
+    def __getitem__(self, job: Job) -> JobResult:
+        """The newest result of a job. Raises `KeyError`."""
+        return self._results[job]
+
+    def get(self, job: Job) -> JobResult | None:
+        """The newest result of a job, if there is one."""
+        return self._results.get(job)
+
+    def items(self) -> Iterator[tuple[Job, JobResult]]:
+        """All jobs with their results; they may be changed meanwhile."""
+        return iter(list(self._results.items()))
+
+    def jobs(self) -> list[Job]:
+        """All jobs that have a result or have failed."""
+        return list(self._results)
+
+    def boards(self) -> dict[Job, SolvedBoard]:
+        """The newest boards, with their best rows only."""
+        return {job: result.board for job, result in self._results.items()}
+
+    def solved(self, job: Job, board: SolvedBoard, start: PackedStart | None) -> None:
+        """Take a new result. start: where the next solve may start, for its file only."""
+        name = self._write(job, msgspec.structs.replace(board, start=start))
+        result = self._hold(job, board, name)
+        result.awaits_file = name is None
+        self._add_to_history(job, self._intervals.shown(job, board))
+
+    def replaced(self, job: Job, board: SolvedBoard) -> None:
+        """Show a board that is not a result: one without rows that says why. It gets neither a file nor a place in the history."""
+        self._hold(job, board, None).awaits_file = False
+
+    def failed(self, job: Job, why: str) -> None:
+        """Keep the newest board, and let it say why there is no newer one."""
+        result = self._results[job]
+        result.board = msgspec.structs.replace(result.board, error=why)
+        result.awaits_store = True
+
+    def intervals_changed(self, job: Job) -> None:
+        """Let the history show the newest result with the intervals that it has now."""
+        result = self._results[job]
+        if result.history:
+            result.history[-1] = kept(self._intervals.shown(job, result.complete()))
+
+    def write_late(self) -> None:
+        """Write the results whose files could not be written, as on a full disk."""
+        for job, result in self.items():
+            if result.awaits_file:
+                name = self._write(job, msgspec.structs.replace(result.complete(), error=None))
+                if name is None:
+                    return
+                result.file, result.awaits_file = name, False
+                self._troubles.over(_AWAITS_FILE)
+
+    def remove(self, job: Job) -> None:
+        """Drop a job and its files."""
+        self._files.remove(job)
+        del self._results[job]
+
+    def _hold(self, job: Job, board: SolvedBoard, name: str | None) -> JobResult:
+        best, rows = packed(board)
+        result = self._results.get(job)
+        if result is None:
+            result = self._results[job] = JobResult(best, rows, deque(maxlen=self._most_kept))
+        result.board, result.rows, result.awaits_store = best, rows, True
+        result.file = name or result.file
+        return result
+
+    def _add_to_history(self, job: Job, board: SolvedBoard) -> None:
+        if job.kind.keeps_history:
+            self._results[job].history.append(kept(board))
+
+    def _write(self, job: Job, board: SolvedBoard) -> str | None:
+        try:
+            return self._files.write(board)
+        except OSError as error:
+            self._troubles.warn(log, _AWAITS_FILE, error, pool=job.pool, method=job.method)
+            return None

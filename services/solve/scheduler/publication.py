@@ -1,0 +1,97 @@
+"""Publication of results to the store: newest boards, their history, and whatever the store lost."""
+
+import logging
+from typing import Final
+
+import msgspec
+
+from services.boards.result import Intervals, SolvedBoard
+from services.boards.store.backoff import Rest
+from services.boards.store.protocol import OtherLog, StoreError
+from services.boards.store.redis import RedisStore
+from services.boards.store.solved import Held
+from services.runtime.logging import Troubles
+from services.solve.planning.jobs import Job
+from services.solve.scheduler.newest import BoardIntervals, JobResult, NewestResults
+
+log = logging.getLogger("equirank.solve")
+
+POOLS_A_LOOK: Final = 200
+"""Pools that one look asks the store for. A look at all of very many pools would take longer than solving them."""
+_AWAITS_STORE: Final = "solved boards wait for the store: %s"
+
+
+class ResultPublisher:
+    """Keeps the store equal to the newest results. A store that does not answer is left alone for a while."""
+
+    def __init__(
+        self, store: RedisStore, results: NewestResults, intervals: BoardIntervals, backoff: Rest, pools_a_look: int = POOLS_A_LOOK
+    ) -> None:
+        """pools_a_look: pools that one look for lost boards asks the store for."""
+        self._store, self._results, self._intervals, self._backoff = store, results, intervals, backoff
+        self._pools_a_look = pools_a_look
+        self._looked_to = ""
+        self._troubles = Troubles()
+
+    def publish(self) -> None:
+        """Publish the results that the store has to be given. A board that another log holds does not delay the others."""
+        for job, result in self._results.items():
+            if not self._backoff.over:
+                return
+            if result.awaits_store and not self._publish(job, result):
+                return
+
+    def find_lost(self) -> None:
+        """Mark for publication the boards that the store lost, in part or completely. Each call asks for the next few pools."""
+        if not self._backoff.over:
+            return
+        following = sorted({job.pool for job in self._results.jobs() if job.pool > self._looked_to})
+        pools = following[: self._pools_a_look]
+        try:
+            with self._backoff.asking():
+                held = self._store.held(pools)
+        except StoreError:
+            return
+        self._looked_to = pools[-1] if len(following) > len(pools) else ""  # after the last pool, the first ones again
+        for job, result in self._results.items():
+            if job.pool in held and self._lacks(held[job.pool].get(job.method), job, result):
+                result.awaits_store = True
+
+    def drop(self, job: Job) -> bool:
+        """Remove a board from the store. False where the store does not answer now."""
+        if not self._backoff.over:
+            return False
+        try:
+            with self._backoff.asking():
+                self._store.drop_solved(*job)
+        except StoreError as error:
+            self._troubles.warn(log, "a retired board waits for the store: %s", error, pool=job.pool, method=job.method)
+            return False
+        return True
+
+    def _publish(self, job: Job, result: JobResult) -> bool:
+        """Publish one result. False where the store fails, so that the others would fail too."""
+        try:
+            with self._backoff.asking():
+                published = self._store.publish_solved(self._intervals.shown(job, result.complete()))
+                if published and job.kind.keeps_history:
+                    self._store.publish_history(job.pool, job.method, result.history)
+        except StoreError as error:
+            self._troubles.warn(log, _AWAITS_STORE, error)
+            return isinstance(error, OtherLog)
+        result.awaits_store, result.published = False, result.board
+        self._troubles.over(_AWAITS_STORE)
+        return True
+
+    def _lacks(self, held: Held | None, job: Job, result: JobResult) -> bool:
+        """Whether the store has to be given a result. It does not where a newer one of another writer stands."""
+        board = result.board
+        if held is None or held.board.log != board.log:
+            return True
+        newer = (held.board.generation, held.board.position) > (board.generation, board.position)
+        same = _identity(held.board, held.board.result.intervals) == _identity(board, self._intervals.told(job, board))
+        return not newer and (not same or len(result.history) > held.history)
+
+
+def _identity(board: SolvedBoard, intervals: Intervals | msgspec.UnsetType) -> tuple[object, ...]:
+    return board.generation, board.position, board.data, board.parameters, board.solved_at, board.error, intervals

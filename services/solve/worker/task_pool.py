@@ -1,0 +1,96 @@
+"""The pool of worker processes that solves run in: a protocol of five operations, and Ray behind it."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import ray
+from ray.exceptions import RayError, RayTaskError
+
+from services.solve.worker.priority import giving_way
+
+Task: TypeAlias = Any
+"""A running task, or the result of one, as the pool names it; its type is the pool's own."""
+
+
+class TaskLost(Exception):  # noqa: N818 - names the fact
+    """The process that ran a task is gone, so the task gave no answer; the same task may succeed when it is run again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskType:
+    """A function that runs in worker processes.
+
+    Attributes:
+        function: The function. Arguments and results travel between processes.
+        restarts: How often the pool itself runs a task again whose process died.
+        results: Number of results. With more than one, `start` returns one name for each of them.
+    """
+
+    function: Callable[..., Any]
+    restarts: int = 0
+    results: int = 1
+
+
+class TaskPool(Protocol):
+    """Worker processes that run functions. No operation waits for a task, except `wait` for as long as it is told."""
+
+    def start(self, task_type: TaskType, *arguments: Any) -> Task:
+        """Start a task. It waits in the pool until a processor is free. Results of other tasks may be arguments."""
+
+    def wait(self, tasks: Collection[Task], seconds: float = 0.0) -> list[Task]:
+        """The tasks that ended. Returns at once where one has; otherwise waits up to `seconds` for the first one."""
+
+    def result(self, task: Task) -> Any:
+        """What an ended task returned.
+
+        Raises:
+            TaskLost: Its process died, or the task was cancelled.
+            Exception: Whatever the function raised.
+        """
+
+    def cancel(self, task: Task) -> None:
+        """End a task at once, with its process. It then counts as ended, and `result` raises `TaskLost`."""
+
+
+def failure_text(error: Exception) -> str:
+    """What readers are told of a failed task: the kind of error and the first line of its message."""
+    return str(error) if isinstance(error, TaskLost) else f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+class RayTaskPool:
+    """A `TaskPool` on the Ray cluster that this process has joined. Each task takes one CPU and runs at low priority."""
+
+    def __init__(self) -> None:
+        self._functions: dict[TaskType, Any] = {}
+
+    def start(self, task_type: TaskType, *arguments: Any) -> Task:
+        """See `TaskPool.start`."""
+        if task_type not in self._functions:
+            # Task events would grow the memory of the driver with every solve.
+            options = {"num_cpus": 1, "max_retries": task_type.restarts, "num_returns": task_type.results, "enable_task_events": False}
+            self._functions[task_type] = ray.remote(**options)(giving_way(task_type.function))
+        return self._functions[task_type].remote(*arguments)
+
+    def wait(self, tasks: Collection[Task], seconds: float = 0.0) -> list[Task]:
+        """See `TaskPool.wait`."""
+        if not tasks:
+            return []
+        if seconds:
+            ray.wait(list(tasks), num_returns=1, timeout=seconds)
+        ended: list[Task] = ray.wait(list(tasks), num_returns=len(tasks), timeout=0)[0]
+        return ended
+
+    def result(self, task: Task) -> Any:
+        """See `TaskPool.result`."""
+        try:
+            return ray.get(task)
+        except RayTaskError as error:
+            raise getattr(error, "cause", None) or error from None
+        except RayError as error:
+            msg = f"{type(error).__name__}: {error}"
+            raise TaskLost(msg.splitlines()[0]) from error
+
+    def cancel(self, task: Task) -> None:
+        """See `TaskPool.cancel`."""
+        ray.cancel(task, force=True)

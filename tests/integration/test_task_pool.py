@@ -1,0 +1,120 @@
+"""The laws of a task pool, on Ray and on the fake that tests of the scheduler use."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray
+
+from services.solve.worker.task_pool import RayTaskPool, TaskLost, TaskPool, TaskType
+from tests.support.task_pool import FakeTaskPool
+
+pytestmark = [
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.timeout(300),
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+]
+SECONDS = 120.0
+
+
+def twice(number: int) -> int:
+    return 2 * number
+
+
+def fail(message: str) -> int:
+    raise ValueError(message)
+
+
+def pair(number: int) -> tuple[int, int]:
+    return number, number + 1
+
+
+def die(_: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+def sleep(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+ANSWERS: dict[str, Callable[..., object]] = {
+    "twice": twice,
+    "fail": ValueError,
+    "die": lambda _: TaskLost("WorkerCrashedError: killed"),
+}
+"""How the fake's tasks end that end at once."""
+
+
+class Fake(FakeTaskPool):
+    """Ends each task as its function would."""
+
+    def start(self, task_type: TaskType, *arguments: Any) -> Any:
+        task = super().start(task_type, *arguments)
+        if task_type.function.__name__ in ANSWERS:
+            self.newest.end(ANSWERS[task_type.function.__name__](*arguments))
+        elif task_type.function is pair:
+            self.newest.end(arguments[0])
+        return task
+
+
+@pytest.fixture(scope="module")
+def local_ray() -> Iterator[None]:
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False,
+             runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])}})  # fmt: skip
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(params=["ray", "fake"])
+def pool(request: pytest.FixtureRequest) -> TaskPool:
+    if request.param == "ray":
+        request.getfixturevalue("local_ray")
+        return RayTaskPool()
+    return Fake()
+
+
+def ended(pool: TaskPool, task: Any) -> Any:
+    """The result of a task, once it ended."""
+    deadline = time.monotonic() + SECONDS
+    while not pool.wait([task], 1.0):
+        assert time.monotonic() < deadline
+    return pool.result(task)
+
+
+def test_a_task_gives_what_its_function_returns(pool: TaskPool) -> None:
+    assert ended(pool, pool.start(TaskType(twice), 21)) == 42
+
+
+def test_a_task_raises_what_its_function_raises(pool: TaskPool) -> None:
+    with pytest.raises(ValueError, match="no answer"):
+        ended(pool, pool.start(TaskType(fail), "no answer"))
+
+
+def test_a_task_whose_process_dies_is_lost(pool: TaskPool) -> None:
+    with pytest.raises(TaskLost, match="WorkerCrashedError"):
+        ended(pool, pool.start(TaskType(die), 0))
+
+
+def test_several_results_have_a_name_each(pool: TaskPool) -> None:
+    first, second = pool.start(TaskType(pair, results=2), 1)
+    assert ended(pool, first) == 1
+    assert first != second
+
+
+def test_only_ended_tasks_are_returned_and_a_cancelled_one_is_lost(pool: TaskPool) -> None:
+    slow, quick = pool.start(TaskType(sleep), 600.0), pool.start(TaskType(twice), 1)
+    assert ended(pool, quick) == 2
+    assert pool.wait([slow, quick]) == [quick]
+    pool.cancel(slow)
+    with pytest.raises(TaskLost):
+        ended(pool, slow)
+
+
+def test_waiting_for_nothing_ends_at_once(pool: TaskPool) -> None:
+    assert pool.wait([], 600.0) == []

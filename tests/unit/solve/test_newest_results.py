@@ -1,0 +1,79 @@
+"""The newest results in memory, in files and in histories, and their publication."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from services.boards.history import PastRow, unpacked
+from services.boards.result import Intervals, SolvedBoard
+from services.boards.store.backoff import Rest
+from services.boards.store.solved import Held
+from services.checkpoints.checkpoint import CheckpointStore
+from services.solve.planning.jobs import Job
+from services.solve.results import ResultFiles
+from services.solve.scheduler.newest import NewestResults
+from services.solve.scheduler.publication import ResultPublisher
+from tests.support.boards import solved_of
+
+JOB = Job("blitz", "copeland")
+
+
+class RankIntervals:
+    """Gives every row of a board at one position the same interval of ranks."""
+
+    def __init__(self) -> None:
+        self.ranks: tuple[int, int] | None = None
+        self.position = 0
+
+    def shown(self, _: Job, board: SolvedBoard) -> SolvedBoard:
+        if self.ranks is None or board.position != self.position:
+            return board
+        low, high = self.ranks
+        rows = [msgspec.structs.replace(row, rank_low=low, rank_high=high) for row in board.result.agents]
+        return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows))
+
+    def told(self, _: Job, board: SolvedBoard) -> Intervals | msgspec.UnsetType:
+        return board.result.intervals
+
+
+def newest_in(folder: Path, intervals: Any) -> NewestResults:
+    return NewestResults(ResultFiles(CheckpointStore(folder.as_uri()), 5), intervals, 5)
+
+
+def board_at(position: int, pool: str = JOB.pool) -> SolvedBoard:
+    return solved_of(pool, method=JOB.method, position=position, ratings=[("a", 1.0)])
+
+
+def test_a_kept_result_keeps_the_intervals_that_its_board_had(tmp_path: Path) -> None:
+    """Intervals come after the result; the next result leaves those of the one before as they were."""
+    intervals = RankIntervals()
+    results = newest_in(tmp_path, intervals)
+    results.solved(JOB, board_at(1), None)
+    intervals.ranks, intervals.position = (1, 4), 1
+    results.intervals_changed(JOB)
+    intervals.ranks, intervals.position = (2, 3), 1
+    results.solved(JOB, board_at(2), None)
+    rows = [unpacked(one.rows)[0] for one in results[JOB].history]
+    assert [(row.rank_low, row.rank_high) for row in rows] == [(1, 4), (None, None)]
+    assert all(isinstance(row, PastRow) for row in rows)
+
+
+def test_lost_boards_are_looked_for_in_turn_where_pools_are_too_many_for_one_look(tmp_path: Path) -> None:
+    pools, asked = ["a", "b", "c", "d", "e"], list[str]()
+
+    class Empty:
+        def held(self, pools: Iterable[str]) -> dict[str, dict[str, Held]]:
+            asked.extend(pools)
+            return {pool: {} for pool in asked}
+
+    results = newest_in(tmp_path, RankIntervals())
+    for pool in pools:
+        results.solved(Job(pool, JOB.method), board_at(1, pool), None)
+        results[Job(pool, JOB.method)].awaits_store = False
+    publisher = ResultPublisher(Empty(), results, RankIntervals(), Rest(), pools_a_look=2)  # type: ignore[arg-type]  # no Redis
+    for _ in range(4):
+        publisher.find_lost()
+    assert asked == [*pools, "a", "b"]
+    assert all(result.awaits_store for _, result in results.items())

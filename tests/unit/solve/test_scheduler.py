@@ -1,0 +1,500 @@
+"""The scheduler of solves without Ray: tries that fail or take too long, and what readers see of them."""
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from ratings_core.errors import InputError
+from services.boards.history import Kept
+from services.boards.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
+from services.boards.store.backoff import Rest
+from services.boards.store.protocol import StoreError
+from services.boards.store.solved import Held
+from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
+from services.checkpoints.objects import BadObject
+from services.control.records import ControlState, SolvePlan
+from services.runtime.settings import Settings
+from services.solve.insight.job import alarms
+from services.solve.registry.methods import NotApplicable, Solved
+from services.solve.results import ResultFiles
+from services.solve.scheduler.scheduler import Limits, SolveScheduler, open_scheduler
+from tests.support.boards import solved_of
+from tests.support.disk import fill, mounted
+from tests.support.task_pool import FakeTask, FakeTaskPool
+
+DEADLINE = 120.0
+
+
+def method_of(task: FakeTask) -> str:
+    """The method that a solve's task runs."""
+    return str(task.arguments[2])
+
+
+def previous_of(task: FakeTask) -> str | None:
+    """The file of the result before it."""
+    found: str | None = task.arguments[5]
+    return found
+
+
+class Store:
+    """Holds the newest board of each method. fails: called at each access; it may raise."""
+
+    def __init__(self) -> None:
+        self.boards: dict[str, SolvedBoard] = {}
+        self.histories_held: dict[str, list[int]] = {}
+        self.fails: Callable[[], None] = lambda: None
+
+    def publish_solved(self, board: SolvedBoard) -> bool:
+        self.fails()
+        self.boards[board.result.method] = board
+        return True
+
+    def publish_history(self, _: str, method: str, history: Iterable[Kept]) -> None:
+        self.histories_held[method] = [one.past.position for one in history]
+
+    def held(self, pools: Iterable[str]) -> dict[str, dict[str, Held]]:
+        self.fails()
+        found = {method: Held(board, len(self.histories_held.get(method, ()))) for method, board in self.boards.items()}
+        return dict.fromkeys(pools, found)
+
+
+@pytest.fixture
+def tasks(monkeypatch: pytest.MonkeyPatch) -> FakeTaskPool:
+    monkeypatch.setenv("EQUIRANK_INTERVAL_SECONDS", "0")  # intervals have tests of their own
+    return FakeTaskPool()
+
+
+def scheduler_in(
+    settings: Settings, tasks: FakeTaskPool, store: Any, *, workers: int = 1, memory: int | None = None,
+    checkpoints: CheckpointStore | None = None, **options: Any,
+) -> SolveScheduler:  # fmt: skip
+    """A scheduler on the checkpoints in the settings' data folder."""
+    limits = Limits(workers, memory, settings.solve_memory_bytes)
+    return open_scheduler(settings, checkpoints or CheckpointStore(settings.data.as_uri()), store, tasks, limits, **options)
+
+
+def manifest_at(position: int) -> Manifest:
+    entry = PoolEntry(
+        pool="blitz", kind="games", generation=1, position=position, outcomes=1, object="o", sha256="", bytes=0, digest=f"d{position}"
+    )
+    fields: dict[str, Any] = {"log_identity": "log", "last_offset": None, "last_sha256": None, "fold_version": 1, "written_at": 0.0}
+    return Manifest(format=FORMAT, partition=0, position=position, epoch=1, pools=[entry], **fields)
+
+
+def result_of(method: str) -> bytes:
+    return msgspec.json.encode(solved_by(method))
+
+
+def solved_by(method: str) -> Solved:
+    certificate = CertificateRow(kind="exact", value=0.0)
+    rows = [AgentRow(agent="a", rating=1.0, rank=1)]
+    result = SolveResult(method=method, input="pairs", agents=rows, certificate=certificate, status="optimal", seconds=0.1)
+    return Solved(result)
+
+
+def test_a_try_that_takes_too_long_keeps_the_last_result_and_says_why(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    store, control = Store(), ControlState()
+    settings = Settings(data=tmp_path, solve_deadline_seconds=DEADLINE)
+    runner = scheduler_in(settings, tasks, store)
+    runner.step(0.0, [manifest_at(1)], control)
+    [first] = tasks.tasks
+    first.end(result_of(method_of(first)))
+    runner.step(1.0, [], control)
+    assert store.boards[method_of(first)].error is None
+    now = 100.0
+    while method_of(tasks.tasks[-1]) != method_of(first) or len(tasks.tasks) == 1:
+        runner.step(now, [manifest_at(2)], control)
+        if method_of(tasks.tasks[-1]) != method_of(first):
+            end_newest(tasks)
+        now += 1.0
+    runner.step(now + 2 * DEADLINE, [], control)
+    assert [method_of(task) for task in tasks.cancelled] == [method_of(first)]
+    runner.step(now + 2 * DEADLINE + 1.0, [], control)
+    board = store.boards[method_of(first)]
+    assert (board.position, board.result.agents[0].agent) == (1, "a"), "the last good one stands"
+    assert board.error == "it did not end within 120 s and was cancelled"
+
+
+@pytest.mark.parametrize("step", [-3600.0, 3600.0])
+def test_a_clock_that_is_put_to_another_time_neither_cancels_a_solve_nor_keeps_one_waiting(
+    tasks: FakeTaskPool, tmp_path: Path, step: float
+) -> None:
+    wall, store, control = [1.8e9], Store(), ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
+    settings = Settings(data=tmp_path, solve_seconds=10.0)
+    runner = scheduler_in(settings, tasks, store, clock=lambda: wall[0])
+    runner.step(0.0, [manifest_at(1)], control)
+    wall[0] += step
+    runner.step(1.0, [manifest_at(1)], control)
+    assert [method_of(task) for task in tasks.cancelled] == []
+    end_newest(tasks)
+    runner.step(2.0, [manifest_at(1)], control)
+    assert store.boards["copeland"].solved_at == wall[0]
+    assert method_of(tasks.tasks[-1]) == "insight"
+    end_newest(tasks)
+    wall[0] += step
+    runner.step(10.0, [manifest_at(2)], control)
+    assert method_of(tasks.tasks[-1]) == "copeland"
+    end_newest(tasks)
+    runner.step(20.0, [manifest_at(2)], control)
+    assert method_of(tasks.tasks[-1]) == "insight", "of the new board, whose time may be before that of the old one"
+    assert len(tasks.tasks) == 4
+
+
+def solved_once(tasks: FakeTaskPool, folder: Path, log: str, **options: Any) -> tuple[SolveScheduler, Store, str]:
+    """A runner that has solved one method at position 1 and published it."""
+    store = Store()
+    runner = scheduler_in(Settings(data=folder), tasks, store, log_identity=log, **options)
+    runner.step(0.0, [manifest_at(1)], ControlState())
+    [first] = tasks.tasks
+    first.end(result_of(method_of(first)))
+    runner.step(1.0, [], ControlState())
+    return runner, store, method_of(first)
+
+
+@pytest.mark.parametrize("held", ["nothing", "an older one", "one of another log", "another result of the same position"])
+def test_whatever_the_store_holds_instead_is_found_and_published_again(tasks: FakeTaskPool, tmp_path: Path, held: str) -> None:
+    runner, store, method = solved_once(tasks, tmp_path, "log a")
+    good = store.boards.pop(method)
+    changed = {
+        "an older one": {"position": 0, "solved_at": 0.0},
+        "one of another log": {"position": 99, "log": "log b"},
+        "another result of the same position": {"solved_at": 0.5},
+    }
+    if held in changed:
+        store.boards[method] = msgspec.structs.replace(good, **changed[held])
+    runner.step(10.0, [], ControlState())
+    assert store.boards[method] == good
+
+
+def test_a_season_that_begins_shows_no_ratings_of_the_one_before(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    runner, store, method = solved_once(tasks, tmp_path, "log a")
+    season = msgspec.structs.replace(manifest_at(1), pools=[msgspec.structs.replace(manifest_at(1).pools[0], generation=2, outcomes=0)])
+    runner.step(10.0, [season], ControlState())
+    board = store.boards[method]
+    assert (board.generation, board.result.agents, board.result.status) == (2, [], "not_applicable")
+    assert board.error == "generation 2 has no outcomes yet"
+    runner.step(11.0, [season], ControlState())
+    assert store.boards[method] == board
+    assert store.histories_held[method] == [1], "what the season before ended with stays in the history"
+    played = msgspec.structs.replace(manifest_at(2), pools=[msgspec.structs.replace(manifest_at(2).pools[0], generation=2)])
+    for second in range(100, 110):
+        runner.step(float(second), [played], ControlState())
+        end_newest(tasks)
+    board = store.boards[method]
+    assert (board.generation, board.position, board.error) == (2, 2, None)
+
+
+def test_a_store_that_lost_a_large_board_is_given_all_of_its_rows_again(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    store = Store()
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store)
+    runner.step(0.0, [manifest_at(1)], ControlState())
+    [first] = tasks.tasks
+    rows = [AgentRow(agent=f"a{i}", rating=float(-i), rank=i + 1) for i in range(1000)]
+    found = solved_by(method_of(first))
+    first.end(msgspec.json.encode(Solved(msgspec.structs.replace(found.result, agents=rows))))
+    runner.step(1.0, [], ControlState())
+    assert store.boards.pop(method_of(first)).result.agents == rows
+    runner.step(10.0, [], ControlState())
+    assert store.boards[method_of(first)].result.agents == rows
+
+
+def test_a_history_that_the_store_lost_alone_is_published_again(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    runner, store, method = solved_once(tasks, tmp_path, "log a")
+    assert store.histories_held.pop(method) == [1]
+    runner.step(10.0, [], ControlState())
+    assert store.histories_held == {method: [1]}
+
+
+def test_a_newer_board_of_another_engine_is_left_alone(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    runner, store, method = solved_once(tasks, tmp_path, "log a")
+    newer = store.boards[method] = msgspec.structs.replace(store.boards[method], position=99)
+    runner.step(10.0, [], ControlState())
+    assert store.boards[method] == newer
+
+
+@pytest.mark.parametrize(("log", "shown"), [("log a", True), ("log b", False)])
+def test_results_of_another_log_are_not_shown(tasks: FakeTaskPool, tmp_path: Path, log: str, shown: bool) -> None:
+    _, _, method = solved_once(tasks, tmp_path, "log a")
+    store = Store()
+    again = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity=log)
+    again.step(0.0, [], ControlState())
+    assert (method in store.boards) == shown
+
+
+def test_a_checkpoint_object_that_cannot_be_read_is_told_and_tried_again(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    store, control = Store(), ControlState()
+    runner = scheduler_in(Settings(data=tmp_path, solve_seconds=10.0), tasks, store)
+    runner.step(0.0, [manifest_at(1)], control)
+    first = tasks.tasks[0]
+    first.end(BadObject("o: checksum differs"))
+    runner.step(1.0, [manifest_at(1)], control)
+    assert store.boards[method_of(first)].error == "BadObject: o: checksum differs"
+    for second in range(2, 100):
+        end_newest(tasks)
+        runner.step(float(second), [manifest_at(1)], control)
+    assert [method_of(flight) for flight in tasks.tasks].count(method_of(first)) == 2
+    assert store.boards[method_of(first)].error is None
+
+
+def test_an_object_that_a_newer_checkpoint_replaced_is_no_failure(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    store, control = Store(), ControlState()
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store)
+    runner.step(0.0, [manifest_at(1)], control)
+    first = tasks.tasks[0]
+    first.end(BadObject("o: not found"))
+    newer = manifest_at(2)
+    newer = msgspec.structs.replace(newer, pools=[msgspec.structs.replace(newer.pools[0], object="newer")])
+    runner.step(1.0, [newer], control)
+    assert method_of(first) not in store.boards
+    assert runner.health(1.0).ended == {}
+
+
+def test_a_plan_that_names_a_method_of_another_version_fails_alone(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    store, control = Store(), ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"of_tomorrow": {}, "copeland": {}}, time=0.0))
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store, workers=2)
+    runner.step(0.0, [manifest_at(1)], control)
+    assert sorted(method_of(flight) for flight in tasks.tasks) == ["copeland", "of_tomorrow"]
+
+
+def test_the_newest_results_are_kept_over_a_restart_and_the_next_solve_is_told_of_the_last(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    """Three of them at three positions, of two that are kept."""
+    control = ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
+    settings = Settings(data=tmp_path, solves_kept=2)
+    store = Store()
+    runner = scheduler_in(settings, tasks, store)
+    for position in (1, 2, 3):
+        for second in range(3):  # the method, then insight
+            runner.step(100.0 * position + second, [manifest_at(position)], control)
+            end_newest(tasks)
+    assert store.histories_held == {"copeland": [2, 3]}, "insight has none"
+    solves = [flight for flight in tasks.tasks if method_of(flight) == "copeland"]
+    assert previous_of(solves[0]) is None
+    assert [previous_of(flight) for flight in solves[1:]] == [f"results/blitz/copeland/0000000001-{i:020d}-000000.json" for i in (1, 2)]
+    again = Store()
+    scheduler_in(settings, tasks, again).step(400.0, [manifest_at(3)], control)
+    assert again.histories_held["copeland"] == [2, 3]
+    assert again.boards["copeland"].version
+
+
+@pytest.mark.parametrize("content", [b'{"pool": "\xff"}', b'{"pool"', b"[]"])
+def test_a_damaged_result_is_left_out_and_solved_anew(tasks: FakeTaskPool, tmp_path: Path, content: bytes) -> None:
+    _, _, method = solved_once(tasks, tmp_path, "log a")
+    checkpoints, store = CheckpointStore(tmp_path.as_uri()), Store()
+    [name] = checkpoints.files(f"results/blitz/{method}")
+    checkpoints.write_file(name, content)
+    again = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log a")
+    again.step(0.0, [manifest_at(1)], ControlState())
+    assert store.boards == {}
+    assert method_of(tasks.tasks[-1]) == method
+
+
+def test_what_another_version_found_raises_no_alarm_and_breaks_nothing() -> None:
+    board = solved_of("blitz", method="insight", position=1, ratings=[])
+    other = msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, extra={"connectivity": {"groups": 2}}))
+    assert alarms([other]) == {"unconnected": 0, "thinly_led": 0}
+
+
+def test_solves_that_may_not_fit_together_wait_until_it_is_known_what_they_take(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, solve_seconds=1.0, solve_memory_bytes=1 << 30)
+    runner = scheduler_in(settings, tasks, Store(), workers=4, memory=3 << 29)
+    first, rounds = manifest_at(1), 0
+    runner.step(0.0, [first], ControlState())
+    while tasks.tasks[-1].ended is False:
+        assert sum(not flight.ended for flight in tasks.tasks) == 1, "two of them may take more than there is"
+        flight = tasks.tasks[-1]
+        flight.end(msgspec.json.encode(msgspec.structs.replace(solved_by(method_of(flight)), memory=100 << 20)))
+        rounds += 1
+        runner.step(float(rounds), [first], ControlState())
+    assert rounds >= 4
+    runner.step(100.0, [manifest_at(2)], ControlState())
+    assert sum(not flight.ended for flight in tasks.tasks) == 4
+
+
+def test_a_method_that_does_not_apply_is_told_as_that_and_is_no_failure(
+    tasks: FakeTaskPool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A pool of one agent has nothing to compare; nobody is to be woken for it, and its boards do not age."""
+    store, settings = Store(), Settings(data=tmp_path)
+    runner = scheduler_in(settings, tasks, store)
+    runner.step(0.0, [manifest_at(1)], ControlState())
+    [first] = tasks.tasks
+    first.end(NotApplicable("method", method_of(first), "needs at least 2 agents, there are 1"))
+    with caplog.at_level("INFO", "equirank.solve"):
+        runner.step(1.0, [], ControlState())
+    assert [(record.levelname, "not applicable" in record.message) for record in caplog.records] == [("INFO", True)]
+    board = store.boards[method_of(first)]
+    assert (board.result.status, board.error) == ("not_applicable", "needs at least 2 agents, there are 1")
+    found = runner.health(1e6)
+    assert found.ended == {(method_of(first), "not_applicable"): 1}
+    assert method_of(first) not in found.outdated
+
+
+def test_data_with_gaps_that_a_method_cannot_take_are_told_as_not_applicable(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    """The checkpoint says what parameters cannot: some pairs never met. Where the method was solved before, that board stands."""
+    store, settings, control = Store(), Settings(data=tmp_path, solve_seconds=1.0), ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"alpharank": {}}, time=0.0))
+    runner = scheduler_in(settings, tasks, store)
+    runner.step(0.0, [manifest_at(1)], control)
+    gaps = InputError("missing", "refuse", "must be prior or zero: 3 pairs were not compared")
+    tasks.tasks[-1].end(gaps)
+    runner.step(0.5, [manifest_at(1)], control)
+    board = store.boards["alpharank"]
+    assert (board.result.status, board.result.agents) == ("not_applicable", [])
+    assert board.error == "missing must be prior or zero: 3 pairs were not compared"
+    assert runner.health(0.5).ended == {("alpharank", "not_applicable"): 1}
+    while method_of(tasks.tasks[-1]) != "alpharank" or tasks.tasks[-1].ended:
+        end_newest(tasks)
+        runner.step(100.0, [manifest_at(2)], control)
+    end_newest(tasks)
+    runner.step(101.0, [manifest_at(2)], control)
+    assert (store.boards["alpharank"].result.status, store.boards["alpharank"].error) == ("optimal", None)
+
+
+def test_a_pool_that_starves_shows_in_the_metrics(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    """One solve holds the only worker: what waits for it, and how long, is told by method; boards that it keeps old show their age."""
+    wall, settings, control = [10.0], Settings(data=tmp_path, solve_deadline_seconds=1e6), ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}, "bradley_terry": {}}, time=0.0))
+    runner = scheduler_in(settings, tasks, Store(), clock=lambda: wall[0])
+    runner.step(0.0, [manifest_at(1)], control)
+    while not all(flight.ended for flight in tasks.tasks):
+        end_newest(tasks)
+        runner.step(10.0, [manifest_at(1)], control)
+    runner.step(100.0, [manifest_at(2)], control)
+    [stuck] = [method_of(flight) for flight in tasks.tasks if not flight.ended]
+    waiting = {"copeland", "bradley_terry", "insight"} - {stuck}
+    for now in (100.0, 130.0, 400.0):
+        wall[0] = now
+        runner.step(now, [manifest_at(2)], control)
+        found = runner.health(now)
+        assert found.waiting == dict.fromkeys(waiting, 1)
+        assert found.longest_wait == dict.fromkeys(waiting, now - 100.0)
+        assert found.outdated == {"copeland": now - 10.0, "bradley_terry": now - 10.0, "insight": now - 10.0}
+    end_newest(tasks)
+    runner.step(401.0, [manifest_at(2)], control)
+    assert stuck not in runner.health(401.0).outdated
+
+
+def test_what_the_store_has_not_taken_ages_by_what_readers_see(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    control = ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
+
+    def gone() -> None:
+        raise StoreError("gone", retriable=True)
+
+    store, wall, settings = Store(), [1.0], Settings(data=tmp_path, solve_seconds=1.0)
+    runner = scheduler_in(settings, tasks, store, workers=2, clock=lambda: wall[0], backoff=Rest(lambda: 0.0))
+    runner.step(0.0, [manifest_at(1)], control)
+    end_newest(tasks)
+    runner.step(1.0, [manifest_at(1)], control)
+    assert store.boards["copeland"].solved_at == 1.0
+    store.fails = gone
+    runner.step(50.0, [manifest_at(2)], control)
+    next(task for task in tasks.tasks[::-1] if method_of(task) == "copeland").end(result_of("copeland"))
+    wall[0] = 60.0
+    runner.step(60.0, [manifest_at(2)], control)
+    wall[0] = 90.0
+    assert runner.health(90.0).unpublished["copeland"] == 1
+    assert runner.health(90.0).outdated["copeland"] == 89.0, "of the board that readers see, not of the newer one"
+    store.fails = lambda: None
+    runner.step(91.0, [manifest_at(2)], control)
+    assert store.boards["copeland"].position == 2
+    assert "copeland" not in runner.health(92.0).outdated
+
+
+def end_newest(tasks: FakeTaskPool) -> None:
+    tasks.newest.end(result_of(method_of(tasks.newest)))
+
+
+def test_between_two_plans_the_next_solve_starts_as_one_ends_and_insight_waits_for_the_next_plan(
+    tasks: FakeTaskPool, tmp_path: Path
+) -> None:
+    store, control = Store(), ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}, "bradley_terry": {}}, time=0.0))
+    runner = scheduler_in(Settings(data=tmp_path), tasks, store)
+    runner.step(0.0, [manifest_at(1)], control)
+    while runner.go_on(1.0, 0.0) and len(tasks.tasks) < 10:
+        assert sum(not flight.ended for flight in tasks.tasks) <= 1
+        end_newest(tasks)
+    assert sorted(method_of(flight) for flight in tasks.tasks) == ["bradley_terry", "copeland"]
+    assert store.boards.keys() == {"bradley_terry", "copeland"}, "published without another plan"
+    assert not runner.go_on(2.0, 0.0), "insight would be of boards that there were not"
+    runner.step(3.0, [manifest_at(1)], control)
+    assert method_of(tasks.tasks[-1]) == "insight"
+
+
+def test_a_worker_has_its_next_solve_before_the_last_one_is_written(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    """Files and the store take as long as a small solve: no worker waits for them."""
+    begun: list[int] = []
+
+    class Recording(CheckpointStore):
+        def write_file(self, name: str, content: bytes) -> None:
+            begun.append(len(tasks.tasks))
+            super().write_file(name, content)
+
+    control = ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}, "bradley_terry": {}}, time=0.0))
+    runner = scheduler_in(Settings(data=tmp_path), tasks, Store(), checkpoints=Recording(tmp_path.as_uri()))
+    runner.step(0.0, [manifest_at(1)], control)
+    end_newest(tasks)
+    runner.go_on(1.0, 0.0)
+    assert begun == [2]
+
+
+def test_insight_waits_while_a_board_of_its_pool_is_solved_but_not_for_ever(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    control = ControlState()
+    control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}}, time=0.0))
+    settings = Settings(data=tmp_path, solve_deadline_seconds=1e6)
+    runner = scheduler_in(settings, tasks, Store(), workers=2)
+    for now in (0.0, 1.0, 50.0):
+        runner.step(now, [manifest_at(1)], control)
+        assert [method_of(flight) for flight in tasks.tasks] == ["copeland"], "a worker is free all the same"
+    runner.step(61.0, [manifest_at(1)], control)
+    assert [method_of(flight) for flight in tasks.tasks] == ["copeland", "insight"]
+
+
+def test_a_result_that_finds_no_room_reaches_readers_and_has_its_file_later(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", 1 << 20) as disk:
+        ballast = fill(disk)
+        runner, store, method = solved_once(tasks, disk, "log")
+        assert store.boards[method].position == 1
+        assert runner.health(1.0).unwritten == {method: 1}
+        assert [path for path in disk.rglob("*") if path.is_file()] == [ballast], "nothing half-written"
+        ballast.unlink()
+        runner.step(10.0, [], ControlState())
+        assert runner.health(10.0).unwritten == {}
+        [file] = ResultFiles(CheckpointStore(disk.as_uri()), 5).kept("log")
+        assert (file.board.position, file.board.result) == (1, store.boards[method].result)
+        again = scheduler_in(Settings(data=disk), tasks, fresh := Store(), log_identity="log")
+        again.step(0.0, [], ControlState())
+        assert fresh.boards[method] == store.boards[method]
+
+
+def test_a_store_that_hangs_is_left_alone_for_longer_than_it_hung(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    """Solves are started between: each of its failures takes as long as many of them."""
+    now, asked = [0.0], list[float]()
+
+    def hang() -> None:
+        asked.append(now[0])
+        now[0] += 15.0
+        raise StoreError("no answer", retriable=True)
+
+    runner, store, _ = solved_once(tasks, tmp_path, "log", backoff=Rest(lambda: now[0]))
+    store.boards.clear()
+    store.fails = hang
+    while now[0] < 300.0:
+        runner.step(now[0], [manifest_at(1)], ControlState())
+        now[0] += 1.0
+    assert 5 <= len(asked) <= 8
+    assert all(later - earlier >= 45.0 for earlier, later in pairwise(asked))
+    store.fails = lambda: None
+    while runner.health(now[0]).unpublished:
+        runner.step(now[0], [manifest_at(1)], ControlState())
+        now[0] += 1.0
+    assert now[0] < 350.0, "it is asked again soon"
