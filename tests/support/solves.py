@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from services.control.records import ControlState, FoldSettings, GenerationMade,
 from services.demo import simulated
 from services.runtime.settings import Settings
 from services.solve.scheduler.scheduler import Limits, open_scheduler
-from services.solve.worker.task_pool import RayTaskPool
+from services.solve.worker.task_pool import RayTaskPool, Task, TaskPool, TaskType
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 
@@ -20,12 +21,23 @@ POOL, GOOD, BAD = simulated.POOL, "copeland", "maximal_lottery"
 SECONDS, DEADLINE = 120.0, 100.0
 
 
+class OtherSolve(RayTaskPool):
+    """A task pool on Ray that runs another function in place of each task's own."""
+
+    def __init__(self, solve: Callable[..., bytes]) -> None:
+        super().__init__()
+        self._solve = solve
+
+    def start(self, task_type: TaskType, *arguments: Any) -> Task:
+        return super().start(replace(task_type, function=self._solve), *arguments)
+
+
 class World:
     """A pool whose checkpoints come when told, and the runner on it; its timer may be put forward by `ahead` seconds, its clock by
     `wall`.
     """
 
-    def __init__(self, folder: Path, store: RedisStore) -> None:
+    def __init__(self, folder: Path, store: RedisStore, tasks: TaskPool | None = None) -> None:
         self.ahead = self.wall = 0.0
         self.created = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
         self.made = GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings())
@@ -37,7 +49,7 @@ class World:
         limits = {"solve_deadline_seconds": DEADLINE, "solve_memory_bytes": 512 << 20}
         settings = Settings(data=folder, solve_seconds=0.01, interval_seconds=0.0, **limits)  # these would come later
         solves = Limits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
-        self.runner = open_scheduler(settings, self.checkpoints, store, RayTaskPool(), solves, clock=self.clock)
+        self.runner = open_scheduler(settings, self.checkpoints, store, tasks or RayTaskPool(), solves, clock=self.clock)
         self.manifests: list[Manifest] = []
 
     def play(self, games: int) -> int:

@@ -11,9 +11,8 @@ import ray
 from ray.cluster_utils import Cluster
 
 from services.boards.store.redis import RedisStore
-from services.solve.scheduler import scheduler as module
 from services.solve.worker.tasks import solve_pool
-from tests.support.solves import BAD, GOOD, POOL, World
+from tests.support.solves import BAD, GOOD, POOL, OtherSolve, World
 
 pytestmark = [
     pytest.mark.xdist_group("ray"),
@@ -68,10 +67,9 @@ def test_a_solve_on_a_node_that_nobody_configured_takes_one_thread(
         monkeypatch.delenv(name, raising=False)
     notes = tmp_path / "notes"
     notes.mkdir()
-    monkeypatch.setattr(module, "solve_pool", noting_threads(notes))
     cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
     ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
-    world = World(tmp_path, store)
+    world = World(tmp_path, store, OtherSolve(noting_threads(notes)))
     world.until(world.solved(GOOD, world.play(50)), "solved")
     noted = [file.read_text() for file in notes.iterdir()]
     assert noted
@@ -79,14 +77,13 @@ def test_a_solve_on_a_node_that_nobody_configured_takes_one_thread(
 
 
 def test_solves_spread_over_nodes_and_those_of_a_lost_node_begin_again_on_another(
-    cluster: Cluster, store: RedisStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, store: RedisStore, tmp_path: Path
 ) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
-    monkeypatch.setattr(module, "solve_pool", stuck_at_first(notes))
     nodes = {node.node_id: node for node in (cluster.add_node(num_cpus=1, object_store_memory=100 << 20) for _ in range(2))}
     ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
-    world = World(tmp_path, store)
+    world = World(tmp_path, store, OtherSolve(stuck_at_first(notes)))
     position = world.play(50)
     world.until(world.solved(GOOD, position), "the other node solves")
     world.until((notes / f"{BAD}-0").exists, "one solve is in the middle")

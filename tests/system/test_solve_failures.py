@@ -22,10 +22,9 @@ from services.control.records import SolvePlan
 from services.solve.planning.jobs import Job
 from services.solve.registry import methods
 from services.solve.results import ResultFiles
-from services.solve.scheduler import scheduler as module
 from services.solve.worker.tasks import solve_pool
 from tests.support.redis import Server, flush
-from tests.support.solves import BAD, DEADLINE, GOOD, POOL, World
+from tests.support.solves import BAD, DEADLINE, GOOD, POOL, OtherSolve, World
 
 pytestmark = [
     pytest.mark.xdist_group("ray"),
@@ -36,11 +35,9 @@ pytestmark = [
 
 
 @pytest.fixture
-def harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def harm(tmp_path: Path) -> Path:
     """A file; while it is there, the solve of the bad method does what it says."""
-    file = tmp_path / "harm"
-    monkeypatch.setattr(module, "solve_pool", treacherous(file))
-    return file
+    return tmp_path / "harm"
 
 
 def treacherous(file: Path) -> Callable[..., bytes]:
@@ -88,7 +85,7 @@ def treacherous(file: Path) -> Callable[..., bytes]:
 def test_a_method_that_fails_keeps_its_last_good_board_and_stops_nobody(
     what: str, why: str, harm: Path, tmp_path: Path, store: RedisStore
 ) -> None:
-    world = World(tmp_path, store)
+    world = World(tmp_path, store, OtherSolve(treacherous(harm)))
     first = world.play(50)
     world.until(world.solved(BAD, first), "a first good solve")
     good = world.board(BAD)
@@ -119,7 +116,7 @@ def test_a_method_that_fails_keeps_its_last_good_board_and_stops_nobody(
 
 def test_data_that_a_method_cannot_take_are_no_failure(harm: Path, tmp_path: Path, store: RedisStore) -> None:
     """Across processes, too, it is told as what it is, and from the next outcomes on it may apply."""
-    world = World(tmp_path, store)
+    world = World(tmp_path, store, OtherSolve(treacherous(harm)))
     harm.write_text("gaps")
     first = world.play(50)
     world.until(world.solved(GOOD, first), "the other method is solved")
@@ -134,7 +131,7 @@ def test_data_that_a_method_cannot_take_are_no_failure(harm: Path, tmp_path: Pat
 
 
 def test_a_worker_killed_in_the_middle_is_tried_again(harm: Path, tmp_path: Path, store: RedisStore) -> None:
-    world = World(tmp_path, store)
+    world = World(tmp_path, store, OtherSolve(treacherous(harm)))
     harm.write_text("killed once")
     position = world.play(50)
     world.until(world.solved(BAD, position), "solved by the second try")
@@ -143,7 +140,7 @@ def test_a_worker_killed_in_the_middle_is_tried_again(harm: Path, tmp_path: Path
 
 
 def test_a_crash_is_tried_again_on_the_same_outcomes(harm: Path, tmp_path: Path, store: RedisStore) -> None:
-    world = World(tmp_path, store)
+    world = World(tmp_path, store, OtherSolve(treacherous(harm)))
     harm.write_text("crash")
     position = world.play(50)
     world.until(lambda: world.ended(BAD, "failed") >= 1, "the crash is seen")
@@ -169,7 +166,7 @@ def test_redis_killed_while_solves_run_gets_every_board_when_it_is_started_again
         server = Server(Path(folder))
         store = RedisStore(server.url)
         try:
-            _killed_and_started_again(World(tmp_path, store), server, harm)
+            _killed_and_started_again(World(tmp_path, store, OtherSolve(treacherous(harm))), server, harm)
         finally:
             store.close()
             server.kill()
