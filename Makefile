@@ -49,6 +49,7 @@ docs: install    ## regenerate the files in docs that are written by the code
 	$(BIN)/python -m services.wire.schema > docs/schema/outcome-v1.json
 	$(BIN)/python -m services.runtime.metrics > docs/metrics.md
 	$(BIN)/python -m services.cli.reference
+	$(BIN)/python -m services.cli.lifecycles > docs/concepts/lifecycles.md
 
 soak: install    ## the long form of chaos, on three brokers (SECONDS=300, SEED=1, EMBEDDED=1 for `equirank up`)
 	$(BIN)/python scripts/soak --seconds $(or $(SECONDS),300) --seed $(or $(SEED),1) $(if $(EMBEDDED),--embedded)

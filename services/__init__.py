@@ -3,5 +3,5 @@
 Folders are layers, and imports go down only; tests/unit/docs/test_layers.py lists them.
 
 May import: `ratings_core`.
-Read first: docs/architecture.md, then `shard/worker.py` (the data path) and `engine/engine.py` (the driver).
+Read first: docs/concepts/architecture.md, then `shard/worker.py` (the data path) and `engine/engine.py` (the driver).
 """

@@ -33,7 +33,7 @@ class TaskType:
 
 
 class TaskPool(Protocol):
-    """Worker processes that run functions. No operation waits for a task, except `wait` for as long as it is told."""
+    """Worker processes that run functions. Only `wait` waits for a task, up to its time limit."""
 
     def start(self, task_type: TaskType, *arguments: Any) -> Task:
         """Start a task. It waits in the pool until a processor is free. Results of other tasks may be arguments."""
@@ -54,7 +54,7 @@ class TaskPool(Protocol):
 
 
 def failure_text(error: Exception) -> str:
-    """What readers are told of a failed task: the kind of error and the first line of its message."""
+    """The reason of a failed task, for readers: the kind of error and the first line of its message."""
     return str(error) if isinstance(error, TaskLost) else f"{type(error).__name__}: {error}".splitlines()[0]
 
 

@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from ratings_core.formats import FileKind
 from ratings_core.online import RATERS
 from services.api.replies import PoolWanted
-from services.cli import reference
+from services.cli import lifecycles, reference
 from services.cli.main import COMMANDS, application
 from services.control.raters import make_raters
 from services.imports.files import FileOptions
@@ -161,6 +161,7 @@ def test_make_targets_in_the_docs_exist() -> None:
         ("docs/metrics.md", metrics.as_markdown),
         ("docs/schema/outcome-v1.json", schema.text),
         ("docs/settings.md", reference.settings_page),
+        ("docs/concepts/lifecycles.md", lifecycles.page),
         ("docs/methods.md", lambda: reference.with_parameters(METHODS_PAGE)),
     ],
 )

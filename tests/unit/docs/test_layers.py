@@ -82,7 +82,7 @@ def test_imports_go_down_only(package: str, layers: tuple[tuple[str, ...], ...])
             lower = part(target) if target.split(".")[0] == package else ""
             if not upper or not lower or upper == lower:
                 continue
-            assert upper in level, f"{package}/{upper} has no layer: add it to the table of this test and to docs/architecture.md"
+            assert upper in level, f"{package}/{upper} has no layer: add it to the table of this test and to docs/concepts/architecture.md"
             assert lower in level, f"{name} imports {target}, which has no layer"
             if level[lower] >= level[upper]:
                 broken.append(f"{name} imports {target}: `{upper}` may only import layers below it, and `{lower}` is not below `{upper}`")

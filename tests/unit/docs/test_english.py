@@ -1,0 +1,59 @@
+"""Plain English: phrases that a reader has to decipher are refused in rewritten code and pages. The list of rewritten places only grows."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PHRASES = re.compile(
+    r"\b(?:(?:is|are|was|were) told|tells? of|told (?:by|as|in|at)|what stands|stands? in (?:place|for)|hardly linked|foresaw|foreseen"
+    r"|what broke|whoever|whom it|of whom|that there are|mends?|mended|as often as|comes? meanwhile|anew|of its own|is none|of none|nobody is"
+    r"|has to be folded|goes on where|in its turn|what becomes of|it all|do(?:es)? not say|is to be had|not to be had|by nobody)\b",
+    re.IGNORECASE,
+)
+"""Phrases that docs/reference/glossary.md and plain technical English do without."""
+REWRITTEN = (
+    "docs/README.md",
+    "docs/start.md",
+    "docs/concepts",
+    "docs/guides",
+    "docs/reference",
+    "ratings_core/arrays/__init__.py",
+    "services/runtime/lifecycle.py",
+    "services/solve/planning",
+    "services/solve/scheduler",
+    "services/solve/worker/task_pool.py",
+    "services/cli/lifecycles.py",
+)
+
+
+def files() -> Iterator[Path]:
+    for name in REWRITTEN:
+        path = ROOT / name
+        yield from sorted(file for file in path.rglob("*") if file.suffix in {".py", ".md"}) if path.is_dir() else [path]
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """The prose of a file with its line numbers: all of a page; docstrings, comments and string constants of a module."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        yield from enumerate(source.splitlines(), 1)
+        return
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+    yield from ((number, line.partition("#")[2]) for number, line in enumerate(source.splitlines(), 1))
+
+
+@pytest.mark.parametrize("path", [*files()], ids=lambda path: str(path.relative_to(ROOT)))
+def test_rewritten_places_use_plain_english(path: Path) -> None:
+    found = [f"{path.relative_to(ROOT)}:{line}: {match[0]!r}" for line, text in texts(path) for match in PHRASES.finditer(text)]
+    assert found == [], "name the subject first, one idea a sentence, the standard term"
+
+
+@pytest.mark.parametrize("text", ["what broke it is told by nobody", "The shard mends it.", "as often as it takes"])
+def test_a_phrase_that_has_to_be_deciphered_is_recognized(text: str) -> None:
+    assert PHRASES.search(text)
