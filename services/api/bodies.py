@@ -1,0 +1,106 @@
+"""Request bodies: bounded in bytes, in all of them together, and in time, before anything is done with them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from starlette.requests import Request
+
+from services.api.problems import ApiError
+
+_LEAST: Final = 16 << 10
+"""Bytes that even the smallest request is counted as: what reading it takes."""
+
+
+class Bodies:
+    """Reads bodies while their bytes fit a common limit. Bytes count from the first one until the request was answered.
+
+    Args:
+        memory: Most bytes of all bodies at once.
+        seconds: Deadline for the last byte of a body, from the first look at it.
+    """
+
+    def __init__(self, memory: int, seconds: float) -> None:
+        self._memory, self._seconds = memory, seconds
+        self._held = 0
+
+    @asynccontextmanager
+    async def json(self, request: Request, limit: int) -> AsyncIterator[bytes]:
+        """The body of a request that declares JSON, held until the block ends.
+
+        Raises `ApiError`: 415 for another type, 413 beyond `limit` bytes, 408 past the deadline, 503 where the common limit is reached.
+        """
+        _check_type(request)
+        share = _Share(self, max(_LEAST, _declared(request, limit)))
+        try:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    body = await _read(request, limit, share)
+            except TimeoutError:
+                detail = f"the body was not complete within {self._seconds:g} s: send a smaller one"
+                raise ApiError(408, "slow body", detail, headers={"Connection": "close"}) from None
+            yield body
+        finally:
+            share.give_back()
+
+    def take(self, size: int) -> None:
+        """Count `size` more bytes. Raises `ApiError` 503."""
+        if self._held + size > self._memory:
+            detail = "the requests under way hold as many bytes as this service takes at once: send the request again later"
+            raise ApiError(503, "busy", detail, headers={"Retry-After": "1", "Connection": "close"})
+        self._held += size
+
+    def give_back(self, size: int) -> None:
+        """Count `size` bytes less."""
+        self._held -= size
+
+
+class _Share:
+    """What one request holds of the common limit."""
+
+    def __init__(self, bodies: Bodies, size: int) -> None:
+        self._bodies, self._size = bodies, 0
+        self.hold(size)
+
+    def hold(self, size: int) -> None:
+        """Hold at least `size` bytes; in steps that double, so that a body without a declared length is counted seldom."""
+        if size > self._size:
+            wanted = max(size, 2 * self._size)
+            self._bodies.take(wanted - self._size)
+            self._size = wanted
+
+    def give_back(self) -> None:
+        self._bodies.give_back(self._size)
+        self._size = 0
+
+
+def _check_type(request: Request) -> None:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise ApiError(415, "not JSON", "send Content-Type: application/json")
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise ApiError(415, "encoded body", "send the body without Content-Encoding")
+
+
+def _declared(request: Request, limit: int) -> int:
+    """The body's length where the request declares it, else 0. Raises `ApiError` 413."""
+    given = request.headers.get("content-length", "0").strip()
+    size = int(given) if given.isascii() and given.isdigit() else 0
+    if size > limit:
+        raise _too_large(limit)
+    return size
+
+
+async def _read(request: Request, limit: int, share: _Share) -> bytes:
+    body = bytearray()
+    async for part in request.stream():
+        if len(body) + len(part) > limit:
+            raise _too_large(limit)
+        share.hold(len(body) + len(part))
+        body += part
+    return bytes(body)
+
+
+def _too_large(limit: int) -> ApiError:
+    return ApiError(413, "too large", f"a request holds at most {limit} bytes: send several")

@@ -1,0 +1,55 @@
+"""Threads with a limited number of places, and a deadline for each request: the bound on everything in the API that waits."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from typing import TypeVar
+
+from services.api.problems import ApiError
+
+T = TypeVar("T")
+
+
+class Workers:
+    """Runs blocking work for requests.
+
+    A request takes a place for as long as its work waits or runs, also after its deadline: work that hangs can never pile up.
+
+    Args:
+        what: What the work waits for, for the error: "the log", "the store".
+        threads: Work that runs at once.
+        places: Requests that run or wait at once; a further one is refused with 503.
+        seconds: Deadline of a request, from its arrival here; past it the request is answered with 503.
+    """
+
+    def __init__(self, what: str, *, threads: int, places: int, seconds: float) -> None:
+        self._what, self._places, self._seconds = what, places, seconds
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=what.replace(" ", "-"))
+        self._lock = threading.Lock()
+        self._taken = 0
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Return `work()`. Raises what it raises, and `ApiError` 503 where all places are taken or the deadline passed."""
+        self._take()
+        running = self._threads.submit(copy_context().run, work)
+        running.add_done_callback(self._release)
+        waiting = asyncio.wrap_future(running)
+        done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
+        if done:
+            return waiting.result()
+        waiting.cancel()  # cancels work that has not begun; work that has begun goes on and keeps its place
+        detail = f"{self._what} did not answer within {self._seconds:g} s: send the request again, with the same ids where it writes"
+        raise ApiError(503, "deadline", detail, headers={"Retry-After": "5"})
+
+    def _take(self) -> None:
+        with self._lock:
+            if self._taken >= self._places:
+                detail = f"{self._places} requests wait for {self._what} already: send the request again later"
+                raise ApiError(503, "busy", detail, headers={"Retry-After": "1"})
+            self._taken += 1
+
+    def _release(self, _: "Future[object]") -> None:
+        with self._lock:
+            self._taken -= 1

@@ -1,0 +1,68 @@
+"""Which publication stands of a pool: what tells a reader whether an answer that it built earlier is still the newest."""
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from services.boards.store import keys
+from services.boards.store.connection import Command, Connection, get
+from services.boards.store.live import held_by
+from services.wire.pools import check_pool_name
+
+
+class PoolVersion(NamedTuple):
+    """A pool's publications. Two equal ones mean equal boards.
+
+    head: text of the pool's head, None where readers see none; holder: identity of the log whose writers hold the pool;
+    solved: by method, the version of its board and the log it was solved from.
+    """
+
+    head: str | None
+    holder: str | None
+    solved: Mapping[str, tuple[str | None, str | None]]
+
+
+class Versions:
+    """Looks versions up, several pools in one round trip. log: identity of the reader's log, empty where it is not known."""
+
+    def __init__(self, connection: Connection, log: str = "") -> None:
+        self._redis, self._log = connection, log
+        self._methods: dict[str, tuple[str, ...]] = {}
+
+    def versions(self, pools: Collection[str]) -> dict[str, PoolVersion]:
+        """The versions of `pools`, by name. Raises `StoreError`, `InputError`."""
+        found: dict[str, PoolVersion] = {}
+        left = [check_pool_name(pool) for pool in pools]
+        while left:
+            expected = {pool: self._methods.get(pool, ()) for pool in left}
+            commands = [command for pool in left for command in _asked(pool, expected[pool])]
+            answers = iter(self._redis.pipeline(commands))
+            changed = []
+            for pool in left:
+                holder, head, members = next(answers), next(answers), next(answers)
+                pointers = {method: tuple(next(answers)) for method in expected[pool]}
+                methods = self._methods[pool] = tuple(sorted(members))
+                if methods != expected[pool]:
+                    changed.append(pool)
+                    continue
+                visible = head is not None and self._log in ("", holder)
+                found[pool] = PoolVersion(head if visible else None, holder, pointers)
+            self._forget_unused()
+            left = changed
+        return found
+
+    def _forget_unused(self) -> None:
+        if len(self._methods) > 20_000:  # noqa: PLR2004 - twice as many as an installation has pools by default
+            self._methods.clear()
+
+
+def _asked(pool: str, methods: Collection[str]) -> list[Command]:
+    pointers: list[Command] = [_pointer(keys.solved(pool, method)) for method in methods]
+    return [held_by(pool), get(keys.head(pool)), _members(keys.methods(pool)), *pointers]
+
+
+def _pointer(name: str) -> Command:
+    return lambda pipe: pipe.hmget(name, ["version", "log"])
+
+
+def _members(name: str) -> Command:
+    return lambda pipe: pipe.smembers(name)
