@@ -161,7 +161,7 @@ class _Client:
 
     def __init__(self, port: int, path: str) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
-        self.socket.setblocking(False)  # noqa: FBT003 - the socket's own signature
+        self.socket.setblocking(False)
         self.request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:8000\r\n"
         self.tag, self.due, self.busy, self.got = "", 0.0, False, b""
 
@@ -189,44 +189,70 @@ class _Client:
         return head[9:12].decode()
 
 
-def poll(here: Api, path: str, connections: int, rate: float | None, seconds: float) -> Polled:
-    """Poll on many open connections: `rate` polls a second over all of them in turn, or each again as soon as it was answered."""
-    chosen, clients = selectors.DefaultSelector(), [_Client(here.port, path) for _ in range(connections)]
-    for client in clients:
-        chosen.register(client.socket, selectors.EVENT_READ, client)
-    answers, latencies, start = Counter[str](), list[float](), time.perf_counter()
-    sent, end = 0, start + seconds
-    if rate is None:
-        for client in clients:
-            client.ask(time.perf_counter())
-    while (now := time.perf_counter()) < end + (1.0 if rate else 0.0):
-        while rate is not None and now < end and start + sent / rate <= now:
-            client = clients[sent % connections]
-            if client.busy:
-                answers["late"] += 1
-            else:
-                client.ask(start + sent / rate)
-            sent += 1
-        due = start + sent / rate if rate is not None and now < end else end + 1
-        for key, _ in chosen.select(max(0.0, min(due - now, 0.05))):
+class _Pollers:
+    """Open connections that poll one address, on one thread."""
+
+    def __init__(self, port: int, path: str, connections: int) -> None:
+        self._port, self._path = port, path
+        self._chosen = selectors.DefaultSelector()
+        self.clients = [self._connected() for _ in range(connections)]
+        self.answers, self.latencies = Counter[str](), list[float]()
+
+    def wait(self, seconds: float) -> list[_Client]:
+        """Clients whose answers are complete, after at most so long; those whose connection was closed are connected again."""
+        done = []
+        for key, _ in self._chosen.select(seconds):
             client = key.data
             try:
                 status = client.take()
             except OSError:
-                answers["closed"] += 1
-                chosen.unregister(client.socket)
+                self.answers["closed"] += 1
+                self._chosen.unregister(client.socket)
                 client.socket.close()
-                fresh = clients[clients.index(client)] = _Client(here.port, path)
-                chosen.register(fresh.socket, selectors.EVENT_READ, fresh)
+                self.clients[self.clients.index(client)] = self._connected()
                 continue
             if status is not None:
-                answers[status] += 1
-                latencies.append(time.perf_counter() - client.due)
-                if rate is None:
-                    client.ask(time.perf_counter())
-    for client in clients:
-        client.socket.close()
-    return Polled(answers, latencies, seconds)
+                self.answers[status] += 1
+                self.latencies.append(time.perf_counter() - client.due)
+                done.append(client)
+        return done
+
+    def close(self) -> None:
+        for client in self.clients:
+            client.socket.close()
+
+    def _connected(self) -> _Client:
+        client = _Client(self._port, self._path)
+        self._chosen.register(client.socket, selectors.EVENT_READ, client)
+        return client
+
+
+def poll(here: Api, path: str, connections: int, rate: float, seconds: float) -> Polled:
+    """Poll at `rate` polls a second over all connections in turn. A poll that finds its connection without the last answer is late."""
+    pollers, start, sent = _Pollers(here.port, path, connections), time.perf_counter(), 0
+    while (now := time.perf_counter()) < start + seconds + 1.0:
+        while now < start + seconds and start + sent / rate <= now:
+            client = pollers.clients[sent % connections]
+            if client.busy:
+                pollers.answers["late"] += 1
+            else:
+                client.ask(start + sent / rate)
+            sent += 1
+        pollers.wait(max(0.0, min(start + sent / rate - now, 0.05)))
+    pollers.close()
+    return Polled(pollers.answers, pollers.latencies, seconds)
+
+
+def poll_again(here: Api, path: str, connections: int, seconds: float) -> Polled:
+    """Poll on every connection again as soon as it was answered."""
+    pollers, end = _Pollers(here.port, path, connections), time.perf_counter() + seconds
+    for client in pollers.clients:
+        client.ask(time.perf_counter())
+    while time.perf_counter() < end:
+        for client in pollers.wait(0.05):
+            client.ask(time.perf_counter())
+    pollers.close()
+    return Polled(pollers.answers, pollers.latencies, seconds)
 
 
 def polls(checkout: Path, *, quick: bool) -> str:
@@ -250,7 +276,7 @@ def flood(checkout: Path, *, quick: bool) -> str:
     """500 pollers of a page, each asking again at once."""
     with api(checkout, stream=True, agents=AGENTS) as here:
         cpu = here.cpu_seconds()
-        seen = poll(here, POLL, 500, None, 3.0 if quick else 10.0)
+        seen = poll_again(here, POLL, 500, 3.0 if quick else 10.0)
         cpu = here.cpu_seconds() - cpu
     count = len(seen.latencies)
     return (
@@ -276,7 +302,7 @@ def bodies(checkout: Path, *, quick: bool) -> str:
         status, seconds = here.get("/livez")
         held = here.memory_mb() - before
         for one in sockets:
-            one.setblocking(False)  # noqa: FBT003 - the socket's own signature
+            one.setblocking(False)
             try:
                 answers[one.recv(12).decode()[9:12] or "closed"] += 1
             except BlockingIOError:

@@ -3,20 +3,27 @@
 import re
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Final
 
 from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ratings_core.errors import InputError
 from services.api import boards, generations, health, insight, methods, next_matches, outcomes, pages, pools
-from services.api.context import Context, context
+from services.api.answers import Answers
+from services.api.boards import built
+from services.api.bodies import Bodies
+from services.api.context import Context, Pools, context
 from services.api.directory import Directory
+from services.api.fast_path import FastPath
+from services.api.heads import AllHeads
 from services.api.intake import Intake
 from services.api.middleware import Around
 from services.api.problems import ApiError
@@ -29,6 +36,8 @@ from services.runtime.metrics import API, Metrics
 from services.runtime.settings import Settings
 
 _ABOUT: Final = "Outcomes in, live and solved ratings out. Agents' names are percent-encoded in addresses."
+_NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
+"""/metrics says what there is to say; the framework's own takes a tenth of a poll."""
 _RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}
 
 
@@ -37,14 +46,23 @@ def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable
     metrics, access = Metrics(API), Access(settings)
     directory = Directory(ControlLog(log.control), log.outcomes)
     intake = Intake(settings, log, directory, metrics, clock)
-    app = FastAPI(title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None)
-    app.state.context = Context(settings, store, directory, intake, access, metrics, clock, partitions=log.outcomes.partitions)
+    app = FastAPI(
+        title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None, telemetry=_NO_TELEMETRY
+    )  # fmt: skip
+    workers = Pools(settings)
+    answers = Answers(store, workers.readers, partial(built, store, directory, settings.provisional, clock), clock)
+    app.state.context = Context(
+        settings=settings, store=store, directory=directory, intake=intake, access=access, metrics=metrics, workers=workers,
+        bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers,
+        heads=AllHeads(store, workers.readers), clock=clock, partitions=log.outcomes.partitions,
+    )  # fmt: skip
     for module in (outcomes, pools, generations, methods, boards, insight, next_matches):
         app.include_router(module.router, dependencies=[Depends(_known_parameters)])
     for module in (health, pages):
         app.include_router(module.router)
     for kind, handler in _HANDLERS.items():
         app.add_exception_handler(kind, handler)
+    app.add_middleware(FastPath, answers=answers)
     app.add_middleware(Around, access=access, metrics=metrics)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # the way FastAPI documents
     return app

@@ -16,7 +16,7 @@ class Batched(Generic[K, V]):
     At most one read runs at a time, and reads take at most half of the time.
 
     Args:
-        read: Reads the values of several keys; it returns one for each.
+        read: Reads the values of several keys; it returns one for each, and has a deadline of its own.
         pause: Least seconds between two reads.
     """
 
@@ -25,14 +25,14 @@ class Batched(Generic[K, V]):
         self._asked: dict[K, asyncio.Future[V]] = {}
         self._task: asyncio.Task[None] | None = None
 
-    async def get(self, key: K, patience: float) -> V:
-        """The value of `key`. Raises what the read raises, and `TimeoutError` after `patience` seconds."""
+    async def get(self, key: K) -> V:
+        """The value of `key`. Raises what the read raises."""
         future = self._asked.get(key)
         if future is None:
             future = self._asked[key] = asyncio.get_running_loop().create_future()
             if self._task is None:
                 self._task = asyncio.create_task(self._run())
-        return await asyncio.wait_for(asyncio.shield(future), patience)
+        return await asyncio.shield(future)
 
     async def _run(self) -> None:
         try:
@@ -53,4 +53,4 @@ class Batched(Generic[K, V]):
             for future in batch.values():
                 if not future.done():
                     future.set_exception(error)
-                    future.exception()  # a caller whose patience ended does not look at it
+                    future.exception()  # a caller that was cancelled does not look at it

@@ -1,23 +1,29 @@
 """Boards and agents: read from the store only."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, TypeAlias
 
-import msgspec
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.api.context import Context, context, read_checkpoint, reads
-from services.api.pools import pool_view
+from services.api.answers import Asked
+from services.api.context import Context, context, reads
+from services.api.directory import Directory
+from services.api.pools import pool_view, view
 from services.api.problems import ApiError
-from services.api.replies import AgentView, Boards, History, described, fresh_reply, reply
+from services.api.replies import AgentView, Boards, History, Value, described, reply
 from services.boards import reading as boards
 from services.boards.history import Difference
+from services.boards.insight import insight
 from services.boards.past import NotKept, When, past_board
 from services.boards.reading import Board, Methods
+from services.boards.store.protocol import StoreReader
 from services.checkpoints.checkpoint import CheckpointStore
+from services.runtime.settings import Provisional
 from services.runtime.times import moment
+from services.wire.pools import check_pool_name
 
 router = APIRouter(tags=["boards"])
 Start: TypeAlias = Annotated[int, Query(ge=0, le=2**31 - 1, description="Rows to leave out before the first.")]
@@ -32,18 +38,31 @@ At: TypeAlias = Annotated[
 Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="First rows of every board; 0: names only.")]
 
 
+def built(store: StoreReader, directory: Directory, provisional: Provisional, clock: Callable[[], float], asked: Asked) -> Value | None:
+    """What a poll is answered with, read from the store; None where there is no such pool or board. Raises `StoreError`."""
+    match asked.kind:
+        case "boards":
+            return _summary(store, directory, provisional, clock(), asked)
+        case "board":
+            return boards.board(store, asked.pool, asked.method, start=asked.start, count=asked.rows, now=clock(), provisional=provisional)
+        case "insight":
+            return insight(store, asked.pool, now=clock())
+
+
+def _summary(store: StoreReader, directory: Directory, provisional: Provisional, now: float, asked: Asked) -> Boards | None:
+    head, created = store.head(asked.pool), directory.seen().get(asked.pool)
+    if head is None and created is None:
+        return None
+    methods = boards.methods_of(store, asked.pool) or Methods(live=[], solved=[])
+    rows = boards.all_boards(store, head, count=asked.rows, now=now, provisional=provisional) if head is not None and asked.rows else []
+    return Boards(pool=view(asked.pool, head, created), methods=methods, boards=rows)
+
+
 @router.get("/v1/pools/{pool}/boards", response_model=None, responses=described(Boards, (404, 422, 503)))
 @reads
 def get_boards(request: Request, pool: str, count: Summary = 0) -> Response:
     """Which boards a pool has; with `count`, the first rows of each. Answers 304 to If-None-Match where nothing changed."""
-    here = context(request)
-    view = pool_view(here, pool)
-    methods = boards.methods_of(here.store, pool) or Methods(live=[], solved=[])
-    found = []
-    if view.head is not None and count:
-        found = boards.all_boards(here.store, view.head, count=count, now=here.clock(), provisional=here.settings.provisional)
-    ageless = [msgspec.structs.replace(one, age_seconds=0.0) for one in found]
-    return fresh_reply(request, Boards(pool=view, methods=methods, boards=found), Boards(pool=view, methods=methods, boards=ageless))
+    return _built(request, Asked("boards", check_pool_name(pool), rows=count), "boards")
 
 
 @router.get("/v1/pools/{pool}/boards/{method}", response_model=None, responses=described(Board, (404, 410, 422, 503)))
@@ -51,11 +70,12 @@ async def get_board(
     request: Request, pool: str, method: str, start: Start = 0, count: Count = 50, position: Position = None, at: At = None
 ) -> Response:
     """Rows of one live or solved board, best first; with `position` or `at` as it was then, where that is kept (410 where not)."""
-    if position is None and at is None:
-        return await _get_newest(request=request, pool=pool, method=method, start=start, count=count)
     here = context(request)
+    if position is None and at is None:
+        asked = Asked("board", check_pool_name(pool), method, start, count)
+        return await here.workers.readers.run(partial(_built, request, asked, f"board {method}"))
     when = When(position, None if at is None else moment(at, "at"))
-    return await read_checkpoint(here, partial(_get_past, here, pool, method, when, start, count))
+    return await here.workers.checkpoints.run(partial(_get_past, here, pool, method, when, start, count))
 
 
 @router.get("/v1/pools/{pool}/boards/{method}/around/{agent:path}", response_model=None, responses=described(Board, (404, 422, 503)))
@@ -95,12 +115,11 @@ def get_agent(request: Request, pool: str, agent: str) -> Response:
     return reply(AgentView(pool=pool, agent=agent, boards=found)) if found is not None else _nothing(here, pool, f"agent {agent!r}")
 
 
-@reads
-def _get_newest(request: Request, pool: str, method: str, start: int, count: int) -> Response:
+def _built(request: Request, asked: Asked, what: str) -> Response:
+    """A poll that the fast path left to the routes: one of another spelling, or of something that is not there."""
     here = context(request)
-    told = here.settings.provisional
-    found = boards.board(here.store, pool, method, start=start, count=count, now=here.clock(), provisional=told)
-    return reply(found) if found is not None else _nothing(here, pool, f"board {method}")
+    value = built(here.store, here.directory, here.settings.provisional, here.clock, asked)
+    return reply(value) if value is not None else _nothing(here, asked.pool, what)
 
 
 def _get_past(here: Context, pool: str, method: str, when: When, start: int, count: int) -> Response:

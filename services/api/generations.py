@@ -1,15 +1,14 @@
 """How a pool is folded: looked at, and changed by asking for a new generation."""
 
+from functools import partial
 from typing import Final
 
 import msgspec
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from services.api.context import Context, context
-from services.api.outcomes import read_json
 from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import GenerationAsked, Generations, GenerationWish, body_of, described, reply
@@ -22,9 +21,13 @@ _REF: Final = {"$ref": "#/components/schemas/GenerationAsked"}
 
 
 @router.get("/v1/pools/{pool}/generations", response_model=None, responses=described(Generations, (404, 422, 503)))
-def get_generations(request: Request, pool: str) -> Response:
+async def get_generations(request: Request, pool: str) -> Response:
     """The generation that readers see, the newest one, and what waits to become one."""
     here = context(request)
+    return await here.workers.log.run(partial(_generations, here, pool))
+
+
+def _generations(here: Context, pool: str) -> Response:
     pool_view(here, pool)  # says what to do where there is no such pool
     serving, newest, waiting = here.directory.generations(pool)
     return reply(Generations(pool=pool, serving=serving, newest=newest, waiting=waiting))
@@ -35,7 +38,7 @@ def get_generations(request: Request, pool: str) -> Response:
     status_code=202,
     response_model=None,
     openapi_extra=body_of(_REF),
-    responses=described(GenerationWish, (400, 401, 403, 404, 413, 415, 422, 503), 202, "The wish is durable in the log."),
+    responses=described(GenerationWish, (400, 401, 403, 404, 408, 413, 415, 422, 503), 202, "The wish is durable in the log."),
 )
 async def post_generation(request: Request, pool: str) -> Response:
     """Ask for other settings, aliases, bans or initial ratings: the pool is folded anew from the log, then boards switch to it at once.
@@ -44,8 +47,8 @@ async def post_generation(request: Request, pool: str) -> Response:
     """
     here = context(request)
     here.access.check_admin(request.headers)
-    body = await read_json(request, MAX_RECORD_BYTES)
-    return await run_in_threadpool(_want, here, check_pool_name(pool), body)
+    async with here.bodies.json(request, MAX_RECORD_BYTES) as body:
+        return await here.workers.log.run(partial(_want, here, check_pool_name(pool), body))
 
 
 def _want(here: Context, pool: str, body: bytes) -> Response:

@@ -4,14 +4,14 @@
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated
 
-from anyio import move_on_after, to_thread
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from services.api.context import Context, context
+from services.api.problems import ApiError
 from services.api.replies import described, reply
 from services.boards import folding
 from services.boards.folding import Freshness
@@ -19,9 +19,6 @@ from services.boards.store.protocol import StoreError
 from services.log.partition import partition_of
 from services.runtime.metrics import CONTENT_TYPE
 from services.wire.pools import check_pool_name
-
-_ANSWER_SECONDS: Final = 2.0
-"""Probes give up after few seconds, so an answer that waits for a hanging store for longer is of no use."""
 
 router = APIRouter(tags=["health"])
 
@@ -36,10 +33,8 @@ async def livez() -> str:
 async def readyz(request: Request) -> Response:
     """The store answers, so boards can be served; 503 where it does not. It says nothing about how old they are: /freshz does."""
     here = context(request)
-    with move_on_after(_ANSWER_SECONDS):
-        await to_thread.run_sync(here.store.ping, limiter=here.probes, abandon_on_cancel=True)
-        return PlainTextResponse("ok\n")
-    raise StoreError(f"the store has not answered for {_ANSWER_SECONDS:g} s", retriable=True)
+    await here.workers.probes.run(here.store.ping)
+    return PlainTextResponse("ok\n")
 
 
 @router.get("/freshz", response_model=None, responses={**described(Freshness, (422,)), 503: described(Freshness)[200]})
@@ -50,19 +45,16 @@ async def freshz(request: Request, pool: Annotated[str | None, Query()] = None) 
     """
     here = context(request)
     wanted = range(here.partitions) if pool is None else [partition_of(check_pool_name(pool), here.partitions)]
-    limit, known = here.settings.fresh_seconds, None
-    with move_on_after(_ANSWER_SECONDS):
-        known = await to_thread.run_sync(_freshness, here, wanted, limiter=here.probes, abandon_on_cancel=True)
-    found = folding.unknown(wanted, limit) if known is None else known
-    return reply(found, 200 if found.fresh else 503)
+    freshness = await _freshness(here, wanted)
+    return reply(freshness, 200 if freshness.fresh else 503)
 
 
-def _freshness(here: Context, wanted: Sequence[int]) -> Freshness | None:
-    """What the store knows; None while it does not answer."""
+async def _freshness(here: Context, wanted: Sequence[int]) -> Freshness:
+    limit = here.settings.fresh_seconds
     try:
-        return folding.freshness(wanted, here.store.heartbeats(), here.settings.fresh_seconds)
-    except StoreError:
-        return None
+        return folding.freshness(wanted, await here.workers.probes.run(here.store.heartbeats), limit)
+    except (StoreError, ApiError):  # neither says anything about folding
+        return folding.unknown(wanted, limit)
 
 
 @router.get("/metrics", response_class=PlainTextResponse)

@@ -1,13 +1,12 @@
 """What ratings of a pool do not say: cycles, clones, who is hardly linked, where methods disagree."""
 
-import msgspec
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from services.api.context import context, reads
 from services.api.pools import pool_view
-from services.api.replies import described, fresh_reply
+from services.api.replies import described, reply
 from services.boards.insight import Insight, insight
 
 router = APIRouter(tags=["insight"])
@@ -19,5 +18,4 @@ def get_insight(request: Request, pool: str) -> Response:
     """Cycles, clones, links between agents, disagreements and forecasts; recomputed with the solves. Answers 304 to If-None-Match."""
     here = context(request)
     pool_view(here, pool)
-    found = insight(here.store, pool, now=here.clock())
-    return fresh_reply(request, found, msgspec.structs.replace(found, age_seconds=None))
+    return reply(insight(here.store, pool, now=here.clock()))

@@ -1,15 +1,14 @@
 """Which methods are solved for a pool: looked at and chosen."""
 
+from functools import partial
 from typing import Final
 
 import msgspec
 from fastapi import APIRouter
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from services.api.context import Context, context
-from services.api.outcomes import read_json
 from services.api.problems import ApiError, no_pool
 from services.api.replies import MethodChoices, MethodsWanted, body_of, described, reply
 from services.solve.registry.choice import choices, plan_of
@@ -20,23 +19,24 @@ _MAX_BODY: Final = 64 * 1024
 
 
 @router.get("/v1/pools/{pool}/methods", response_model=None, responses=described(MethodChoices, (404, 422, 503)))
-def get_methods(request: Request, pool: str) -> Response:
+async def get_methods(request: Request, pool: str) -> Response:
     """Every method there is: whether the pool is solved by it, with which parameters, and why not where it does not apply."""
-    return _choices(context(request), pool)
+    here = context(request)
+    return await here.workers.log.run(partial(_choices, here, pool))
 
 
 @router.put(
     "/v1/pools/{pool}/methods",
     response_model=None,
     openapi_extra=body_of({"$ref": "#/components/schemas/MethodsWanted"}),
-    responses=described(MethodChoices, (400, 401, 403, 404, 413, 415, 422, 503)),
+    responses=described(MethodChoices, (400, 401, 403, 404, 408, 413, 415, 422, 503)),
 )
 async def put_methods(request: Request, pool: str) -> Response:
     """Solve the pool by these methods and no others, from the next round on."""
     here = context(request)
     here.access.check_admin(request.headers)
-    body = await read_json(request, _MAX_BODY)
-    return await run_in_threadpool(_choose, here, pool, body)
+    async with here.bodies.json(request, _MAX_BODY) as body:
+        return await here.workers.log.run(partial(_choose, here, pool, body))
 
 
 def _choose(here: Context, pool: str, body: bytes) -> Response:

@@ -6,7 +6,7 @@ import time
 import uuid
 from typing import Final
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -34,6 +34,10 @@ _HEADERS: Final = (
     ("Referrer-Policy", "no-referrer"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
 )
+
+
+_RAW_HEADERS: Final = tuple((name.lower().encode(), value.encode()) for name, value in _HEADERS)
+_NO_STORE: Final = (b"cache-control", b"no-store")
 
 
 class Around:
@@ -93,11 +97,9 @@ class _Answer:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status, self.started = message["status"], True
-            headers = MutableHeaders(scope=message)
-            headers["X-Request-ID"] = self.request_id
-            for name, value in _HEADERS:
-                headers[name] = value
-            headers.setdefault("Cache-Control", "no-store")
+            given = list(message.get("headers", ()))
+            cached = any(name == b"cache-control" for name, _ in given)
+            message["headers"] = [*given, *_RAW_HEADERS, (b"x-request-id", self.request_id.encode()), *(() if cached else (_NO_STORE,))]
         await self._send(message)
 
 

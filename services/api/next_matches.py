@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.api.context import context, read_checkpoint
+from services.api.context import context
 from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import described, reply
@@ -28,7 +28,7 @@ async def get_next(
     request: Request, pool: str, target: Target = "all", games: Games = 10, count: Count = 10, floor: Floor = 0.1
 ) -> Response:
     """Sampling rates of pairs of agents, or of cells of agent and task, that make what `target` names certain soonest."""
-    return await read_checkpoint(context(request), partial(_planned, request, pool, target, games, count, floor))
+    return await context(request).workers.checkpoints.run(partial(_planned, request, pool, target, games, count, floor))
 
 
 def _planned(request: Request, pool: str, target: str, games: int, count: int, floor: float) -> Response:

@@ -1,4 +1,4 @@
-"""The web page and its files."""
+"""The web page and its files. They are kept in memory, so the event loop sends them itself: they wait for no thread."""
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -12,19 +12,22 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/")
 @router.get("/pools/{pool}")
-def get_page(request: Request) -> Response:
+async def get_page(request: Request) -> Response:
     """The one page; its script reads the address."""
     return _send(request, page(), "no-cache")
 
 
 @router.get("/docs")
-def get_docs(request: Request) -> Response:
+async def get_docs(request: Request) -> Response:
     """The description of the API for people; programs read /openapi.json."""
-    return _send(request, page_of_routes(request.app.openapi()), "no-cache")
+    state = request.app.state
+    if getattr(state, "page_of_routes", None) is None:
+        state.page_of_routes = page_of_routes(request.app.openapi())
+    return _send(request, state.page_of_routes, "no-cache")
 
 
 @router.get("/static/{digest}/{name}")
-def get_asset(request: Request, digest: str, name: str) -> Response:
+async def get_asset(request: Request, digest: str, name: str) -> Response:
     """A file of the page. Its address changes with its bytes, so that it may be kept for ever."""
     found = asset(name)
     if found is None or found.digest != digest:

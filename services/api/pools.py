@@ -1,16 +1,15 @@
 """Pools: listed, looked at, created."""
 
+from functools import partial
 from typing import Annotated, Final
 
 import msgspec
 from fastapi import APIRouter, Query
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from services.api.context import Context, context, reads
 from services.api.intake import default_fold
-from services.api.outcomes import read_json
 from services.api.problems import ApiError, no_pool
 from services.api.replies import PoolList, PoolView, PoolWanted, body_of, described, fresh_reply, reply
 from services.boards.store.protocol import PoolHead
@@ -24,19 +23,19 @@ _LABEL: Final = 64
 
 
 @router.get("/v1/pools", response_model=None, responses=described(PoolList, (422, 503)))
-@reads
-def get_pools(
+async def get_pools(
     request: Request,
     start: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """All pools by name, whether or not they have outcomes yet."""
     here = context(request)
-    heads = {head.pool: head for head in here.store.pools()}
-    created = here.directory.seen()
+    read, created = await here.heads.get(), await here.workers.readers.run(here.directory.seen)
+    heads = {head.pool: head for head in read.heads}
     names = sorted({*heads, *created})
     views = [view(name, heads.get(name), created.get(name)) for name in names[start : start + count]]
-    return fresh_reply(request, PoolList(total=len(names), pools=views))
+    stale = msgspec.UNSET if read.stale_seconds is None else read.stale_seconds
+    return fresh_reply(request, PoolList(total=len(names), pools=views, stale_seconds=stale))
 
 
 @router.get("/v1/pools/{pool}", response_model=None, responses=described(PoolView, (404, 422, 503)))
@@ -50,14 +49,15 @@ def get_pool(request: Request, pool: str) -> Response:
     "/v1/pools/{pool}",
     response_model=None,
     openapi_extra=body_of({"$ref": "#/components/schemas/PoolWanted"}),
-    responses={**described(PoolView, (400, 401, 403, 409, 413, 415, 422, 503)), 201: described(PoolView)[200]},
+    responses={**described(PoolView, (400, 401, 403, 408, 409, 413, 415, 422, 503)), 201: described(PoolView)[200]},
 )
 async def put_pool(request: Request, pool: str) -> Response:
     """Create a pool; the same again changes nothing, another kind, label or fold is refused."""
     here = context(request)
     here.access.check_admin(request.headers)
-    wanted = _wanted(here, pool, await read_json(request, _MAX_BODY))
-    return await run_in_threadpool(_create, here, wanted)
+    async with here.bodies.json(request, _MAX_BODY) as body:
+        wanted = _wanted(here, pool, body)
+    return await here.workers.log.run(partial(_create, here, wanted))
 
 
 def pool_view(here: Context, pool: str) -> PoolView:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from starlette.requests import Request
@@ -34,10 +34,11 @@ class PoolView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PoolList(msgspec.Struct, frozen=True, kw_only=True):
-    """Pools by name. total: of all pages."""
+    """Pools by name. total: of all pages; stale_seconds: as in `Boards`."""
 
     total: int
     pools: list[PoolView]
+    stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class PoolWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,11 +94,19 @@ class Generations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Boards(msgspec.Struct, frozen=True, kw_only=True):
-    """A pool, its boards' names, and the first rows of each where they were asked for."""
+    """A pool, its boards' names, and the first rows of each where they were asked for.
+
+    stale_seconds: present while the store does not answer: this is what was known so long ago.
+    """
 
     pool: PoolView
     methods: Methods
     boards: list[Board]
+    stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
+
+
+Value: TypeAlias = Boards | Board | Insight
+"""What readers poll."""
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +132,7 @@ _TYPES: Final = (
 _PROBLEMS: Final[Mapping[int, str]] = {
     400: "The request cannot be read.",
     401: "No key was sent.",
+    408: "The body was not complete in time.",
     403: "The key does not allow this, or a foreign page asked.",
     404: "There is no such pool, board or agent.",
     409: "The pool stands with another kind, label or settings; or there are too many.",

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import TypeVar
 
@@ -39,7 +39,7 @@ class Workers:
         done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
         if done:
             return waiting.result()
-        waiting.cancel()  # cancels work that has not begun; work that has begun goes on and keeps its place
+        running.cancel()  # work that has not begun never begins; work that has begun goes on and keeps its place
         detail = f"{self._what} did not answer within {self._seconds:g} s: send the request again, with the same ids where it writes"
         raise ApiError(503, "deadline", detail, headers={"Retry-After": "5"})
 
@@ -50,6 +50,6 @@ class Workers:
                 raise ApiError(503, "busy", detail, headers={"Retry-After": "1"})
             self._taken += 1
 
-    def _release(self, _: "Future[object]") -> None:
+    def _release(self, _: object) -> None:
         with self._lock:
             self._taken -= 1

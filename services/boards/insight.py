@@ -10,7 +10,8 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True):
     """What ratings of a pool do not say. findings: none before the first try ended well; then everything else but `error` is none, too.
 
     generation, position, outcomes: what was counted; age_seconds: since then; seconds: that it took; error: why the newest try
-    failed, where an older result, or none, is shown.
+    failed, where an older result, or none, is shown; stale_seconds: present while the store does not answer: this is what was known
+    so long ago.
     """
 
     pool: str
@@ -21,6 +22,7 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float | None = None
     error: str | None = None
     findings: Findings | None = None
+    stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
 
 
 def insight(store: StoreReader, pool: str, *, now: float) -> Insight:

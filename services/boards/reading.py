@@ -21,7 +21,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     `position`, an earlier one); total: agents on the
     whole board; age_seconds: since it was published or solved. certificate, status, seconds, outcomes, version (of Equirank): of
     solved boards; error: why the newest try failed, where an older result is shown; tasks: rated tasks; extra: what the method adds;
-    intervals: what those of rows are.
+    intervals: what those of rows are; stale_seconds: present while the store does not answer: this is what was known so long ago.
     """
 
     pool: str
@@ -41,6 +41,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     tasks: list[TaskRow] = []
     extra: dict[str, object] = {}
     intervals: Intervals | msgspec.UnsetType = msgspec.UNSET
+    stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class Methods(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,15 +1,16 @@
 """`equirank api`: the HTTP API and the page, against the log and the store of the settings."""
 
-import uvicorn
+from typing import Final
 
 from services.api.app import create_app
+from services.api.serve import serve
 from services.backends import open_log, store_url
 from services.boards.store.redis import RedisStore
 from services.cli.begin import begin
 from services.cli.ports import refuse_busy
 
-_STOP_SECONDS = 4
-_BACKLOG = 1024
+_PATIENCE_SECONDS: Final = 1.0
+"""Of the API with Redis: somebody waits for each answer."""
 
 
 def api() -> None:
@@ -21,18 +22,9 @@ def api() -> None:
     refuse_busy(settings.host, settings.port, "EQUIRANK_PORT")
     url = store_url(settings)  # before the log is opened, which would make one in a folder that is not the right one
     log = open_log(settings)
-    store = RedisStore(url, log.outcomes.identity)
+    store = RedisStore(url, log.outcomes.identity, patience=_PATIENCE_SECONDS)
     try:
-        uvicorn.run(
-            create_app(settings, log, store),
-            host=settings.host,
-            port=settings.port,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            backlog=_BACKLOG,
-            timeout_graceful_shutdown=_STOP_SECONDS,
-        )
+        serve(create_app(settings, log, store), settings)
     finally:
         log.close()
         store.close()

@@ -51,6 +51,13 @@ class Settings(BaseSettings):
     write_keys: tuple[SecretStr, ...] = Field((), description="Bearer keys that may write outcomes.")
     admin_keys: tuple[SecretStr, ...] = Field((), description="Bearer keys that may also create pools, retract and change settings.")
 
+    api_connections: int = Field(8192, ge=16, description="Open connections of the API; further ones are answered 503 and closed.")
+    api_body_bytes: int = Field(64 << 20, ge=1 << 20, description="Bytes of all request bodies at once; further requests are answered 503.")
+    api_body_seconds: float = Field(20.0, gt=0, description="Deadline for a whole request body; a slower one is answered 408.")
+    api_writers: int = Field(16, ge=1, le=256, description="Requests of one API process that write to the log at once.")
+    api_writes: int = Field(128, ge=1, description="Requests that write or wait for it; further ones are answered 503 with Retry-After.")
+    api_write_seconds: float = Field(15.0, gt=0, description="Deadline of the log for one request; a slower one is answered 503.")
+
     kafka: str | None = Field(None, description="Bootstrap servers of Kafka; none: the embedded SQLite log.")
     kafka_options: dict[str, str | int | bool] = Field(default_factory=dict, description="SASL and SSL options handed to kafka-python.")
     kafka_replication: int = Field(1, ge=1, description="Replication factor of topics that the engine creates.")

@@ -13,6 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from services.api.app import create_app
+from services.api.connections import HEAD_SECONDS, limited
 from services.boards.store.redis import RedisStore
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
@@ -41,9 +42,12 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, redis_url: str, clock: Callable[[], float] = lambda: NOW, **settings: object) -> Iterator[Running]:
+def running(
+    folder: Path, redis_url: str, clock: Callable[[], float] = lambda: NOW, *, patience: float | None = None, **settings: object
+) -> Iterator[Running]:
+    """patience: of the application with Redis, as `RedisStore` has it."""
     log = open_sqlite_log(folder / "log.sqlite", 8)
-    store = RedisStore(redis_url)
+    store = RedisStore(redis_url, patience=patience)
     app = create_app(Settings(data=folder, redis=redis_url, **settings), log, store, clock=clock)
     try:
         with served(app) as url, httpx.Client(base_url=url, headers={"Host": "127.0.0.1:8000"}, timeout=30.0, trust_env=False) as client:
@@ -54,13 +58,15 @@ def running(folder: Path, redis_url: str, clock: Callable[[], float] = lambda: N
 
 
 @contextmanager
-def served(app: FastAPI) -> Iterator[str]:
+def served(app: FastAPI, connections: int = 8192, head_seconds: float = HEAD_SECONDS) -> Iterator[str]:
     """The application on a free loopback port; its address."""
     # The protocol is named, because asyncio turns Nagle's delays off for such sockets only.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen()
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1))
+    server = uvicorn.Server(uvicorn.Config(
+            app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1, http=limited(connections, head_seconds)
+        ))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:

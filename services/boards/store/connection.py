@@ -1,5 +1,6 @@
 """One connection pool to Redis, and its failures as `StoreError`: the one place that decides what is worth another try."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, TypeVar
@@ -16,6 +17,8 @@ T = TypeVar("T")
 
 _TIMEOUT_SECONDS: Final = 5.0
 _RETRIES: Final = 2
+_SILENCES: Final = 3.0
+"""A server that did not answer within a caller's patience is left alone for so many times that long."""
 _PASSING = (redis.exceptions.OutOfMemoryError, redis.ReadOnlyError, redis.exceptions.ClusterDownError, redis.exceptions.TryAgainError)
 _PASSING_WORDS = ("OOM", "READONLY", "MISCONF", "BUSY", "MASTERDOWN", "NOREPLICAS")
 """As scripts wrap them in an error of their own."""
@@ -32,16 +35,23 @@ class Connection:
 
     Guarantee: a command that returned was executed; one that raised may have been. Nothing is retried after a server's refusal.
     No PING is ever sent: a server that cannot save refuses it, and still answers readers.
+
+    Args:
+        url: redis://, rediss:// or unix://.
+        patience: Seconds that one command may take, for callers that somebody waits for: nothing is tried twice, and a server that did
+            not answer in time is left alone for some seconds, in which every command fails at once. None for those that have time.
     """
 
-    def __init__(self, url: str) -> None:
-        retry = Retry(ExponentialWithJitterBackoff(cap=0.2, base=0.02), _RETRIES)
+    def __init__(self, url: str, *, patience: float | None = None) -> None:
+        seconds, retries = (_TIMEOUT_SECONDS, _RETRIES) if patience is None else (patience, 0)
+        self._patience, self._silent_until = patience, float("-inf")
+        retry = Retry(ExponentialWithJitterBackoff(cap=0.2, base=0.02), retries)
         try:
             self.client: Any = redis.Redis.from_url(
                 url,
                 decode_responses=True,
-                socket_timeout=_TIMEOUT_SECONDS,
-                socket_connect_timeout=_TIMEOUT_SECONDS,
+                socket_timeout=seconds,
+                socket_connect_timeout=seconds,
                 retry=retry,
             )
         except ValueError as error:
@@ -53,12 +63,12 @@ class Connection:
 
     def run(self, command: Callable[[Any], T]) -> T:
         """The answer to one command."""
-        with translated():
+        with self._asking(), translated():
             return command(self.client)
 
     def pipeline(self, commands: Iterable[Command]) -> list[Any]:
         """Answers of several commands in one round trip; they are not one transaction. The first refusal is raised."""
-        with translated(), self.client.pipeline(transaction=False) as pipe:
+        with self._asking(), translated(), self.client.pipeline(transaction=False) as pipe:
             for command in commands:
                 command(pipe)
             return list(map(_answer, pipe.execute(raise_on_error=False)))
@@ -81,6 +91,23 @@ class Connection:
         except _ForgottenError:
             self.pipeline(_load(text) for text in scripts.ALL.values())
             return self.pipeline(commands)
+
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Leaves a server that did not answer a patient caller in time alone for a while."""
+        if self._patience is None:
+            yield
+            return
+        began = time.monotonic()
+        if began < self._silent_until:
+            raise StoreError("Redis did not answer in time and is asked again in some seconds", retriable=True)
+        try:
+            yield
+        except StoreError:
+            if time.monotonic() - began >= self._patience:
+                self._silent_until = time.monotonic() + _SILENCES * self._patience
+            raise
 
 
 class _ForgottenError(StoreError):

@@ -16,7 +16,7 @@ Laws, held by tests against every implementation:
    read, as of the pool's time in the head: an agent's grows while others play, without being written again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -104,6 +104,18 @@ class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     rows: list[AgentRow]
     beliefs: BeliefModel | None = None
+
+
+class PoolVersion(NamedTuple):
+    """A pool's publications. Two equal ones mean equal boards.
+
+    head: text of the pool's head, None where readers see none; holder: identity of the log whose writers hold the pool;
+    solved: by method, the version of its board and the log it was solved from.
+    """
+
+    head: str | None
+    holder: str | None
+    solved: Mapping[str, tuple[str | None, str | None]]
 
 
 class StoreError(Exception):
@@ -207,6 +219,9 @@ class StoreReader(Protocol):
 
     def past(self, pool: str, method: str, index: int) -> Kept | None:
         """One of `history` with its rows; None where there is none of that index."""
+
+    def versions(self, pools: Collection[str]) -> dict[str, PoolVersion]:
+        """Which publication stands of each of `pools`, by name; one that the store knows nothing of has an empty version."""
 
     def heartbeats(self) -> dict[int, Heard]:
         """Newest heartbeat of each partition of the reader's log that has one."""

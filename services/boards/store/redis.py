@@ -12,21 +12,23 @@ from services.boards.store.heartbeats import Heartbeats
 from services.boards.store.keys import POOLS
 from services.boards.store.live import LiveBoards
 from services.boards.store.solved import SolvedBoards
+from services.boards.store.versions import Versions
 
 
 class RedisStore:
     """Writer and reader of one Redis. url: redis://, rediss:// or unix://; log: identity of the log that a writer publishes from, and whose
-    boards a reader sees; a reader that does not know it sees those of whoever holds a pool.
+    boards a reader sees; a reader that does not know it sees those of whoever holds a pool; patience: see `Connection`.
 
     Shared by the threads of a process.
 
     Raises `StoreError` when Redis does not answer or refuses, `InputError` for names and numbers that break a rule.
     """
 
-    def __init__(self, url: str, log: str = "") -> None:
-        self._redis = Connection(url)
+    def __init__(self, url: str, log: str = "", *, patience: float | None = None) -> None:
+        self._redis = Connection(url, patience=patience)
         self._live = LiveBoards(self._redis, log)
         self._solved = SolvedBoards(self._redis, log)
+        self.versions = Versions(self._redis, log).versions
         heartbeats = Heartbeats(self._redis, log)
         self.beat = heartbeats.beat
         self.heartbeats = heartbeats.heartbeats

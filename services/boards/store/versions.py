@@ -1,24 +1,12 @@
 """Which publication stands of a pool: what tells a reader whether an answer that it built earlier is still the newest."""
 
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from collections.abc import Collection
 
 from services.boards.store import keys
 from services.boards.store.connection import Command, Connection, get
 from services.boards.store.live import held_by
+from services.boards.store.protocol import PoolVersion
 from services.wire.pools import check_pool_name
-
-
-class PoolVersion(NamedTuple):
-    """A pool's publications. Two equal ones mean equal boards.
-
-    head: text of the pool's head, None where readers see none; holder: identity of the log whose writers hold the pool;
-    solved: by method, the version of its board and the log it was solved from.
-    """
-
-    head: str | None
-    holder: str | None
-    solved: Mapping[str, tuple[str | None, str | None]]
 
 
 class Versions:
@@ -51,7 +39,7 @@ class Versions:
         return found
 
     def _forget_unused(self) -> None:
-        if len(self._methods) > 20_000:  # noqa: PLR2004 - twice as many as an installation has pools by default
+        if len(self._methods) > 20_000:  # twice as many as an installation has pools by default
             self._methods.clear()
 
 

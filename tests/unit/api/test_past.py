@@ -1,20 +1,14 @@
 """Boards as of an earlier position: from kept checkpoints and kept solves, saying of when they are, or what is kept."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
-import anyio
 import msgspec
 import numpy as np
 import pytest
-from anyio import CapacityLimiter, create_task_group
-from starlette.responses import Response
 
 from ratings_core.errors import InputError
 from ratings_core.online import Reading
-from services.api.context import Context, read_checkpoint
-from services.api.problems import ApiError
 from services.boards.history import Kept, Past, PastRow, kept
 from services.boards.past import NotKept, When, past_board
 from services.boards.reading import Board
@@ -215,28 +209,3 @@ def test_the_spare_object_serves_where_the_other_is_damaged(tmp_path: Path) -> N
     board = world.board("elo", When(30))
     assert board is not None
     assert board.position == 30
-
-
-def test_no_more_than_a_few_requests_wait_for_checkpoints() -> None:
-    """Each would hold a whole pool: one reads and eight wait; the next is told to come back, while these are answered."""
-
-    async def asked() -> list[int]:
-        limiter, found = CapacityLimiter(1), list[int]()
-        here = cast("Context", SimpleNamespace(checkpoint_readers=limiter, checkpoint_seats=CapacityLimiter(9)))
-        held = object()
-        limiter.acquire_on_behalf_of_nowait(held)
-
-        async def ask() -> None:
-            try:
-                found.append((await read_checkpoint(here, Response)).status_code)
-            except ApiError as error:
-                found.append(error.status)
-            if found == [503]:
-                limiter.release_on_behalf_of(held)
-
-        async with create_task_group() as group:
-            for _ in range(10):
-                group.start_soon(ask)
-        return found
-
-    assert sorted(anyio.run(asked)) == [200] * 9 + [503]

@@ -1,0 +1,179 @@
+"""Answers that many readers poll: built once per publication, then looked up.
+
+Every answer is checked against the store's version of its pool before it is sent, so a cached answer is never older than the store.
+Where the store does not answer, readers get what was last known, marked with its age.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from services.api.batched import Batched
+from services.api.problems import ApiError
+from services.api.replies import Boards, Value
+from services.api.workers import Workers
+from services.boards.insight import Insight
+from services.boards.reading import Board
+from services.boards.store.protocol import INSIGHT, PoolVersion, StoreError, StoreReader
+
+_PAUSE_SECONDS: Final = 0.005
+"""Between two looks at the versions: what a poll waits for at most, beside the look itself."""
+_AGE_SECONDS: Final = 1.0
+"""Ages in an answer are renewed when they are off by more."""
+_BYTES: Final = 32 << 20
+"""Of all encoded answers that are kept; the least recently asked for go first."""
+
+Kind: TypeAlias = Literal["boards", "board", "insight"]
+Version: TypeAlias = tuple[object, ...]
+
+
+class Asked(NamedTuple):
+    """What a reader polls. method, start: of a board; rows: most rows, of each board where several are asked for."""
+
+    kind: Kind
+    pool: str
+    method: str = ""
+    start: int = 0
+    rows: int = 0
+
+
+class Answer(NamedTuple):
+    """What is sent. tag: names the content without what only the clock changes, None where it must not be kept; stale_seconds: since the
+    store last confirmed it, where the store does not answer now.
+    """
+
+    body: bytes
+    tag: str | None
+    stale_seconds: float | None = None
+
+
+@dataclass(slots=True)
+class _Entry:
+    """version: that it was built from; built_at, confirmed_at: seconds by the clock that ages are counted with."""
+
+    version: Version
+    value: Value
+    tag: str
+    body: bytes
+    built_at: float
+    confirmed_at: float
+
+
+class Answers:
+    """Builds and keeps answers. build: reads the store; None where there is nothing to answer with, which is never kept."""
+
+    def __init__(
+        self, store: StoreReader, readers: Workers, build: Callable[[Asked], Value | None], clock: Callable[[], float]
+    ) -> None:
+        self._store, self._readers, self._build, self._clock = store, readers, build, clock
+        self._versions = Batched(self._look, _PAUSE_SECONDS)
+        self._entries: OrderedDict[Asked, _Entry] = OrderedDict()
+        self._bytes = 0
+        self._building: dict[tuple[Asked, Version], asyncio.Task[_Entry | None]] = {}
+
+    async def get(self, asked: Asked) -> Answer | None:
+        """The newest answer; None where there is none. Raises `StoreError`, `ApiError` where nothing is known either."""
+        try:
+            version = _part_of(asked, await self._versions.get(asked.pool))
+            entry = None if version is None else await self._newest(asked, version)
+        except (StoreError, ApiError):
+            known = self._last_known(asked)
+            if known is None:
+                raise
+            return known
+        if entry is None:
+            return None
+        entry.confirmed_at = now = self._clock()
+        _age(entry, now)
+        return Answer(entry.body, entry.tag)
+
+    async def _look(self, pools: Collection[str]) -> Mapping[str, PoolVersion]:
+        return await self._readers.run(partial(self._store.versions, pools))
+
+    async def _newest(self, asked: Asked, version: Version) -> _Entry | None:
+        entry = self._entries.get(asked)
+        if entry is not None and entry.version == version:
+            self._entries.move_to_end(asked)
+            return entry
+        key = (asked, version)
+        task = self._building.get(key)
+        if task is None:
+            task = self._building[key] = asyncio.create_task(self._built(asked, version))
+            task.add_done_callback(lambda done: self._finished(key, done))
+        return await asyncio.shield(task)
+
+    async def _built(self, asked: Asked, version: Version) -> _Entry | None:
+        entry = await self._readers.run(partial(self._entry, asked, version))
+        if entry is not None:
+            self._keep(asked, entry)
+        return entry
+
+    def _entry(self, asked: Asked, version: Version) -> _Entry | None:
+        now = self._clock()
+        value = self._build(asked)
+        if value is None:
+            return None
+        tag = f'"{blake2b(msgspec.json.encode(_without_ages(value)), digest_size=12).hexdigest()}"'
+        return _Entry(version, value, tag, msgspec.json.encode(value), now, now)
+
+    def _finished(self, key: tuple[Asked, Version], task: "asyncio.Task[_Entry | None]") -> None:
+        self._building.pop(key, None)
+        if not task.cancelled():
+            task.exception()  # whoever waits for it gets it; nobody may
+
+    def _keep(self, asked: Asked, entry: _Entry) -> None:
+        old = self._entries.pop(asked, None)
+        self._bytes += len(entry.body) - (len(old.body) if old is not None else 0)
+        self._entries[asked] = entry
+        while self._bytes > _BYTES and len(self._entries) > 1:
+            _, oldest = self._entries.popitem(last=False)
+            self._bytes -= len(oldest.body)
+
+    def _last_known(self, asked: Asked) -> Answer | None:
+        entry = self._entries.get(asked)
+        if entry is None:
+            return None
+        now = self._clock()
+        since = round(max(0.0, now - entry.confirmed_at), 3)
+        _age(entry, now)
+        return Answer(entry.body[:-1] + b',"stale_seconds":' + msgspec.json.encode(since) + b"}", None, since)
+
+
+def _part_of(asked: Asked, version: PoolVersion) -> Version | None:
+    """The part of a pool's version that an answer depends on; None where there is nothing to answer with."""
+    if asked.kind == "boards":
+        return None if version.head is None else (version.head, version.holder, tuple(version.solved.items()))
+    method = INSIGHT if asked.kind == "insight" else asked.method
+    if method in version.solved:
+        return (version.holder, version.solved[method])
+    return None if version.head is None or asked.kind == "insight" else (version.head, version.holder)
+
+
+def _age(entry: _Entry, now: float) -> None:
+    """Renew the ages in an entry where they are off by much."""
+    passed = now - entry.built_at
+    if passed >= _AGE_SECONDS:
+        entry.value, entry.built_at = _with_ages(entry.value, lambda age: round(age + passed, 3)), now
+        entry.body = msgspec.json.encode(entry.value)
+
+
+def _without_ages(value: Value) -> Value:
+    return _with_ages(value, lambda _: 0.0)
+
+
+def _with_ages(value: Value, age: Callable[[float], float]) -> Value:
+    replaced = msgspec.structs.replace
+    match value:
+        case Boards():
+            return replaced(value, boards=[replaced(board, age_seconds=age(board.age_seconds)) for board in value.boards])
+        case Board():
+            return replaced(value, age_seconds=age(value.age_seconds))
+        case Insight(age_seconds=seconds) if seconds is not None:
+            return replaced(value, age_seconds=age(seconds))
+    return value

@@ -1,0 +1,110 @@
+"""Polls of boards and insight, answered ahead of the framework: a poll is a look-up, so nothing else may cost much more.
+
+Only a request that is exactly such a poll is answered here. Everything else, also everything that is refused, goes on to the routes.
+"""
+
+import re
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from services.api.answers import Answer, Answers, Asked, Kind
+from services.boards.store.protocol import StoreError
+
+_PATH: Final = re.compile(
+    r"/v1/pools/(?P<pool>(?:[a-z0-9][a-z0-9_-]{0,62}\.)?[a-z0-9][a-z0-9_-]{0,62})/(?:(?P<insight>insight)|boards(?:/(?P<method>[a-z][a-z0-9_]{0,62}))?)"
+)
+_NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,9}")
+_BOARDS: Final = "/v1/pools/{pool}/boards"
+_ROUTES: Final = {
+    "boards": SimpleNamespace(path=_BOARDS),
+    "board": SimpleNamespace(path=f"{_BOARDS}/{{method}}"),
+    "insight": SimpleNamespace(path="/v1/pools/{pool}/insight"),
+}
+"""What the metrics call these requests: the same as where a route answers them."""
+_LIMITS: Final = {"boards": {"count": (0, 200)}, "board": {"start": (0, 2**31 - 1), "count": (1, 1000)}, "insight": {}}
+"""Query parameters of each with their bounds, as the routes declare them."""
+_ROWS: Final = {"boards": 0, "board": 50, "insight": 0}
+"""Rows unless `count` is given."""
+
+
+class FastPath:
+    """ASGI middleware in front of the routes."""
+
+    def __init__(self, app: ASGIApp, answers: Answers) -> None:
+        self._app, self._answers = app, answers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a poll, or hand the request on."""
+        asked = asked_for(scope["path"], scope["query_string"]) if scope["type"] == "http" and scope["method"] == "GET" else None
+        answer = None if asked is None else await self._answered(asked)
+        if asked is None or answer is None:
+            await self._app(scope, receive, send)
+            return
+        scope["route"] = _ROUTES[asked.kind]
+        status, headers, body = sent(answer, _if_none_match(scope))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+
+    async def _answered(self, asked: Asked) -> Answer | None:
+        """None where a route has to say what is wrong."""
+        try:
+            return await self._answers.get(asked)
+        except StoreError:
+            return None
+
+
+class Sent(NamedTuple):
+    """Status, headers and body of a response."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+def sent(answer: Answer, if_none_match: str) -> Sent:
+    """The response to a poll: 304 without a body where the caller has the answer already."""
+    headers = [(b"cache-control", b"no-cache")]
+    if answer.stale_seconds is not None:
+        headers.append((b"warning", b'110 - "the store does not answer: this is what was last known"'))
+    if answer.tag is not None:
+        headers.append((b"etag", b"W/" + answer.tag.encode()))
+        if answer.tag in if_none_match:
+            return Sent(304, headers, b"")
+    headers += [(b"content-type", b"application/json"), (b"content-length", str(len(answer.body)).encode())]
+    return Sent(200, headers, answer.body)
+
+
+@lru_cache(maxsize=4096)
+def asked_for(path: str, query: bytes) -> Asked | None:
+    """What a request polls; None where it is no poll, or one that a route has to refuse."""
+    match = _PATH.fullmatch(path)
+    if match is None:
+        return None
+    kind: Kind = "insight" if match["insight"] else "board" if match["method"] else "boards"
+    numbers = _numbers(query.decode("latin-1"), _LIMITS[kind])
+    if numbers is None:
+        return None
+    start, rows = numbers.get("start", 0), numbers.get("count", _ROWS[kind])
+    return Asked(kind, match["pool"], match["method"] or "", start, rows)
+
+
+def _numbers(query: str, limits: dict[str, tuple[int, int]]) -> dict[str, int] | None:
+    """The parameters of a query; None where one is unknown, given twice or out of bounds."""
+    numbers: dict[str, int] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        if name not in limits or name in numbers or not _NUMBER.fullmatch(text):
+            return None
+        low, high = limits[name]
+        numbers[name] = int(text)
+        if not low <= numbers[name] <= high:
+            return None
+    return numbers
+
+
+def _if_none_match(scope: Scope) -> str:
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"if-none-match"), "")

@@ -1,0 +1,43 @@
+"""The heads of all pools: one read for all who list pools at the same time, and the last one where the store does not answer."""
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import Final, NamedTuple
+
+from services.api.batched import Batched
+from services.api.problems import ApiError
+from services.api.workers import Workers
+from services.boards.store.protocol import PoolHead, StoreError, StoreReader
+
+_PAUSE_SECONDS: Final = 0.005
+
+
+class Heads(NamedTuple):
+    """stale_seconds: how old the heads are, where the store does not answer; None where they are the newest."""
+
+    heads: list[PoolHead]
+    stale_seconds: float | None = None
+
+
+class AllHeads:
+    """Reads the heads of all pools."""
+
+    def __init__(self, store: StoreReader, readers: Workers, timer: Callable[[], float] = time.monotonic) -> None:
+        self._store, self._readers, self._timer = store, readers, timer
+        self._batched = Batched[None, list[PoolHead]](self._read, _PAUSE_SECONDS)
+        self._last: tuple[list[PoolHead], float] | None = None
+
+    async def get(self) -> Heads:
+        """The newest heads, or the last known ones. Raises `StoreError`, `ApiError` where none are known."""
+        try:
+            return Heads(await self._batched.get(None))
+        except (StoreError, ApiError) as error:
+            if self._last is None:
+                raise StoreError(f"the store does not answer: {error}", retriable=True) from error
+            heads, read_at = self._last
+            return Heads(heads, round(self._timer() - read_at, 3))
+
+    async def _read(self, _: Collection[None]) -> Mapping[None, list[PoolHead]]:
+        heads = await self._readers.run(self._store.pools)
+        self._last = (heads, self._timer())
+        return {None: heads}

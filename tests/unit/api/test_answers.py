@@ -1,0 +1,154 @@
+"""Polled answers: built once for each publication, looked up otherwise, and never older than the store."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from services.api.answers import Asked
+from services.api.fast_path import asked_for
+from services.boards.store.protocol import ACTIVITY, LiveBoard
+from services.boards.store.redis import RedisStore
+from tests.support.api import NOW, Running, running
+from tests.support.boards import head_of, solved_of
+from tests.support.redis import Server
+
+PATHS = ["/v1/pools/blitz/boards?count=2", "/v1/pools/blitz/boards/elo", "/v1/pools/blitz/boards/maximal_lottery"]
+
+
+class Api:
+    """The API on a Redis of its own, with a count of how often a board was read from it."""
+
+    def __init__(self, here: Running, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.here, self.server, self.reads = here, server, 0
+        live = here.store.live
+
+        def counted(*arguments: object) -> object:
+            self.reads += 1
+            return live(*arguments)
+
+        monkeypatch.setattr(here.store, "live", counted)
+
+    def get(self, path: str, tag: str = "") -> httpx.Response:
+        return self.here.client.get(path, headers={"If-None-Match": tag} if tag else {})
+
+    def publish(self, position: int, rating: float, **more: object) -> None:
+        boards = {"elo": LiveBoard(["rock", "paper"], [rating, 1.0]), ACTIVITY: LiveBoard(["rock", "paper"], [9.0, 8.0])}
+        assert self.here.store.publish_live(head_of(position=position, published_at=NOW, online=["elo"], **more), 1, boards)
+
+
+@pytest.fixture
+def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+    server = Server(tmp_path)
+    with running(tmp_path, server.url) as here:
+        one = Api(here, server, monkeypatch)
+        one.publish(1, 1500.0)
+        here.store.publish_solved(solved_of(position=1))
+        yield one
+    server.kill()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_publication_is_built_once(api: Api, path: str) -> None:
+    first = api.get(path)
+    reads = api.reads
+    tag = first.headers["etag"]
+    assert [api.get(path).content for _ in range(5)] == [first.content] * 5
+    assert [api.get(path, tag).status_code for _ in range(5)] == [304] * 5
+    assert api.reads == reads
+
+
+def test_many_at_once_share_one_build(api: Api) -> None:
+    answers: list[bytes] = []
+    threads = [threading.Thread(target=lambda: answers.append(httpx.get(f"{api.here.url}{PATHS[1]}").content)) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(answers)) == 1
+    assert api.reads == 1
+
+
+@pytest.mark.parametrize("path", PATHS[:2])
+def test_a_poll_after_a_publication_sees_it(api: Api, path: str) -> None:
+    for position in range(2, 60):
+        api.publish(position, float(position))
+        answer = api.get(path).json()
+        board = answer["boards"][0] if "boards" in answer else answer
+        assert (board["position"], board["rows"][0]["rating"]) == (position, float(position))
+
+
+def test_a_solve_changes_its_board_and_the_summary_only(api: Api) -> None:
+    tags = [api.get(path).headers["etag"] for path in PATHS]
+    assert api.here.store.publish_solved(solved_of(position=2, ratings=[("rock", 1.0), ("paper", 0.0)]))
+    assert [api.get(path, tag).status_code for path, tag in zip(PATHS, tags, strict=True)] == [200, 304, 200]
+
+
+def test_a_pool_that_was_removed_is_gone(api: Api) -> None:
+    assert api.get(PATHS[1]).status_code == 200
+    api.here.store.forget("blitz")
+    assert [api.get(path).status_code for path in PATHS] == [404] * 3
+
+
+def test_while_the_store_hangs_readers_get_what_was_last_known_and_see_that(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    with running(tmp_path, server.url, patience=0.2) as here:
+        store = RedisStore(server.url)
+        board = LiveBoard(["rock"], [1.0])
+        store.publish_live(head_of(position=1, online=["elo"]), 1, {"elo": board, ACTIVITY: board})
+        known = {path: here.client.get(path) for path in (*PATHS[:2], "/v1/pools")}
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            for path, before in known.items():
+                answer = here.client.get(path, headers={"If-None-Match": before.headers["etag"]})
+                assert answer.status_code == 200, path
+                stale = answer.json()
+                assert stale.pop("stale_seconds") >= 0.0
+                assert stale == before.json()
+            assert here.client.get("/v1/pools/blitz/boards/elo?count=7").status_code == 503
+            assert here.client.get("/v1/pools/blitz").status_code == 503
+            assert here.client.get("/").status_code == 200
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+        while "stale_seconds" in (answer := here.client.get(PATHS[1])).json():
+            assert answer.headers["warning"].startswith("110 ")
+            assert "etag" not in answer.headers
+        assert answer.json() == known[PATHS[1]].json()
+    store.close()
+    server.kill()
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "asked"),
+    [("/v1/pools/blitz/boards", b"", Asked("boards", "blitz")),
+     ("/v1/pools/t.blitz/boards", b"count=12", Asked("boards", "t.blitz", "", 0, 12)),
+     ("/v1/pools/blitz/boards/elo", b"", Asked("board", "blitz", "elo", 0, 50)),
+     ("/v1/pools/blitz/insight", b"", Asked("insight", "blitz")),
+     ("/v1/pools/blitz/boards/elo", b"start=2147483647&count=1000", Asked("board", "blitz", "elo", 2**31 - 1, 1000)),
+     ("/v1/pools/blitz/boards/elo", b"start=2147483648", None), ("/v1/pools/blitz/boards/elo", b"count=1001", None),
+     ("/v1/pools/blitz/boards/elo", b"count=0", None), ("/v1/pools/blitz/boards", b"count=0", Asked("boards", "blitz")),
+     ("/v1/pools/blitz/boards", b"count=201", None), ("/v1/pools/blitz/boards", b"start=1", None),
+     ("/v1/pools/blitz/boards/elo", b"count=1&count=2", None), ("/v1/pools/blitz/boards/elo", b"count=01", None),
+     ("/v1/pools/blitz/boards/elo", b"count=", None), ("/v1/pools/blitz/boards/elo", b"position=3", None),
+     ("/v1/pools/BAD/boards", b"", None), ("/v1/pools/blitz/boards/elo/history", b"", None), ("/v1/pools/blitz/boards/ELO", b"", None)],
+)  # fmt: skip
+def test_only_exact_polls_take_the_fast_path(path: str, query: bytes, asked: Asked | None) -> None:
+    assert asked_for(path, query) == asked
+
+
+@pytest.mark.parametrize("path", [*PATHS, "/v1/pools/blitz/boards/elo?start=0&count=1"])
+def test_the_routes_answer_what_the_fast_path_answers(api: Api, path: str) -> None:
+    odd = f"{path}{'&' if '?' in path else '?'}".replace("count=", "count=0") if "count=" in path else f"{path}?count=050"
+    fast, slow = api.get(path), api.get(odd)
+    assert (fast.status_code, fast.content) == (slow.status_code, slow.content)
+    assert "etag" in fast.headers
+    assert "etag" not in slow.headers
+
+
+def test_a_foreign_host_gets_no_cached_answer_either(api: Api) -> None:
+    assert api.get(PATHS[0]).status_code == 200
+    assert api.here.client.get(PATHS[0], headers={"Host": "evil.example"}).status_code == 421

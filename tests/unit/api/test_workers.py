@@ -1,0 +1,77 @@
+"""Threads of the API: places, deadlines, and what they mean to one another."""
+
+import asyncio
+import threading
+
+import pytest
+
+from services.api.problems import ApiError
+from services.api.workers import Workers
+
+
+def _status(error: BaseException | object) -> object:
+    return error.status if isinstance(error, ApiError) else error
+
+
+def test_work_beyond_the_places_is_refused_and_the_rest_is_answered() -> None:
+    """Each request for a checkpoint would hold a whole pool: one reads and eight wait; the next is told to come back."""
+    gate = threading.Event()
+
+    async def asked() -> list[object]:
+        workers = Workers("checkpoints", threads=1, places=9, seconds=60.0)
+        running = [asyncio.create_task(workers.run(gate.wait)) for _ in range(9)]
+        await asyncio.sleep(0)
+        with pytest.raises(ApiError) as refused:
+            await workers.run(gate.wait)
+        assert (refused.value.status, refused.value.headers["Retry-After"]) == (503, "1")
+        gate.set()
+        return list(await asyncio.gather(*running))
+
+    assert asyncio.run(asked()) == [True] * 9
+
+
+def test_a_request_past_its_deadline_is_answered_while_its_work_keeps_the_place() -> None:
+    gate, began = threading.Event(), threading.Event()
+
+    def work() -> str:
+        began.set()
+        gate.wait()
+        return "done"
+
+    async def asked() -> None:
+        workers = Workers("the log", threads=1, places=1, seconds=0.05)
+        with pytest.raises(ApiError, match="did not answer within") as late:
+            await workers.run(work)
+        assert late.value.status == 503
+        assert began.is_set()
+        with pytest.raises(ApiError, match="wait for the log already"):
+            await workers.run(work)
+        gate.set()
+        while True:
+            try:
+                assert await workers.run(lambda: "free") == "free"
+            except ApiError:
+                await asyncio.sleep(0)
+            else:
+                return
+
+    asyncio.run(asked())
+
+
+def test_work_that_had_not_begun_at_its_deadline_never_begins() -> None:
+    """A writer that was told that nothing is known must not be written later, once a log that hung goes on."""
+    gate, ran = threading.Event(), list[str]()
+
+    async def asked() -> None:
+        workers = Workers("the log", threads=1, places=2, seconds=0.05)
+        first = asyncio.create_task(workers.run(gate.wait))
+        await asyncio.sleep(0)
+        with pytest.raises(ApiError):
+            await workers.run(lambda: ran.append("late"))
+        with pytest.raises(ApiError):
+            await first
+        gate.set()
+        await asyncio.to_thread(workers._threads.shutdown)
+
+    asyncio.run(asked())
+    assert ran == []
