@@ -17,16 +17,24 @@ GAME = b'{"v":1,"id":"g1","pool":"blitz","time":5.0,"sides":[{"agents":["a"],"pl
 HEAD = b"POST /v1/outcomes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
+def head(connection: socket.socket) -> bytes:
+    """The first bytes of an answer."""
+    return connection.recv(4096)
+
+
 def connected(url: str) -> socket.socket:
     return socket.create_connection(("127.0.0.1", urlsplit(url).port or 0), timeout=30.0)
 
 
 def answer(connection: socket.socket) -> bytes:
-    """The first bytes of an answer, or nothing where the connection was closed."""
+    """A whole answer with its body, or nothing where the connection was closed."""
+    got = b""
     try:
-        return connection.recv(4096)
+        while not got.endswith(b'{"detail":"Not Found"}') and (part := connection.recv(4096)):
+            got += part
     except ConnectionResetError:
-        return b""
+        pass
+    return got
 
 
 class TestConnections:
@@ -40,7 +48,6 @@ class TestConnections:
                 got = answer(third)
                 assert b" 503 " in got
                 assert b"retry-after: 1" in got
-                assert answer(third) == b""
             held[0].sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert b" 404 " in answer(held[0])
 
@@ -49,7 +56,6 @@ class TestConnections:
         with served(FastAPI(), head_seconds=0.2) as url, connected(url) as slow:
             slow.sendall(sent)
             assert b" 408 " in answer(slow)
-            assert answer(slow) == b""
 
     def test_a_head_that_trickles_is_given_up_all_the_same(self) -> None:
         with served(FastAPI(), head_seconds=0.3) as url, connected(url) as slow:
@@ -68,7 +74,7 @@ class TestConnections:
     def test_a_head_beyond_64_kib_is_refused(self) -> None:
         with served(FastAPI()) as url, connected(url) as long:
             long.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: %s\r\n" % (b"y" * 70_000))
-            assert b" 431 " in answer(long)
+            assert b" 431 " in head(long)
 
     def test_requests_one_after_the_other_have_a_deadline_each(self) -> None:
         with served(FastAPI(), head_seconds=0.5) as url, connected(url) as one:
@@ -92,7 +98,7 @@ class TestBodies:
             with pytest.raises(TimeoutError):
                 first.recv(1)
             second.sendall(HEAD + b"Content-Length: 100000\r\n\r\n" + b" " * 1000)
-            got = answer(second)
+            got = head(second)
             assert b" 503 " in got
             assert b"retry-after: 1" in got
         response = self.until_taken(small)
@@ -101,7 +107,7 @@ class TestBodies:
     def test_a_body_that_never_ends_is_given_up(self, small: Running) -> None:
         with connected(small.url) as slow:
             slow.sendall(HEAD + b"Content-Length: 1000\r\n\r\n" + GAME[:50])
-            assert b" 408 " in answer(slow)
+            assert b" 408 " in head(slow)
         assert self.until_taken(small).status_code == 202
 
     def test_a_body_without_a_length_counts_as_it_comes(self, small: Running) -> None:
@@ -111,7 +117,7 @@ class TestBodies:
                 one.sendall(b"%x\r\n%s\r\n" % (600_000, b" " * 600_000))
             first.settimeout(5.0)
             second.settimeout(5.0)
-            assert {answer(one)[9:12] for one in (first, second)} == {b"503", b"408"}
+            assert {head(one)[9:12] for one in (first, second)} == {b"503", b"408"}
 
     def test_what_was_refused_or_cut_off_gives_its_bytes_back(self, small: Running) -> None:
         for _ in range(3):
