@@ -5,10 +5,12 @@ import logging
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import threading
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from services.cli.begin import begin
 from services.cli.ports import refuse_busy
@@ -18,11 +20,17 @@ from services.runtime.disk_space import temporary_folder
 from services.runtime.settings import Settings
 from services.runtime.signals import on_signals
 
+log = logging.getLogger("equirank.engine")
+
 _ON_LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's own switch for one machine, meant for systems that ask before a program listens: its servers bind 127.0.0.1 only."""
 
 _ASK_ONCE: Final = ("RAY_NUM_REDIS_GET_RETRIES", "1")
 """Asking a cluster that is not there takes Ray some 40 seconds each time, and it would ask twenty times before it says so."""
+
+_JOINED: Final = "_EQUIRANK_JOINED"
+"""Set in the environment once this engine has lost a cluster that it had joined: it then waits for the cluster to come back."""
+_REJOIN_SECONDS: Final = 5.0
 
 _PREFIX: Final = "equirank-ray-"
 
@@ -43,20 +51,46 @@ def engine() -> None:
         os.environ.update(_ON_LOOPBACK)
     else:
         os.environ.setdefault(*_ASK_ONCE)
-    from services.engine.engine import Engine  # noqa: PLC0415 - importing Ray reads the environment
+    from services.engine.cluster import NoCluster  # noqa: PLC0415 - importing Ray reads the environment
+    from services.engine.engine import Engine  # noqa: PLC0415
+    from services.engine.guard import RayLost  # noqa: PLC0415
     from services.engine.metrics import EngineMetrics  # noqa: PLC0415
 
-    logging.getLogger("equirank.engine").info("starting %s", "Ray" if settings.ray == "local" else f"on the Ray cluster {settings.ray}")
+    log.info("starting %s", "Ray" if settings.ray == "local" else f"on the Ray cluster {settings.ray}")
     metrics = EngineMetrics(settings.metrics_port, settings.metrics_host)
     try:
         driver = Engine(settings, metrics)
         driver.start(str(folder / "r") if folder else None)
         on_signals((signal.SIGINT, signal.SIGTERM), stop.set, lambda number: os._exit(128 + number))
-        driver.run(stop)
+        driver.run(stop, partial(_leave, settings))
+    except RayLost as error:
+        if folder is None:
+            _leave(settings, error)
+        raise
+    except NoCluster as error:
+        if _JOINED not in os.environ:
+            raise
+        stop.wait(_REJOIN_SECONDS)
+        _join_again(error)
     finally:
         metrics.close()
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _leave(settings: Settings, problem: Exception) -> None:
+    """End this process as it is: the supervisor starts an engine with a Ray of its own again. One on a cluster joins it again."""
+    if settings.ray != "local" and type(problem).__name__ == "RayLost":
+        _join_again(problem)
+    log.critical("ends at once: %s", problem)
+    os._exit(1)
+
+
+def _join_again(problem: Exception) -> NoReturn:
+    """Start this program anew in the same process: Ray's client cannot be reset, and ends the process while it waits for a dead cluster."""
+    log.error("joins the Ray cluster again: %s", problem)
+    os.environ[_JOINED] = "yes"
+    os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - this very program
 
 
 def _ray_folder(settings: Settings) -> Path | None:

@@ -44,8 +44,8 @@ MENDABLE: Final = frozenset(
     {
         *("ratings_core.errors.RatingsError", "services.log.protocol.LogError", "services.boards.store.protocol.StoreError"),
         *("services.control.log.NoPool", "services.control.log.PoolExists", "services.control.log.TooManyPools"),
-        *("services.engine.engine.LocalCheckpoints", "services.engine.engine.TakenOver", "services.engine.cluster.NoCluster"),
-        *("services.engine.cluster.ShadowedPackage",),
+        *("services.engine.engine.LocalCheckpoints", "services.engine.guard.TakenOver", "services.engine.guard.RayLost"),
+        *("services.engine.cluster.NoCluster", "services.engine.cluster.ShadowedPackage"),
         *("services.runtime.data_folder.InUse", "services.runtime.disk_space.DiskFull", "services.runtime.disk_space.NoTemporaryFolder"),
     }
 )

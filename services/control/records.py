@@ -1,7 +1,7 @@
 """Pools, generations and takeovers: the records of the control log, and the state that folding them gives.
 
 Everything that changes what a fold means is a record here. Records that must never be lost to compaction (pools, generations)
-carry a key of their own; those whose last one counts (takeovers, wishes, solve plans) share a key.
+carry a key of their own; those whose last one counts (takeovers, engines, wishes, solve plans) share a key.
 """
 
 import uuid
@@ -125,6 +125,15 @@ class Takeover(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     log: str = ""
 
 
+class EngineStarted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="engine"):
+    """An engine starts its shards. The record's own offset is the engine's number: shards of an engine with a lower one take no partition
+    over any more, and that engine ends once the newer one has them all.
+    """
+
+    owner: str
+    time: float
+
+
 class Forgotten(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="forgotten"):
     """An operator's word that the log lost what a partition had not folded: standing at `position` or after, it goes on at `begin`."""
 
@@ -141,7 +150,9 @@ class LettersSent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     time: float
 
 
-ControlRecord: TypeAlias = PoolCreated | GenerationMade | GenerationWanted | Serve | SolvePlan | Takeover | Forgotten | LettersSent
+ControlRecord: TypeAlias = (
+    PoolCreated | GenerationMade | GenerationWanted | Serve | SolvePlan | Takeover | EngineStarted | Forgotten | LettersSent
+)
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[ControlRecord] = msgspec.json.Decoder(ControlRecord)
@@ -152,6 +163,8 @@ def encode(record: ControlRecord) -> tuple[bytes, bytes]:
     match record:
         case Takeover():
             key = f"takeover/{record.partition}"
+        case EngineStarted():
+            key = "engine"
         case Serve():
             key = f"serve/{record.pool}/{record.number}"
         case GenerationWanted():
@@ -179,6 +192,8 @@ class ControlState:
         self.wishes: dict[str, tuple[int, GenerationWanted]] = {}
         """Pool -> offset and content of its newest wish."""
         self.epochs: dict[int, int] = {}
+        self.engine = -1
+        """Offset of the newest engine's start; -1 where none was recorded."""
         self.logs: dict[int, str] = {}
         """Partition -> identity of the log that its positions are of."""
         self.losses: dict[int, list[Forgotten]] = {}
@@ -199,14 +214,19 @@ class ControlState:
             case SolvePlan():
                 self.plans[record.pool] = record
             case Takeover():
-                self.epochs[record.partition] = offset
-                if record.log:
-                    self.logs.setdefault(record.partition, record.log)
+                self._take_over(offset, record)
+            case EngineStarted():
+                self.engine = offset
             case Forgotten():
                 self.losses.setdefault(record.partition, []).append(record)
             case LettersSent():
                 pass
         self.position = offset + 1
+
+    def _take_over(self, offset: int, record: Takeover) -> None:
+        self.epochs[record.partition] = offset
+        if record.log:
+            self.logs.setdefault(record.partition, record.log)
 
     def served(self, pool: str) -> int:
         """Number of the generation that readers of `pool` see."""

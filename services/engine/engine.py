@@ -6,10 +6,12 @@ checkpoint; then Ray ends). It may be killed at any of them: the log is the trut
 
 import logging
 import os
+import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import ray
@@ -21,7 +23,9 @@ from services.checkpoints.anchors import check_retention
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.checkpoints.objects import BadObject
 from services.control.log import ControlLog
+from services.control.records import EngineStarted
 from services.engine import cluster
+from services.engine.guard import SILENT_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver
 from services.engine.metrics import EngineMetrics
 from services.log.protocol import LogError
 from services.runtime.logging import Troubles
@@ -41,13 +45,6 @@ _SWEEP_SECONDS: Final = 60.0
 _ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
-class TakenOver(Exception):  # noqa: N818 - names the fact
-    """Another engine runs on this log."""
-
-    def __init__(self) -> None:
-        super().__init__("another engine took every partition over: this one ends; run one engine on a log")
-
-
 class LocalCheckpoints(Exception):  # noqa: N818 - names the fact
     """Checkpoints in a folder of one machine, on a cluster of several."""
 
@@ -59,10 +56,11 @@ class LocalCheckpoints(Exception):  # noqa: N818 - names the fact
 
 @dataclass(slots=True)
 class _Shard:
-    """A shard actor, the question that is under way, and its last answer."""
+    """A shard actor, the question that is under way, and its last answer. again: starts another actor in its place."""
 
     name: str
     actor: Any
+    again: "Callable[[], _Shard] | None" = None
     asked: Any = None
     asked_at: float = 0.0
     health: WorkerHealth | None = None
@@ -78,9 +76,22 @@ class Engine:
         self._manifests: dict[int, Manifest] = {}
         self._sweep_at = float("-inf")
         self._troubles = Troubles()
+        self._guard: Guard | None = None
+        self._silence: Silence | None = None
+        """Of all shards together, once one has answered."""
 
-    def run(self, stop: threading.Event) -> None:
-        """Start shards, watch them and solve until `stop`, then end in order. Ends Ray too."""
+    def run(self, stop: threading.Event, leave: Callable[[Exception], None]) -> None:
+        """Start shards, watch them and solve until `stop`, then end in order. Ends Ray too.
+
+        Args:
+            stop: Set to end.
+            leave: Ends this process at once; called where it must end and its loop is blocked.
+
+        Raises:
+            RayLost: The node of this engine is dead, or neither Ray nor any shard answers any more.
+            TakenOver: Another engine has taken every partition over.
+
+        """
         log_ = open_log(self._settings)
         check_retention(log_.outcomes, self._settings.anchor_seconds)  # refused here, not by shards that begin again and again
         store = open_store(self._settings, log_.outcomes.identity)
@@ -89,16 +100,26 @@ class Engine:
         memory = self._settings.solves_memory_bytes or int(ray.cluster_resources().get("memory", 0)) or None
         limits = Limits(self._solve_workers(), memory, self._settings.solve_memory_bytes)
         solves = open_scheduler(self._settings, checkpoints, store, RayTaskPool(), limits, log_.outcomes.identity)
+        number = control.append(EngineStarted(owner=f"{socket.gethostname()}/{os.getpid()}", time=time.time()))
+        limit = SILENT_RAY_SECONDS["local" if self._settings.ray == "local" else "cluster"]
+        guard = self._guard = Guard(ControlLog(log_.control), number, log_.outcomes.partitions, limit, leave)
         try:
-            self._shards = [self._start_shard(i, log_.outcomes.partitions) for i in range(self._settings.shards)]
+            guard.start()
+            self._shards = [self._start_shard(i, log_.outcomes.partitions, number) for i in range(self._settings.shards)]
             log.info("engine started with %d shards over %d partitions", len(self._shards), log_.outcomes.partitions)
             while not stop.is_set():
                 began = time.monotonic()
+                guard.check()
                 self._tick(solves, checkpoints, control)
                 self._forget_others(store, control)
                 self._pause(solves, stop, time.monotonic() - began)
             self._stop_shards(solves)
+        except (RayLost, TakenOver) as problem:
+            guard.found(problem)
+            raise
         finally:
+            if guard.problem is None:
+                guard.stop()
             control.close()
             log_.close()
             ray.shutdown()
@@ -127,8 +148,8 @@ class Engine:
     def _solve_workers(self) -> int:
         return self._settings.solve_workers or max(1, (os.cpu_count() or 2) - 1)
 
-    def _start_shard(self, index: int, partitions: int) -> _Shard:
-        name = f"shard-{index}"
+    def _start_shard(self, index: int, partitions: int, engine: int) -> _Shard:
+        """Start the actor that folds every partition whose number is `index` modulo the number of shards."""
         # No name in Ray: it would be taken where two installations share a cluster, or where an engine takes over from a living one.
         remote = ray.remote(ShardActor).options(
             num_cpus=0,
@@ -139,11 +160,15 @@ class Engine:
             max_concurrency=4,
         )
         numbers = list(range(index, partitions, self._settings.shards))
-        return _Shard(name, remote.remote(self._settings, numbers, name))
+        name = f"shard-{index}"
+        again = partial(self._start_shard, index, partitions, engine)
+        return _Shard(name, remote.remote(self._settings, numbers, name, engine), again)
 
     def _tick(self, solves: SolveScheduler, checkpoints: CheckpointStore, control: ControlLog) -> None:
         for shard in list(self._shards):
             self._ask(shard)
+        if self._silence is not None and self._silence.too_long():
+            raise RayLost(f"no shard has answered for {SILENT_SHARDS_SECONDS:g} s")
         healths = [(shard.health, shard.answers) for shard in self._shards if shard.health is not None]
         self._metrics.shards([health for health, _ in healths], sum(answers for _, answers in healths))
         try:
@@ -187,19 +212,35 @@ class Engine:
     def _answered(self, shard: _Shard) -> None:
         try:
             shard.health, fenced = ray.get(shard.asked)
-            shard.answers = True
-            if fenced:
-                self._leave(shard)
         except ray.exceptions.RayError as error:
-            log.warning("%s is being restarted: %s", shard.name, str(error).splitlines()[0])
-            shard.answers = False
-        shard.asked = None
+            self._troubles.warn(log, f"{shard.name} is being restarted: %s", str(error).splitlines()[0])
+            shard.answers, shard.asked = False, None
+            return
+        shard.answers, shard.asked = True, None
+        self._troubles.over(f"{shard.name} is being restarted: %s")
+        self._silence = self._silence or Silence(SILENT_SHARDS_SECONDS)
+        self._silence.heard()
+        if fenced:
+            self._replace(shard)
 
-    def _leave(self, shard: _Shard) -> None:
-        """End a shard that another engine's shard took over from. An engine without shards has nothing left to do."""
-        log.error("%s was taken over by another engine: it ends", shard.name)
+    def _replace(self, shard: _Shard) -> None:
+        """End a shard whose partitions another one took over.
+
+        Where this is the newest engine, that was a shard of an older one which Ray started again: this engine's takes them back. Otherwise
+        the newer engine keeps them, and an engine without shards ends.
+        """
+        try:
+            newest = self._guard is not None and self._guard.is_newest()
+        except LogError as error:
+            self._troubles.warn(log, "whether another engine took over is not known: %s", error)
+            return
         ray.kill(shard.actor, no_restart=True)
         self._shards.remove(shard)
+        if newest and shard.again is not None:
+            log.warning("%s was superseded by a shard of an older engine: starting it again", shard.name)
+            self._shards.append(shard.again())
+            return
+        log.error("%s was taken over by another engine: it ends", shard.name)
         if not self._shards:
             raise TakenOver
 

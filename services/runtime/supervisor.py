@@ -19,6 +19,8 @@ log = logging.getLogger("equirank.supervisor")
 
 BACKOFF: Final = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds before what ended is started again, the first time, the second, ..."""
+STEADY_SECONDS: Final = 60.0
+"""A program that ran for so long counts as healthy: its next failure is a first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class Supervisor:
         self._running: dict[str, tuple[Program, subprocess.Popen[bytes]]] = {}
         self._failures: dict[str, int] = {}
         self._again: dict[str, float] = {}
+        self._seen_at: dict[str, float] = {}
+        """When `watch` first saw the program run, since its last start."""
         read, self._pipe = os.pipe()
         leader = subprocess.Popen([sys.executable, "-c", "import os; os.read(0, 1)"], stdin=read, process_group=0)
         self.group = leader.pid
@@ -67,8 +71,11 @@ class Supervisor:
             raise ChildProcessError("the guardian ended: without it a killed supervisor would leave processes behind, so all stop")
         for name, (program, child) in list(self._running.items()):
             if child.poll() is None:
+                self._seen_at.setdefault(name, now)
                 continue
             if name not in self._again:
+                if now - self._seen_at.pop(name, now) >= STEADY_SECONDS:
+                    self._failures[name] = 0
                 failures = self._failures[name] = self._failures.get(name, 0) + 1
                 pause = BACKOFF[min(failures, len(BACKOFF)) - 1]
                 log.error("%s ended with status %s, starting it again in %.1f s; see %s", name, child.returncode, pause, self._logs)

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from services.backends import open_log, open_store
+from services.control.log import ControlLog
+from services.log.protocol import Log
 from services.runtime.logging import configure
 from services.runtime.settings import Settings
 from services.shard.health import WorkerHealth
@@ -29,14 +31,18 @@ GC_THRESHOLD: Final = (100_000, 20, 100)
 
 
 class ShardActor:
-    """Runs one worker from its construction on. Made remote by the engine."""
+    """Runs one worker from its construction on. Made remote by the engine.
 
-    def __init__(self, settings: Settings, partitions: Sequence[int], owner: str) -> None:
+    engine: offset of the `EngineStarted` record of the engine that made it; Ray may start it again after a later engine took over.
+    """
+
+    def __init__(self, settings: Settings, partitions: Sequence[int], owner: str, engine: int) -> None:
         configure(settings.log_level)
         gc.set_threshold(*GC_THRESHOLD)
         if os.nice(0) > 0:
             log.warning("this shard runs at nice %d, as others or solves may hold it up; start Ray with RAY_worker_niceness=0", os.nice(0))
         self._settings, self._partitions, self._owner = settings, partitions, f"{owner}/{os.getpid()}"
+        self._engine = engine
         self._worker: ShardWorker | None = None
         self._fenced = self._stopped = False
         self._thread = threading.Thread(target=self._run, name="fold")
@@ -68,6 +74,7 @@ class ShardActor:
     def _work(self) -> None:
         settings, log_ = self._settings, open_log(self._settings)
         try:
+            self._check_engine(log_)
             store = open_store(settings, log_.outcomes.identity)
             worker = self._worker = ShardWorker(settings, self._partitions, self._owner, log_, store)
             heartbeats = HeartbeatThread(store, worker.heartbeats)
@@ -79,3 +86,13 @@ class ShardActor:
                     heartbeats.stop()
         finally:
             log_.close()
+
+    def _check_engine(self, log_: Log) -> None:
+        """Raise `Fenced` where a later engine has started: its shards own the partitions, or are about to."""
+        control = ControlLog(log_.control)
+        try:
+            newest = control.refresh().engine
+        finally:
+            control.close()
+        if newest > self._engine:
+            raise Fenced(f"engine {newest} started after engine {self._engine}, which this shard belongs to")

@@ -120,6 +120,10 @@ class Installation:
         log.close()
         return sorted(set(newest.values()))
 
+    def engine_log(self) -> str:
+        """The end of the engine's log."""
+        return (self.data / "logs" / "engine.log").read_text(errors="replace")[-4000:]
+
     def processes(self) -> dict[int, str]:
         """Every process of this installation that lives, by pid: it has the data folder in its environment, or is its Redis."""
         return processes_with(f"EQUIRANK_DATA={self.data}", self.redis_socket)

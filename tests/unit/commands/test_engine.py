@@ -249,7 +249,7 @@ def test_a_shard_that_stopped_answering_is_not_counted(driver: Engine) -> None:
 
 
 def test_shards_take_no_name_from_other_installations_of_a_cluster(driver: Engine, fake: FakeRay) -> None:
-    driver._start_shard(0, 8)
+    driver._start_shard(0, 8, 3)
     assert "name" not in fake.options_given[0]
     assert fake.options_given[0]["max_restarts"] == -1
 

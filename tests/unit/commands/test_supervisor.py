@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from services.runtime.supervisor import BACKOFF, Program, Supervisor
+from services.runtime.supervisor import BACKOFF, STEADY_SECONDS, Program, Supervisor
 
 QUIET = Program("quiet", [sys.executable, "-c", "import os; os.read(0, 1)"])
 BRIEF = Program("brief", [sys.executable, "-c", "raise SystemExit(3)"])
@@ -46,6 +46,20 @@ def test_a_program_that_ends_is_started_again_after_a_pause_that_grows(superviso
     supervisor.watch(21.0)
     assert supervisor._running["brief"][1] is not second
     supervisor._running["brief"][1].wait()
+
+
+def test_after_a_long_healthy_run_the_pause_is_the_first_one_again(supervisor: Supervisor) -> None:
+    supervisor._failures["quiet"] = len(BACKOFF)
+    supervisor.start(QUIET)
+    for seconds, pause in ((STEADY_SECONDS - 1.0, BACKOFF[-1]), (STEADY_SECONDS, BACKOFF[0])):
+        child = supervisor._running["quiet"][1]
+        supervisor.watch(100.0)
+        child.kill()
+        child.wait()
+        supervisor.watch(100.0 + seconds)
+        assert supervisor._again["quiet"] == 100.0 + seconds + pause
+        supervisor.watch(200.0)
+        assert supervisor._running["quiet"][1] is not child
 
 
 def test_a_start_that_fails_names_the_log_to_read(supervisor: Supervisor) -> None:
