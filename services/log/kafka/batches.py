@@ -16,7 +16,7 @@ from kafka import codec
 from kafka.consumer.fetcher import Fetcher
 from kafka.errors import CorruptRecordError
 from kafka.record import legacy_records, memory_records
-from kafka.record.default_records import ControlRecord, DefaultRecord, DefaultRecordBatch
+from kafka.record.default_records import DefaultRecord, DefaultRecordBatch
 from kafka.record.legacy_records import LegacyRecordBatch
 from kafka.record.util import decode_varint
 from kafka.structs import TopicPartition
@@ -158,7 +158,7 @@ class Batch(DefaultRecordBatch):  # type: ignore[misc]
             raise self._refused("its checksum does not match")
         return True
 
-    def __iter__(self) -> "Batch":
+    def __iter__(self) -> Iterator[Any]:
         if self.records_count > MAX_BATCH_RECORDS:
             raise self._refused(f"it says that it holds {self.records_count} records, more than {MAX_BATCH_RECORDS}")
         if not self._decompressed and self.compression_type != self.CODEC_NONE:
@@ -168,47 +168,37 @@ class Batch(DefaultRecordBatch):  # type: ignore[misc]
                 raise self._refused(str(error)) from error
             self._pos = 0
         self._decompressed = True
-        return self
+        return self._records()
 
-    def __next__(self) -> Any:
+    def _records(self) -> Iterator[DefaultRecord]:
+        """The records in their order. Headers are passed over: there may be millions of them."""
+        buffer, at, base, kind = self._buffer, self._pos, self.base_offset, self.timestamp_type
+        appended = self.max_timestamp if kind == self.LOG_APPEND_TIME else None
+        first, size = self.first_timestamp, len(buffer)
         try:
-            return super().__next__()
-        except CorruptRecordError as error:
+            for _ in range(self.records_count):
+                length, start = decode_varint(buffer, at)
+                end = start + length
+                delta, at = decode_varint(buffer, start + 1)
+                place, at = decode_varint(buffer, at)
+                key = value = None
+                key_size, at = decode_varint(buffer, at)
+                if key_size >= 0:
+                    key, at = bytes(buffer[at : at + key_size]), at + key_size
+                value_size, at = decode_varint(buffer, at)
+                if value_size >= 0:
+                    value, at = bytes(buffer[at : at + value_size]), at + value_size
+                if not start < at < end <= size:  # a byte at least follows, the number of headers
+                    raise self._refused(f"a record of {length} bytes does not hold its key and value, or does not end in the batch")
+                at = end
+                yield DefaultRecord(length, base + place, first + delta if appended is None else appended, kind, key, value, [])
+        except (ValueError, IndexError) as error:
             raise self._refused(f"its records cannot be told apart ({error})") from error
-
-    def _read_msg(self, decode_varint: Callable[..., tuple[int, int]] = decode_varint) -> Any:
-        """The next record. As kafka-python reads it, but headers are passed over: there may be millions in a batch."""
-        buffer = self._buffer
-        length, start = decode_varint(buffer, self._pos)
-        end = start + length
-        if length < 0 or end > len(buffer):
-            msg = f"a record of {length} bytes in {len(buffer) - start}"
-            raise CorruptRecordError(msg)
-        delta, at = decode_varint(buffer, start + 1)
-        timestamp = self.max_timestamp if self.timestamp_type == self.LOG_APPEND_TIME else self.first_timestamp + delta
-        place, at = decode_varint(buffer, at)
-        key, at = _bytes(buffer, at, end)
-        value, at = _bytes(buffer, at, end)
-        if at >= end:
-            msg = f"a record of {length} bytes that its key and value exceed"
-            raise CorruptRecordError(msg)
-        self._pos = end
-        kind = ControlRecord if self.is_control_batch else DefaultRecord
-        return kind(length, self.base_offset + place, timestamp, self.timestamp_type, key, value, [])
+        if at != size:
+            raise self._refused(f"{size - at} bytes follow its records")
 
     def _refused(self, why: str) -> BatchRefused:
         return BatchRefused(self.base_offset, self.next_offset, why)
-
-
-def _bytes(buffer: bytes | bytearray, at: int, end: int) -> tuple[bytes | None, int]:
-    """A key or value at `at`, and the place after it."""
-    length, at = decode_varint(buffer, at)
-    if length < 0:
-        return None, at
-    if at + length > end:
-        msg = f"a key or value of {length} bytes in {end - at}"
-        raise CorruptRecordError(msg)
-    return bytes(buffer[at : at + length]), at + length
 
 
 class OldBatch(LegacyRecordBatch):  # type: ignore[misc]
