@@ -22,6 +22,7 @@ from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
 from services.control.records import ControlState, GenerationMade
 from services.log.protocol import Log, Record
+from services.log.skipping import open_reader
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.recovery import WrongLog, beginning, check_bound, check_log, restore, retracted, silent
@@ -82,7 +83,7 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
         yield Finding(partition=number, pool=None, what="log", position=log.outcomes.begin(number), difference=start)
         return
     since = start.position if start.position > wanted.beginning(log, state) else None
-    folded = _Refolded(start, log, FixedDirectory(state, wanted.chosen))
+    folded = _Refolded(start, log, state, FixedDirectory(state, wanted.chosen))
     try:
         for finding in _compared(folded, manifest, store):
             yield msgspec.structs.replace(finding, since=since)
@@ -189,11 +190,11 @@ def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedChec
 class _Refolded:
     """A partition folded again, forwards only, from where it starts."""
 
-    def __init__(self, start: Partition, log: Log, directory: FixedDirectory) -> None:
+    def __init__(self, start: Partition, log: Log, control: ControlState, directory: FixedDirectory) -> None:
         self.partition, self.log, self._number = start, log, start.number
         self._directory = directory
         self._ahead: list[Record] = []
-        self._reader = log.outcomes.reader({start.number: start.position})
+        self._reader = open_reader(log.outcomes, {start.number: start.position}, control.skipped)
 
     def to(self, position: int) -> None:
         """Fold every record below `position`. Raises `LogError`, retriable where the log gives nothing."""
@@ -295,7 +296,7 @@ def _against_newer(folded: _Refolded, head: PoolHead, store: StoreReader) -> Fin
         return Finding(partition=number, pool=head.pool, what="live boards", position=head.position, difference=difference)
     start = Partition(number, log.outcomes.partitions, made.start)
     start.pools[head.pool] = PoolState(state.pools[head.pool], made, retracted(made, log.outcomes, number, state))
-    newer = _Refolded(start, log, FixedDirectory(ControlState()))
+    newer = _Refolded(start, log, state, FixedDirectory(ControlState()))
     try:
         return _against_store(newer, head.pool, store)
     finally:

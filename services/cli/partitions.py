@@ -1,4 +1,4 @@
-"""`equirank partitions`: how far back each one's log reaches, and going on where it lost what no checkpoint holds."""
+"""`equirank partitions`: how far back each log reaches, and decisions on partitions that stopped."""
 
 import time
 from collections.abc import Iterator
@@ -13,11 +13,13 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.admin import log_coverage as reaches
+from services.admin import partition_decisions
 from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
 from services.log.protocol import Log
 from services.runtime.settings import Settings
+from services.shard.attempts import Isolated, isolated_at
 
 partitions = typer.Typer(help="Partitions: what log and checkpoints hold of each.", no_args_is_help=True, add_completion=False)
 
@@ -31,11 +33,14 @@ def list_(data: _Data = None) -> None:
     """
     table, stopped = Table("partition", "log holds", "checkpoint", "verified from", "cannot be folded anew"), list[str]()
     with _opened(data) as (log, control, checkpoints):
-        for one in reaches.reach(log, control.refresh(), checkpoints):
+        state = control.refresh()
+        for one in reaches.reach(log, state, checkpoints):
             since = one.oldest if one.beyond else one.begin
             told = (str(one.partition), f"{one.begin} to {one.end}", _or_none(one.checkpoint), _or_none(since))
             table.add_row(*told, Text(", ".join(one.beyond) or "-"))
             stopped += _why(one)
+            if (isolated := isolated_at(one.partition, state)) is not None:
+                stopped.append(f"partition {one.partition} stops: {Isolated(one.partition, isolated)}")
     console = Console(soft_wrap=True)
     console.print(table)
     for why in stopped:
@@ -63,6 +68,33 @@ def accept_loss(
             raise InputError("partition", partition, f"must be below {log.outcomes.partitions}")
         lost = reaches.accept_loss(partition, log, control, checkpoints, time.time())
     typer.echo(f"partition {partition} goes on at {lost.begin}; records from {lost.position} on that nobody folded do not count")
+
+
+@partitions.command()
+def skip(
+    partition: Annotated[int, typer.Argument(min=0, help="One that stopped at a damaged batch, or at a record that ended shards.")],
+    offset: Annotated[int, typer.Option(min=0, help="Offset of the record, or of any record of the batch, as the reason names it.")],
+    data: _Data = None,
+) -> None:
+    """Go on without a batch that cannot be read, or without a record that ends every shard. Nothing else is skipped.
+
+    The decision is a record of the control log: restarts, new generations and `equirank verify` leave out the same records.
+    """
+    with _opened(data) as (log, control, checkpoints):
+        skipped = partition_decisions.skip(partition, offset, log, control, checkpoints, time.time())
+    what = f"offset {skipped.begin}" if skipped.end == skipped.begin + 1 else f"offsets {skipped.begin} to {skipped.end - 1}"
+    typer.echo(f"partition {partition} goes on without {what}")
+
+
+@partitions.command()
+def retry(
+    partition: Annotated[int, typer.Argument(min=0, help="One that is isolated at a record that ended shards.")],
+    data: _Data = None,
+) -> None:
+    """Fold the record again at which shards died, for example after they were given more memory."""
+    with _opened(data) as (log, control, _):
+        offset = partition_decisions.retry(partition, log, control, time.time())
+    typer.echo(f"partition {partition} tries the record at offset {offset} again")
 
 
 @contextmanager

@@ -143,6 +143,29 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     time: float
 
 
+class Skipped(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="skipped"):
+    """An operator's word that a partition is folded without its records from `begin` to before `end`: now, and whenever it is folded."""
+
+    partition: int
+    begin: Annotated[int, msgspec.Meta(ge=0)]
+    end: int
+    time: float
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="attempt"):
+    """A shard is about to fold the records of a partition from `begin` to before `end`; equal ones: nothing is under way.
+
+    epoch: of the shard; deaths: how many shards died while they folded just these records.
+    """
+
+    partition: int
+    epoch: int
+    begin: int = 0
+    end: int = 0
+    deaths: int = 0
+    time: float
+
+
 class LettersSent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="letters_sent"):
     """Dead letters, by key, that were sent to the log again: the next time they are not. Nothing of it is part of the state."""
 
@@ -151,7 +174,17 @@ class LettersSent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 ControlRecord: TypeAlias = (
-    PoolCreated | GenerationMade | GenerationWanted | Serve | SolvePlan | Takeover | EngineStarted | Forgotten | LettersSent
+    PoolCreated
+    | GenerationMade
+    | GenerationWanted
+    | Serve
+    | SolvePlan
+    | Takeover
+    | EngineStarted
+    | Forgotten
+    | Skipped
+    | Attempt
+    | LettersSent
 )
 
 _encoder = msgspec.json.Encoder()
@@ -167,11 +200,13 @@ def encode(record: ControlRecord) -> tuple[bytes, bytes]:
             key = "engine"
         case Serve():
             key = f"serve/{record.pool}/{record.number}"
+        case Attempt():
+            key = f"attempt/{record.partition}"
         case GenerationWanted():
             key = f"wanted/{record.pool}"
         case SolvePlan():
             key = f"solves/{record.pool}"
-        case PoolCreated() | GenerationMade() | Forgotten() | LettersSent():
+        case PoolCreated() | GenerationMade() | Forgotten() | Skipped() | LettersSent():
             key = f"once/{uuid.uuid4()}"
     return key.encode(), _encoder.encode(record)
 
@@ -198,6 +233,10 @@ class ControlState:
         """Partition -> identity of the log that its positions are of."""
         self.losses: dict[int, list[Forgotten]] = {}
         """Partition -> what its log lost, as operators said."""
+        self.skipped: dict[int, list[tuple[int, int]]] = {}
+        """Partition -> ranges of offsets that are not folded, as operators said."""
+        self.attempts: dict[int, Attempt] = {}
+        """Partition -> what its last shard was about to fold."""
         self._served: dict[str, int] = {}
 
     def apply(self, offset: int, record: ControlRecord) -> None:
@@ -217,8 +256,8 @@ class ControlState:
                 self._take_over(offset, record)
             case EngineStarted():
                 self.engine = offset
-            case Forgotten():
-                self.losses.setdefault(record.partition, []).append(record)
+            case Forgotten() | Skipped() | Attempt():
+                self._apply_to_partition(record)
             case LettersSent():
                 pass
         self.position = offset + 1
@@ -227,6 +266,16 @@ class ControlState:
         self.epochs[record.partition] = offset
         if record.log:
             self.logs.setdefault(record.partition, record.log)
+
+    def _apply_to_partition(self, record: Forgotten | Skipped | Attempt) -> None:
+        match record:
+            case Forgotten():
+                self.losses.setdefault(record.partition, []).append(record)
+            case Skipped():
+                self.skipped.setdefault(record.partition, []).append((record.begin, record.end))
+            case Attempt():
+                if record.epoch >= self.epochs.get(record.partition, record.epoch):  # a superseded shard says nothing any more
+                    self.attempts[record.partition] = record
 
     def served(self, pool: str) -> int:
         """Number of the generation that readers of `pool` see."""

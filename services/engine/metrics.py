@@ -43,6 +43,7 @@ _PARTITION: Final[dict[str, Callable[[PartitionHealth], float | None]]] = {
     "equirank_partition_lag_seconds": lambda told: told.lag_seconds,
     "equirank_partition_folded_timestamp_seconds": lambda told: told.folded_at,
     "equirank_partition_epoch": lambda told: told.epoch,
+    "equirank_partition_isolated": lambda told: told.isolated is not None,
     "equirank_partition_stopped": lambda told: told.stopped is not None,
     "equirank_checkpoint_position": lambda told: told.checkpoint,
     "equirank_checkpoint_timestamp_seconds": lambda told: told.checkpoint_at,

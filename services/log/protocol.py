@@ -75,10 +75,14 @@ class OffsetLost(LogError):  # noqa: N818 - names the fact, as the operator read
 
 
 class BatchDamaged(LogError):  # noqa: N818
-    """The records from `begin` to before `end` cannot be read: the partition must stop, not skip, until an operator says otherwise."""
+    """The records from `begin` to before `end` cannot be read: the partition must stop, not skip, until an operator says otherwise.
 
-    def __init__(self, topic: str, partition: int, begin: int, end: int, why: str) -> None:
+    base: first offset of the batch, of which what stands before `begin` was read.
+    """
+
+    def __init__(self, topic: str, partition: int, begin: int, end: int, why: str, base: int | None = None) -> None:
         self.topic, self.partition, self.begin, self.end = topic, partition, begin, end
+        self.base = begin if base is None else base
         what = f"{topic}[{partition}] has a damaged batch at offsets {begin} to {end - 1}: {why}"
         remedy = f"restore the log, or go on without it by `equirank partitions skip {partition} --offset {begin}`"
         super().__init__(f"{what}; {remedy}", retriable=False)

@@ -10,8 +10,9 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
     them waits; folded_at: when the log took the last record.
 
     checkpoint, checkpoint_at: position and time of the newest checkpoint of this start; stopped: why the partition stopped;
-    pools_frozen: those whose boards go no further, as their generation cannot be folded again; pending: retractions that no generation
-    heeds yet; building: generations under construction; progress: of the one that is least far, 0 to 1; memory: bytes by part.
+    isolated: offset of a record at which shards died, which is not folded; pools_frozen: pools whose boards go no further, as their
+    generation cannot be folded again; pending: retractions that no generation heeds yet; building: generations under construction;
+    progress: of the one that is least far, 0 to 1; memory: bytes by part.
     """
 
     partition: int
@@ -23,6 +24,7 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: int | None
     checkpoint_at: float | None
     stopped: str | None
+    isolated: int | None
     pools: int
     pools_stopped: int
     pools_frozen: int

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from services.log.dead_letters import DeadLetter
-from services.log.protocol import OffsetLost
+from services.log.protocol import BatchDamaged, OffsetLost
+from services.shard.attempts import Attempts
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.builder import Builder
 from services.shard.health import PartitionHealth
@@ -24,19 +25,22 @@ _SKEW_SECONDS: Final = 60.0
 class Owned:
     """A partition and what goes with it. even_at: when nothing waited last, or its start, by the timer; passed: all before it was folded or
     is no record; end: the log's, when it was asked last; folded_at: when the log took the last record, seconds since 1970; lost: the offset
-    for which it stopped, as its log begins later; recovered: it did not stop before it was what its checkpoint holds.
+    for which it stopped, as its log begins later; damaged: that of the batch for which it stopped; attempts: notes of what is folded;
+    recovered: it did not stop before it was what its checkpoint holds.
     """
 
     partition: Partition
     epoch: int
     checkpointer: Checkpointer
     builder: Builder
+    attempts: Attempts
     even_at: float
     passed: int = 0
     end: int = 0
     folded_at: float | None = None
     stopped: str | None = None
     lost: int | None = None
+    damaged: int | None = None
     recovered: bool = True
     letters: list[DeadLetter] = field(default_factory=list)
     _memory_read: dict[str, int] = field(default_factory=dict)
@@ -53,9 +57,15 @@ class Owned:
         if isinstance(error, OffsetLost) and error.forgotten:
             self.lost = partition.position if self.recovered else error.offset
             why = f"{why}, or go on without what is lost by `equirank partitions accept-loss {partition.number}`"
+        if isinstance(error, BatchDamaged):
+            self.damaged = error.begin
         log.error("partition stopped: %s", why, extra={"partition": partition.number, "position": partition.position})
         self.stopped = why
         partition.stopped = f"partition {partition.number} stopped: {why}"
+
+    def go_on(self) -> None:
+        """It stopped, and what it stopped for is decided."""
+        self.stopped = self.partition.stopped = self.lost = self.damaged = None
 
     def health(self, at: float, now: float) -> PartitionHealth:
         """Where the partition stands. at: by the clock; now: by the timer."""
@@ -71,6 +81,7 @@ class Owned:
             checkpoint=checkpointer.position,
             checkpoint_at=checkpointer.written_at,
             stopped=self.stopped,
+            isolated=self.attempts.isolated,
             pools=len(pools),
             pools_stopped=sum(state.stopped is not None for state in pools),
             pools_frozen=len(partition.frozen),

@@ -10,6 +10,7 @@ from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry
 from services.control.records import FOLD_VERSION, ControlState, GenerationMade
 from services.log.partition import partition_of
 from services.log.protocol import CUT, OTHER, LogError, OffsetLost, Topic
+from services.log.skipping import open_reader
 from services.shard.generations.build import Build, retracted_below
 from services.shard.partition import Partition
 from services.state.edits import Retracted
@@ -84,7 +85,7 @@ def retracted(made: GenerationMade, topic: Topic, partition: int, control: Contr
         if (end := topic.end(partition)) < horizon:
             what = f"generation {made.number} of pool {made.pool} was made at {horizon}, and the log ends at {end}"
             raise WrongLog(f"partition {partition} of {topic.name}: {what}: {CUT}")
-        reader = topic.reader({partition: position})
+        reader = open_reader(topic, {partition: position}, control.skipped)
         try:
             while position < horizon:
                 found += retracted_below(horizon, made.pool, reader.poll(_READ_SECONDS, _RECORDS).get(partition, []))

@@ -22,9 +22,11 @@ from services.control.log import ControlLog
 from services.control.records import ControlState, FoldSettings, Takeover
 from services.log import dead_letters
 from services.log.protocol import BatchDamaged, CommitsPositions, Log, LogError, OffsetLost, Reader, Record, TopicReplaced
+from services.log.skipping import beyond, open_reader
 from services.runtime.durations import Durations
 from services.runtime.metrics import CHECKPOINT_BUCKETS
 from services.runtime.settings import Settings
+from services.shard.attempts import Attempts, Isolated
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.builder import Builder
 from services.shard.health import WorkerHealth
@@ -149,9 +151,9 @@ class ShardWorker:
         control = self._control.refresh()  # a control log that cannot be read is told before anything is added to it
         for number in self._numbers:
             if number not in self._owned:
-                bound = control.logs.get(number, self._log.outcomes.identity)
+                bound, again = control.logs.get(number, self._log.outcomes.identity), number in control.epochs
                 epoch = self._control.append(Takeover(partition=number, owner=self._owner, time=self._clock(), log=bound))
-                self._owned[number] = self._recovered(number, epoch)
+                self._owned[number] = self._recovered(number, epoch, again=again)
         settings = self._settings
         fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
         self._directory = LiveDirectory(
@@ -163,7 +165,8 @@ class ShardWorker:
             check=lambda state: self._check_epochs(state.epochs),
         )
 
-    def _recovered(self, number: int, epoch: int) -> Owned:
+    def _recovered(self, number: int, epoch: int, *, again: bool = True) -> Owned:
+        """The partition from its newest checkpoint. again: whether a shard had it before."""
         topic, skipped = self._log.outcomes, list[SkippedCheckpoint]()
         failed: WrongLog | LogError | None = None
         control = self._control.refresh()
@@ -179,7 +182,9 @@ class ShardWorker:
         kept = self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._anchor_seconds, self._clock)
         builder = Builder(partition, topic, self._control, self._settings.retraction_seconds, slices, self._clock, self._checkpoints)
-        owned = Owned(partition, epoch, checkpointer, builder, even_at=self._timer(), recovered=failed is None)
+        attempts = Attempts(number, epoch, topic.end(number) if again and failed is None else 0, self._control, self._clock)
+        attempts.look_back(partition.position)
+        owned = Owned(partition, epoch, checkpointer, builder, attempts, even_at=self._timer(), recovered=failed is None)
         if failed is not None:
             owned.stop(failed)
         if isinstance(failed, LogError) and not isinstance(failed, TopicReplaced):  # it is this log, so what readers see is of it
@@ -200,14 +205,27 @@ class ShardWorker:
         self._progress_at = self._clock()
         self._behind = self._full(batches)
         for number, records in batches.items():
-            for part in slices(records):
-                self._fold(self._owned[number], part)
-                self._beside()
+            self._fold_parts(self._owned[number], records)
         for number, position in passed.items():
-            self._owned[number].passed = position
+            self._passed(self._owned[number], position, idle=number not in batches)
         if not batches:
             self._beside(idle=True)
         return reader
+
+    def _fold_parts(self, owned: Owned, records: Sequence[Record]) -> None:
+        """Fold what a poll brought of a partition, up to a record that isolates it."""
+        for part in owned.attempts.parts(records):
+            self._fold(owned, part)
+            self._beside()
+        if owned.attempts.blocked and owned.attempts.isolated is not None:
+            owned.stop(Isolated(owned.partition.number, owned.attempts.isolated))
+            self._changed = True
+
+    def _passed(self, owned: Owned, position: int, *, idle: bool) -> None:
+        """Everything below `position` was folded or is no record, unless the partition stopped on the way."""
+        if owned.stopped is None:
+            owned.passed = position
+            owned.attempts.settle(position, idle=idle)
 
     def _full(self, batches: Mapping[int, Sequence[Record]]) -> bool:
         """Whether a poll brought as much as one may, so that more is likely to wait."""
@@ -261,7 +279,7 @@ class ShardWorker:
         topic = self._log.outcomes
         try:
             end = topic.end(number)
-            with closing(topic.reader({number: owned.partition.position})) as reader:
+            with closing(open_reader(topic, {number: owned.partition.position}, self._control.known().skipped)) as reader:
                 for _ in range(_PROBES):  # what is sound before the damage may be read first
                     if reader.position(number) >= end:
                         break
@@ -273,7 +291,7 @@ class ShardWorker:
     def _open(self) -> Reader | None:
         """A reader of the partitions that go on; None when all of them are stopped."""
         positions = {number: owned.partition.position for number, owned in self._running().items()}
-        return self._log.outcomes.reader(positions) if positions else None
+        return open_reader(self._log.outcomes, positions, self._control.known().skipped) if positions else None
 
     def _poll(self, reader: Reader | None) -> dict[int, list[Record]]:
         patience = 0.0 if self._works() else _POLL_SECONDS
@@ -349,7 +367,7 @@ class ShardWorker:
             self._measured_at = self._timer()
             control = self._control.refresh()
             self._check_epochs(control.epochs)
-            self._resume_lost(control)
+            self._resume(control)
             for owned in self._owned.values():
                 if owned.stopped is None:
                     owned.builder.look(self._timer(), control)
@@ -370,19 +388,30 @@ class ShardWorker:
         if isinstance(self._log.outcomes, CommitsPositions):  # for lag tools; recovery never reads them
             self._log.outcomes.commit({number: max(owned.passed, owned.partition.position) for number, owned in self._running().items()})
 
-    def _resume_lost(self, control: ControlState) -> None:
-        """Let partitions go on for which an operator gave up what they stand before; one that stopped in recovery is recovered."""
+    def _resume(self, control: ControlState) -> None:
+        """Let stopped partitions go on whose reason an operator decided; one that stopped in recovery is recovered."""
         for number, owned in list(self._owned.items()):
-            if owned.lost is None or (begin := control.beyond_losses(number, owned.lost)) <= owned.lost:
+            if owned.stopped is None or (position := self._resumed_at(owned, control)) is None:
                 continue
-            log.warning("the log lost what follows: going on at %d", begin, extra={"partition": number, "position": owned.lost})
+            log.warning("an operator decided: going on at %d", position, extra={"partition": number})
+            owned.attempts.resume(self._log.outcomes.end(number))
             if owned.recovered:
-                owned.partition.position, owned.lost = begin, None
-                owned.stopped = owned.partition.stopped = None
+                owned.partition.position = position
+                owned.go_on()
             else:
                 self._owned[number] = self._recovered(number, owned.epoch)
                 owned.builder.close()
             self._changed = True
+
+    def _resumed_at(self, owned: Owned, control: ControlState) -> int | None:
+        """Where a stopped partition goes on; None where that is not decided. What is skipped, its reader passes over."""
+        number, position = owned.partition.number, owned.partition.position
+        if owned.lost is not None:
+            begin = control.beyond_losses(number, owned.lost)
+            return begin if begin > owned.lost else None
+        if owned.damaged is not None:
+            return position if beyond(control.skipped.get(number, ()), owned.damaged) > owned.damaged else None
+        return position if owned.attempts.is_decided(control) else None
 
     def _look_for_begins(self) -> None:
         """Learn what a log of finite retention still holds, from time to time: anchors before that are of no more use."""

@@ -191,7 +191,7 @@ class KafkaReader:
                 where, offset = next(iter(error.args[0].items()))  # of several, each is found in its turn
                 raise self._topic.lost(where.partition, offset) from error
             except BatchRefused as error:
-                raise BatchDamaged(self._topic.name, error.partition, error.begin, error.end, error.why) from error
+                raise BatchDamaged(self._topic.name, error.partition, error.begin, error.end, error.why, error.base) from error
             except LogTruncationError as error:
                 where = next(iter(error.divergent_offsets))
                 raise self._topic.lost(where.partition, self._positions[where.partition]) from error

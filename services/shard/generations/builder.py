@@ -19,6 +19,7 @@ from services.control.log import ControlLog
 from services.control.records import FOLD_VERSION, ControlState, GenerationMade, PoolCreated, Serve
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic, TopicReplaced
+from services.log.skipping import open_reader
 from services.shard.generations.build import GONE, SEASON, Build
 from services.shard.generations.stand_in import StandIn, StandIns
 from services.shard.partition import Partition
@@ -240,7 +241,8 @@ class Builder:
         try:
             if self._reader is None or self._read_to != start:
                 self.close()
-                self._reader, self._read_to = self._topic.reader({self._partition.number: start}), start
+                skipped = self._control.known().skipped
+                self._reader, self._read_to = open_reader(self._topic, {self._partition.number: start}, skipped), start
             records = self._reader.poll(timeout, _RECORDS).get(self._partition.number, [])
         except OffsetLost as error:
             self._lost(start, error)

@@ -1,0 +1,93 @@
+"""An operator's decisions on a partition that stopped at records that cannot be folded: go on without them, or try once more."""
+
+from contextlib import closing
+from typing import Final
+
+from ratings_core.errors import InputError
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.log import ControlLog
+from services.control.records import Attempt, ControlState, Skipped
+from services.log.protocol import BatchDamaged, Log, LogError, Topic
+from services.log.skipping import beyond, open_reader
+from services.shard.attempts import isolated_at
+from services.shard.recovery import beginning
+
+_READ_SECONDS: Final = 1.0
+_SILENT_POLLS: Final = 10
+_RECORDS: Final = 500
+
+
+def skip(partition: int, offset: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Skipped:
+    """Go on without the damaged batch that holds `offset`, or without the record there at which shards died; nothing else can be skipped.
+
+    Of a batch, those records are skipped that cannot be read and that no checkpoint holds. now: seconds since 1970.
+
+    Raises:
+        InputError: nothing at `offset` stops the partition, or it was skipped before.
+        LogError: the log does not answer.
+
+    """
+    state = control.refresh()
+    _check_partition(partition, log.outcomes)
+    ranges = state.skipped.get(partition, [])
+    if beyond(ranges, offset) != offset:
+        raise InputError("offset", offset, "must not be skipped already")
+    begin, end = _stopping(partition, offset, log.outcomes, state, checkpoints)
+    skipped = Skipped(partition=partition, begin=begin, end=end, time=now)
+    control.append(skipped)
+    return skipped
+
+
+def retry(partition: int, log: Log, control: ControlLog, now: float) -> int:
+    """Let a partition try the record again at which shards died, for example with more memory. Its offset.
+
+    Raises:
+        InputError: the partition is not isolated.
+        LogError: the log does not answer.
+
+    """
+    state = control.refresh()
+    _check_partition(partition, log.outcomes)
+    offset = isolated_at(partition, state)
+    if offset is None:
+        raise InputError("partition", partition, "must be isolated at a record: `equirank partitions list` says which are")
+    control.append(Attempt(partition=partition, epoch=state.epochs[partition], time=now))
+    return offset
+
+
+def _check_partition(partition: int, topic: Topic) -> None:
+    if partition >= topic.partitions:
+        raise InputError("partition", partition, f"must be below {topic.partitions}")
+
+
+def _stopping(partition: int, offset: int, topic: Topic, control: ControlState, checkpoints: CheckpointStore) -> tuple[int, int]:
+    """The records that stop the partition, from the first to before the second offset, `offset` among them."""
+    if isolated_at(partition, control) == offset:
+        return offset, offset + 1
+    newest = checkpoints.newest(partition)
+    folded = beginning(partition, topic, control) if newest is None else newest.position
+    found = _damaged(partition, offset, offset + 1, topic, control)
+    if found is None:
+        rule = "must be in a damaged batch, or where the partition is isolated (`equirank partitions list`): records there can be read"
+        raise InputError("offset", offset, rule)
+    if found.end <= folded:
+        raise InputError("offset", offset, f"must not be folded already: the newest checkpoint of partition {partition} is at {folded}")
+    first = _damaged(partition, max(found.base, folded), found.end, topic, control) or found
+    if not first.begin <= offset < first.end:
+        raise InputError("offset", offset, f"must be from {first.begin} to {first.end - 1}, the records of the batch that cannot be read")
+    return first.begin, first.end
+
+
+def _damaged(partition: int, start: int, until: int, topic: Topic, control: ControlState) -> BatchDamaged | None:
+    """The batch that ends a reading from `start`, where it begins before `until`; None where all before can be read. Raises `LogError`."""
+    silent = 0
+    with closing(open_reader(topic, {partition: start}, control.skipped)) as reader:
+        while reader.position(partition) < min(until, topic.end(partition)):
+            try:
+                found = reader.poll(_READ_SECONDS, _RECORDS)
+            except BatchDamaged as error:
+                return error if error.base < until else None
+            silent = 0 if found else silent + 1
+            if silent == _SILENT_POLLS:
+                raise LogError(f"{topic.name}[{partition}] gave no record from offset {start}", retriable=True)
+    return None

