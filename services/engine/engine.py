@@ -50,7 +50,8 @@ class LocalCheckpoints(Exception):  # noqa: N818 - names the fact
 
     def __init__(self, url: str, machines: int) -> None:
         super().__init__(
-            f"checkpoints at {url} are a folder of one machine, and Ray has {machines}: set EQUIRANK_CHECKPOINTS to a URL that all reach"
+            f"checkpoints at {url} are a folder of one machine, and Ray has {machines}: set EQUIRANK_CHECKPOINTS to a URL that all reach, "
+            "or EQUIRANK_CHECKPOINTS_SHARED=true where all of them mount this folder"
         )
 
 
@@ -140,7 +141,8 @@ class Engine:
             }
         cluster.join(self._settings.ray, self._settings.shards, **local)
         machines = {node["NodeManagerHostname"] for node in ray.nodes() if node["Alive"]}
-        if len(machines) > 1 and CheckpointStore(self._settings.checkpoint_url).is_local:
+        alone = CheckpointStore(self._settings.checkpoint_url).is_local and not self._settings.checkpoints_shared
+        if len(machines) > 1 and alone:
             raise LocalCheckpoints(self._settings.checkpoint_url, len(machines))
         if (why := cluster.lacking(self._settings.shards)) is not None:
             log.warning("%s", why)

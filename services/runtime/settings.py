@@ -65,6 +65,9 @@ class Settings(BaseSettings):
     redis: str | None = Field(None, description="URL of Redis; none: the embedded server.")
     ray: str = Field("local", description="Ray's address; local starts an instance of its own.")
     checkpoints: str | None = Field(None, description="Where checkpoints and results go (any fsspec URL); none: in the data folder.")
+    checkpoints_shared: bool = Field(
+        False, description="Whether a checkpoint folder is one file system that every Ray node mounts, such as a ReadWriteMany volume."
+    )
 
     partitions: int = Field(8, ge=1, le=4096, description="Partitions of the outcome log, written once.")
     shards: int = Field(1, ge=1, le=4096, description="Shard actors; partitions are spread over them.")

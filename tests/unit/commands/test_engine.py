@@ -143,17 +143,24 @@ def ray_folder_of(data: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("url", "machines", "refused"),
-    [("file:///tmp/c", 2, True), ("/tmp/c", 2, True), ("local:///tmp/c", 2, True), ("/tmp/c", 1, False), ("memory://c", 2, False)],
+    ("url", "machines", "shared", "refused"),
+    [
+        ("file:///tmp/c", 2, False, True),
+        ("/tmp/c", 2, False, True),
+        ("local:///tmp/c", 2, False, True),
+        ("/tmp/c", 2, True, False),
+        ("/tmp/c", 1, False, False),
+        ("memory://c", 2, False, False),
+    ],
 )
 def test_checkpoints_that_one_machine_sees_are_refused_on_several(
-    fake: FakeRay, url: str, machines: int, refused: bool, monkeypatch: pytest.MonkeyPatch
+    fake: FakeRay, url: str, machines: int, shared: bool, refused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nodes = [{"NodeManagerHostname": f"m{i % machines}", "Alive": True} for i in range(4)]
     nodes += [{"NodeManagerHostname": "gone", "Alive": False}]
     monkeypatch.setattr(fake, "init", lambda **_: None, raising=False)
     monkeypatch.setattr(fake, "nodes", lambda: nodes, raising=False)
-    driver = Engine(Settings(ray="10.0.0.1:6379", checkpoints=url), EngineMetrics(None))
+    driver = Engine(Settings(ray="10.0.0.1:6379", checkpoints=url, checkpoints_shared=shared), EngineMetrics(None))
     with pytest.raises(engine.LocalCheckpoints, match="URL that all reach") if refused else nullcontext():
         driver.start()
 
