@@ -1,0 +1,194 @@
+{{/* Name of every object of the release. */}}
+{{- define "equirank.name" -}}
+{{- ternary .Release.Name (printf "%s-%s" .Release.Name .Chart.Name) (contains .Chart.Name .Release.Name) | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{/* Labels of an object: (dict "root" $ "component" "api"). */}}
+{{- define "equirank.labels" -}}
+{{ include "equirank.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end }}
+
+{{- define "equirank.selector" -}}
+app.kubernetes.io/name: equirank
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{/* Name, namespace and labels of an object: (dict "root" $ "component" "api"), optionally "name" and "annotations". */}}
+{{- define "equirank.metadata" -}}
+name: {{ .name | default (printf "%s-%s" (include "equirank.name" .root) .component) }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  {{- include "equirank.labels" . | nindent 2 }}
+{{- with .annotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "equirank.image" -}}
+image: {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+{{- end }}
+
+{{- define "equirank.keysSecret" -}}
+{{ .Values.keys.existingSecret | default (printf "%s-keys" (include "equirank.name" .)) }}
+{{- end }}
+
+{{- define "equirank.claim" -}}
+{{ .Values.checkpoints.volume.existingClaim | default (printf "%s-checkpoints" (include "equirank.name" .)) }}
+{{- end }}
+
+{{- define "equirank.head" -}}
+{{ include "equirank.name" . }}-head-svc.{{ .Release.Namespace }}.svc:6379
+{{- end }}
+
+{{- define "equirank.rayToken" -}}
+{{ .Values.ray.auth.existingSecret | default (include "equirank.name" .) }}
+{{- end }}
+
+{{- define "equirank.kafkaServers" -}}
+{{- if .Values.demo.enabled }}{{ include "equirank.name" . }}-kafka:9092{{ else }}{{ required "kafka.bootstrapServers: name your brokers, or try values-demo.yaml" .Values.kafka.bootstrapServers }}{{ end }}
+{{- end }}
+
+{{- define "equirank.redisHost" -}}
+{{- if .Values.demo.enabled }}{{ include "equirank.name" . }}-redis{{ else }}{{ required "redis.host: name your Redis, or try values-demo.yaml" .Values.redis.host }}{{ end }}
+{{- end }}
+
+{{/* Options of kafka-python as a JSON object. The password is put in by the kubelet. */}}
+{{- define "equirank.kafkaOptions" -}}
+{{- $kafka := .Values.kafka }}
+{{- $options := deepCopy $kafka.options }}
+{{- $protocol := ternary (ternary "SASL_SSL" "SSL" (ne $kafka.sasl.mechanism "")) (ternary "SASL_PLAINTEXT" "PLAINTEXT" (ne $kafka.sasl.mechanism "")) $kafka.tls.enabled }}
+{{- if ne $protocol "PLAINTEXT" }}{{ $_ := set $options "security_protocol" $protocol }}{{ end }}
+{{- with $kafka.tls.caSecret }}{{ $_ := set $options "ssl_cafile" (printf "/etc/equirank/kafka/%s" $kafka.tls.caKey) }}{{ end }}
+{{- if $kafka.sasl.mechanism }}
+{{- $_ := set $options "sasl_mechanism" $kafka.sasl.mechanism }}
+{{- $_ := set $options "sasl_plain_username" (required "kafka.sasl.username" $kafka.sasl.username) }}
+{{- $_ := set $options "sasl_plain_password" "$(KAFKA_PASSWORD)" }}
+{{- end }}
+{{- toJson $options }}
+{{- end }}
+
+{{/* URL of Redis. The password is put in by the kubelet. */}}
+{{- define "equirank.redisUrl" -}}
+{{- $redis := .Values.redis }}
+{{- $user := ternary (printf "%s:$(REDIS_PASSWORD)@" $redis.username) "" (ne $redis.existingSecret "") }}
+{{- $ca := ternary (printf "?ssl_ca_certs=/etc/equirank/redis/%s" $redis.tls.caKey) "" (ne $redis.tls.caSecret "") }}
+{{- printf "%s://%s%s:%d/%d%s" (ternary "rediss" "redis" $redis.tls.enabled) $user (include "equirank.redisHost" .) (int $redis.port) (int $redis.database) $ca }}
+{{- end }}
+
+{{/* Passwords and what holds them: for every process that opens the log or the store by its own settings. */}}
+{{- define "equirank.backendEnv" -}}
+{{- with .Values.kafka.sasl.existingSecret }}
+- {name: KAFKA_PASSWORD, valueFrom: {secretKeyRef: {name: {{ . }}, key: {{ $.Values.kafka.sasl.passwordKey }}}}}
+{{- end }}
+{{- with .Values.redis.existingSecret }}
+- {name: REDIS_PASSWORD, valueFrom: {secretKeyRef: {name: {{ . }}, key: {{ $.Values.redis.passwordKey }}}}}
+{{- end }}
+- {name: EQUIRANK_KAFKA_OPTIONS, value: {{ include "equirank.kafkaOptions" . | quote }}}
+- {name: EQUIRANK_REDIS, value: {{ include "equirank.redisUrl" . | quote }}}
+- {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
+{{- end }}
+
+{{/* Settings that hold no secret, and the credentials of the object store. */}}
+{{- define "equirank.envFrom" -}}
+- configMapRef: {name: {{ include "equirank.name" . }}-settings}
+{{- with .Values.checkpoints.environmentSecret }}
+- secretRef: {name: {{ . }}}
+{{- end }}
+{{- end }}
+
+{{- define "equirank.keysEnv" -}}
+- {name: EQUIRANK_WRITE_KEYS, valueFrom: {secretKeyRef: {name: {{ include "equirank.keysSecret" . }}, key: write-keys}}}
+- {name: EQUIRANK_ADMIN_KEYS, valueFrom: {secretKeyRef: {name: {{ include "equirank.keysSecret" . }}, key: admin-keys}}}
+{{- end }}
+
+{{/* Everything that a process writes goes to /tmp: the root file system is read-only. */}}
+{{- define "equirank.mounts" -}}
+- {name: tmp, mountPath: /tmp}
+{{- if not .Values.checkpoints.url }}
+- {name: checkpoints, mountPath: /checkpoints}
+{{- end }}
+{{- if .Values.kafka.tls.caSecret }}
+- {name: kafka-ca, mountPath: /etc/equirank/kafka, readOnly: true}
+{{- end }}
+{{- if .Values.redis.tls.caSecret }}
+- {name: redis-ca, mountPath: /etc/equirank/redis, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{- define "equirank.volumes" -}}
+- {name: tmp, emptyDir: {}}
+{{- if not .Values.checkpoints.url }}
+- {name: checkpoints, persistentVolumeClaim: {claimName: {{ include "equirank.claim" . }}}}
+{{- end }}
+{{- with .Values.kafka.tls.caSecret }}
+- {name: kafka-ca, secret: {secretName: {{ . }}}}
+{{- end }}
+{{- with .Values.redis.tls.caSecret }}
+- {name: redis-ca, secret: {secretName: {{ . }}}}
+{{- end }}
+{{- end }}
+
+{{/* What the restricted pod security standard asks for. */}}
+{{- define "equirank.podSecurity" -}}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: {{ .Values.podSecurity.runAsUser }}
+  runAsGroup: {{ .Values.podSecurity.runAsUser }}
+  fsGroup: {{ .Values.podSecurity.fsGroup }}
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile: {type: RuntimeDefault}
+# Variables that Kubernetes makes of Services would be taken for settings.
+enableServiceLinks: false
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "equirank.containerSecurity" -}}
+securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}
+{{- end }}
+
+{{/* Where pods run: (dict "root" $ "values" .Values.api). */}}
+{{- define "equirank.placement" -}}
+{{- with .nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Spread pods of a component over nodes: (dict "root" $ "component" "shards"). */}}
+{{- define "equirank.spread" -}}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app.kubernetes.io/instance: {{ .root.Release.Name }}, app.kubernetes.io/component: {{ .component }}}}
+{{- end }}
+
+{{/* Settings that hold no secret: a change of them restarts engine and API. */}}
+{{- define "equirank.settings" -}}
+{{- range $name, $value := .Values.settings }}
+EQUIRANK_{{ upper $name }}: {{ ternary (toJson $value) ($value | toString) (or (kindIs "slice" $value) (kindIs "map" $value)) | quote }}
+{{- end }}
+EQUIRANK_KAFKA: {{ include "equirank.kafkaServers" . | quote }}
+EQUIRANK_KAFKA_REPLICATION: {{ .Values.kafka.replication | quote }}
+EQUIRANK_TOPIC_PREFIX: {{ .Values.kafka.topicPrefix | quote }}
+EQUIRANK_PARTITIONS: {{ .Values.partitions | quote }}
+EQUIRANK_SHARDS: {{ .Values.shards.count | quote }}
+EQUIRANK_SOLVE_WORKERS: {{ mul .Values.solves.cpus .Values.solves.maxReplicas | quote }}
+EQUIRANK_CHECKPOINTS: {{ .Values.checkpoints.url | default "file:///checkpoints" | quote }}
+EQUIRANK_CHECKPOINTS_SHARED: {{ not .Values.checkpoints.url | quote }}
+{{- end }}

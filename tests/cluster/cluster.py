@@ -1,0 +1,172 @@
+"""What the cluster tests share: kubectl, helm, the load's pod, and waiting for a condition."""
+
+import base64
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+CHART: Final = ROOT / "helm" / "equirank"
+RELEASE: Final = "equirank"
+NAMESPACE: Final = "equirank"
+LOADER: Final = "load"
+
+
+def run(*command: str, stdin: str | None = None, check: bool = True, timeout: float = 300) -> str:
+    """The output of a command. A failure raises with what the command wrote."""
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=timeout)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return done.stdout
+
+
+def kubectl(*arguments: str, stdin: str | None = None, check: bool = True, timeout: float = 300) -> str:
+    """kubectl in the release's namespace."""
+    return run("kubectl", "-n", NAMESPACE, *arguments, stdin=stdin, check=check, timeout=timeout)
+
+
+def objects(kind: str, component: str | None = None) -> list[dict[str, Any]]:
+    """Objects of a kind, of one component of the release or all."""
+    selector = [] if component is None else ["-l", f"app.kubernetes.io/component={component}"]
+    return json.loads(kubectl("get", kind, *selector, "-o", "json"))["items"]
+
+
+def pods(component: str) -> list[str]:
+    """Names of a component's pods that are not being deleted."""
+    return [pod["metadata"]["name"] for pod in objects("pods", component) if "deletionTimestamp" not in pod["metadata"]]
+
+
+def apply(*manifests: Mapping[str, Any]) -> None:
+    """Create or change objects."""
+    kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(manifests)}))
+
+
+def wait_until(what: str, condition: Callable[[], Any], seconds: float) -> float:
+    """Seconds until the condition held. Fails with `what` after `seconds`."""
+    began = time.monotonic()
+    while not condition():
+        if time.monotonic() - began > seconds:
+            raise AssertionError(f"{what}: not within {seconds:g} s\n{diagnosis()}")
+        time.sleep(0.3)
+    return time.monotonic() - began
+
+
+def diagnosis() -> str:
+    """Pods and the newest log lines of the engine, for the message of a failure."""
+    listed = kubectl("get", "pods", "-o", "wide", check=False)
+    engine = kubectl("logs", "-l", "app.kubernetes.io/component=engine", "--tail=15", check=False)
+    return f"{listed}\n{engine}"
+
+
+def helm(*arguments: str, check: bool = True) -> str:
+    """helm in the release's namespace."""
+    return run("helm", "-n", NAMESPACE, *arguments, check=check)
+
+
+def image() -> Sequence[str]:
+    """The options that name the image under test."""
+    repository, _, tag = os.environ.get("EQUIRANK_CLUSTER_IMAGE", "localhost/equirank:dev").rpartition(":")
+    policy = "Never" if repository.startswith("localhost/") else "IfNotPresent"
+    return ["--set", f"image.repository={repository},image.tag={tag},image.pullPolicy={policy}"]
+
+
+def ready(replicas: Mapping[str, int]) -> bool:
+    """Whether each component has so many ready pods, and no other ones."""
+    return all(_ready(component) == [True] * count for component, count in replicas.items())
+
+
+def _ready(component: str) -> list[bool]:
+    states = [pod["status"].get("conditions", []) for pod in objects("pods", component)]
+    return [any(state["type"] == "Ready" and state["status"] == "True" for state in conditions) for conditions in states]
+
+
+class Status(NamedTuple):
+    """What the load did and saw. sent, counted: outcomes by pool."""
+
+    sent: dict[str, int]
+    counted: dict[str, int]
+    repeated: int
+    duplicates: int
+    asked: int
+    failed: int
+    errors: list[str]
+    longest: float
+
+
+class Loader:
+    """The pod that runs load.py with the environment of an API pod."""
+
+    def __init__(self, first_burst: int) -> None:
+        source = (Path(__file__).parent / "load.py").read_text(encoding="utf-8")
+        apply(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": LOADER}, "data": {"load.py": source}},
+            self._pod(first_burst),
+        )
+        kubectl("wait", "--for=condition=Ready", f"pod/{LOADER}", "--timeout=120s")
+
+    def _pod(self, first_burst: int) -> dict[str, Any]:
+        template = json.loads(kubectl("get", "deployment", f"{RELEASE}-api", "-o", "json"))["spec"]["template"]["spec"]
+        api = template["containers"][0]
+        container = {key: api[key] for key in ("image", "imagePullPolicy", "securityContext", "env", "envFrom")}
+        container |= {
+            "name": LOADER,
+            "args": ["python", "/load/load.py", f"http://{RELEASE}-api", str(first_burst), f"{time.time():.0f}"],
+            "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
+            "readinessProbe": {"exec": {"command": ["test", "-f", "/tmp/status.json"]}, "periodSeconds": 1},
+            "volumeMounts": [*api["volumeMounts"], {"name": LOADER, "mountPath": "/load"}],
+        }
+        kept = ("securityContext", "enableServiceLinks", "serviceAccountName")
+        spec = {key: template[key] for key in kept} | {
+            "automountServiceAccountToken": False,
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": 1,
+            "containers": [container],
+            "volumes": [*template["volumes"], {"name": LOADER, "configMap": {"name": LOADER}}],
+        }
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": LOADER, "labels": {"app": LOADER}}, "spec": spec}
+
+    def status(self) -> Status:
+        """The newest status."""
+        found = json.loads(self.execute("cat", "/tmp/status.json"))
+        return Status(
+            found["sent"], found["counted"], found["repeated"], found["duplicates"], sum(found["asked"].values()), found["failed"],
+            found["errors"], found["longest"],
+        )  # fmt: skip
+
+    def rate(self, records: int) -> None:
+        """Records of ten outcomes a second from now on; 0 pauses."""
+        self.execute("sh", "-c", f"echo {records} > /tmp/rate")
+
+    def execute(self, *command: str, check: bool = True, timeout: float = 300) -> str:
+        """The output of a command in the pod."""
+        return kubectl("exec", LOADER, "--", *command, check=check, timeout=timeout)
+
+    def seconds_until_folded(self, before: Status, seconds: float) -> float:
+        """Seconds until the boards of every pool count more than had been sent at `before`."""
+        return wait_until("folding goes on in every pool", lambda: self._counts_more(before.sent), seconds)
+
+    def _counts_more(self, sent: Mapping[str, int]) -> bool:
+        counted = self.status().counted
+        return all(counted.get(pool, 0) > number for pool, number in sent.items())
+
+    def settled(self, seconds: float) -> Status:
+        """Pause, wait until the boards count all that was sent, or fail with the difference."""
+        self.rate(0)
+        time.sleep(1)
+        wait_until("every outcome is counted", lambda: _complete(self.status()), seconds)
+        time.sleep(1)
+        return self.status()
+
+
+def _complete(status: Status) -> bool:
+    return status.counted == status.sent and status.duplicates >= status.repeated
+
+
+def secret(name: str, **values: str) -> dict[str, Any]:
+    """A Secret with the values."""
+    data = {key.replace("__", "."): base64.b64encode(value.encode()).decode() for key, value in values.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}

@@ -1,0 +1,69 @@
+"""One release on a real cluster for all cluster tests: `make cluster`, or EQUIRANK_KUBECONFIG for a cluster that runs already."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.cluster import CHART, LOADER, NAMESPACE, RELEASE, Loader, helm, image, kubectl, ready, run, wait_until
+
+BURST = 100_000
+DEMO_IMAGES = os.environ.get("EQUIRANK_CLUSTER_DEMO_IMAGE", "")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if "EQUIRANK_KUBECONFIG" not in os.environ:
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="no cluster: run `make cluster`, or name one by EQUIRANK_KUBECONFIG"))
+
+
+@pytest.fixture(scope="session")
+def values() -> list[str]:
+    """Options of helm: the demo's values and the images under test."""
+    options = ["-f", str(CHART / "values-demo.yaml"), *image()]
+    if DEMO_IMAGES:
+        options += ["--set", f"demo.kafkaImage={DEMO_IMAGES},demo.redisImage={DEMO_IMAGES}"]
+    return options
+
+
+@pytest.fixture(scope="session")
+def release(values: list[str]) -> Iterator[dict[str, float]]:
+    """The chart, installed in a namespace with the restricted pod security standard; the seconds until its parts were ready."""
+    run("kubectl", "apply", "-f", "-", stdin=_namespace())
+    if "EQUIRANK_CLUSTER_NODE" in os.environ:
+        run("kubectl", "apply", "-f", "-", stdin=_volume(os.environ["EQUIRANK_CLUSTER_NODE"]))
+    helm("upgrade", "--install", RELEASE, str(CHART), *values)
+    all_ready = {"api": 2, "engine": 1, "head": 1, "shards": 2, "solves": 1, "kafka": 1, "redis": 1}
+    yield {"ready": wait_until("every pod is ready", lambda: ready(all_ready), 300)}
+    kubectl("delete", "pod", LOADER, "--now", "--ignore-not-found")
+
+
+@pytest.fixture(scope="session")
+def loader(release: dict[str, float]) -> Loader:
+    """The load, after its first burst was counted."""
+    loader = Loader(BURST)
+    loader.rate(10)
+    wait_until(f"{BURST} outcomes are counted", lambda: sum(loader.status().counted.values()) >= BURST, 240)
+    return loader
+
+
+def _namespace() -> str:
+    return f"""
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {NAMESPACE}, labels: {{pod-security.kubernetes.io/enforce: restricted}}}}
+"""
+
+
+def _volume(node: str) -> str:
+    """The local node has no provisioner: one volume, a folder of the node."""
+    return f"""
+apiVersion: v1
+kind: PersistentVolume
+metadata: {{name: checkpoints}}
+spec:
+  capacity: {{storage: 20Gi}}
+  accessModes: [ReadWriteMany, ReadWriteOnce]
+  persistentVolumeReclaimPolicy: Retain
+  hostPath: {{path: {node}/state/volumes/checkpoints, type: Directory}}
+"""

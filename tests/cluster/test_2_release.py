@@ -1,0 +1,29 @@
+"""A release on a real cluster: outcomes in, boards out, equal to an offline fold."""
+
+from tests.cluster.cluster import RELEASE, Loader, helm, pods
+
+
+def test_the_chart_installs_and_becomes_ready(release: dict[str, float]) -> None:
+    print(f"ready after {release['ready']:.0f} s")
+
+
+def test_a_hundred_thousand_outcomes_are_counted_once_each(loader: Loader) -> None:
+    status = loader.settled(120)
+    assert sum(status.sent.values()) >= 100_000
+    assert status.counted == status.sent
+    assert status.duplicates == status.repeated > 0
+
+
+def test_every_board_equals_an_offline_fold_of_the_log(loader: Loader) -> None:
+    loader.settled(60)
+    verdict = loader.execute("equirank", "verify")
+    assert "differs" not in verdict
+    assert "no difference" in verdict
+
+
+def test_helm_test_passes(loader: Loader) -> None:
+    assert "Phase:          Succeeded" in helm("test", RELEASE)
+
+
+def test_two_replicas_answer(loader: Loader) -> None:
+    assert len(pods("api")) == 2

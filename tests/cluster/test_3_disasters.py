@@ -1,0 +1,123 @@
+"""Disasters under load: nothing is lost, nothing counts twice, readers see no errors, and folding goes on.
+
+Each test notes what was sent, makes the disaster, waits until every pool counts more than that, and compares the counts.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.cluster import CHART, NAMESPACE, RELEASE, Loader, Status, helm, kubectl, pods, wait_until
+
+RECORDS, MOST_SECONDS = 20, 150.0
+NODE = os.environ.get("EQUIRANK_CLUSTER_NODE")
+FULL = "EQUIRANK_CLUSTER_FULL" in os.environ
+TABLE: list[str] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def table(loader: Loader) -> object:
+    """Prints the table of all disasters at the end, and holds the boards against an offline fold once more."""
+    yield
+    lines = ["disaster | folding goes on after s | requests | failed | lost | doubled", *TABLE]
+    print("\n" + "\n".join(lines))
+    if "EQUIRANK_CLUSTER_TABLE" in os.environ:
+        Path(os.environ["EQUIRANK_CLUSTER_TABLE"]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    verdict = loader.execute("equirank", "verify")
+    assert "no difference" in verdict, verdict
+
+
+def survive(loader: Loader, name: str, disaster: Callable[[], object]) -> Status:
+    """Make the disaster under load and judge what came of it."""
+    loader.rate(RECORDS)
+    time.sleep(2)
+    before = loader.status()
+    began = time.monotonic()
+    disaster()
+    loader.seconds_until_folded(before, MOST_SECONDS)
+    seconds = time.monotonic() - began
+    after = loader.settled(MOST_SECONDS)
+    asked, failed = after.asked - before.asked, after.failed - before.failed
+    difference = {pool: after.sent[pool] - after.counted.get(pool, 0) for pool in after.sent}
+    lost, doubled = sum(max(0, gap) for gap in difference.values()), sum(max(0, -gap) for gap in difference.values())
+    TABLE.append(f"{name} | {seconds:.1f} | {asked} | {failed} | {lost} | {doubled}")
+    print(TABLE[-1], *(after.errors[-failed:] if failed else []), sep="\n")
+    assert (lost, doubled) == (0, 0)
+    assert after.duplicates == after.repeated
+    assert failed <= 0.001 * asked, after.errors[-failed:]
+    return after
+
+
+def delete(component: str, *options: str) -> None:
+    """Delete one pod of a component."""
+    kubectl("delete", "pod", pods(component)[0], "--wait=false", *options)
+
+
+@pytest.mark.parametrize("component", ["shards", "head", "engine", "api", *(["solves"] if FULL else [])])
+def test_a_deleted_pod(loader: Loader, component: str) -> None:
+    survive(loader, f"{component} pod deleted", lambda: delete(component))
+
+
+@pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")
+class TestFull:
+    """Slower ones."""
+
+    def test_a_head_that_is_killed(self, loader: Loader) -> None:
+        command = ["-c", "ray-head", "--", "pkill", "-KILL", "-x", "gcs_server"]
+        survive(loader, "head killed", lambda: kubectl("exec", pods("head")[0], *command))
+
+    @pytest.mark.skipif(NODE is None, reason="the node is not ours")
+    @pytest.mark.parametrize("program", ["kubelet", "containerd"])
+    def test_a_node_service_that_is_restarted(self, loader: Loader, program: str) -> None:
+        process = Path(str(NODE)) / "run" / f"{program}.pid"
+        survive(loader, f"{program} killed and restarted", lambda: os.kill(int(process.read_text()), signal.SIGKILL))
+
+    def test_workers_that_are_drained(self, loader: Loader) -> None:
+        def drain() -> None:
+            node = json.loads(kubectl("get", "pod", pods("shards")[0], "-o", "json"))["spec"]["nodeName"]
+            selector = "app.kubernetes.io/component in (shards,solves)"
+            command = ["kubectl", "drain", node, f"--pod-selector={selector}", "--delete-emptydir-data", "--timeout=120s"]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as drained:
+                while drained.poll() is None:  # a cluster of one node has to take the new pods where the old ones were
+                    subprocess.run(["kubectl", "uncordon", node], capture_output=True, check=False)
+                    time.sleep(1)
+                assert drained.returncode == 0, drained.stdout.read() if drained.stdout else ""
+
+        survive(loader, "shard and solve pods drained", drain)
+
+    def test_a_new_image(self, loader: Loader, values: list[str]) -> None:
+        survive(loader, "helm upgrade, new image", lambda: helm("upgrade", RELEASE, str(CHART), *values, "--set", "image.tag=next"))
+        wait_until("the shards run the new image", lambda: _images("shards") == {"next"}, 120)
+
+    def test_another_number_of_shards(self, loader: Loader, values: list[str]) -> None:
+        options = ["--set", "image.tag=next", "--set", "shards.count=3"]
+        survive(loader, "helm upgrade, 3 shards instead of 2", lambda: helm("upgrade", RELEASE, str(CHART), *values, *options))
+        wait_until("three shard pods run", lambda: len(pods("shards")) == 3, 60)
+
+    def test_a_rollback(self, loader: Loader) -> None:
+        survive(loader, "helm rollback to the first revision", lambda: helm("rollback", RELEASE, "1"))
+        wait_until("the shards run the old image", lambda: _images("shards") == {"dev"}, 120)
+
+    def test_a_redis_that_is_wiped(self, loader: Loader) -> None:
+        survive(loader, "Redis wiped", lambda: kubectl("exec", pods("redis")[0], "--", "redis-cli", "flushall"))
+
+    def test_a_broker_that_is_restarted(self, loader: Loader) -> None:
+        survive(loader, "broker restarted", lambda: kubectl("exec", pods("kafka")[0], "--", "sh", "-c", "kill 1"))
+
+
+def _images(component: str) -> set[str]:
+    listed = json.loads(kubectl("get", "pods", "-l", f"app.kubernetes.io/component={component}", "-o", "json"))["items"]
+    return {pod["spec"]["containers"][0]["image"].rpartition(":")[2] for pod in listed}
+
+
+def test_the_namespace_keeps_the_restricted_standard(loader: Loader) -> None:
+    privileged = {"name": "x", "image": "x", "securityContext": {"privileged": True}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "hostile", "namespace": NAMESPACE}, "spec": {"containers": [privileged]}}
+    with pytest.raises(AssertionError, match='violates PodSecurity "restricted'):
+        kubectl("apply", "-f", "-", stdin=json.dumps(pod))
