@@ -85,7 +85,7 @@ def _ready(component: str) -> list[bool]:
 
 
 class Status(NamedTuple):
-    """What the load did and saw. sent, counted: outcomes by pool."""
+    """What the load did and saw. sent, counted: outcomes by pool; stall: longest time that a pool's count stood still while watched."""
 
     sent: dict[str, int]
     counted: dict[str, int]
@@ -95,6 +95,7 @@ class Status(NamedTuple):
     failed: int
     errors: list[str]
     longest: float
+    stall: float
 
 
 class Loader:
@@ -134,20 +135,32 @@ class Loader:
         found = json.loads(self.execute("cat", "/tmp/status.json"))
         return Status(
             found["sent"], found["counted"], found["repeated"], found["duplicates"], sum(found["asked"].values()), found["failed"],
-            found["errors"], found["longest"],
+            found["errors"], found["longest"], found["stall"],
         )  # fmt: skip
 
     def rate(self, records: int) -> None:
         """Records of ten outcomes a second from now on; 0 pauses."""
         self.execute("sh", "-c", f"echo {records} > /tmp/rate")
 
+    def watch(self) -> None:
+        """Measure from now on how long folding stands still."""
+        self.execute("touch", "/tmp/watch")
+        wait_until("the load watches", lambda: not self.execute("sh", "-c", "ls /tmp/watch 2>/dev/null || true").strip(), 60)
+
     def execute(self, *command: str, check: bool = True, timeout: float = 300) -> str:
-        """The output of a command in the pod."""
+        """The output of a command in the pod. A node service that restarts lets nobody in for some seconds."""
+        for pause in (1, 2, 4, 8, 16, 30):
+            try:
+                return kubectl("exec", LOADER, "--", *command, check=check, timeout=timeout)
+            except AssertionError as error:
+                if "unable to upgrade connection" not in str(error) and "dialing backend" not in str(error):
+                    raise
+                time.sleep(pause)
         return kubectl("exec", LOADER, "--", *command, check=check, timeout=timeout)
 
-    def seconds_until_folded(self, before: Status, seconds: float) -> float:
-        """Seconds until the boards of every pool count more than had been sent at `before`."""
-        return wait_until("folding goes on in every pool", lambda: self._counts_more(before.sent), seconds)
+    def wait_until_folded(self, before: Status, seconds: float) -> None:
+        """Wait until the boards of every pool count more than had been sent at `before`."""
+        wait_until("folding goes on in every pool", lambda: self._counts_more(before.sent), seconds)
 
     def _counts_more(self, sent: Mapping[str, int]) -> bool:
         counted = self.status().counted

@@ -39,6 +39,8 @@ class Load:
         self.duplicates = 0
         self.errors: list[str] = []
         self.longest = 0.0
+        self.moved_at: dict[str, float] = {}
+        self.stall = 0.0
 
     def run(self) -> None:
         """Create the pools, start every thread, write the status until the pod ends."""
@@ -50,7 +52,7 @@ class Load:
         while True:
             status = {
                 "sent": self.sent, "repeated": self.repeated, "counted": self.counted, "duplicates": self.duplicates,
-                "asked": self.asked, "errors": self.errors[-20:], "failed": len(self.errors), "longest": self.longest,
+                "asked": self.asked, "errors": self.errors[-20:], "failed": len(self.errors), "longest": self.longest, "stall": self.stall,
             }  # fmt: skip
             next_file = CONTROL / "status.next"
             next_file.write_text(json.dumps(status), encoding="utf-8")
@@ -108,11 +110,26 @@ class Load:
             try:
                 pools = self._ask("GET", "/v1/pools?count=100")["pools"]
                 heads = {pool["pool"]: pool["head"] for pool in pools if pool["head"] and pool["pool"] in (*POOLS, API_POOL)}
-                self.counted |= {name: head["outcomes"] for name, head in heads.items()}
+                self._note({name: head["outcomes"] for name, head in heads.items()})
                 self.duplicates = sum(head["duplicates"] for head in heads.values())
             except (OSError, urllib.error.HTTPError, KeyError):
                 pass  # the readers count what fails
             time.sleep(0.2)
+
+    def _note(self, counted: dict[str, int]) -> None:
+        """Take in new counts; `stall` is the longest time that a pool's count stood still since the file `watch` was written."""
+        now = time.monotonic()
+        if (CONTROL / "watch").exists():
+            (CONTROL / "watch").unlink()
+            self.stall, self.moved_at = 0.0, dict.fromkeys(POOLS, now)
+        for pool in POOLS:
+            if pool in self.moved_at:
+                self.stall = max(self.stall, now - self.moved_at[pool])
+            if counted.get(pool, 0) > self.counted.get(pool, 0):
+                self.moved_at[pool] = now
+        self.counted |= counted
+        if self._rate() <= 0:  # nothing is sent, so nothing moves
+            self.moved_at = {}
 
     def _read(self) -> None:
         """Read boards that were published already."""
