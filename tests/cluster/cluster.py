@@ -80,8 +80,12 @@ def ready(replicas: Mapping[str, int]) -> bool:
 
 
 def _ready(component: str) -> list[bool]:
-    states = [pod["status"].get("conditions", []) for pod in objects("pods", component)]
-    return [any(state["type"] == "Ready" and state["status"] == "True" for state in conditions) for conditions in states]
+    return [_is_ready(pod) for pod in objects("pods", component)]
+
+
+def _is_ready(pod: Mapping[str, Any]) -> bool:
+    conditions = pod["status"].get("conditions", [])
+    return "deletionTimestamp" not in pod["metadata"] and any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
 class Status(NamedTuple):

@@ -192,3 +192,7 @@ EQUIRANK_SOLVE_WORKERS: {{ mul .Values.solves.cpus .Values.solves.maxReplicas | 
 EQUIRANK_CHECKPOINTS: {{ .Values.checkpoints.url | default "file:///checkpoints" | quote }}
 EQUIRANK_CHECKPOINTS_SHARED: {{ not .Values.checkpoints.url | quote }}
 {{- end }}
+
+{{- define "equirank.shardPods" -}}
+{{ add (ceil (divf .Values.shards.count .Values.shards.perPod)) .Values.shards.sparePods }}
+{{- end }}
