@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: help install oracles run test unit integration web system chaos lint bench docs soak
+.PHONY: help install oracles run test unit integration web system chaos cluster lint bench docs soak
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -36,6 +36,11 @@ system: install  ## whole installations on real data: generations on football, t
 
 chaos: install   ## everything killed, paused and damaged under load, and planted bugs that have to be found
 	$(PYTEST) -W "ignore:unclosed <socket:ResourceWarning" tests/chaos  # kafka-python's, of brokers that went away
+
+cluster: install ## the Helm chart on a real Kubernetes node (needs root, or EQUIRANK_KUBECONFIG; FULL=1: every disaster, KEEP=1: stays up)
+	@EQUIRANK_CLUSTER_FULL=$(FULL) KEEP=$(KEEP) deploy/local/kubernetes/run $(PYTEST) -p no:randomly --timeout 900 tests/cluster || { \
+		status=$$?; [ $$status = 77 ] || exit $$status; \
+		echo "cluster: $$($(PYTEST) --collect-only tests/cluster | grep -c '::') checks are skipped"; }
 
 lint: install    ## ruff and mypy strict
 	$(BIN)/ruff check .

@@ -107,6 +107,7 @@ class Loader:
 
     def __init__(self, first_burst: int) -> None:
         source = (Path(__file__).parent / "load.py").read_text(encoding="utf-8")
+        kubectl("delete", "pod", LOADER, "--now", "--ignore-not-found")
         apply(
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": LOADER}, "data": {"load.py": source}},
             self._pod(first_burst),
