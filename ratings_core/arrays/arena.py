@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
+from ratings_core.kernels.compile import kernel
 
 _SEPARATOR: Final = "\n"
 
@@ -109,7 +109,7 @@ def _check_column(name: str, column: Any, dtype: type[np.generic]) -> None:
         raise InputError(name, column, f"must be a one-dimensional array of {np.dtype(dtype).name}")
 
 
-@njit(cache=True)
+@kernel
 def _gather(
     data: NDArray[np.uint8], start: NDArray[np.int64], indices: NDArray[np.int64], out_start: NDArray[np.int64], out: NDArray[np.uint8]
 ) -> None:

@@ -13,10 +13,9 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from ratings_core.kernels.compile import inlined
+from ratings_core.kernels.compile import inlined, unlocked
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -158,7 +157,7 @@ def save(undo: Undo, rows: NDArray[np.int64], row: np.int64) -> None:
         undo.kept[0] = at + 1
 
 
-@njit(cache=True, nogil=True)
+@unlocked
 def put_back(columns: NDArray[np.int64], begin: int, end: int, kept: NDArray[np.int64]) -> None:
     """Write rows `kept` (k, width) over those of their keys: columns (width, total), where columns[0, begin:end] rises."""
     for i in range(len(kept)):

@@ -11,13 +11,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core.arrays.frozen import NOTHING, RowLog, Undo, put_back, save
 from ratings_core.arrays.hashing import mix64
 from ratings_core.errors import InputError
-from ratings_core.kernels.compile import inlined
+from ratings_core.kernels.compile import inlined, kernel, unlocked
 
 MAX_ROWS: Final = 2**30
 """Most keys a map can hold: twice as many slots must have an int32 number."""
@@ -162,7 +161,7 @@ def row_of(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, key: in
     return np.int64(size)
 
 
-@njit(cache=True, nogil=True)
+@unlocked
 def _index(rows: NDArray[np.int64], size: int, slots: NDArray[np.int32], touched: NDArray[np.int64]) -> bool:
     """Fill empty `slots` with the first `size` rows; whether two had the same key.
 
@@ -182,7 +181,7 @@ def _index(rows: NDArray[np.int64], size: int, slots: NDArray[np.int32], touched
     return equal
 
 
-@njit(cache=True)
+@kernel
 def _merge(
     slots: NDArray[np.int32],
     rows: NDArray[np.int64],
@@ -210,14 +209,14 @@ def _merge(
     return count, size
 
 
-@njit(cache=True, nogil=True)
+@unlocked
 def _gather(rows: NDArray[np.int64], order: NDArray[np.int32], columns: NDArray[np.int64], at: int) -> None:
     for i in range(len(order)):
         for c in range(rows.shape[1]):
             columns[c, at + i] = rows[order[i], c]
 
 
-@njit(cache=True, nogil=True)
+@unlocked
 def _rising(rows: NDArray[np.int64], size: int) -> NDArray[np.int32]:
     """Order of the first `size` rows by key: radix sort, lowest digit first, past digits that all keys share."""
     keys, order = np.empty(size, np.uint64), np.empty(size, np.int32)
@@ -235,7 +234,7 @@ def _rising(rows: NDArray[np.int64], size: int) -> NDArray[np.int32]:
     return order
 
 
-@njit(cache=True, nogil=True)
+@unlocked
 def _by_digit(
     keys: NDArray[np.uint64], order: NDArray[np.int32], shift: np.uint64, to_keys: NDArray[np.uint64], to_order: NDArray[np.int32]
 ) -> None:

@@ -1,42 +1,56 @@
 """How kernels are compiled: one decorator, so that no kernel of a fold differs in what its arithmetic means."""
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from numba import njit
 
+from ratings_core.kernels.cache import KernelCache
+
 FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
+_REGROUPED = {"reassoc", "nnan", "nsz"}
 
 
 def kernel(function: FunctionT) -> FunctionT:
-    """`function` compiled by numba, cached on disk, keeping its type for the type checker.
+    """Compile `function` by numba and cache the machine code on disk. Its type stays the same for the type checker.
 
     Neither fastmath nor parallel: every operation is rounded alone and in order. Division by zero gives inf or NaN as IEEE 754
-    says and does not raise, since a check would cost a branch in every division. The cache of a kernel is renewed when its own
-    file changes, not when one that it calls from does: clear `__pycache__` after editing shared kernels.
+    says and does not raise, because a check would cost a branch in every division. Machine code is cached by the hash of its sources
+    (`KernelCache`), so that an edit of any function it calls takes effect.
     """
-    return cast("FunctionT", njit(cache=True, error_model="numpy", fastmath=False)(function))
+    return _compiled(function, fastmath=False)
+
+
+def unlocked(function: FunctionT) -> FunctionT:
+    """As `kernel`, and other Python threads run meanwhile: for kernels that touch no array which another thread changes."""
+    return _compiled(function, fastmath=False, nogil=True)
 
 
 def inlined(function: FunctionT) -> FunctionT:
-    """As `kernel`, for what hot loops call: always inlined there, since passing arrays to a call counts references."""
-    return cast("FunctionT", njit(cache=True, error_model="numpy", fastmath=False, forceinline=True)(function))
+    """As `kernel`, for functions that hot loops call: always inlined there, because passing arrays to a call counts references."""
+    return _compiled(function, fastmath=False, forceinline=True)
 
 
 def template(function: FunctionT) -> FunctionT:
-    """As `inlined`, for what takes functions: compiled anew into each kernel that hands it some, and cached with that kernel only."""
+    """As `inlined`, for functions that take functions: compiled again into each kernel that calls it, and cached with that kernel only."""
     return cast("FunctionT", njit(error_model="numpy", fastmath=False, forceinline=True)(function))
 
 
 def reducing(function: FunctionT) -> FunctionT:
-    """As `kernel`, but sums may be regrouped, so that they become vector instructions: for solvers, which prove their answers; never
-    for folds. Arguments must hold no NaN. Kernels that it calls keep their own rounding (they say fastmath=False, else numba would let
-    them inherit it).
+    """As `kernel`, but sums may be regrouped into vector instructions: for solvers, which prove their answers; never for folds.
+
+    Arguments must hold no NaN. Kernels that it calls keep their own rounding: they say fastmath=False, else numba would let them
+    inherit it.
     """
-    return cast("FunctionT", njit(cache=True, error_model="numpy", fastmath={"reassoc", "nnan", "nsz"})(function))
+    return _compiled(function, fastmath=_REGROUPED)
 
 
 def reducing_inlined(function: FunctionT) -> FunctionT:
-    """As `reducing`, for what hot loops call: always inlined there."""
-    compiled = njit(cache=True, error_model="numpy", fastmath={"reassoc", "nnan", "nsz"}, forceinline=True)
-    return cast("FunctionT", compiled(function))
+    """As `reducing`, for functions that hot loops call: always inlined there."""
+    return _compiled(function, fastmath=_REGROUPED, forceinline=True)
+
+
+def _compiled(function: FunctionT, **options: Any) -> FunctionT:
+    dispatcher = njit(error_model="numpy", **options)(function)
+    dispatcher._cache = KernelCache(function)  # noqa: SLF001 - what `cache=True` does with numba's own cache
+    return cast("FunctionT", dispatcher)

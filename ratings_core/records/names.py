@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
+from ratings_core.kernels.compile import kernel
 
 MAX_NAME_BYTES: Final = 256
 
@@ -53,7 +53,7 @@ def _are_plain(names: Sequence[str]) -> bool:
     return joined.isascii() and _is_plain(np.frombuffer(joined.encode(), np.uint8), len(names))
 
 
-@njit(cache=True)
+@kernel
 def _is_plain(data: NDArray[np.uint8], names: int) -> bool:
     """Whether `data` is that many texts of printable ASCII with separators between, each of a name's length, no space at an end."""
     texts = length = 0

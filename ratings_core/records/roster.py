@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, overload
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena, pack
 from ratings_core.arrays.frozen import Frozen, Still
 from ratings_core.arrays.hashing import hash_slice
 from ratings_core.errors import InputError
+from ratings_core.kernels.compile import kernel
 
 UNKNOWN: Final = -1
 """What `lookup` answers for a name that is not in the roster."""
@@ -149,7 +149,7 @@ def _longer(array: NDArray[Any], used: int, length: int) -> NDArray[Any]:
     return longer
 
 
-@njit(cache=True)
+@kernel
 def _slot_of(
     data: NDArray[np.uint8], begin: int, end: int, held: NDArray[np.uint8], held_start: NDArray[np.int64], slots: NDArray[np.int32]
 ) -> np.int64:
@@ -164,7 +164,7 @@ def _slot_of(
     return slot
 
 
-@njit(cache=True)
+@kernel
 def _equal(data: NDArray[np.uint8], begin: int, held: NDArray[np.uint8], at: int, length: int) -> bool:
     first, other = np.uint64(begin), np.uint64(at)  # what makes -1 the last byte costs as much as comparing
     for i in range(length):  # noqa: SIM110 - a plain loop is what the compiler makes fast
@@ -173,7 +173,7 @@ def _equal(data: NDArray[np.uint8], begin: int, held: NDArray[np.uint8], at: int
     return True
 
 
-@njit(cache=True)
+@kernel
 def _intern(
     data: NDArray[np.uint8],
     start: NDArray[np.int64],
@@ -204,7 +204,7 @@ def _intern(
     return len(ids), size
 
 
-@njit(cache=True)
+@kernel
 def _look_up(
     data: NDArray[np.uint8],
     start: NDArray[np.int64],
@@ -230,7 +230,7 @@ def _look_up(
             ids[i] = UNKNOWN
 
 
-@njit(cache=True)
+@kernel
 def _lookup(
     data: NDArray[np.uint8],
     start: NDArray[np.int64],
@@ -243,7 +243,7 @@ def _lookup(
         ids[i] = slots[_slot_of(data, start[i], start[i + 1], held, held_start, slots)]
 
 
-@njit(cache=True)
+@kernel
 def _rehash(held: NDArray[np.uint8], held_start: NDArray[np.int64], slots: NDArray[np.int32], size: int) -> None:
     mask = np.int64(len(slots) - 1)
     for i in range(size):

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import DTypeLike, NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.kernels.compile import inlined
+from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.records.outcomes import MAX_SCORE, MAX_SIDES, MAX_WEIGHT, NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
 
 MAX_UNITS: Final = int(MAX_WEIGHT) * WEIGHT_ONE
@@ -133,7 +132,7 @@ def _check_cut(argument: str, start: NDArray[np.int64], pieces: int, total: int)
         raise InputError(argument, start, f"must cut {total} entries into {pieces} pieces")
 
 
-@njit(cache=True)
+@kernel
 def _unsound_game(columns: Any) -> tuple[int, int]:
     """First outcome that breaks a rule, and which."""
     for i in range(len(columns.weight)):

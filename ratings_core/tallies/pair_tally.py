@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.arrays.frozen import Frozen, Joined, Still, Undo, save
 from ratings_core.arrays.hash_table import row_of
 from ratings_core.errors import InputError
-from ratings_core.kernels.compile import inlined
+from ratings_core.kernels.compile import inlined, kernel, unlocked
 from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
 from ratings_core.tallies.batches import Group, game_columns, groups
 from ratings_core.tallies.pair_counts import PairCounts
@@ -108,7 +107,7 @@ class PairTally(Tally):
         return {"per_task": np.array([self.per_task], np.uint8)}
 
 
-@njit(cache=True, nogil=True)
+@unlocked
 def _are_pairs(key: NDArray[np.int64]) -> bool:
     for one in key:  # noqa: SIM110 - a plain loop is what the compiler makes fast
         if one < 0 or one >> 32 >= one & _LOW or one & _LOW >= 2**31:
@@ -127,7 +126,7 @@ def _counts(totals: Totals) -> PairCounts:
     return PairCounts((totals.keys >> 32).astype(np.int32), (totals.keys & _LOW).astype(np.int32), wins, losses, ties)
 
 
-@njit(cache=True)
+@kernel
 def _add(
     slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any, undo: Undo
 ) -> tuple[int, int]:

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core.arrays.frozen import Undo, save
 from ratings_core.arrays.hash_table import row_of
 from ratings_core.errors import InputError
-from ratings_core.kernels.compile import inlined
+from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.records.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
 from ratings_core.tallies.batches import Group, game_columns, groups, in_all
 from ratings_core.tallies.slabs import Slabs
@@ -89,7 +88,7 @@ class PlaceTally(Tally):
         return tally
 
 
-@njit(cache=True)
+@kernel
 def _add(
     slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any, undo: Undo
 ) -> tuple[int, int]:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core import checks
 from ratings_core.arrays.frozen import Undo, save
 from ratings_core.arrays.hash_table import row_of
 from ratings_core.errors import InputError
+from ratings_core.kernels.compile import kernel
 from ratings_core.records.outcomes import WEIGHT_ONE, ScoreBatch
 from ratings_core.tallies.batches import Group, groups, in_all, score_columns
 from ratings_core.tallies.pair_counts import PairCounts
@@ -123,7 +123,7 @@ def _check_bound(argument: str, n: int, ids: NDArray[np.int32]) -> None:
         raise InputError(argument, n, f"must be above the largest id, {int(ids.max())}")
 
 
-@njit(cache=True)
+@kernel
 def _add(
     slots: NDArray[np.int32],
     rows: NDArray[np.int64],

@@ -7,9 +7,9 @@ than the pairs there are: no hashing, and memory stays bounded however many agen
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ratings_core.kernels.compile import kernel
 from ratings_core.tallies.pair_counts import PairCounts
 
 BLOCK_CELLS: Final = 1 << 22
@@ -49,7 +49,7 @@ def _block(ballots: _Ballots, low: int, high: int, m: int) -> tuple[NDArray[np.i
     return first + low, second, *counts[first, second].T
 
 
-@njit(cache=True)
+@kernel
 def _count(ballots: _Ballots, low: int, high: int, counts: NDArray[np.int32]) -> None:
     """counts[a - low, b] is wins, losses and ties of a against b, for low <= a < high and a < b."""
     for t in range(len(ballots.start) - 1):

@@ -3,10 +3,10 @@
 import hashlib
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core.arrays.hash_table import KeyedRows, row_of
+from ratings_core.kernels.compile import kernel
 
 _KEY_BYTES = 8
 
@@ -44,7 +44,7 @@ def key_of(text: str) -> int:
     return int.from_bytes(digest, "little", signed=True)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@kernel
 def _counted(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, key: int) -> tuple[int, int]:
     """The count of `key` with this one, and how many keys there are now."""
     row = row_of(slots, rows, size, key)

@@ -10,11 +10,11 @@ from itertools import chain
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena, pack
 from ratings_core.arrays.hashing import hash128, hash_slice, mix64
+from ratings_core.kernels.compile import kernel
 from ratings_core.records.outcomes import NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
 from services.wire.events import GameEvent, RetractEvent, ScoreEvent
 
@@ -222,12 +222,12 @@ def _numbered(has: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.where(has, np.cumsum(has) - 1, NO_TASK).astype(np.int64)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@kernel
 def _chain(h: np.uint64, x: np.uint64) -> np.uint64:
     return np.uint64(mix64(h * _STEP + x))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@kernel
 def _hash_games(
     names: NDArray[np.uint8],
     name_start: NDArray[np.int64],
@@ -252,7 +252,7 @@ def _hash_games(
         out[i] = h
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@kernel
 def _hash_scores(
     names: NDArray[np.uint8],
     name_start: NDArray[np.int64],

@@ -1,0 +1,152 @@
+"""Compiled kernels on disk, in folders named by the hash of the sources that they were compiled from.
+
+numba's own cache looks at the time of the kernel's file alone: it serves old machine code after a called kernel was edited in another
+file, compiles again after a file was copied, and refuses to work where nothing can be written. This one never serves code of other
+sources, and reads where it may not write, as in a container whose kernels were compiled when its image was built.
+
+Folders, in this order:
+
+1. ``$NUMBA_CACHE_DIR``, if set: this one only.
+2. ``__pycache__`` beside the source.
+3. The user's cache folder, ``$XDG_CACHE_HOME/equirank`` or ``~/.cache/equirank``.
+
+Kernels are read from every one of them and written to the first that takes files.
+"""
+
+import inspect
+import shutil
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from numba.core import config
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.compiler import CompileResult
+from numba.misc.appdirs import AppDirs
+
+from ratings_core.kernels.sources import fingerprint
+
+VERSIONS_KEPT: Final = 4
+"""Folders kept of one module. Several checkouts may share a cache; older folders are removed when a new one is made."""
+_DIGITS: Final = 16
+_unsaved: Final[list[str]] = []
+"""Why kernels could not be saved, the first time."""
+
+
+class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
+    """The cache of one kernel: what numba's dispatcher asks for machine code before it compiles, and hands it to afterwards.
+
+    Nothing is read before the kernel is called for the first time, so importing a module costs nothing.
+    """
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        if function.__closure__:
+            raise TypeError(f"{function.__qualname__} is a closure: a kernel is a function of a module, so that its sources are known")
+        self._py_func = function
+        self.enable()
+
+    @property
+    def cache_path(self) -> str:
+        """The folder that would be written first; numba shows it in statistics."""
+        return str(next(self._folders()))
+
+    def flush(self) -> None:
+        """Forget all machine code of this kernel that can be removed."""
+        for folder in self._folders():
+            for path in folder.glob(f"{self._name}.*"):
+                path.unlink(missing_ok=True)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load the machine code for one signature.
+
+        Args:
+            sig: Types of the arguments, as numba describes them.
+            target_context: numba's target.
+
+        Returns:
+            numba's `CompileResult`; None if no folder has it for this processor.
+        """
+        target_context.refresh()
+        key = self._index_key(sig, target_context.codegen())
+        for folder in self._folders():
+            with suppress(PermissionError):  # somebody else's folder
+                if (data := self._file(folder).load(key)) is not None:
+                    return CompileResult._rebuild(target_context, *data)  # noqa: SLF001 - numba's cache does so
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save the machine code for one signature in the first folder that takes it; warn once if none does.
+
+        Args:
+            sig: Types of the arguments, as numba describes them.
+            data: numba's `CompileResult`.
+        """
+        if data.lifted or data.library.has_dynamic_globals:
+            raise TypeError(f"{self._py_func.__qualname__} cannot be cached: it uses an object loop or a large global array")
+        key, code = self._index_key(sig, data.codegen), data._reduce()  # noqa: SLF001 - numba's cache does so
+        reasons = []
+        for folder in self._folders():
+            try:
+                self._make(folder)
+                self._file(folder).save(key, code)
+            except OSError as error:
+                reasons.append(f"{folder.parent}: {error.strerror}")
+            else:
+                return
+        _warn("; ".join(reasons))
+
+    @cached_property
+    def _module(self) -> tuple[str, Path]:
+        return self._py_func.__module__, Path(inspect.getfile(self._py_func))
+
+    @cached_property
+    def _hash(self) -> str:
+        return fingerprint(*self._module)
+
+    @property
+    def _name(self) -> str:
+        return f"{self._py_func.__qualname__}-{self._py_func.__code__.co_firstlineno}.{sys.implementation.cache_tag}"
+
+    def _folders(self) -> Iterator[Path]:
+        module, file = self._module
+        for root in _roots(file):
+            yield root / f"{module}-{self._hash[:_DIGITS]}"
+
+    def _file(self, folder: Path) -> Any:
+        return IndexDataCacheFile(str(folder), self._name, self._hash)
+
+    def _make(self, folder: Path) -> None:
+        """Make the folder, and remove the oldest ones of the same module."""
+        if folder.is_dir():
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        others = (path for path in folder.parent.glob(f"{self._module[0]}-{'?' * _DIGITS}") if path != folder)
+        for old in sorted(others, key=_written, reverse=True)[VERSIONS_KEPT - 1 :]:
+            shutil.rmtree(old, ignore_errors=True)  # another process may use it: it compiles again
+
+
+def _roots(file: Path) -> Iterator[Path]:
+    if config.CACHE_DIR:
+        yield Path(config.CACHE_DIR) / "equirank"
+        return
+    yield file.parent / "__pycache__"
+    yield Path(AppDirs(appname="equirank", appauthor=False).user_cache_dir)
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _warn(reasons: str) -> None:
+    """Say once a process that kernels cannot be saved: they work, and are compiled again at every start."""
+    if not _unsaved:
+        _unsaved.append(reasons)
+        message = f"compiled kernels cannot be saved, so every start compiles them again ({reasons})"
+        warnings.warn(f"{message}: set NUMBA_CACHE_DIR to a writable folder", RuntimeWarning, stacklevel=2)

@@ -1,0 +1,197 @@
+"""Machine code on disk is that of the sources: a copy of `ratings_core` is edited, made read-only, and run in processes of its own."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ratings_core.kernels.cache import VERSIONS_KEPT, KernelCache
+from ratings_core.kernels.compile import kernel
+
+ROOT = Path(__file__).parents[3]
+CALL = """
+import warnings
+warnings.simplefilter("always")
+import numpy as np
+from ratings_core.online.noise import keyed_word
+one = np.uint64(1)
+print(int(keyed_word(one, one, one, one)), sum(keyed_word.stats.cache_hits.values()), sum(keyed_word.stats.cache_misses.values()))
+"""
+WARM = """
+import sys
+from numba.core.dispatcher import Dispatcher
+from services.precompile import warm
+warm()
+kernels = {id(x): x for m in list(sys.modules.values()) for x in list(vars(m).values()) if isinstance(x, Dispatcher)}.values()
+cached = [kernel for kernel in kernels if kernel.stats.cache_path]
+foreign = [kernel.__qualname__ for kernel in cached if "-" not in kernel.stats.cache_path.rpartition("/")[2]]
+assert not foreign, f"compiled without ratings_core.kernels.compile: {foreign}"
+print(sum(sum(kernel.stats.cache_hits.values()) for kernel in cached), [
+    kernel.__qualname__ for kernel in cached if kernel.stats.cache_misses
+])
+"""
+
+
+class Copy:
+    """A copy of the library, and what its kernel `keyed_word` gives: its value, cache hits and cache misses."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(ROOT / "ratings_core", folder / "ratings_core", ignore=shutil.ignore_patterns("__pycache__"))
+        self.cache = folder / "ratings_core/online/__pycache__"
+
+    def call(self, *prefix: str, **environment: str) -> tuple[int, int, int]:
+        value, hits, misses = self.run(*prefix, **environment).stdout.split()
+        return int(value), int(hits), int(misses)
+
+    def run(self, *prefix: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        variables = {name: value for name, value in os.environ.items() if name not in {"NUMBA_CACHE_DIR", "XDG_CACHE_HOME"}}
+        variables |= {"HOME": str(self.folder / "home"), "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"} | environment
+        done = subprocess.run(
+            [*prefix, sys.executable, "-c", CALL], cwd=self.folder, env=variables, capture_output=True, text=True, check=False, timeout=280
+        )
+        assert done.returncode == 0, done.stderr
+        return done
+
+    def edit_called_kernel(self) -> None:
+        """Change a constant of `mix64`, which `keyed_word` calls from another file; size and time of the file stay the same."""
+        file = self.folder / "ratings_core/arrays/hashing.py"
+        text, times = file.read_text(), file.stat()
+        assert "np.uint64(33)" in text
+        file.write_text(text.replace("np.uint64(33)", "np.uint64(31)"))
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    def folders(self) -> list[str]:
+        return sorted(path.name for path in self.cache.glob("ratings_core.online.noise-*"))
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    return Copy(tmp_path)
+
+
+def test_an_edit_of_a_called_kernel_takes_effect(copy: Copy) -> None:
+    first = copy.call()
+    assert first[1:] == (0, 1)
+    assert copy.call() == (first[0], 1, 0)
+    copy.edit_called_kernel()
+    value, hits, misses = copy.call()
+    assert (hits, misses) == (0, 1)
+    assert value != first[0]
+    assert len(copy.folders()) == 2
+
+
+def test_a_copy_with_other_file_times_compiles_nothing(copy: Copy) -> None:
+    value, _, _ = copy.call()
+    for file in (copy.folder / "ratings_core").rglob("*.py"):
+        os.utime(file, (1, 1))  # image layers keep whole seconds
+    assert copy.call() == (value, 1, 0)
+
+
+def test_old_folders_are_removed(copy: Copy) -> None:
+    copy.cache.mkdir()
+    for age in range(10):
+        old = copy.cache / f"ratings_core.online.noise-{age:016x}"
+        old.mkdir()
+        os.utime(old, (1e9 - age, 1e9 - age))
+    other = copy.cache / "ratings_core.online.noise_of_another-0123456789abcdef"
+    other.mkdir()
+    copy.call()
+    newest = {f"ratings_core.online.noise-{age:016x}" for age in range(VERSIONS_KEPT - 1)}
+    assert newest < set(copy.folders())
+    assert len(copy.folders()) == VERSIONS_KEPT
+    assert other.exists()
+
+
+def test_a_named_folder_is_the_only_one(copy: Copy) -> None:
+    value, _, _ = copy.call()
+    named = copy.folder / "named"
+    assert copy.call(NUMBA_CACHE_DIR=str(named)) == (value, 0, 1)
+    assert copy.call(NUMBA_CACHE_DIR=str(named)) == (value, 1, 0)
+    assert [path.name for path in named.iterdir()] == ["equirank"]
+
+
+def without_override() -> list[str]:
+    """A prefix that takes the right to write everywhere from root; nothing for other users."""
+    if os.geteuid() != 0:
+        return []
+    prefix = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
+    if shutil.which("setpriv") is None or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("root may write everywhere here, and setpriv cannot take that right away")
+    return prefix
+
+
+def read_only(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_kernels_of_a_read_only_installation_are_loaded(copy: Copy, named: bool) -> None:
+    prefix = without_override()
+    environment = {"NUMBA_CACHE_DIR": str(copy.folder / "named")} if named else {}
+    value, _, _ = copy.call(**environment)
+    read_only(copy.folder)
+    assert copy.call(*prefix, HOME="/proc/nowhere", **environment) == (value, 1, 0)
+
+
+def test_where_nothing_can_be_written_kernels_work_and_say_so_once(copy: Copy) -> None:
+    prefix = without_override()
+    read_only(copy.folder)
+    done = copy.run(*prefix, HOME="/proc/nowhere")
+    assert done.stdout.split()[1:] == ["0", "1"]
+    assert done.stderr.count("compiled kernels cannot be saved, so every start compiles them again") == 1
+    assert "set NUMBA_CACHE_DIR to a writable folder" in done.stderr
+
+
+def test_an_installation_that_cannot_be_written_uses_the_cache_of_its_user(copy: Copy) -> None:
+    prefix = without_override()
+    home = copy.folder / "home"
+    home.mkdir()
+    read_only(copy.folder / "ratings_core")
+    value, _, misses = copy.call(*prefix)
+    assert misses == 1
+    assert list((home / ".cache/equirank").iterdir())
+    assert copy.call(*prefix) == (value, 1, 0)
+
+
+def test_a_second_start_compiles_nothing() -> None:
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", WARM], cwd=ROOT, capture_output=True, text=True, check=True, timeout=280)
+    hits, missed = done.stdout.split(maxsplit=1)
+    assert missed.strip() == "[]"
+    assert int(hits) > 25
+
+
+def test_a_closure_is_refused() -> None:
+    number = 2
+
+    def closure(x: int) -> int:
+        return x * number
+
+    with pytest.raises(TypeError, match=r"closure is a closure: a kernel is a function of a module"):
+        kernel(closure)
+
+
+def test_flush_removes_machine_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    compiled = kernel(_double)
+    assert compiled(3) == 6
+    cache = KernelCache(_double)
+    assert len(list(Path(cache.cache_path).iterdir())) == 2
+    cache.flush()
+    assert not list(Path(cache.cache_path).iterdir())
+
+
+def _double(x: int) -> int:
+    return 2 * x
+
+
+def test_every_kernel_is_compiled_by_the_same_decorators() -> None:
+    """numba's own cache would serve old machine code: `from numba import njit` belongs in one file."""
+    files = [path for package in ("ratings_core", "services") for path in (ROOT / package).rglob("*.py")]
+    using = [str(path.relative_to(ROOT)) for path in files if "import njit" in path.read_text()]
+    assert using == ["ratings_core/kernels/compile.py"]
