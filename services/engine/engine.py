@@ -27,7 +27,7 @@ from services.control.records import EngineStarted
 from services.engine import cluster
 from services.engine.guard import SILENT_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver
 from services.engine.metrics import EngineMetrics
-from services.log.protocol import LogError
+from services.log.protocol import Log, LogError, TellsWeaknesses
 from services.runtime.logging import Troubles
 from services.runtime.settings import Settings
 from services.shard.actor import ShardActor
@@ -94,6 +94,7 @@ class Engine:
 
         """
         log_ = open_log(self._settings)
+        self._tell_weaknesses(log_)
         check_retention(log_.outcomes, self._settings.anchor_seconds)  # refused here, not by shards that begin again and again
         store = open_store(self._settings, log_.outcomes.identity)
         control = ControlLog(log_.control)
@@ -146,6 +147,13 @@ class Engine:
             raise LocalCheckpoints(self._settings.checkpoint_url, len(machines))
         if (why := cluster.lacking(self._settings.shards)) is not None:
             log.warning("%s", why)
+
+    def _tell_weaknesses(self, log_: Log) -> None:
+        """Say which settings of the log are too weak to keep what is acknowledged."""
+        weaknesses = log_.weaknesses if isinstance(log_, TellsWeaknesses) else ()
+        self._metrics.log_weaknesses(len(weaknesses))
+        for weakness in weaknesses:
+            log.warning("one lost broker can lose acknowledged records: %s", weakness)
 
     def _solve_workers(self) -> int:
         return self._settings.solve_workers or max(1, (os.cpu_count() or 2) - 1)

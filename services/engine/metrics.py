@@ -80,6 +80,7 @@ class EngineMetrics(Collector):
         self._answering = 0
         self._restarts: dict[str, tuple[str, int]] = {}
         self._solves = SolveHealth()
+        self._weaknesses = 0
         self._registry = CollectorRegistry()
         self._registry.register(self)
         self._server = None if port is None else start_http_server(port, host, self._registry)
@@ -91,6 +92,10 @@ class EngineMetrics(Collector):
             shard = _shard(health)
             owner, restarts = self._restarts.get(shard, (health.owner, 0))
             self._restarts[shard] = health.owner, restarts + (owner != health.owner)
+
+    def log_weaknesses(self, count: int) -> None:
+        """How many settings of the log's topics put acknowledged records at risk."""
+        self._weaknesses = count
 
     def solves(self, health: SolveHealth) -> None:
         """Where solves stand."""
@@ -109,6 +114,7 @@ class EngineMetrics(Collector):
         healths = self._healths
         told = [one for health in healths for one in health.partitions]
         yield _family("equirank_shards", [((), self._answering)])
+        yield _family("equirank_log_weaknesses", [((), self._weaknesses)])
         yield _family("equirank_shard_progress_timestamp_seconds", [((_shard(health),), health.progress_at) for health in healths])
         restarts = [((shard,), float(count)) for shard, (_, count) in sorted(self._restarts.items())]
         yield _family("equirank_shard_restarts_total", restarts)

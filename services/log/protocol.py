@@ -155,6 +155,14 @@ class Forgets(Protocol):
     """None: it never does."""
 
 
+@runtime_checkable
+class TellsWeaknesses(Protocol):
+    """What a log may also do: name its settings under which acknowledged records are lost together with one machine."""
+
+    weaknesses: Sequence[str]
+    """Each a sentence that says what to set."""
+
+
 class Log(Protocol):
     """The three topics of an installation, and the handle that owns their connections."""
 

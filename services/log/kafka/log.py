@@ -2,7 +2,7 @@
 
 Delivery: an append returns when all in-sync replicas have the records (acks=all, idempotent producer); a retried append may double,
 and ids make that harmless. Reading starts from the positions the caller holds: a consumer group has no part in it, and never moves.
-How durable "in sync" is, is the cluster's: replication 3 with min.insync.replicas 2 keeps records through the loss of a broker.
+Topics created with three replicas or more have min.insync.replicas=2, so that records outlive a broker; existing ones may be weaker.
 Unit of parallelism: the partition. Not guaranteed: order between partitions; that offsets are dense; that superseded records of the
 control topic, which is compacted by key, stay.
 """
@@ -57,7 +57,10 @@ def open_kafka_log(
     made: dict[str, Topic] = {
         name: KafkaTopic(clients, plan, found[plan.name], bound=name != "dead-letters") for name, plan in topics.items()
     }
-    return KafkaLog(outcomes=made["outcomes"], control=made["control"], dead_letters=made["dead-letters"], clients=clients)
+    weaknesses = [weakness for topic in found.values() for weakness in topic.weaknesses]
+    return KafkaLog(
+        outcomes=made["outcomes"], control=made["control"], dead_letters=made["dead-letters"], clients=clients, weaknesses=weaknesses
+    )
 
 
 def _found(connection: Connection, topics: Sequence[TopicPlan], *, create: bool, replication: int) -> dict[str, TopicFound]:
@@ -207,12 +210,13 @@ class KafkaReader:
 
 @dataclass
 class KafkaLog:
-    """The three topics on one cluster."""
+    """The three topics on one cluster. weaknesses: see `TellsWeaknesses`."""
 
     outcomes: Topic
     control: Topic
     dead_letters: Topic
     clients: Clients
+    weaknesses: Sequence[str] = ()
 
     def close(self) -> None:
         """Close the clients of this process, except those of open readers."""

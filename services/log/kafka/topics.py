@@ -16,6 +16,8 @@ _LOGGER = logging.getLogger(__name__)
 _NO_TOPIC = 3
 _SETTLE_SECONDS = 30.0
 _ASK_SECONDS = 0.1
+_REPLICAS, _IN_SYNC = 3, 2
+"""Copies of a topic, and how many must have a record before it is acknowledged, so that no single broker can lose it or stop writers."""
 
 
 class TopicPlan(NamedTuple):
@@ -25,9 +27,16 @@ class TopicPlan(NamedTuple):
     partitions: int
     compact: bool
 
-    def configs(self) -> dict[str, str]:
-        """Its settings when we make it: nothing is ever dropped for age or size, and the broker's clock stamps the records."""
-        return {
+    def configs(self, replication: int) -> dict[str, str]:
+        """Settings of a topic that the engine creates.
+
+        Nothing is ever dropped for age or size, the broker's clock stamps the records, and a replica that lacks acknowledged records
+        never becomes the leader. With three replicas or more a record is acknowledged once two have it, so that it outlives a broker.
+        """
+        durable = {"unclean.leader.election.enable": "false"}
+        if replication >= _REPLICAS:
+            durable["min.insync.replicas"] = str(_IN_SYNC)
+        return durable | {
             "cleanup.policy": "compact" if self.compact else "delete",
             "retention.ms": "-1",
             "retention.bytes": "-1",
@@ -37,10 +46,15 @@ class TopicPlan(NamedTuple):
 
 
 class TopicFound(NamedTuple):
-    """A topic as it stands. identity: cluster id and topic id; retention: None where it keeps everything."""
+    """A topic as it stands.
+
+    identity: cluster id and topic id; retention: None where it keeps everything; weaknesses: settings under which records that were
+    acknowledged are lost together with one broker, each with what to set.
+    """
 
     identity: str
     retention: Retention | None
+    weaknesses: Sequence[str] = ()
 
 
 def plans(prefix: str, partitions: int) -> dict[str, TopicPlan]:
@@ -64,8 +78,15 @@ def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, creat
             found = _settled(admin, wanted)
     for plan in wanted:
         _check_partitions(plan, found[plan.name])
-    retentions = _check_configs(admin, wanted)
-    return {plan.name: TopicFound(_identity(cluster, plan.name, found[plan.name]), retentions[plan.name]) for plan in wanted}
+    configs = _configs(admin, wanted)
+    return {
+        plan.name: TopicFound(
+            _identity(cluster, plan.name, found[plan.name]),
+            _check_config(plan, configs[plan.name]) if configs else Retention(),
+            _weaknesses(plan.name, found[plan.name], configs[plan.name]) if configs else (),
+        )
+        for plan in wanted
+    }
 
 
 def identity(admin: KafkaAdminClient, name: str) -> str | None:
@@ -94,7 +115,7 @@ def _make(admin: KafkaAdminClient, missing: Sequence[TopicPlan], *, create: bool
     if not create:
         raise LogError(f"the cluster has no topics {', '.join(names)}, and making them is switched off; make them first", retriable=False)
     for plan in missing:
-        settings = {"num_partitions": plan.partitions, "replication_factor": replication, "configs": plan.configs()}
+        settings = {"num_partitions": plan.partitions, "replication_factor": replication, "configs": plan.configs(replication)}
         try:
             admin.create_topics({plan.name: settings})
         except TopicAlreadyExistsError:
@@ -115,16 +136,29 @@ def _check_partitions(plan: TopicPlan, topic: Mapping[str, Any]) -> None:
         )
 
 
-def _check_configs(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, Retention | None]:
-    """What each topic forgets."""
+def _configs(admin: KafkaAdminClient, wanted: Sequence[TopicPlan]) -> dict[str, dict[str, str]]:
+    """Settings of each topic; none where this user may not read them."""
     resources = [ConfigResource(ConfigResourceType.TOPIC, plan.name) for plan in wanted]
     try:
         described = admin.describe_configs(resources, config_filter="all")["topic"]
     except KafkaError as error:
         # Reading settings needs a right of its own (DescribeConfigs) that folding does not.
         _LOGGER.warning("the settings of the topics cannot be read, so they are not checked: %s", error)
-        return {plan.name: Retention() for plan in wanted}
-    return {plan.name: _check_config(plan, {name: entry["value"] for name, entry in described[plan.name].items()}) for plan in wanted}
+        return {}
+    return {plan.name: {name: entry["value"] for name, entry in described[plan.name].items()} for plan in wanted}
+
+
+def _weaknesses(name: str, topic: Mapping[str, Any], config: Mapping[str, str]) -> list[str]:
+    """Settings of a topic under which one broker can lose acknowledged records."""
+    replicas = min(len(partition["replica_nodes"]) for partition in topic["partitions"])
+    if replicas < _REPLICAS:
+        return [f"topic {name} has {replicas} of {_REPLICAS} replicas; reassign its partitions to {_REPLICAS} brokers"]
+    found = []
+    if (in_sync := int(config.get("min.insync.replicas", 1))) < _IN_SYNC:
+        found.append(f"topic {name} has min.insync.replicas={in_sync}; set it to {_IN_SYNC}")
+    if config.get("unclean.leader.election.enable") == "true":
+        found.append(f"topic {name} has unclean.leader.election.enable=true; set it to false")
+    return found
 
 
 def _check_config(plan: TopicPlan, config: Mapping[str, str]) -> Retention | None:

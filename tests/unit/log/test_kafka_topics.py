@@ -28,7 +28,8 @@ class Admin:
         return [self._described(plan, known=plan.name in self.made and not (late and plan is PLANS[-1])) for plan in PLANS]
 
     def _described(self, plan: kafka_topics.TopicPlan, *, known: bool) -> dict[str, Any]:
-        return {"name": plan.name, "error_code": 0 if known else 3, "topic_id": "id", "partitions": [0] * (plan.partitions if known else 0)}
+        partitions = [{"replica_nodes": [1, 2, 3]}] * (plan.partitions if known else 0)
+        return {"name": plan.name, "error_code": 0 if known else 3, "topic_id": "id", "partitions": partitions}
 
     def create_topics(self, topics: dict[str, Any]) -> None:
         self.made.update(topics)
@@ -37,7 +38,7 @@ class Admin:
         """The broker that was asked knows them."""
 
     def describe_configs(self, _: object, config_filter: str) -> dict[str, Any]:
-        configs = {plan.name: {name: {"value": value} for name, value in plan.configs().items()} for plan in PLANS}
+        configs = {plan.name: {name: {"value": value} for name, value in plan.configs(3).items()} for plan in PLANS}
         return {"topic": configs}
 
 
