@@ -1,6 +1,6 @@
 """What a pool's state costs: bytes a name, a met pair and a remembered id, and how fast each is kept.
 
-`python -m benchmarks.state [--quick]`. Goals: <= 64 bytes a met pair steady and at most twice that while growing, 24 bytes an id of
+`python -m benchmarks.state [--quick]`. Goals: <= 64 bytes a met pair steady and at most twice that while growing, 28 bytes an id of
 the dedupe window, >= 5 M random and tens of millions of hot pairs a second, >= 3 M ids a second. References are
 what plain Python and bare loops need.
 """

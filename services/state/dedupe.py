@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import InputError
-from services.state.dedupe_table import CONFLICT, DUPLICATE, NEW, aligned, fold, high_for, index, table_for
+from services.state.dedupe_table import CONFLICT, DUPLICATE, NEW, fold, index, layout_for, table_for
 
 __all__ = ["CONFLICT", "DUPLICATE", "NEW", "DedupeWindow"]
 
@@ -24,9 +24,8 @@ _ARRAYS: Final = frozenset({"ids", "bodies"})
 class DedupeWindow:
     """Remembers the last `capacity` ids that were new, and the body that each came with.
 
-    ids are 128-bit hashes, taken as equal when their bits are. Of a body's 64-bit hash 32 bits are kept: a conflict passes for
-    a duplicate once in 2**32, and neither is applied. Memory an id at full size: 16 + 4 in a ring, 4 in the table that finds it there,
-    5 beyond a capacity of 4,194,304; small windows grow by doubling.
+    Ids are 128-bit hashes. Of a body's 64-bit hash 32 bits are kept, so a conflict is counted as a duplicate once in 2**32; neither
+    is applied. Memory at full size: 28 bytes an id, 16 + 4 in the ring and 8 in the table. Small windows grow by doubling.
     """
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
@@ -36,7 +35,7 @@ class DedupeWindow:
         self._size = self._oldest = 0
         self._ids = np.empty((0, 2), np.uint64)
         self._bodies = np.empty(0, np.uint32)
-        self._table, self._high = table_for(0), high_for(0, self.capacity)
+        self._layout, self._table = layout_for(capacity), table_for(0)
         self._frozen: FrozenWindow | None = None
         self._resize(min(_FIRST, capacity))
 
@@ -46,7 +45,7 @@ class DedupeWindow:
     @property
     def nbytes(self) -> int:
         """Bytes of memory held, room to grow included."""
-        return self._ids.nbytes + self._bodies.nbytes + self._table.nbytes + self._high.nbytes
+        return self._ids.nbytes + self._bodies.nbytes + self._table.nbytes
 
     def admit(self, ids: NDArray[np.uint64], bodies: NDArray[np.uint64]) -> NDArray[np.uint8]:
         """What each id is, in order: NEW, DUPLICATE, or CONFLICT where it is known with another body.
@@ -95,12 +94,11 @@ class DedupeWindow:
         return window
 
     def _admit(self, ids: NDArray[np.uint64], bodies: NDArray[np.uint32]) -> NDArray[np.uint8]:
-        codes, touched = np.empty(len(ids), np.uint8), np.zeros(1, np.uint64)
-        done = 0
+        codes, done = np.empty(len(ids), np.uint8), 0
         while True:
             self._save(len(ids) - done)
-            ring = self._ids, self._bodies, self._table, self._high
-            done, self._size, self._oldest = fold(ids, bodies, codes, done, *ring, self._size, self._oldest, self.capacity, touched)
+            ring = self._ids, self._bodies, self._table, self._size, self._oldest
+            done, self._size, self._oldest, _ = fold(ids, bodies, codes, done, *ring, self._layout)
             if done == len(ids):
                 return codes
             self._resize(min(2 * len(self._bodies), self.capacity))
@@ -120,21 +118,21 @@ class DedupeWindow:
         while length < len(ids):
             length = min(2 * length, self.capacity)
         self._size = len(ids)
-        self._ids, self._bodies = _begun(aligned((length, 2), np.uint64), ids), _begun(np.empty(length, np.uint32), bodies)
+        self._ids, self._bodies = _begun(np.empty((length, 2), np.uint64), ids), _begun(np.empty(length, np.uint32), bodies)
         return self._index()
 
     def _resize(self, length: int) -> None:
         """A longer ring, before the oldest id was ever pushed out, and its table; the old table goes first."""
-        self._table, self._high = table_for(0), high_for(0, self.capacity)
-        self._ids = _begun(aligned((length, 2), np.uint64), self._ids[: self._size])
+        self._table = table_for(0)
+        self._ids = _begun(np.empty((length, 2), np.uint64), self._ids[: self._size])
         self._bodies = _begun(np.empty(length, np.uint32), self._bodies[: self._size])
         self._index()
 
     def _index(self) -> bool:
         """A table of what the ring holds, which was never full: whether those are distinct."""
         length = len(self._bodies)
-        self._table, self._high = table_for(length), high_for(length, self.capacity)
-        distinct, _ = index(self._ids, self._size, self._table, self._high)
+        self._table = table_for(length)
+        distinct, _ = index(self._ids, self._size, self._table, self._layout)
         return bool(distinct)
 
 
