@@ -49,7 +49,7 @@ _REDIS: Final = [
     "redis-server", "--save", "", "--port", "0", "--tls-port", "6379", "--tls-cert-file", "/tls/tls.crt", "--tls-key-file", "/tls/tls.key",
     "--tls-ca-cert-file", "/tls/ca.crt", "--tls-auth-clients", "no", "--aclfile", "/config/users.acl",
 ]  # fmt: skip
-_ACL: Final = "user default off\nuser equirank on >{password} ~equirank:* ~RAY* &* +@all -@admin -@dangerous +info\n"
+_ACL: Final = "user default off\nuser equirank on >{password} ~equirank:* ~RAY* ~DUMMY &* +@all -@admin -@dangerous +info +cluster\n"
 
 VALUES: Final = {
     "kafka": {
