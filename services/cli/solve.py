@@ -18,6 +18,8 @@ from services.boards.result import Intervals, SolveResult
 from services.cli.interval_columns import interval_columns, interval_line, roster_line
 from services.cli.numbers import shower, tied_within
 from services.cli.options import Columns, Delimiter, file_options
+from services.solve.check import Check
+from services.solve.check import check as compare
 from services.solve.intervals.replicates import add_intervals
 from services.solve.problems.inputs import Problem, ScoresInput
 from services.solve.problems.load import load
@@ -47,6 +49,9 @@ def solve(
     delimiter: Delimiter = ",",
     intervals: Annotated[bool, typer.Option("--intervals", help="Intervals of ratings and ranks, by refits to resampled data.")] = False,
     interval_seconds: Annotated[float, typer.Option(min=0.1, help="Most seconds that --intervals may take.")] = 60.0,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare with the paper's program, on small inputs; status 1 if they differ.")
+    ] = False,
     output: Annotated[Format, typer.Option("--format", help="One JSON object, or a table for people.")] = "table",
 ) -> None:
     """Rate a file's agents by one method, with the certificate that proves how good the answer is."""
@@ -57,12 +62,28 @@ def solve(
     found = methods.solve(method, loaded.problem, parameters, tie_tolerance, ties)
     if intervals:
         found = add_intervals(method, loaded.problem, parameters, found, interval_seconds)
-    left_out = {"rows_left_out": loaded.left_out} if loaded.left_out else {}
-    result = msgspec.structs.replace(found, input=loaded.kind.value, extra={**found.extra, **left_out})
+    checked = compare(method, loaded.problem, parameters, found) if check else None
+    added: dict[str, object] = {"rows_left_out": loaded.left_out} if loaded.left_out else {}
+    if checked is not None:
+        added["check"] = msgspec.to_builtins(checked)
+    result = msgspec.structs.replace(found, input=loaded.kind.value, extra={**found.extra, **added})
     if output == "json":
         sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
     else:
         _show(result, loaded.left_out)
+    if checked is not None:
+        _report(checked, output)
+
+
+def _report(checked: Check, output: Format) -> None:
+    """Say how the check ended. Exits with status 1 if the answers differ."""
+    verdict = "agrees with" if checked.agrees else "DIFFERS from"
+    line = f"the answer {verdict} {checked.source}: {checked.compared} within {checked.difference:.2g}, tolerance {checked.tolerance:.2g}"
+    if output == "table":
+        Console(soft_wrap=True).print(line, highlight=False, markup=False)
+    if not checked.agrees:
+        sys.stderr.write(f"equirank: {line}\n")
+        raise typer.Exit(1)
 
 
 def _parameters(given: list[str]) -> dict[str, str]:

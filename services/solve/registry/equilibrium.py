@@ -29,7 +29,7 @@ _LISTED: Final = 1e-6
 """Strategies of at least this probability are listed."""
 
 
-def _game(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
+def equilibrium_game(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
     """King of the hill, or two agents on a task; of games the second is the first without its penalty, so one tensor is stored."""
     names: dict[str, Any] = {"agents": problem.names, "tasks": problem.tasks}
     policy = {"missing": parameters["missing"], "merge": parameters["merge"]}
@@ -46,7 +46,7 @@ def _game(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
 
 
 def _cce(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> Rated:
-    made = _game(problem, parameters)
+    made = equilibrium_game(problem, parameters)
     options = {name: parameters[name] for name in ("eps", "merge", "tolerance", "max_iterations")}
     found = cce(made.game, target=_target(parameters), start=start, **options)
     joints, probability = found.play.likeliest(parameters["joints"]) if parameters["joints"] else (np.empty((0, 3), int), np.empty(0))
@@ -63,7 +63,7 @@ def _cce(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> R
 
 
 def _lle(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
-    made = _game(problem, parameters)
+    made = equilibrium_game(problem, parameters)
     options = {name: parameters[name] for name in ("merge", "tolerance", "max_steps")}
     found = lle(made.game, target=_target(parameters), **options)
     extra: dict[str, object] = {

@@ -26,9 +26,3 @@ def cloned(game, player, strategy, copies):
     n = game.shape[player]
     ids = np.append(np.arange(n), np.full(copies, strategy))
     return NormalForm.of([np.take(tensor, ids, axis=player) for tensor in game.payoffs])
-
-
-def gain_rows(game):
-    """Every deviation's gain at every joint: rows as players in order, joints in C order."""
-    stored = game if isinstance(game, NormalForm) else game.normal_form()
-    return np.vstack([(np.expand_dims(np.moveaxis(G, p, 0), p + 1) - G).reshape(G.shape[p], -1) for p, G in enumerate(stored.payoffs)])

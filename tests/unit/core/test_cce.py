@@ -6,9 +6,9 @@ import pytest
 from ratings_core.equilibria import AffinityTarget, cce
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games import AgentAgentTask, JointDistribution, KingOfTheHill, NormalForm, deviation_gains
+from ratings_core.reference import gains, nearest_equilibrium
 from ratings_core.solution import Status
-from tests.unit.core.oracles import nearest_equilibrium
-from tests.unit.core.random_games import cloned, gain_rows, random_game, shuffled
+from tests.unit.core.random_games import cloned, random_game, shuffled
 
 PRISONERS = NormalForm.of(([[3, 0], [5, 1]], [[3, 5], [0, 1]]))
 CHICKEN = NormalForm.of(([[0, 7], [2, 6]], [[0, 2], [7, 6]]))
@@ -24,10 +24,14 @@ def close(values, tolerance=1e-6):
     return pytest.approx(np.asarray(values), abs=tolerance)
 
 
+def _payoffs(game):
+    return (game if isinstance(game, NormalForm) else game.normal_form()).payoffs
+
+
 def dense(found):
     """The whole distribution, by its definition from priors and multipliers."""
     game = found.play.game
-    logs = -np.concatenate(found.play.multipliers) @ gain_rows(game) - found.play.log_total
+    logs = -np.concatenate(found.play.multipliers) @ gains(_payoffs(game)) - found.play.log_total
     for p, own in enumerate(found.play.log_prior):
         logs = logs + np.broadcast_to(own.reshape([-1 if q == p else 1 for q in range(len(game.shape))]), game.shape).ravel()
     return np.exp(logs).reshape(game.shape)
@@ -39,9 +43,9 @@ def test_it_is_the_equilibrium_that_a_conic_solver_finds(seed):
     game, eps = random_game(seed), [0.0, 1e-3, 0.05][seed % 3]
     target = "even" if seed % 2 else [rng.dirichlet(np.full(n, 5.0)) for n in game.shape]
     found = cce(game, target=target, eps=eps, merge=False)
-    entropy, gains = nearest_equilibrium(game, found.targets, eps)
-    assert found.relative_entropy == pytest.approx(entropy, abs=1e-6)
-    assert np.concatenate(found.by_player) == close(gains, 1e-4)
+    nearest = nearest_equilibrium(_payoffs(game), found.targets, eps)
+    assert found.relative_entropy == pytest.approx(nearest.relative_entropy, abs=1e-6)
+    assert np.concatenate(found.by_player) == close(np.concatenate(nearest.by_player), 1e-4)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -49,8 +53,8 @@ def test_what_is_reported_is_what_the_whole_distribution_says(seed):
     found = cce(random_game(seed), eps=0.01 * (seed % 2))
     sigma = dense(found)
     play = JointDistribution.from_dense(sigma)
-    for rated, gains in zip(found.by_player, deviation_gains(found.play.game, play), strict=True):
-        assert rated == close(gains, 1e-10)
+    for rated, gained in zip(found.by_player, deviation_gains(found.play.game, play), strict=True):
+        assert rated == close(gained, 1e-10)
     for p, mix in enumerate(found.marginals):
         assert mix == close(play.marginal(p, len(mix)), 1e-10)
     prior = np.exp(sum(np.ix_(*found.play.log_prior)))

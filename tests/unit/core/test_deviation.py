@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 from ratings_core.equilibria import deviation, nash_average
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games import AgentAgentTask, NormalForm, cce_gap, deviation_gains, solve_zero_sum
+from ratings_core.reference import deviation_ratings, gains
 
 TABLE = np.random.default_rng(3).beta(0.5, 0.5, size=(7, 6))
 
@@ -45,40 +46,6 @@ def same(found, wanted):
     return len(found) == len(wanted) and all(own == close_to(other) for own, other in zip(found, wanted, strict=True))
 
 
-def gain_rows(payoffs):
-    """G_p(a', a_-p) - G_p(a): a row for each player and a', a column for each joint."""
-    rows = [np.expand_dims(np.take(G, own, axis=p), p) - G for p, G in enumerate(payoffs) for own in range(G.shape[p])]
-    return np.array([row.ravel() for row in rows])
-
-
-def dense_program(A, rows, ratings):
-    """Least t with A s <= t on `rows` and A s <= their rating on the others, and the multipliers of `rows`."""
-    others = ~rows
-    found = linprog(
-        np.append(np.zeros(A.shape[1]), 1.0),
-        A_ub=np.vstack([np.column_stack([A[rows], -np.ones(rows.sum())]), np.column_stack([A[others], np.zeros(others.sum())])]),
-        b_ub=np.append(np.zeros(rows.sum()), ratings[others]),
-        A_eq=[np.append(np.ones(A.shape[1]), 0.0)],
-        b_eq=[1.0],
-        bounds=[(0, None)] * A.shape[1] + [(None, None)],
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    assert found.status == 0
-    return found.fun, -found.ineqlin.marginals[: rows.sum()]
-
-
-def ratings_by_algorithm_1(payoffs):
-    """The twin."""
-    A = gain_rows(payoffs)
-    ratings = np.full(len(A), np.nan)
-    while np.isnan(ratings).any():
-        still = np.isnan(ratings)
-        least, multipliers = dense_program(A, still, ratings)
-        ratings[np.flatnonzero(still)[multipliers > 1e-6]] = least
-    return np.split(ratings, np.cumsum([G.shape[p] for p, G in enumerate(payoffs)])[:-1])
-
-
 # against the twin
 
 
@@ -86,7 +53,7 @@ def ratings_by_algorithm_1(payoffs):
 @settings(max_examples=40)
 def test_ratings_are_those_of_algorithm_1(case):
     payoffs, _ = case
-    assert same(rated(payoffs), ratings_by_algorithm_1(payoffs))
+    assert same(rated(payoffs), deviation_ratings(payoffs))
 
 
 @given(tables())
@@ -95,7 +62,7 @@ def test_the_table_rates_as_its_cubes_do(scores):
     game = AgentAgentTask.of(scores)
     found = deviation(game)
     assert same(found.by_player, deviation(game.normal_form()).by_player)
-    assert same(found.by_player, ratings_by_algorithm_1(game.normal_form().payoffs))
+    assert same(found.by_player, deviation_ratings(game.normal_form().payoffs))
     assert (found.by_player[0] == found.by_player[1]).all()
 
 
@@ -122,7 +89,7 @@ def test_ratings_lie_between_the_least_gain_and_0(case):
     payoffs, _ = case
     ratings = np.concatenate(rated(payoffs))
     assert (ratings <= 1e-9).all()
-    assert (ratings >= gain_rows(payoffs).min(axis=1) - 1e-9).all()
+    assert (ratings >= gains(payoffs).min(axis=1) - 1e-9).all()
 
 
 @given(games())
@@ -183,7 +150,7 @@ def test_a_mixture_of_unequally_rated_strategies_can_change_ratings():
     more = with_mixture([A, -A], 0, np.array([0.5, 0.5, 0]))
     assert rated([A, -A])[0] == close_to([0, -2 / 3, -2 / 3])
     assert rated(more)[0] == close_to([0, -1, -1 / 2, -1 / 2])
-    assert same(rated(more), ratings_by_algorithm_1(more))
+    assert same(rated(more), deviation_ratings(more))
 
 
 @given(games())
@@ -304,7 +271,7 @@ def test_a_dominated_strategy_is_rated_what_it_loses():
 
 def test_the_strictest_equilibrium_of_a_coordination_game():
     """Both joints on the diagonal are equilibria; the mix that loses most by deviating is played."""
-    assert same(rated([np.diag([3.0, 1.0]), np.diag([3.0, 1.0])]), ratings_by_algorithm_1([np.diag([3.0, 1.0])] * 2))
+    assert same(rated([np.diag([3.0, 1.0]), np.diag([3.0, 1.0])]), deviation_ratings([np.diag([3.0, 1.0])] * 2))
 
 
 # ends

@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 from ratings_core.equilibria import deviation
 from ratings_core.games import NormalForm
+from ratings_core.reference import gains
 
 GAMES = range(40)
 ROOM, SMALL = 1e-9, 1e-6
@@ -20,11 +21,6 @@ def random_game(seed):
     rng = np.random.default_rng(seed)
     shape = tuple(rng.integers(2, 4, size=int(rng.integers(2, 4))))
     return [rng.integers(-2, 3, shape).astype(float) for _ in shape]
-
-
-def gain_rows(payoffs):
-    rows = [np.expand_dims(np.take(G, own, axis=p), p) - G for p, G in enumerate(payoffs) for own in range(G.shape[p])]
-    return np.array([row.ravel() for row in rows])
 
 
 def solved(cost, A, bound, one, total, limits):
@@ -68,7 +64,7 @@ def by_homogenised_slacks(A, t):
 def test_capped_slacks_freeze_wrong_rows():
     wrong = []
     for seed in GAMES:
-        A = gain_rows(random_game(seed))
+        A = gains(random_game(seed))
         t = first_level(A)
         found, true = by_capped_slacks(A, t), tight_in_every_optimum(A, t)
         assert (found | ~true).all(), "none is missed"
@@ -82,7 +78,7 @@ def test_capped_slacks_freeze_wrong_rows():
 @pytest.mark.parametrize("seed", GAMES)
 def test_homogenised_slacks_find_the_rows_that_every_optimum_leaves_tight(seed):
     payoffs = random_game(seed)
-    A = gain_rows(payoffs)
+    A = gains(payoffs)
     t = first_level(A)
     true = tight_in_every_optimum(A, t)
     assert (by_homogenised_slacks(A, t) == true).all()

@@ -1,0 +1,210 @@
+"""Answers compared with the papers' programs (`ratings_core.reference`), on inputs that are small enough for them.
+
+A check recomputes the game that the method solves and solves it by the reference program, which shares no arithmetic with the method.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from ratings_core import reference
+from ratings_core.equilibria.cce import CCE
+from ratings_core.errors import InputError
+from ratings_core.games.king_of_the_hill import KingOfTheHill
+from ratings_core.games.normal_form import NormalForm
+from ratings_core.reference.programs import ENTROPY_ERROR
+from ratings_core.solution import Floats
+from services.boards.result import SolveResult
+from services.solve.problems.inputs import MarginsInput, Problem, sparse_margins
+from services.solve.registry import methods
+from services.solve.registry.equilibrium import equilibrium_game
+from services.solve.registry.games import against_each_other, on_tasks
+from services.solve.registry.methods import Parameters, Taken
+
+LINEAR_ERROR: Final = 1e-7
+"""Largest error of ratings that come from linear programs alone, over the largest gain."""
+LOSS_ERROR: Final = 1e-5
+"""Largest distance of a loss from the bounds of the reference, over the sum of margins."""
+
+
+class Check(msgspec.Struct, frozen=True):
+    """What a comparison found, as `extra.check` of a result shows it.
+
+    source: paper and equation of the program; program: function that solved it; compared: which numbers; difference: the largest one;
+    tolerance: what difference is explained by the exactness of both solvers; agrees: whether difference <= tolerance.
+    """
+
+    source: str
+    program: str
+    compared: str
+    difference: float
+    tolerance: float
+    agrees: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """size: of the input, in `unit`; most: the largest one that the reference takes; compare: difference, and its unit."""
+
+    source: str
+    program: str
+    compared: str
+    unit: str
+    most: int
+    tolerance: float
+    size: Callable[[Taken], int]
+    compare: Callable[[Taken, SolveResult], tuple[float, float]]
+
+
+def check(method: str, problem: Problem, parameters: Parameters, result: SolveResult) -> Check:
+    """Compare a result with the reference program of its method.
+
+    Args:
+        method: Name of the method.
+        problem: What was solved.
+        parameters: What the method was given.
+        result: Its answer.
+
+    Returns:
+        The comparison.
+
+    Raises:
+        InputError: The method has no reference program, the input is too large for it, or the parameters choose an answer that is not the
+            reference's.
+        MissingExtraError: cvxpy is not installed.
+        SolverError: The reference program was not solved.
+    """
+    if method not in _SUBJECTS:
+        raise InputError("check", method, f"must be a method with a reference program: {', '.join(_SUBJECTS)}")
+    subject, taken = _SUBJECTS[method], methods.taken(method, problem, parameters)
+    if (size := subject.size(taken)) > subject.most:
+        rule = f"must be at most {subject.most} {subject.unit} for the reference program of {method}; leave --check out"
+        raise InputError("check", size, rule)
+    difference, unit = subject.compare(taken, result)
+    tolerance = subject.tolerance * unit
+    return Check(subject.source, subject.program, subject.compared, difference, tolerance, difference <= tolerance)
+
+
+def _difference(names: tuple[str, ...], ratings: Floats, result: SolveResult) -> float:
+    """The largest difference of ratings; infinite where one of both has none."""
+    rating_of = {row.agent: np.nan if row.rating is None else row.rating for row in result.agents}
+    answered = np.array([rating_of[name] for name in names])
+    if (np.isnan(answered) != np.isnan(ratings)).any():
+        return float("inf")
+    return float(np.nanmax(np.abs(answered - ratings), initial=0.0))
+
+
+def _margins(taken: Taken) -> Floats:
+    if taken.values.get("mode") == "any":
+        raise InputError("mode", "any", "must be auto or maxent with --check: of mode any several lotteries are right")
+    return np.asarray(sparse_margins(taken.problem).toarray(), np.float64)
+
+
+def _lottery(taken: Taken, result: SolveResult) -> tuple[float, float]:
+    lottery = reference.maximal_lottery(_margins(taken), merge=bool(taken.values["merge"]))
+    return _difference(taken.problem.names, lottery, result), 1.0
+
+
+def _iterated(taken: Taken, result: SolveResult) -> tuple[float, float]:
+    ratings = reference.iterated_maximal_lotteries(_margins(taken), merge=bool(taken.values["merge"]))
+    return _difference(taken.problem.names, ratings, result), 1.0
+
+
+def _nash_average(taken: Taken, result: SolveResult) -> tuple[float, float]:
+    made = on_tasks(_any(taken.problem), {**taken.values, "players": 2})
+    scores = _dense(made.game)[0]
+    averages = reference.nash_average(scores, merge=bool(taken.values["merge"]))
+    return _difference(taken.problem.names, made.of_agents(averages.agents), result), float(np.ptp(scores)) or 1.0
+
+
+def _nash_average_agents(taken: Taken, result: SolveResult) -> tuple[float, float]:
+    made = against_each_other(_any(taken.problem), taken.values, str(taken.values["payoff"]))
+    payoffs = made.game.payoffs[0]
+    ratings, _ = reference.nash_average_agents(payoffs, merge=bool(taken.values["merge"]))
+    return _difference(taken.problem.names, made.of_agents(ratings), result), float(np.abs(payoffs).max()) or 1.0
+
+
+def _deviation(taken: Taken, result: SolveResult) -> tuple[float, float]:
+    made = on_tasks(_any(taken.problem), taken.values)
+    payoffs = _dense(made.game)
+    ratings = reference.deviation_ratings(payoffs)[0]
+    return _difference(taken.problem.names, made.of_agents(ratings), result), _largest_gain(payoffs)
+
+
+def _cce(taken: Taken, result: SolveResult) -> tuple[float, float]:
+    made, solved = equilibrium_game(_any(taken.problem), taken.values), taken.rated().solution
+    if not isinstance(solved, CCE):
+        raise TypeError(f"the registry's cce returned a {type(solved).__name__}")
+    payoffs = _dense(made.game)
+    nearest = reference.nearest_equilibrium(payoffs, solved.targets, solved.eps)
+    of_agents = 1 if isinstance(made.game, KingOfTheHill) else 0
+    return _difference(taken.problem.names, made.of_agents(nearest.by_player[of_agents]), result), _largest_gain(payoffs)
+
+
+def _sco_fit(taken: Taken, result: SolveResult) -> tuple[float, float]:
+    if taken.values["prior"]:
+        raise InputError("prior", taken.values["prior"], "must be 0 with --check: the paper's program has none")
+    problem, m = taken.problem, len(taken.problem.names)
+    wins = np.maximum(problem.margins, 0.0) if isinstance(problem, MarginsInput) else problem.counts.sparse(m)[0].toarray()
+    least = reference.least_sigmoid_loss(wins, **{name: float(taken.values[name]) for name in ("tau", "low", "high")})
+    loss = float(str(result.extra["loss"]))
+    return max(0.0, loss - least.upper, least.lower - loss), float(np.abs(wins - wins.T).sum()) / 2 or 1.0
+
+
+def _any(problem: Problem) -> Any:
+    """The problem as the method takes it; `methods.taken` has refused others."""
+    return problem
+
+
+def _dense(game: Any) -> tuple[Floats, ...]:
+    stored = game if isinstance(game, NormalForm) else game.normal_form()
+    return tuple(stored.payoffs)
+
+
+def _largest_gain(payoffs: tuple[Floats, ...]) -> float:
+    return float(np.abs(reference.gains(payoffs)).max()) or 1.0
+
+
+def _agents(taken: Taken) -> int:
+    return len(taken.problem.names)
+
+
+def _agents_and_tasks(taken: Taken) -> int:
+    return _agents(taken) + len(_any(taken.problem).tasks)
+
+
+def _joints_on_tasks(taken: Taken) -> int:
+    return int(_agents(taken) ** (int(taken.values["players"]) - 1)) * len(_any(taken.problem).tasks)
+
+
+def _joints_of_three(taken: Taken) -> int:
+    return int(_agents(taken) ** 2) * len(_any(taken.problem).tasks)
+
+
+_LOTTERY_SOURCE: Final = "Lanctot et al. 2023, sec. 3.1.1 and C.2.9"
+_SUBJECTS: Final = {
+    "maximal_lottery": _Subject(
+        _LOTTERY_SOURCE, "maximal_lottery", "probabilities", "agents", 60, ENTROPY_ERROR, _agents, _lottery
+    ),
+    "iterated_maximal_lotteries": _Subject(
+        f"{_LOTTERY_SOURCE}, Algorithm 1", "iterated_maximal_lotteries", "ratings", "agents", 30, ENTROPY_ERROR, _agents, _iterated
+    ),
+    "nash_average": _Subject(
+        "Balduzzi et al. 2018, sec. 4", "nash_average", "ratings", "agents and tasks", 100, ENTROPY_ERROR, _agents_and_tasks, _nash_average
+    ),
+    "nash_average_agents": _Subject(
+        "Balduzzi et al. 2018, sec. 3", "nash_average_agents", "ratings", "agents", 60, ENTROPY_ERROR, _agents, _nash_average_agents
+    ),
+    "deviation": _Subject(
+        "Marris et al., Algorithm 1 and eq. 4", "deviation_ratings", "ratings", "joints", 2_000, LINEAR_ERROR, _joints_on_tasks, _deviation
+    ),
+    "cce": _Subject(
+        "Liu et al. 2025, sec. 3.2 and 3.3", "nearest_equilibrium", "ratings", "joints", 2_000, ENTROPY_ERROR, _joints_of_three, _cce
+    ),
+    "sco_fit": _Subject(
+        "Lanctot et al. 2025, eq. 8 and appendix C", "least_sigmoid_loss", "loss", "agents", 5, LOSS_ERROR, _agents, _sco_fit
+    ),
+}  # fmt: skip
