@@ -49,6 +49,7 @@ def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable
     app = FastAPI(
         title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None, telemetry=_NO_TELEMETRY
     )  # fmt: skip
+    metrics.gauge("equirank_api_store_garbage_values").set_function(lambda: store.garbage)
     workers = Pools(settings)
     answers = Answers(store, workers.readers, partial(built, store, directory, settings.provisional, clock), clock)
     app.state.context = Context(

@@ -38,7 +38,7 @@ def _generations(here: Context, pool: str) -> Response:
     status_code=202,
     response_model=None,
     openapi_extra=body_of(_REF),
-    responses=described(GenerationWish, (400, 401, 403, 404, 408, 413, 415, 422, 503), 202, "The wish is durable in the log."),
+    responses=described(GenerationWish, (400, 401, 403, 404, 408, 413, 415, 422, 429, 503), 202, "The wish is durable in the log."),
 )
 async def post_generation(request: Request, pool: str) -> Response:
     """Ask for other settings, aliases, bans or initial ratings: the pool is folded anew from the log, then boards switch to it at once.
@@ -46,7 +46,7 @@ async def post_generation(request: Request, pool: str) -> Response:
     An empty object folds it anew as it is, which resumes a pool that stopped; retract first what it cannot fold.
     """
     here = context(request)
-    here.access.check_admin(request.headers)
+    here.access.check_admin(request)
     async with here.bodies.json(request, MAX_RECORD_BYTES) as body:
         return await here.workers.log.run(partial(_want, here, check_pool_name(pool), body))
 

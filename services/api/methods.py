@@ -29,12 +29,12 @@ async def get_methods(request: Request, pool: str) -> Response:
     "/v1/pools/{pool}/methods",
     response_model=None,
     openapi_extra=body_of({"$ref": "#/components/schemas/MethodsWanted"}),
-    responses=described(MethodChoices, (400, 401, 403, 404, 408, 413, 415, 422, 503)),
+    responses=described(MethodChoices, (400, 401, 403, 404, 408, 413, 415, 422, 429, 503)),
 )
 async def put_methods(request: Request, pool: str) -> Response:
     """Solve the pool by these methods and no others, from the next round on."""
     here = context(request)
-    here.access.check_admin(request.headers)
+    here.access.check_admin(request)
     async with here.bodies.json(request, _MAX_BODY) as body:
         return await here.workers.log.run(partial(_choose, here, pool, body))
 

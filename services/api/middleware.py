@@ -84,7 +84,8 @@ class Around:
         self._metrics.counter("equirank_http_requests_total").labels(method, route, str(status)).inc()
         self._metrics.histogram("equirank_http_request_seconds").labels(route).observe(seconds)
         if status >= 400 or method not in SAFE_METHODS:
-            log.log(_level(status), "%s %s %d %.1f ms", method, scope["path"], status, seconds * 1000)
+            key = scope["state"].get("key", "-")
+            log.log(_level(status), "%s %s %d %.1f ms key %s", method, scope["path"], status, seconds * 1000, key)
 
 
 class _Answer:

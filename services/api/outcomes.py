@@ -21,7 +21,7 @@ _BODY: Final = {"oneOf": [_OUTCOME, {"type": "array", "items": _OUTCOME, "minIte
     status_code=202,
     response_model=None,
     openapi_extra=body_of(_BODY),
-    responses=described(Accepted, (400, 401, 403, 404, 408, 409, 413, 415, 422, 503), 202, "All are durable in the log."),
+    responses=described(Accepted, (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503), 202, "All are durable in the log."),
 )
 async def post_outcomes(request: Request) -> Response:
     """Write one outcome, or an array of one pool's outcomes: all of them or none.
@@ -29,8 +29,8 @@ async def post_outcomes(request: Request) -> Response:
     Send ids of your own to make a retry harmless: an id counts once.
     """
     here = context(request)
-    here.access.check_write(request.headers)
+    here.access.check_write(request)
     async with here.bodies.json(request, MAX_BODY) as body:
-        take = partial(here.intake.take, body, may_retract=lambda: here.access.check_admin(request.headers))
+        take = partial(here.intake.take, body, may_retract=lambda: here.access.check_admin(request))
         return reply(await here.workers.log.run(take), 202)
 

@@ -49,12 +49,12 @@ def get_pool(request: Request, pool: str) -> Response:
     "/v1/pools/{pool}",
     response_model=None,
     openapi_extra=body_of({"$ref": "#/components/schemas/PoolWanted"}),
-    responses={**described(PoolView, (400, 401, 403, 408, 409, 413, 415, 422, 503)), 201: described(PoolView)[200]},
+    responses={**described(PoolView, (400, 401, 403, 408, 409, 413, 415, 422, 429, 503)), 201: described(PoolView)[200]},
 )
 async def put_pool(request: Request, pool: str) -> Response:
     """Create a pool; the same again changes nothing, another kind, label or fold is refused."""
     here = context(request)
-    here.access.check_admin(request.headers)
+    here.access.check_admin(request)
     async with here.bodies.json(request, _MAX_BODY) as body:
         wanted = _wanted(here, pool, body)
     return await here.workers.log.run(partial(_create, here, wanted))

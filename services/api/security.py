@@ -1,15 +1,22 @@
 """Who may ask what: host names (against DNS rebinding), origins (against foreign pages), bearer keys with two scopes."""
 
-import hmac
-from collections.abc import Iterable
+import math
+from ipaddress import ip_address, ip_network
+from typing import Final
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
 from starlette.datastructures import Headers
+from starlette.requests import Request
 
+from services.api.keys import Keys
 from services.api.problems import ApiError
+from services.api.rates import Buckets
 from services.runtime.settings import LOOPBACK, Settings
 
+_FAILURES: Final = 10.0
+"""Refused keys a minute and address; a request with one more waits."""
+_BURST_SECONDS: Final = 2.0
+"""A key's requests of so long may come at once."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -18,9 +25,10 @@ class Access:
 
     def __init__(self, settings: Settings) -> None:
         self._hosts = {host.lower() for host in (*LOOPBACK, settings.host, *settings.allowed_hosts)}
-        self._open = not (settings.write_keys or settings.admin_keys)
-        self._admin = _secrets(settings.admin_keys)
-        self._write = [*_secrets(settings.write_keys), *self._admin]
+        self._keys = Keys(settings)
+        self._failures = Buckets(_FAILURES / 60.0, _FAILURES)
+        rate = settings.api_key_rate
+        self._requests = None if rate is None else Buckets(rate, max(1.0, _BURST_SECONDS * rate))
 
     def check_host(self, headers: Headers) -> None:
         """The Host header names this service: a page elsewhere whose name was pointed here is refused."""
@@ -40,28 +48,56 @@ class Access:
         if origin is not None and _netloc(origin) != headers.get("host", "").lower():
             raise ApiError(403, "foreign origin", f"writes from pages of {origin} are refused")
 
-    def check_write(self, headers: Headers) -> None:
+    def check_write(self, request: Request) -> None:
         """Outcomes may be written."""
-        self._check(headers, self._write, "EQUIRANK_WRITE_KEYS")
+        self._check(request, admin=False)
 
-    def check_admin(self, headers: Headers) -> None:
+    def check_admin(self, request: Request) -> None:
         """Pools may be created, and outcomes retracted."""
-        self._check(headers, self._admin, "EQUIRANK_ADMIN_KEYS")
+        self._check(request, admin=True)
 
-    def _check(self, headers: Headers, keys: Iterable[bytes], setting: str) -> None:
-        if self._open:
+    def _check(self, request: Request, *, admin: bool) -> None:
+        address = _address(request)
+        if not self._keys.any:
+            self._pace(request, address)
             return
-        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if (seconds := self._failures.wait(address)) > 0:
+            raise _slow_down("too many keys from this address were refused", seconds)
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not given:
-            raise ApiError(401, "no key", f"send Authorization: Bearer with one of {setting}", headers={"WWW-Authenticate": "Bearer"})
-        # Every key is compared, so that the time taken tells nothing about which one came near.
-        matches = [hmac.compare_digest(given.strip().encode(), key) for key in keys]
-        if not any(matches):
-            raise ApiError(403, "key does not allow this", f"this needs one of {setting}")
+            detail = f"send Authorization: Bearer with {'an admin' if admin else 'a write or admin'} key"
+            raise ApiError(401, "no key", detail, headers={"WWW-Authenticate": "Bearer"})
+        key = self._keys.find(given.strip())
+        if key is None:
+            self._failures.take(address)
+            raise ApiError(403, "key does not allow this", "no such key is known here")
+        request.state.key = key.name
+        if admin and not key.admin:
+            raise ApiError(403, "key does not allow this", "this needs an admin key")
+        self._pace(request, key.name)
+
+    def _pace(self, request: Request, name: str) -> None:
+        """Count a request once, however many checks it takes."""
+        if self._requests is None or getattr(request.state, "paced", False):
+            return
+        if (seconds := self._requests.wait(name)) > 0:
+            raise _slow_down("this key, or this address where no keys are set, sent too many requests", seconds)
+        self._requests.take(name)
+        request.state.paced = True
 
 
-def _secrets(keys: Iterable[SecretStr]) -> list[bytes]:
-    return [key.get_secret_value().encode() for key in keys]
+def _slow_down(why: str, seconds: float) -> ApiError:
+    return ApiError(429, "too many requests", f"{why}: wait as Retry-After says", headers={"Retry-After": str(math.ceil(seconds))})
+
+
+def _address(request: Request) -> str:
+    """Whom a request came from: an IPv4 address, or the 64 bits of an IPv6 one that name a network."""
+    client = "" if request.client is None else request.client.host
+    try:
+        address = ip_address(client)
+    except ValueError:
+        return client
+    return client if address.version == 4 else str(ip_network((int(address) >> 64 << 64, 64)))
 
 
 def _netloc(origin: str) -> str | None:

@@ -17,6 +17,7 @@ from services.cli.ports import refuse_busy
 from services.runtime.atomic_write import write_whole
 from services.runtime.data_folder import DataFolder
 from services.runtime.disk_space import temporary_folder
+from services.runtime.private_files import write_token
 from services.runtime.settings import Settings
 from services.runtime.signals import on_signals
 
@@ -32,6 +33,7 @@ _JOINED: Final = "_EQUIRANK_JOINED"
 """Set in the environment once this engine has lost a cluster that it had joined: it then waits for the cluster to come back."""
 _REJOIN_SECONDS: Final = 5.0
 
+_TOKEN_VARIABLES: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 _PREFIX: Final = "equirank-ray-"
 
 
@@ -49,6 +51,7 @@ def engine() -> None:
     folder = _ray_folder(settings)
     if folder is not None:
         os.environ.update(_ON_LOOPBACK)
+        os.environ.update(_ray_token(settings))
     else:
         os.environ.setdefault(*_ASK_ONCE)
     from services.engine.cluster import NoCluster  # noqa: PLC0415 - importing Ray reads the environment
@@ -114,6 +117,15 @@ def _ray_folder(settings: Settings) -> Path | None:
         folder.rmdir()
         raise
     return folder
+
+
+def _ray_token(settings: Settings) -> dict[str, str]:
+    """Environment that gives a local Ray a token of its own. Whoever knows it runs code here, and Ray's own default is a file in the home
+    folder that other users can read. A token that the operator set stays.
+    """
+    if any(os.environ.get(name) for name in _TOKEN_VARIABLES):
+        return {}
+    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(write_token(settings.data / "ray"))}
 
 
 def _hold(folder: Path) -> bool:

@@ -13,6 +13,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from services.runtime.private_files import make_files_private
+
 COMMANDS: Final = {
     "up": "Start log, store, engine, API and dashboard on this machine, and keep them running until Ctrl-C.",
     "engine": "Run shards and solves until told to stop (TERM or Ctrl-C); a second signal ends at once.",
@@ -56,6 +58,7 @@ _OF_JSON: Final = "pydantic_settings.exceptions.SettingsError"
 
 def main() -> None:
     """Run the command line. What the caller can mend ends with one line on stderr and status 2."""
+    make_files_private()
     bare = len(sys.argv) == 1  # typer shows the help then
     try:
         status = application(next((word for word in sys.argv[1:] if word != "--"), None))(standalone_mode=bare)

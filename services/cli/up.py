@@ -16,6 +16,7 @@ import typer
 from rich.console import Console, RenderableType
 from rich.markup import escape
 
+from ratings_core.errors import InputError
 from services.backends import STORE_FOLDER
 from services.boards.store.embedded import EmbeddedRedis
 from services.boards.store.protocol import StoreError
@@ -49,6 +50,9 @@ def up(
         raise typer.BadParameter(msg)
     given = {name: value for name, value in (("data", data), ("port", port)) if value is not None}
     settings = begin(**given)
+    if settings.tls_certificate is not None:
+        rule = "must not be set for `equirank up`, which serves this machine: it is for `equirank api`"
+        raise InputError("EQUIRANK_TLS_CERTIFICATE", str(settings.tls_certificate), rule)
     folder = DataFolder(settings.data)
     folder.lock()
     check_room(_needs(settings))

@@ -34,6 +34,7 @@ API: Final = (
     Metric("histogram", "equirank_api_append_seconds", "Seconds until the log made a request's records durable.", (), _FAST),
     Metric("counter", "equirank_api_log_failures_total", "Requests that the log could not take."),
     Metric("counter", "equirank_api_store_failures_total", "Requests that the store could not answer."),
+    Metric("gauge", "equirank_api_store_garbage_values", "Values of the store that are not what their key holds and were skipped."),
 )
 
 ENGINE: Final = (

@@ -58,6 +58,16 @@ class Settings(BaseSettings):
     api_writes: int = Field(128, ge=1, description="Requests that write or wait for it; further ones are answered 503 with Retry-After.")
     api_write_seconds: float = Field(15.0, gt=0, description="Deadline of the log for one request; a slower one is answered 503.")
 
+    keys_file: Path | None = Field(
+        None,
+        description="File of further keys, read again when it changes. A line each: `write NAME sha256:DIGEST`, or `admin ...` likewise.",
+    )
+    api_key_rate: float | None = Field(
+        None, gt=0, description="Requests a second that one key may write, or one address where there are no keys; further ones get 429."
+    )
+    tls_certificate: Path | None = Field(None, description="PEM file of the API's certificate chain; with it the API speaks HTTPS only.")
+    tls_key: Path | None = Field(None, description="PEM file of the certificate's private key.")
+
     kafka: str | None = Field(None, description="Bootstrap servers of Kafka; none: the embedded SQLite log.")
     kafka_options: dict[str, str | int | bool] = Field(default_factory=dict, description="SASL and SSL options handed to kafka-python.")
     kafka_replication: int = Field(1, ge=1, description="Replication factor of topics that the engine creates.")
@@ -147,8 +157,15 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _closed_unless_keyed(self) -> "Settings":
-        if self.host not in LOOPBACK and not (self.write_keys or self.admin_keys):
-            msg = f"host {self.host} is beyond loopback: set EQUIRANK_WRITE_KEYS and EQUIRANK_ADMIN_KEYS, or bind 127.0.0.1"
+        if self.host not in LOOPBACK and not (self.write_keys or self.admin_keys or self.keys_file):
+            msg = f"host {self.host} is beyond loopback: set EQUIRANK_WRITE_KEYS and EQUIRANK_ADMIN_KEYS, or EQUIRANK_KEYS_FILE"
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _whole_tls(self) -> "Settings":
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            msg = "tls_certificate and tls_key must be set together"
             raise ValueError(msg)
         return self
 

@@ -16,6 +16,7 @@ from services.backends import open_log, open_store
 from services.control.log import ControlLog
 from services.log.protocol import Log
 from services.runtime.logging import configure
+from services.runtime.private_files import make_files_private
 from services.runtime.settings import Settings
 from services.shard.health import WorkerHealth
 from services.shard.heartbeat import HeartbeatThread
@@ -37,6 +38,7 @@ class ShardActor:
     """
 
     def __init__(self, settings: Settings, partitions: Sequence[int], owner: str, engine: int) -> None:
+        make_files_private()  # the nodes of a cluster that somebody else started have a umask of their own
         configure(settings.log_level)
         gc.set_threshold(*GC_THRESHOLD)
         if os.nice(0) > 0:

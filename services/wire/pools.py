@@ -15,6 +15,11 @@ class Kind(StrEnum):
     SCORES = "scores"
 
 
+def is_pool_name(name: str) -> bool:
+    """Whether `check_pool_name` accepts `name`."""
+    return _NAME.fullmatch(name) is not None
+
+
 def check_pool_name(name: str) -> str:
     """`name` itself when it is `[tenant.]name`; raises `InputError` otherwise."""
     if not _NAME.fullmatch(name):

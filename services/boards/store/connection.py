@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, TypeVar
 
+import msgspec
 import redis
 from redis.backoff import ExponentialWithJitterBackoff
 from redis.retry import Retry
@@ -45,11 +46,14 @@ class Connection:
     def __init__(self, url: str, *, patience: float | None = None) -> None:
         seconds, retries = (_TIMEOUT_SECONDS, _RETRIES) if patience is None else (patience, 0)
         self._patience, self._silent_until = patience, float("-inf")
+        self.garbage = 0
+        """Values that were not what their key holds, and were skipped."""
         retry = Retry(ExponentialWithJitterBackoff(cap=0.2, base=0.02), retries)
         try:
             self.client: Any = redis.Redis.from_url(
                 url,
                 decode_responses=True,
+                encoding_errors="replace",  # bytes that are no text become text that is no JSON, and are skipped as that
                 socket_timeout=seconds,
                 socket_connect_timeout=seconds,
                 retry=retry,
@@ -66,12 +70,28 @@ class Connection:
         with self._asking(), translated():
             return command(self.client)
 
-    def pipeline(self, commands: Iterable[Command]) -> list[Any]:
-        """Answers of several commands in one round trip; they are not one transaction. The first refusal is raised."""
+    def decoded(self, decode: Callable[[str], T], text: str | None) -> T | None:
+        """The value that `text` holds; None where there is none, or garbage: its owner writes it again."""
+        try:
+            return None if text is None else decode(text)
+        except (msgspec.DecodeError, ValueError):
+            self.garbage += 1
+            return None
+
+    def pipeline(self, commands: Iterable[Command], *, skip_garbage: bool = False) -> list[Any]:
+        """Answers of several commands in one round trip; they are not one transaction. The first refusal is raised.
+
+        skip_garbage: None for a key of a foreign type, so that one pool's key does not keep readers from the others.
+        """
         with self._asking(), translated(), self.client.pipeline(transaction=False) as pipe:
             for command in commands:
                 command(pipe)
-            return list(map(_answer, pipe.execute(raise_on_error=False)))
+            answers = pipe.execute(raise_on_error=False)
+            if skip_garbage:
+                foreign = [isinstance(answer, redis.ResponseError) and "WRONGTYPE" in str(answer) for answer in answers]
+                self.garbage += sum(foreign)
+                answers = [None if skipped else answer for answer, skipped in zip(answers, foreign, strict=True)]
+            return list(map(_answer, answers))
 
     def call(self, script: Script, keys: Sequence[str], arguments: Sequence[str | int | bytes]) -> Any:
         """One script's answer."""

@@ -16,7 +16,7 @@ from services.boards.store import keys, scripts
 from services.boards.store.beliefs import believed, of_text, text_of
 from services.boards.store.connection import Call, Command, Connection, expire, get
 from services.boards.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, OtherLog, PoolHead, StoreLost
-from services.wire.pools import check_pool_name
+from services.wire.pools import check_pool_name, is_pool_name
 
 MEMBERS_A_CALL: Final = 200
 """Most board members that one script writes: readers wait no longer than that takes."""
@@ -64,8 +64,8 @@ class LiveBoards:
 
     def pools(self) -> list[PoolHead]:
         """All pools by name."""
-        names = sorted(self._redis.run(lambda client: client.smembers(keys.POOLS)))
-        return [head for head in self._heads(names).values() if head is not None]
+        names = self._redis.run(lambda client: client.smembers(keys.POOLS))
+        return [head for head in self._heads(sorted(filter(is_pool_name, names))).values() if head is not None]
 
     def head(self, pool: str) -> PoolHead | None:
         """What `pool` shows first; None when the store knows nothing of it."""
@@ -167,9 +167,9 @@ class LiveBoards:
     def _heads(self, pools: Sequence[str]) -> dict[str, PoolHead | None]:
         """By name; None for those that the store knows nothing of, and for another log's where this one is known."""
         commands = [command for pool in pools for command in (held_by(pool), get(keys.head(pool)))]
-        answers = self._redis.pipeline(commands) if commands else []
+        answers = self._redis.pipeline(commands, skip_garbage=True) if commands else []
         stands = zip(pools, answers[::2], answers[1::2], strict=True)
-        return {pool: None if head is None or self._log not in ("", log) else _decode_head(head) for pool, log, head in stands}
+        return {pool: self._redis.decoded(_decode_head, head) if self._log in ("", log) else None for pool, log, head in stands}
 
     def _commit(self, head: PoolHead, fence: Fence, token: str, boards: Mapping[str, LiveBoard]) -> bool:
         pool = head.pool

@@ -115,7 +115,7 @@ class PoolVersion(NamedTuple):
 
     head: str | None
     holder: str | None
-    solved: Mapping[str, tuple[str | None, str | None]]
+    solved: Mapping[str, tuple[str | None, ...]]
 
 
 class StoreError(Exception):
@@ -225,6 +225,10 @@ class StoreReader(Protocol):
 
     def heartbeats(self) -> dict[int, Heard]:
         """Newest heartbeat of each partition of the reader's log that has one."""
+
+    @property
+    def garbage(self) -> int:
+        """Values that were not what their key holds, and were skipped, since the start."""
 
     def ping(self) -> None:
         """Raises `StoreError` when the store does not answer."""

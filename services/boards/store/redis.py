@@ -59,6 +59,11 @@ class RedisStore:
         self._solved.forget_others(known)
         return self._live.forget_others(known)
 
+    @property
+    def garbage(self) -> int:
+        """Values that were not what their key holds, and were skipped, since the start."""
+        return self._redis.garbage
+
     def ping(self) -> None:
         """Raises `StoreError` when the store does not answer readers."""
         self._redis.run(lambda client: client.exists(POOLS))

@@ -21,6 +21,8 @@ _TRIES: Final = 5
 _encode = msgspec.json.Encoder().encode
 _decode_board = msgspec.json.Decoder(SolvedBoard).decode
 _decode_row = msgspec.json.Decoder(AgentRow).decode
+_decode_past = msgspec.json.Decoder(Past).decode
+_decode_kept = msgspec.json.Decoder(Kept).decode
 _Pointer: TypeAlias = tuple[str, int, SolvedBoard]
 """Version, number of rows, and the board without them."""
 _POINTER: Final = ("version", "total", "board")
@@ -70,7 +72,8 @@ class SolvedBoards:
             return []
         name = keys.history(check_pool_name(pool), keys.check_method(method))
         texts = self._redis.call(scripts.EVERY_OTHER, [name], [])
-        return [msgspec.json.decode(text, type=Past) for text in reversed(texts)]
+        decoded = [self._redis.decoded(_decode_past, text) for text in reversed(texts)]
+        return [past for past in decoded if past is not None]
 
     def past(self, pool: str, method: str, index: int) -> Kept | None:
         """One of `history` with its rows; None where there is none of that index."""
@@ -78,7 +81,7 @@ class SolvedBoards:
         if not self._shown(pool, [method]):
             return None
         text = self._redis.run(lambda client: client.lindex(name, -1 - 2 * index))
-        return None if text is None else msgspec.json.decode(text, type=Kept)
+        return self._redis.decoded(_decode_kept, text)
 
     def drop_solved(self, pool: str, method: str) -> None:
         """Take a solved board away that is not another log's; readers that are on it see it to the end of their page."""
@@ -118,7 +121,7 @@ class SolvedBoards:
         """By pool and method, insight among them, the boards of which every row is there and can be found: in three round trips for all."""
         members = self._redis.pipeline([_members(keys.methods(check_pool_name(pool))) for pool in pools])
         jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
-        pointers = map(_pointer_of, self._redis.pipeline([_pointed(*job) for job in jobs]))
+        pointers = map(self._pointer_of, self._redis.pipeline([_pointed(*job) for job in jobs], skip_garbage=True))
         stands = {job: at for job, at in zip(jobs, pointers, strict=True) if at is not None}
         sizes = self._redis.pipeline([command for job, at in stands.items() for command in _sizes(*job, at[0])])
         found: dict[str, dict[str, Held]] = {pool: {} for pool in pools}
@@ -138,7 +141,7 @@ class SolvedBoards:
             version, total, board = found
             rows = self._redis.pipeline([_slice(keys.rows(pool, method, version), start, count)])[0]
             if len(rows) == max(0, min(count, total - start)):
-                return _with_rows(board, rows), total
+                return self._with_rows(board, rows), total
         raise _switching(pool, method)
 
     def solved_around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
@@ -152,7 +155,7 @@ class SolvedBoards:
             names = [keys.rows(pool, method, version), keys.index(pool, method, version)]
             rows = self._redis.call(scripts.SOLVED_AROUND, names, [agent, count])
             if rows is not None:
-                return _with_rows(board, rows), total
+                return self._with_rows(board, rows), total
             if self._pointer(pool, method) == found:
                 return None
         raise _switching(pool, method)
@@ -211,8 +214,17 @@ class SolvedBoards:
             return  # they expire by themselves
 
     def _pointer(self, pool: str, method: str) -> _Pointer | None:
-        fields, log, holder = self._redis.pipeline([_pointed(pool, method), _solved_from(pool, method), held_by(pool)])
-        return _pointer_of(fields) if self._is_ours(log or "", holder) else None
+        fields, log, holder = self._redis.pipeline([_pointed(pool, method), _solved_from(pool, method), held_by(pool)], skip_garbage=True)
+        return self._pointer_of(fields) if self._is_ours(log or "", holder) else None
+
+    def _pointer_of(self, fields: Any) -> _Pointer | None:
+        version, total, text = fields or (None, None, None)
+        board = self._redis.decoded(_decode_board, text)
+        return None if version is None or total is None or board is None else (version, int(total), board)
+
+    def _with_rows(self, board: SolvedBoard, texts: Sequence[str]) -> SolvedBoard:
+        rows = [row for text in texts if (row := self._redis.decoded(_decode_row, text)) is not None]
+        return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows))
 
 
 def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) -> Iterator[Command]:
@@ -234,11 +246,6 @@ def _solved_from(pool: str, method: str) -> Command:
     return lambda client: client.hget(name, "log")
 
 
-def _pointer_of(fields: Any) -> _Pointer | None:
-    version, total, board = fields
-    return None if version is None else (version, int(total), _decode_board(board))
-
-
 def _members(name: str) -> Command:
     return lambda pipe: pipe.smembers(name)
 
@@ -252,10 +259,6 @@ def _sizes(pool: str, method: str, version: str) -> Iterator[Command]:
 
 def _slice(name: str, start: int, count: int) -> Command:
     return lambda pipe: pipe.lrange(name, start, start + count - 1)
-
-
-def _with_rows(board: SolvedBoard, rows: Sequence[Any]) -> SolvedBoard:
-    return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=[_decode_row(row) for row in rows]))
 
 
 def _switching(pool: str, method: str) -> StoreError:

@@ -23,12 +23,12 @@ class Versions:
         while left:
             expected = {pool: self._methods.get(pool, ()) for pool in left}
             commands = [command for pool in left for command in _asked(pool, expected[pool])]
-            answers = iter(self._redis.pipeline(commands))
+            answers = iter(self._redis.pipeline(commands, skip_garbage=True))
             changed = []
             for pool in left:
                 holder, head, members = next(answers), next(answers), next(answers)
-                pointers = {method: tuple(next(answers)) for method in expected[pool]}
-                methods = self._methods[pool] = tuple(sorted(members))
+                pointers = {method: tuple(next(answers) or ()) for method in expected[pool]}
+                methods = self._methods[pool] = tuple(sorted(members or ()))
                 if methods != expected[pool]:
                     changed.append(pool)
                     continue
