@@ -3,7 +3,8 @@
 import re
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
+from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ratings_core.errors import InputError
+from ratings_core.records.names import MAX_NAME_BYTES
 from services.api import boards, generations, health, insight, methods, next_matches, outcomes, pages, pools
 from services.api.answers import Answers
 from services.api.boards import built
@@ -29,15 +31,23 @@ from services.api.middleware import Around
 from services.api.problems import ApiError
 from services.api.replies import components
 from services.api.security import Access
+from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.protocol import StoreError, StoreReader
 from services.control.log import ControlLog, NoPool, PoolExists, TooManyPools
 from services.log.protocol import Log, LogError
 from services.runtime.metrics import API, Metrics
 from services.runtime.settings import Settings
+from services.wire.pools import POOL_PATTERN
 
 _ABOUT: Final = "Outcomes in, live and solved ratings out. Agents' names are percent-encoded in addresses."
 _NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
 """/metrics says what there is to say; the framework's own takes a tenth of a poll."""
+_PATH_SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "pool": {"pattern": f"^{POOL_PATTERN}$"},
+    "method": {"pattern": f"^{METHOD_PATTERN}$"},
+    "agent": {"minLength": 1, "maxLength": MAX_NAME_BYTES},
+}
+"""Rules of the names in paths, as OpenAPI states them."""
 _RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}
 
 
@@ -86,6 +96,9 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         for told in (told for verbs in found["paths"].values() for told in verbs.values() if "description" in told):
             told["summary"] = _first_sentence(told["description"])
+        for parameter in (one for verbs in found["paths"].values() for route in verbs.values() for one in route.get("parameters", ())):
+            if parameter["in"] == "path":
+                parameter["schema"] |= _PATH_SCHEMAS[parameter["name"]]
         found.setdefault("components", {}).setdefault("schemas", {}).update(components())
         app.openapi_schema = found
     return app.openapi_schema
@@ -117,8 +130,22 @@ async def _validation_error(request: Request, error: Exception) -> Response:
 async def _http_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         return _answer(request, _unexpected(error))
-    detail = "see /openapi.json for what is answered here"
-    return _answer(request, ApiError(error.status_code, str(error.detail), detail, headers=error.headers))
+    detail, headers = "see /openapi.json for what is answered here", dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["allow"] = ", ".join(sorted({*headers.pop("Allow", "").split(", "), *_described_methods(request)} - {""}))
+    return _answer(request, ApiError(error.status_code, str(error.detail), detail, headers=headers))
+
+
+def _described_methods(request: Request) -> set[str]:
+    """The methods that OpenAPI names for the path of `request`: the framework's Allow names those of one route only."""
+    paths = request.app.openapi()["paths"]
+    return {verb.upper() for path, verbs in paths.items() if _pattern(path).fullmatch(request.url.path) for verb in verbs}
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    """What matches the paths that an OpenAPI path stands for."""
+    return re.compile(re.sub(r"\\\{agent\\\}", ".+", re.sub(r"\\\{(?!agent)\w+\\\}", "[^/]+", re.escape(path))))
 
 
 async def _conflict(request: Request, error: Exception) -> Response:

@@ -12,11 +12,11 @@ from urllib.parse import parse_qsl
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from services.api.answers import Answer, Answers, Asked, Kind
+from services.boards.store.keys import METHOD_PATTERN
 from services.boards.store.protocol import StoreError
+from services.wire.pools import POOL_PATTERN
 
-_PATH: Final = re.compile(
-    r"/v1/pools/(?P<pool>(?:[a-z0-9][a-z0-9_-]{0,62}\.)?[a-z0-9][a-z0-9_-]{0,62})/(?:(?P<insight>insight)|boards(?:/(?P<method>[a-z][a-z0-9_]{0,62}))?)"
-)
+_PATH: Final = re.compile(rf"/v1/pools/(?P<pool>{POOL_PATTERN})/(?:(?P<insight>insight)|boards(?:/(?P<method>{METHOD_PATTERN}))?)")
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,9}")
 _BOARDS: Final = "/v1/pools/{pool}/boards"
 _ROUTES: Final = {

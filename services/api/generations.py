@@ -8,11 +8,14 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ratings_core.errors import InputError
+from services.admin import bans
 from services.api.context import Context, context
 from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import GenerationAsked, Generations, GenerationWish, body_of, described, reply
 from services.control import generations
+from services.control.records import GenerationMade, GenerationWanted
 from services.wire.pools import check_pool_name
 from services.wire.rules import MAX_RECORD_BYTES
 
@@ -38,7 +41,7 @@ def _generations(here: Context, pool: str) -> Response:
     status_code=202,
     response_model=None,
     openapi_extra=body_of(_REF),
-    responses=described(GenerationWish, (400, 401, 403, 404, 408, 413, 415, 422, 429, 503), 202, "The wish is durable in the log."),
+    responses=described(GenerationWish, (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503), 202, "The wish is durable in the log."),
 )
 async def post_generation(request: Request, pool: str) -> Response:
     """Ask for other settings, aliases, bans or initial ratings: the pool is folded anew from the log, then boards switch to it at once.
@@ -56,6 +59,20 @@ def _want(here: Context, pool: str, body: bytes) -> Response:
         asked = msgspec.json.decode(body, type=GenerationAsked)
     except msgspec.DecodeError as error:
         raise ApiError(422, "not a generation", f"{error}: send what shall change of fold, initial, aliases, bans and start") from error
-    parts = {name: getattr(asked, name) for name in asked.__struct_fields__}
-    wish = here.directory.want(pool, lambda standing: generations.wish(standing, time=here.clock(), **parts))
+    wish = here.directory.want(pool, lambda standing: _wished(here, standing, asked))
     return reply(GenerationWish(pool=pool, wish=wish), 202)
+
+
+def _wished(here: Context, standing: GenerationMade | GenerationWanted, asked: GenerationAsked) -> GenerationWanted:
+    """How the pool is to be folded. Raises `ApiError` 409 for bans that were probably not meant."""
+    wanted = asked.bans
+    if asked.ban or asked.unban:
+        if wanted is not None:
+            raise InputError("bans", len(wanted), "must not come with ban or unban: send the whole list, or changes of it")
+        wanted = bans.changed(standing.bans, asked.ban, asked.unban)
+    found = [] if wanted is None or asked.confirm else bans.doubts(here.store, standing.pool, standing.bans, wanted, asked.unban)
+    if found:
+        raise ApiError(409, "bans to confirm", f"{'; '.join(found)}: nothing was changed; send `confirm: true` if that is meant")
+    return generations.wish(
+        standing, time=here.clock(), fold=asked.fold, initial=asked.initial, aliases=asked.aliases, bans=wanted, start=asked.start
+    )

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from services.api.context import Context, context
 from services.api.problems import ApiError
-from services.api.replies import described, reply
+from services.api.replies import described, problems, reply
 from services.boards import folding
 from services.boards.folding import Freshness
 from services.boards.store.protocol import StoreError
@@ -29,7 +29,7 @@ async def livez() -> str:
     return "ok\n"
 
 
-@router.get("/readyz", response_class=PlainTextResponse)
+@router.get("/readyz", response_class=PlainTextResponse, responses=problems((503,)))
 async def readyz(request: Request) -> Response:
     """The store answers, so boards can be served; 503 where it does not. It says nothing about how old they are: /freshz does."""
     here = context(request)

@@ -66,8 +66,9 @@ class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """How a pool is to be folded from now on; what is left out stays as it is, so an empty object folds the pool anew.
 
     fold: all of its settings; initial: method -> agent -> rating to begin with; aliases: name in outcomes -> the agent it counts for; bans:
-    agents whose games do not count; start: `same` as now, `now` (a season), or a position; one
-    that is still to come is waited for.
+    all agents whose games do not count; ban, unban: agents to add to those, or to remove from them, instead; confirm: allows what is
+    refused otherwise: a list `bans` that ends a ban, and a ban of a name that no agent has; start: `same` as now, `now` (a season), or a
+    position; one that is still to come is waited for.
     """
 
     fold: FoldSettings | None = None
@@ -75,6 +76,9 @@ class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     aliases: dict[str, str] | None = None
     bans: list[str] | None = None
     start: Start | None = None
+    ban: list[str] = []
+    unban: list[str] = []
+    confirm: bool = False
 
 
 class GenerationWish(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,12 +167,15 @@ def fresh_reply(request: Request, value: msgspec.Struct, same: msgspec.Struct | 
     return Response(body, headers=headers, media_type=JSON)
 
 
-def described(answer: type[msgspec.Struct], problems: Iterable[int] = (), status: int = 200, text: str = "Done.") -> dict[int | str, Any]:
+def described(answer: type[msgspec.Struct], refused: Iterable[int] = (), status: int = 200, text: str = "Done.") -> dict[int | str, Any]:
     """What a route's `responses` say."""
-    found: dict[int | str, Any] = {status: {"description": text, "content": {JSON: {"schema": _reference(answer)}}}}
-    for problem in problems:
-        found[problem] = {"description": _PROBLEMS[problem], "content": {PROBLEM_TYPE: {"schema": _reference(Problem)}}}
-    return found
+    return {status: {"description": text, "content": {JSON: {"schema": _reference(answer)}}}, **problems(refused)}
+
+
+def problems(statuses: Iterable[int]) -> dict[int | str, Any]:
+    """The part of a route's `responses` for what it refuses."""
+    content = {PROBLEM_TYPE: {"schema": _reference(Problem)}}
+    return {status: {"description": _PROBLEMS[status], "content": content} for status in statuses}
 
 
 def body_of(schema: Mapping[str, Any]) -> dict[str, Any]:

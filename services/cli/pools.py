@@ -16,6 +16,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
+from services.admin import bans
 from services.admin.log_coverage import beyond, check_wish
 from services.backends import open_log, open_store
 from services.boards.store.protocol import PoolHead, StoreError, StoreReader
@@ -76,7 +77,10 @@ def settings_(
     max_agents: Annotated[int | None, typer.Option(min=2, help="Most agents.")] = None,
     max_tasks: Annotated[int | None, typer.Option(min=1, help="Most tasks.")] = None,
     aliases: Annotated[Path | None, typer.Option(help="CSV alias,agent: outcomes of the one count for the other.")] = None,
-    bans: Annotated[Path | None, typer.Option(help="CSV agent: whose games do not count.")] = None,
+    bans_file: Annotated[Path | None, typer.Option("--bans", help="CSV agent: all whose games do not count.")] = None,
+    ban: Annotated[list[str] | None, typer.Option(help="An agent whose games no longer count; may be repeated.")] = None,
+    unban: Annotated[list[str] | None, typer.Option(help="An agent whose games count again; may be repeated.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Make also changes of bans that are refused as probably not meant.")] = False,
     initial: Annotated[Path | None, typer.Option(help="CSV agent,elo,...: ratings to begin with.")] = None,
     clear: Annotated[list[Edit] | None, typer.Option(help="Give up aliases, bans or initial ratings; may be repeated.")] = None,
     start: Annotated[str | None, typer.Option(help="Where it begins: same (as now), now (a season), or a position, waited for.")] = None,
@@ -96,13 +100,17 @@ def settings_(
         "max_tasks": max_tasks,
     }
     limits = {name: value for name, value in given.items() if value is not None}
-    edits = _edits(aliases, bans, initial, clear or [])
+    edits = _edits(aliases, bans_file, initial, clear or [])
     with _opened(settings) as (log, control):
-        if not (method or param or limits or edits or start is not None):
+        if not (method or param or limits or edits or ban or unban or start is not None):
             _show(control.standing(pool), _kind(control, pool), format)
             return
         kind, standing_ = _kind(control, pool), control.standing(pool)
         fold = _fold(standing_.fold, kind, limits, method, param or [])
+        if ban or unban:
+            edits["bans"] = _changed_bans(standing_, edits, ban or [], unban or [])
+        if not yes and Edit.BANS not in (clear or []):
+            _refuse_doubtful(settings, log.outcomes.identity, standing_, edits.get("bans"), unban or [])
         wanted = generations.wish(standing_, time=time.time(), fold=fold, start=None if start is None else _start(start), **edits)
         check_wish(wanted, control.refresh(), log.outcomes)
         _ask(settings, log.outcomes.identity, control, pool, control.want(wanted), wait=wait)
@@ -180,10 +188,10 @@ def _parameter(text: str) -> tuple[str, str, float]:
     return method, name, found
 
 
-def _edits(aliases: Path | None, bans: Path | None, initial: Path | None, clear: Sequence[Edit]) -> dict[str, Any]:
+def _edits(aliases: Path | None, bans_file: Path | None, initial: Path | None, clear: Sequence[Edit]) -> dict[str, Any]:
     readers: dict[Edit, tuple[Path | None, Callable[[Path], Any]]] = {
         Edit.ALIASES: (aliases, read_aliases),
-        Edit.BANS: (bans, read_bans),
+        Edit.BANS: (bans_file, read_bans),
         Edit.INITIAL: (initial, read_initial),
     }
     found: dict[str, Any] = {edit.value: [] if edit is Edit.BANS else {} for edit in clear}
@@ -193,6 +201,30 @@ def _edits(aliases: Path | None, bans: Path | None, initial: Path | None, clear:
         if path is not None:
             found[edit.value] = read(path)
     return found
+
+
+def _changed_bans(
+    standing: GenerationMade | GenerationWanted, edits: Mapping[str, Any], ban: Sequence[str], unban: Sequence[str]
+) -> list[str]:
+    if "bans" in edits:
+        raise InputError("--ban", ", ".join([*ban, *unban]), "must not come with --bans or --clear bans, which replace the whole list")
+    return bans.changed(standing.bans, ban, unban)
+
+
+def _refuse_doubtful(
+    settings: Settings, identity: str, standing: GenerationMade | GenerationWanted, wanted: Sequence[str] | None, unban: Sequence[str]
+) -> None:
+    """Raises `InputError` for bans that were probably not meant."""
+    if wanted is None:
+        return
+    store = _reached(settings, identity)
+    try:
+        found = bans.doubts(store, standing.pool, standing.bans, wanted, unban)
+    finally:
+        if store is not None:
+            store.close()
+    if found:
+        raise InputError("bans", "; ".join(found), "must be confirmed by --yes (nothing was changed)")
 
 
 def _start(text: str) -> Start:

@@ -2,10 +2,12 @@
 
 import re
 from enum import StrEnum
+from typing import Final
 
 from ratings_core.errors import InputError
 
-_NAME = re.compile(r"(?:[a-z0-9][a-z0-9_-]{0,62}\.)?[a-z0-9][a-z0-9_-]{0,62}")
+POOL_PATTERN: Final = r"(?:[a-z0-9][a-z0-9_-]{0,62}\.)?[a-z0-9][a-z0-9_-]{0,62}"
+_NAME = re.compile(POOL_PATTERN)
 
 
 class Kind(StrEnum):

@@ -23,7 +23,8 @@ from ratings_core.errors import InputError
 
 POOLS: Final = "equirank:pools"
 LOGS: Final = "equirank:logs"
-_METHOD = re.compile(r"[a-z][a-z0-9_]{0,62}")
+METHOD_PATTERN: Final = r"[a-z][a-z0-9_]{0,62}"
+_METHOD = re.compile(METHOD_PATTERN)
 
 
 def check_method(method: str) -> str:

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.control.log import ControlLog
 from services.control.records import GenerationMade
 from services.log.partition import partition_of
 from tests.support.api import Running
+from tests.support.boards import head_of
 
 PATH = "/v1/pools/blitz/generations"
 
@@ -92,3 +94,33 @@ def test_asking_needs_the_admin_key(keyed: Running, key: str | None, status: int
     keyed.client.put("/v1/pools/blitz", json={"kind": "games"}, headers={"Authorization": "Bearer a-key"})
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     assert keyed.client.post(PATH, json={}, headers=headers).status_code == status
+
+
+@pytest.mark.usefixtures("pool")
+class TestBans:
+    def bans(self, api: Running) -> list[str]:
+        waiting = api.client.get(PATH).json()["waiting"]
+        return [] if waiting is None else waiting["bans"]
+
+    def test_one_by_one(self, api: Running) -> None:
+        assert api.client.post(PATH, json={"ban": ["eve", "mallory"]}).status_code == 202
+        assert api.client.post(PATH, json={"unban": ["eve"]}).status_code == 202
+        assert self.bans(api) == ["mallory"]
+        assert api.client.post(PATH, json={"unban": ["eve"]}).status_code == 422
+        assert api.client.post(PATH, json={"ban": ["a"], "bans": ["b"]}).status_code == 422
+
+    def test_a_list_that_ends_a_ban_is_refused_until_it_is_confirmed(self, api: Running) -> None:
+        assert api.client.post(PATH, json={"bans": ["eve"]}).status_code == 202
+        refused = api.client.post(PATH, json={"bans": []})
+        assert (refused.status_code, "ends the ban of eve" in refused.json()["detail"]) == (409, True)
+        assert self.bans(api) == ["eve"]
+        assert api.client.post(PATH, json={"bans": [], "confirm": True}).status_code == 202
+        assert self.bans(api) == []
+
+    def test_a_name_that_no_agent_has_is_refused_until_it_is_confirmed(self, api: Running) -> None:
+        board = LiveBoard(["eve"], [1.0])
+        assert api.store.publish_live(head_of(online=["elo"]), 1, {"elo": board, ACTIVITY: board})
+        refused = api.client.post(PATH, json={"ban": ["eve", "Eve"]})
+        assert (refused.status_code, "no agent Eve" in refused.json()["detail"]) == (409, True)
+        assert api.client.post(PATH, json={"ban": ["eve"]}).status_code == 202
+        assert api.client.post(PATH, json={"ban": ["Eve"], "confirm": True}).status_code == 202

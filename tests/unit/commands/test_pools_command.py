@@ -236,3 +236,23 @@ def test_waiting_ends_when_readers_see_it_fails_or_nothing_moves(control: Contro
         await_generation(control, Shown(head(1)), "blitz", 8, told.append, lambda: float(next(clock)))  # type: ignore[arg-type]
 
 
+
+
+def test_bans_one_by_one(control: ControlLog) -> None:
+    run("settings", "blitz", "--ban", "eve", "--ban", "mallory")
+    run("settings", "blitz", "--unban", "eve", "--ban", "trudy")
+    assert waiting(control).bans == ("mallory", "trudy")
+    for words, rule in ((("--unban", "eve"), "must name an agent that is banned"), (("--ban", "a", "--unban", "a"), "must name an agent")):
+        with pytest.raises(InputError, match=rule):
+            run("settings", "blitz", *words)
+    assert waiting(control).bans == ("mallory", "trudy")
+
+
+def test_a_list_that_ends_a_ban_says_so_before_it_does(control: ControlLog, tmp_path: Path) -> None:
+    (tmp_path / "bans.csv").write_text("agent\ntrudy\n")
+    run("settings", "blitz", "--ban", "eve")
+    with pytest.raises(InputError, match="ends the ban of eve"):
+        run("settings", "blitz", "--bans", str(tmp_path / "bans.csv"))
+    assert waiting(control).bans == ("eve",)
+    run("settings", "blitz", "--bans", str(tmp_path / "bans.csv"), "--yes")
+    assert waiting(control).bans == ("trudy",)
