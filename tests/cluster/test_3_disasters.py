@@ -126,7 +126,9 @@ class TestFull:
         assert after.stall < 10
 
     def test_a_broker_that_is_restarted(self, loader: Loader) -> None:
-        survive(loader, "broker restarted", lambda: kubectl("exec", pods("kafka")[0], "--", "sh", "-c", "kill 1"), all_ready)
+        # The only broker: writes that wait longer than half a minute for it are told to come again. Readers see nothing of it.
+        restart = ["exec", pods("kafka")[0], "--", "sh", "-c", "kill 1"]
+        survive(loader, "broker restarted", lambda: kubectl(*restart), all_ready, excused="the log cannot take it")
 
 
 def _upgrade(values: list[str], options: list[str]) -> Callable[[], object]:
