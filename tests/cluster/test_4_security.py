@@ -27,6 +27,9 @@ WRONG_REDIS = {
 }
 
 
+TOP = ("equirank", "top", "--pool", "helm-test", "--count", "1")
+
+
 def kubectl(*arguments: str, stdin: str | None = None, check: bool = True, timeout: float = 300) -> str:
     return run("kubectl", "-n", secure.NAMESPACE, *arguments, stdin=stdin, check=check, timeout=timeout)
 
@@ -85,8 +88,10 @@ def test_kafka_refuses(wrong: str) -> None:
 @pytest.mark.parametrize("wrong", WRONG_REDIS)
 def test_redis_refuses(wrong: str) -> None:
     url, error = WRONG_REDIS[wrong]
-    said = api("env", f"EQUIRANK_REDIS={url}", "equirank", "top", "helm-test", "elo", "--once", "--json")
+    said = api("env", f"EQUIRANK_REDIS={url}", *TOP)
     assert error in said
+    assert "agent-0" not in said
+    assert "agent-0" in api(*TOP)
     assert "Traceback" not in said
 
 
