@@ -1,0 +1,110 @@
+"""Kappa: how closely the results of pairs follow the probabilities that an order of strength predicts.
+
+The probabilities of a win, a tie and a loss of each pair have a Dirichlet distribution with mean `predicted` and total weight kappa.
+The counts of a pair then follow the Dirichlet-multinomial law. The kappa of largest likelihood over all pairs is the estimate. A small
+kappa means that pairs deviate from any order (cycles); an infinite kappa means that the order explains all results.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import erfc, gammaln
+
+from ratings_core.solution import Floats
+
+Cells: TypeAlias = NDArray[np.float64]
+"""float64 (3, pairs): of wins, ties and losses of the first agent of each pair."""
+LEAST: Final = 0.01
+"""Smallest kappa that is considered: the counts of a hundredth of a game."""
+LARGEST: Final = 1e5
+"""Above it kappa is reported as infinite: a margin then differs from the order's by less than the games of the pair over 1e5."""
+_GRID: Final = 29
+"""Points between `LEAST` and `LARGEST`, a factor of 1.8 apart: they find the basin in which Brent's method refines."""
+_NOISE: Final = 1e-3
+"""Nats. A finite kappa must explain the results better than an infinite one by more than this, which is far above rounding."""
+_DROP: Final = 3.841458820694124 / 2
+"""Nats below the maximum at the ends of a 95 % likelihood interval: half of the 0.95 quantile of chi-squared with one degree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concentration:
+    """How strongly pairs deviate from the order.
+
+    kappa: Games that the order's prediction counts for in every pair; infinite if no deviation shows.
+    low, high: Ends of the 95 % likelihood interval of kappa; high is infinite if the data do not exclude an order, low is 0 if they
+        exclude no deviation down to `LEAST`.
+    evidence: Nats by which kappa explains the results better than an infinite kappa does, at least 0.
+    p_value: Probability of at least this evidence if the pool has no deviations (half of a chi-squared tail: kappa lies on the boundary).
+    pairs: Pairs of more than one game. A pair of a single game carries no information, because its likelihood does not depend on kappa.
+    """
+
+    kappa: float
+    low: float
+    high: float
+    evidence: float
+    p_value: float
+    pairs: int
+
+
+def concentration(counts: Cells, predicted: Cells) -> Concentration:
+    """Estimate kappa by maximum marginal likelihood.
+
+    Args:
+        counts: Weight of wins, ties and losses of the first agent of each pair (3, pairs).
+        predicted: Their probabilities under the order (3, pairs), columns sum to 1. A cell of probability 0 must have no weight.
+
+    Returns:
+        The estimate with its evidence and interval. Without a pair of more than one game, kappa is infinite with interval (0, inf).
+    """
+    informative = counts.sum(axis=0) > 1
+    likelihood = _Likelihood(counts[:, informative], predicted[:, informative])
+    pairs = int(informative.sum())
+    if not pairs:
+        return Concentration(math.inf, 0.0, math.inf, 0.0, 1.0, 0)
+    grid = np.linspace(math.log(LEAST), math.log(LARGEST), _GRID)
+    values = np.array([likelihood(x) for x in grid])
+    best = int(np.argmax(values))
+    ends = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
+    refined = minimize_scalar(lambda x: -likelihood(x), bounds=ends, method="bounded", options={"xatol": 1e-6})
+    peak, at = (float(-refined.fun), float(refined.x)) if -refined.fun > values[best] else (float(values[best]), float(grid[best]))
+    finite = peak > _NOISE and math.exp(at) < LARGEST * 0.99
+    evidence = peak if finite else 0.0
+    low, high = _interval(likelihood, grid, values, evidence - _DROP, at if finite else math.inf)
+    p_value = float(erfc(math.sqrt(evidence)) / 2) if finite else 1.0
+    return Concentration(math.exp(at) if finite else math.inf, low, high, evidence, p_value, pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Likelihood:
+    """Log marginal likelihood by log kappa, less that of an infinite kappa."""
+
+    counts: Cells
+    predicted: Cells
+
+    def __call__(self, log_kappa: float) -> float:
+        kappa, possible = math.exp(log_kappa), self.predicted > 0
+        shape, weight = kappa * self.predicted[possible], self.counts[possible]
+        cells = gammaln(shape + weight) - gammaln(shape) - weight * np.log(self.predicted[possible])
+        games = self.counts.sum(axis=0)
+        return float(cells.sum() + (gammaln(kappa) - gammaln(kappa + games)).sum())
+
+
+def _interval(likelihood: _Likelihood, grid: Floats, values: Floats, level: float, at: float) -> tuple[float, float]:
+    """Where the likelihood falls to `level` on both sides of `at` (log kappa, infinite for an infinite kappa)."""
+    below, above = np.flatnonzero((grid < at) & (values < level)), np.flatnonzero((grid > at) & (values < level))
+    low, high = 0.0, math.inf
+
+    def excess(x: float) -> float:
+        return likelihood(x) - level
+
+    if below.size:
+        last = int(below[-1])
+        low = math.exp(brentq(excess, grid[last], min(grid[min(last + 1, len(grid) - 1)], at)))
+    if above.size:
+        first = int(above[0])
+        high = math.exp(brentq(excess, max(at, grid[first - 1]), grid[first]))
+    return low, high

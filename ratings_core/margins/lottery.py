@@ -1,0 +1,129 @@
+"""The maximal lottery of posterior margins of any number of agents: dense among candidates, proven against everybody.
+
+Candidates are the strongest agents. Their game is solved exactly; then the lottery's margin over every agent is computed from the
+structure (one column of predictions for each elected agent, plus the sparse corrections). An agent that an optimal lottery beats
+strictly is in no optimal support (complementary slackness), so a lottery that beats everybody outside the candidates is the maximal
+lottery of the whole pool, with the same support, entropy and uniqueness. Otherwise those that it does not beat become candidates.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ratings_core.errors import SolverError
+from ratings_core.games.supports import CANDIDATES
+from ratings_core.margins.posterior import DENSE_AGENTS, PosteriorMargins
+from ratings_core.solution import Certificate, Floats, Status
+from ratings_core.voting.lotteries import maximal_lottery
+from ratings_core.voting.lottery_records import MaximalLottery
+
+_FIRST: Final = 2 * CANDIDATES
+"""Candidates of the first round."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PosteriorLottery(MaximalLottery):
+    """A maximal lottery of posterior margins.
+
+    candidates: ids of the agents whose margins were dense. excluded_by: smallest margin of the lottery over an agent outside the
+    candidates, proof that none of them is in a support; infinite if everybody was a candidate. The certificate (``exploitability``) is
+    checked against all agents.
+    """
+
+    candidates: NDArray[np.int64]
+    excluded_by: float
+
+
+def posterior_lottery(
+    margins: PosteriorMargins,
+    *,
+    merge: bool = True,
+    tolerance: float = 1e-9,
+    max_iterations: int = 100,
+    accept_approximate: bool = False,
+    start: ArrayLike | None = None,
+) -> PosteriorLottery:
+    """The maximal lottery of largest entropy of posterior margins.
+
+    Args:
+        margins: Of m agents.
+        merge: Exact duplicates share one agent's probability evenly.
+        tolerance: Largest exploitability called optimal.
+        max_iterations: Of the interior point of each round.
+        accept_approximate: Return a lottery beyond the tolerance instead of raising.
+        start: Earlier ratings of the same agents (m,); agents elected then are candidates from the first round.
+
+    Returns:
+        The lottery of all m agents. `stats` counts rounds and candidates.
+
+    Raises:
+        InputError: An argument is out of range.
+        SolverError: The lottery is not certain to the tolerance, or more than `DENSE_AGENTS` agents must be candidates.
+    """
+    begun = time.perf_counter()
+    options = {"merge": merge, "tolerance": tolerance, "max_iterations": max_iterations, "accept_approximate": accept_approximate}
+    before = None if start is None else np.asarray(start, np.float64)
+    chosen = _first(margins, before)
+    rounds = 0
+    while True:
+        rounds += 1
+        inner = maximal_lottery(margins.block(chosen), **options, start=None if before is None else before[chosen])  # type: ignore[arg-type]
+        elected, shares = chosen[inner.support], inner.lottery[inner.support]
+        ahead = margins.preferred(elected, shares)
+        more = _missing(ahead, chosen, tolerance)
+        if not more.size:
+            break
+        chosen = np.sort(np.append(chosen, more))
+        if len(chosen) > DENSE_AGENTS:
+            rule = f"more than {DENSE_AGENTS} agents may be in a support; solve fewer agents (most_agents) or raise prior"
+            raise SolverError(f"posterior margins do not settle who can be elected: {rule}", inner)
+    return _whole(margins, inner, chosen, ahead, rounds, tolerance, time.perf_counter() - begun)
+
+
+def _first(margins: PosteriorMargins, before: Floats | None) -> NDArray[np.int64]:
+    """The strongest agents, and those elected before."""
+    order = np.argsort(-margins.strength, kind="stable")
+    elected = np.flatnonzero(before > 0)[:_FIRST] if before is not None else np.empty(0, np.int64)
+    return np.unique(np.append(order[:_FIRST], elected)) if len(order) > 2 * _FIRST else np.arange(len(order))
+
+
+def _missing(ahead: Floats, chosen: NDArray[np.int64], tolerance: float) -> NDArray[np.int64]:
+    """Agents outside the candidates that the lottery does not beat strictly, at most as many as there are candidates, worst first."""
+    outside = ahead.copy()
+    outside[chosen] = np.inf
+    unbeaten = np.flatnonzero(outside <= tolerance)
+    return np.asarray(unbeaten[np.argsort(outside[unbeaten], kind="stable")][: len(chosen)], np.int64)
+
+
+def _whole(
+    margins: PosteriorMargins,
+    inner: MaximalLottery,
+    chosen: NDArray[np.int64],
+    ahead: Floats,
+    rounds: int,
+    tolerance: float,
+    seconds: float,
+) -> PosteriorLottery:
+    """The candidates' lottery as one of all agents, certified against all."""
+    m = len(margins)
+    lottery = np.zeros(m)
+    lottery[chosen] = inner.lottery
+    unit = float(np.abs(margins.block(chosen)).max()) or 1.0
+    exploitability = max(0.0, -float(ahead.min())) / unit
+    outside = np.delete(ahead, chosen)
+    return PosteriorLottery(
+        ratings=lottery,
+        certificate=Certificate("exploitability", exploitability),
+        status=inner.status if exploitability <= tolerance else Status.APPROXIMATE,
+        seconds=seconds,
+        stats={**inner.stats, "candidate_rounds": rounds, "dense_agents": len(chosen)},
+        lottery=lottery,
+        support=chosen[inner.support],
+        entropy=inner.entropy,
+        unique=inner.unique,
+        candidates=chosen,
+        excluded_by=float(outside.min()) if outside.size else np.inf,
+    )

@@ -1,0 +1,174 @@
+"""Posterior margins: for every pair of agents, what their own games and everybody's strengths say together.
+
+Prior of a pair: its probabilities of a win, a tie and a loss are Dirichlet distributed with total weight kappa and mean
+(w, t, l), the prediction of Davidson's model for the two strengths (Bradley-Terry where nothing was tied). After `won`, `tied` and
+`lost` games the posterior mean of the margin, the probability of a win less that of a loss, is
+
+    M(a, b) = (won - lost + kappa (w - l)) / (games + kappa).
+
+Pairs that never met get w - l, pairs that met often get what they did. M is antisymmetric and within -1..1. It is never stored for all
+pairs: M = d(strength[a] - strength[b]) + correction[a, b] with a correction at the pairs that met only.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ratings_core import checks
+from ratings_core.batch.davidson import davidson
+from ratings_core.batch.logistic import variance
+from ratings_core.batch.pair_counts import PairCounts, pair_counts
+from ratings_core.errors import InputError
+from ratings_core.margins.concentration import Cells, Concentration, concentration
+from ratings_core.solution import Floats
+
+DENSE_AGENTS: Final = 5_000
+"""Largest number of agents whose margins are made dense: a matrix of 200 MB."""
+PRIOR: Final = 1.0
+"""Pseudo-games of each agent against an average one, so that strengths are finite."""
+_SAME: Final = 1e-8
+"""Logits. Strengths nearer than this to the next lower one become equal: the fit is exact to about 1e-9, and exact duplicates must get
+the same margins to the last bit."""
+
+
+@dataclass(frozen=True, slots=True)
+class PosteriorMargins:
+    """Margins between all pairs of m agents, without storing them.
+
+    strength: float64 (m,), logits, less the pessimism. theta: float64 (m,), the fitted strengths. spread: float64 (m,), posterior
+    standard deviation of each strength given the others', in logits. nu: Davidson's tie parameter. kappa: games that the
+    prediction counts for, may be infinite. concentration: the estimate of kappa with its evidence, also where kappa was given.
+    correction: antisymmetric CSR (m, m), what the games of a pair add to the prediction. pessimism: standard deviations that were
+    taken off each strength.
+    """
+
+    strength: Floats
+    theta: Floats
+    spread: Floats
+    nu: float
+    kappa: float
+    concentration: Concentration
+    correction: checks.Sparse
+    pessimism: float
+
+    def __len__(self) -> int:
+        """The number of agents."""
+        return len(self.strength)
+
+    def rows(self, agents: NDArray[np.int64]) -> Floats:
+        """Margins of some agents over all agents (agents, m)."""
+        return np.asarray(self.predicted(self.strength[agents][:, None] - self.strength) + self.correction[agents].toarray(), np.float64)
+
+    def block(self, agents: NDArray[np.int64]) -> Floats:
+        """Margins between some agents (agents, agents)."""
+        own = self.strength[agents]
+        return np.asarray(self.predicted(own[:, None] - own) + self.correction[agents][:, agents].toarray(), np.float64)
+
+    def dense(self) -> Floats:
+        """All margins (m, m). Raises `InputError` for more than `DENSE_AGENTS` agents."""
+        if len(self) > DENSE_AGENTS:
+            rule = f"must be at most {DENSE_AGENTS} to make posterior margins dense; solve fewer agents (most_agents), or maximal_lottery"
+            raise InputError("agents", len(self), rule)
+        return self.block(np.arange(len(self)))
+
+    def preferred(self, agents: NDArray[np.int64], lottery: Floats) -> Floats:
+        """Margin of a lottery over each agent, M'p (m,). agents: ids of its support; lottery: their probabilities."""
+        total = np.asarray(self.correction[agents].T @ lottery, np.float64)
+        for agent, share in zip(agents.tolist(), lottery.tolist(), strict=True):
+            total += share * self.predicted(self.strength[agent] - self.strength)
+        return total
+
+    def win_less_loss(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Floats:
+        """Margins of some pairs (pairs,)."""
+        known: Floats = np.asarray(self.correction[first, second], np.float64).ravel()
+        return self.predicted(self.strength[first] - self.strength[second]) + known
+
+    def predicted(self, gap: Floats) -> Floats:
+        """d(gap): probability of a win less that of a loss at this difference of strengths, in logits. An odd, increasing function."""
+        return win_less_loss(gap, self.nu)
+
+
+def posterior_margins(
+    wins: Any, ties: Any = None, *, kappa: float | None = None, prior: float = PRIOR, pessimism: float = 0.0
+) -> PosteriorMargins:
+    """Posterior mean margins under a Dirichlet prior centred on Davidson's model.
+
+    Args:
+        wins: (m, m), weight of the outcomes in which a beat b, dense or scipy sparse; or `PairCounts` in place of both.
+        ties: (m, m), symmetric, weight of ties, or None.
+        kappa: Games that the prediction counts for in every pair, > 0, may be infinite; None finds it (`concentration`).
+        prior: Pseudo-games of each agent against an average one, > 0.
+        pessimism: Posterior standard deviations taken off each strength, >= 0. With 0 margins are posterior means. Above 0 an agent of
+            few games counts as its lower credible bound, so that it is not elected for lack of evidence.
+
+    Returns:
+        The margins with kappa and its evidence.
+
+    Raises:
+        InputError: An argument is out of range or the tallies are not.
+        SolverError: The fit of strengths failed.
+
+    Source: Dirichlet-multinomial conjugacy; Davidson 1970, eq. 2.3 for the prediction; docs/posterior-margins.md.
+    """
+    counts = pair_counts(wins, ties)
+    checks.number("prior", prior, above=0.0)
+    checks.number("pessimism", pessimism, low=0.0)
+    if kappa is not None and not kappa > 0:
+        raise InputError("kappa", kappa, "must be above 0 (infinite: the order alone), or None to find it")
+    fit = davidson(counts, prior=prior, scale=1.0, centre=0.0)
+    theta = _same_where_equal(fit.ratings)
+    cells = np.stack([counts.won, counts.tied, counts.lost])
+    found = concentration(cells, shares(theta[counts.first] - theta[counts.second], fit.nu))
+    weight = found.kappa if kappa is None else float(kappa)
+    spread = _spread(counts, theta, prior)
+    strength = theta - pessimism * spread
+    correction = _correction(counts, strength, fit.nu, weight)
+    return PosteriorMargins(strength, theta, spread, fit.nu, weight, found, correction, pessimism)
+
+
+def win_less_loss(gap: Floats, nu: float) -> Floats:
+    """Probability of a win less that of a loss in Davidson's model: sinh(gap / 2) / (cosh(gap / 2) + nu / 2)."""
+    if math.isinf(nu):
+        return np.zeros_like(np.asarray(gap, np.float64))
+    size = np.abs(gap)
+    half = np.exp(-size / 2)
+    return np.asarray(np.sign(gap) * -np.expm1(-size) / (1 + nu * half + half * half), np.float64)
+
+
+def shares(gap: Floats, nu: float) -> Cells:
+    """Probabilities of a win, a tie and a loss in Davidson's model at these differences of strengths (3, pairs)."""
+    if math.isinf(nu):
+        return np.stack([np.zeros_like(gap), np.ones_like(gap), np.zeros_like(gap)])
+    half = np.exp(-np.abs(gap) / 2)
+    total = 1 + nu * half + half * half
+    better, worse = 1 / total, half * half / total
+    return np.stack([np.where(gap >= 0, better, worse), nu * half / total, np.where(gap >= 0, worse, better)])
+
+
+def _same_where_equal(theta: Floats) -> Floats:
+    """Strengths that differ by no more than the fit's rounding made equal."""
+    order = np.argsort(theta, kind="stable")
+    ordered = theta[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-np.inf) > _SAME)
+    same = np.empty_like(theta)
+    same[order] = np.repeat(ordered[starts], np.diff(np.append(starts, len(theta))))
+    return same
+
+
+def _spread(counts: PairCounts, theta: Floats, prior: float) -> Floats:
+    """Standard deviation of each strength given the others', from the curvature of the posterior; a tie counts as two half games."""
+    weights = counts.games * variance(theta[counts.first] - theta[counts.second])
+    return np.asarray(1 / np.sqrt(counts.per_agent(weights, weights) + prior * variance(theta)), np.float64)
+
+
+def _correction(counts: PairCounts, strength: Floats, nu: float, kappa: float) -> checks.Sparse:
+    """(won - lost - games d) / (games + kappa) at the pairs that met, antisymmetric."""
+    gap = strength[counts.first] - strength[counts.second]
+    value = (counts.won - counts.lost - counts.games * win_less_loss(gap, nu)) / (counts.games + kappa)
+    rows, columns = np.concatenate([counts.first, counts.second]), np.concatenate([counts.second, counts.first])
+    entries = np.concatenate([value, -value])
+    return sparse.csr_array(sparse.coo_array((entries, (rows, columns)), shape=(counts.m, counts.m)))

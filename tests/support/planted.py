@@ -1,0 +1,59 @@
+"""Pools whose true probabilities are known: transitive, cyclic, mixed, with newcomers, with copies."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedPool:
+    """wins, ties: tallies (m, m). truth: margins under the true probabilities (m, m). skill: true skills in logits (m,)."""
+
+    wins: Matrix
+    ties: Matrix
+    truth: Matrix
+    skill: Matrix
+
+    @classmethod
+    def drawn(
+        cls,
+        seed: int,
+        *,
+        agents: int = 60,
+        games: int = 12_000,
+        skill: float = 1.0,
+        cyclic: float = 0.0,
+        newcomers: int = 0,
+        newcomer_games: int = 3,
+        ties: float = 0.0,
+    ) -> "PlantedPool":
+        """Skills normal with deviation `skill`; three types, each ahead of the next by `cyclic` logits; newcomers come after the agents.
+
+        ties: each game is tied with this probability.
+        """
+        rng, m = np.random.default_rng(seed), agents + newcomers
+        strength, kind = rng.normal(0, skill, m), rng.integers(0, 3, m)
+        turn = (kind[:, None] - kind) % 3
+        log_odds = strength[:, None] - strength + cyclic * ((turn == 2).astype(float) - (turn == 1))
+        chance = 1 / (1 + np.exp(-log_odds))
+        first = rng.integers(0, agents, games)
+        second = (first + rng.integers(1, agents, games)) % agents
+        first = np.append(first, np.repeat(np.arange(agents, m), newcomer_games))
+        second = np.append(second, rng.integers(0, agents, newcomers * newcomer_games))
+        won, tied = rng.random(len(first)) < chance[first, second], rng.random(len(first)) < ties
+        wins, drawn = np.zeros((2, m, m))
+        np.add.at(wins, (np.where(won, first, second)[~tied], np.where(won, second, first)[~tied]), 1.0)
+        np.add.at(drawn, (first[tied], second[tied]), 1.0)
+        return cls(wins, drawn + drawn.T, (1 - ties) * (2 * chance - 1), strength)
+
+
+def with_clones(wins: Matrix, *, agent: int, copies: int) -> Matrix:
+    """`wins` with exact copies of an agent appended; copies never met each other or the agent."""
+    ids = np.append(np.arange(len(wins)), np.full(copies, agent))
+    copied = wins[np.ix_(ids, ids)].copy()
+    same = ids[:, None] == ids
+    copied[same] = 0.0
+    return np.asarray(copied, np.float64)
