@@ -37,6 +37,7 @@ LIBRARY = (
     ("games",),
     ("voting",),
     ("batch", "equilibria", "formats"),
+    ("margins",),
     ("analysis",),
     ("reference",),
 )
