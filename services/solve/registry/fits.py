@@ -15,13 +15,17 @@ from ratings_core.batch.pair_counts import PairCounts, of_tally
 from ratings_core.batch.soft_condorcet import soft_condorcet
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
+from ratings_core.margins import PosteriorMargins
 from ratings_core.solution import Solution
 from services.solve.problems.inputs import MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.registry.margins import MARGINS, chosen, fitted
 from services.solve.registry.method import Method, Rated, Takes
 from services.solve.registry.parameters import Parameter
 from services.solve.registry.starts import by_name, of_names
 
 _UNLINKED: Final = "no chains of wins both ways link it to anybody: play more, or solve with a prior"
+_DENSE_AGENTS: Final = 2_000
+"""Fits of posterior margins have a term for every pair."""
 _NORMAL_95: Final = 1.959963984540054
 
 
@@ -61,14 +65,28 @@ def _unrated(found: BradleyTerry) -> dict[str, object]:
 
 
 def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:
-    replicates, options = _split(parameters)
+    margins = chosen(problem, parameters)
+    replicates, options = _split(margins.rest)
+    if margins.posterior is not None and not isinstance(problem, MarginsInput):
+        kappa = {**parameters, "margins_kappa": _given_kappa(margins.posterior.kappa)}
+        rated = _sco_rated(problem, soft_condorcet(np.maximum(margins.posterior.dense(), 0.0), **options))
+        counts = of_tally(problem.counts, len(problem.names))
+
+        def refit(drawn: PairCounts) -> Solution:
+            return soft_condorcet(np.maximum(fitted(drawn, kappa).dense(), 0.0), **options)
+
+        return margins.reported(_with_intervals(rated, problem, counts, replicates, parameters["seed"], refit))
+    return margins.reported(_observed_sco_fit(problem, replicates, options, parameters["seed"]))
+
+
+def _observed_sco_fit(problem: Problem, replicates: int, options: dict[str, Any], seed: int) -> Rated:
     if isinstance(problem, MarginsInput):
         if replicates:
             raise InputError("replicates", replicates, "must be 0 for margins: they do not say of how many games")
         return _sco_rated(problem, soft_condorcet(np.maximum(problem.margins, 0.0), **options))
     counts = of_tally(problem.counts, len(problem.names))
     rated = _sco_rated(problem, soft_condorcet(counts, **options))
-    return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: soft_condorcet(drawn, **options))
+    return _with_intervals(rated, problem, counts, replicates, seed, lambda drawn: soft_condorcet(drawn, **options))
 
 
 def _sco_rated(problem: Problem, found: Any) -> Rated:
@@ -78,11 +96,30 @@ def _sco_rated(problem: Problem, found: Any) -> Rated:
 
 
 def _fenchel_young_fit(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
-    replicates, options = _split(parameters)
+    margins = chosen(problem, parameters)
+    replicates, options = _split(margins.rest)
     counts = of_tally(problem.counts, len(problem.names))
-    found = fenchel_young(counts, **options)
+    posterior = margins.posterior
+    kappa = parameters if posterior is None else {**parameters, "margins_kappa": _given_kappa(posterior.kappa)}
+
+    def refit(drawn: PairCounts) -> Solution:
+        return fenchel_young(drawn if posterior is None else _one_game_each(fitted(drawn, kappa)), **options)
+
+    found = fenchel_young(counts if posterior is None else _one_game_each(posterior), **options)
     rated = Rated(solution=found, unit=found.sigma, extra={"at_bound": int(found.at_bound.sum())})
-    return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: fenchel_young(drawn, **options))
+    return margins.reported(_with_intervals(rated, problem, counts, replicates, parameters["seed"], refit))
+
+
+def _one_game_each(margins: PosteriorMargins) -> PairCounts:
+    """Every pair met once, with the posterior's expected score."""
+    first, second = np.triu_indices(len(margins), 1)
+    won = (1 + margins.dense()[first, second]) / 2
+    return PairCounts(len(margins), first, second, won, 1 - won, np.zeros_like(won))
+
+
+def _given_kappa(kappa: float) -> float:
+    """A kappa as a parameter: replicates keep the kappa of all data. An infinite one becomes the largest that the parameter takes."""
+    return min(kappa, 1e12)
 
 
 def _davidson(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
@@ -159,6 +196,7 @@ FITS: Final = (
         name="sco_fit",
         takes=Takes.MARGINS,
         run=_sco_fit,
+        dense_agents=_DENSE_AGENTS,
         cost=2,
         tie_tolerance=None,
         parameters=(
@@ -169,12 +207,14 @@ FITS: Final = (
             Parameter("max_iterations", 2_000, "of L-BFGS at the last temperature", 1, 1_000_000),
             Parameter("accept_approximate", True, "a point above the tolerance"),
             *_REPLICATES,
+            *MARGINS,
         ),
     ),
     Method(
         name="fenchel_young_fit",
         takes=Takes.PAIRS,
         run=_fenchel_young_fit,
+        dense_agents=_DENSE_AGENTS,
         cost=1,
         tie_tolerance=1e-6,
         parameters=(
@@ -185,6 +225,7 @@ FITS: Final = (
             Parameter("max_iterations", 1_000, "of Newton's method", 1, 1_000_000),
             Parameter("accept_approximate", True, "a point above the tolerance"),
             *_REPLICATES,
+            *MARGINS,
         ),
     ),
 )

@@ -14,13 +14,16 @@ from ratings_core.equilibria.uniform import uniform
 from ratings_core.errors import InputError
 from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.agent_vs_agent import agent_vs_agent
+from ratings_core.games.clones import clone_classes, singletons
 from ratings_core.games.duels import Duels, duel_on_task, duelist_vs_task
-from ratings_core.games.gamified import Gamified
+from ratings_core.games.gamified import Gamified, Side
 from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
 from ratings_core.games.normal_form import JointDistribution, NormalForm
+from ratings_core.margins import PosteriorMargins
 from ratings_core.solution import Floats, Solution
 from services.solve.problems.inputs import GamesInput, PairsInput, ProfileInput, ScoresInput
 from services.solve.registry.lotteries import LOTTERY
+from services.solve.registry.margins import MARGINS, chosen, report
 from services.solve.registry.method import Method, Rated, Takes
 from services.solve.registry.parameters import Parameter
 from services.solve.registry.starts import by_name, of_names
@@ -102,15 +105,35 @@ def _support(names: Sequence[str], mix: Floats) -> tuple[Sequence[str], Floats]:
     return [names[i] for i in played.tolist()], mix[played]
 
 
-def against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) -> Gamified[NormalForm]:
-    """Agent against agent, from their results."""
+def against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) -> tuple[Gamified[NormalForm], dict[str, object]]:
+    """Agent against agent, from their results; and what `extra` says about the margins and about what was left out."""
+    margins = chosen(problem, parameters).posterior
+    made = _of_observed(problem, parameters, payoff) if margins is None else _of_posterior(problem, margins, payoff, parameters["merge"])
+    return made, {**left_out(made, problem), "margins": report(margins)}
+
+
+def _of_observed(problem: Pairs, parameters: dict[str, Any], payoff: str) -> Gamified[NormalForm]:
     options = {name: parameters[name] for name in ("pseudo_count", "missing", "merge")}
     kappa = kappa_of(parameters)
     return agent_vs_agent(problem.counts, len(problem.names), payoff=payoff, kappa=kappa, agents=problem.names, **options)  # type: ignore[arg-type]
 
 
+def _of_posterior(problem: Pairs, margins: PosteriorMargins, payoff: str, merge: bool) -> Gamified[NormalForm]:
+    """Agent against agent on posterior margins: every pair is known, and duplicates are equal to the last bit."""
+    ahead = margins.dense()
+    classes = clone_classes(ahead) if merge else singletons(len(margins))
+    ahead = ahead[np.ix_(classes.first, classes.first)]
+    payoffs = 2 * np.arctanh(ahead) if payoff == "logit" else ahead
+    everybody = np.ones(len(classes), bool)
+    agents = Side.of(classes, everybody, everybody)
+    names = agents.named(problem.names)
+    tasks = Side.of(singletons(1), everybody[:1], everybody[:1])
+    game = NormalForm.of((payoffs, -payoffs), (names, names), ("agent", "opponent"))
+    return Gamified(game, agents, tasks, "none", "posterior", 0.0)
+
+
 def _nash_average_agents(problem: Pairs, parameters: dict[str, Any], start: Start | None) -> Rated:
-    made = against_each_other(problem, parameters, parameters["payoff"])
+    made, about = against_each_other(problem, parameters, parameters["payoff"])
     payoffs = made.game.payoffs[0]
     rest = {name: parameters[name] for name in ("merge", "tolerance", "max_iterations")}
     agents = made.game.strategies[0]
@@ -119,7 +142,7 @@ def _nash_average_agents(problem: Pairs, parameters: dict[str, Any], start: Star
         "agent_dist": support_by_name(problem.names, made.agent_side.shares(found.agent_dist)),
         "entropy": found.entropy,
         "unique": found.unique,
-        **left_out(made, problem),
+        **about,
     }
     after = of_names("nash_average_agents", {"agents": _support(agents, found.agent_dist)})
     return Rated(solution=on_all(found, made), unit=float(np.abs(payoffs).max()) or 1.0, extra=extra, start=after)
@@ -194,6 +217,7 @@ PAIRS: Final = (
     Parameter("pseudo_count", 0.0, "wins that each side of a pair that met is taken to have besides", 0.0, 1e6),
     Parameter("missing", "refuse", "pairs that did not meet", choices=("refuse", "drop_agents", "prior", "zero")),
     *KAPPA,
+    *MARGINS,
 )
 GAMES: Final = (
     Method(

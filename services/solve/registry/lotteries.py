@@ -1,13 +1,18 @@
 """The lotteries of the registry, and how large pools get one: some certified lottery of margins that stay sparse."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from ratings_core.equilibria.starts import Start
+from ratings_core.errors import InputError
+from ratings_core.margins import PosteriorMargins, posterior_lottery
 from ratings_core.solution import Floats, Solution
 from ratings_core.voting.lotteries import iterated_maximal_lotteries, maximal_lottery
+from ratings_core.voting.lottery_records import MaximalLottery
 from services.solve.problems.inputs import Problem, sparse_margins
+from services.solve.registry.margins import MARGINS, chosen, on_margins
 from services.solve.registry.method import Method, Rated, Takes
 from services.solve.registry.parameters import Parameter
 from services.solve.registry.starts import by_name, of_names
@@ -17,8 +22,26 @@ _MAXENT_AGENTS: Final = 5_000
 
 
 def _maximal_lottery(problem: Problem, parameters: dict[str, Any], start: Start | None) -> Rated:
-    options = _options(problem, parameters)
+    margins = chosen(problem, parameters)
+    if margins.posterior is not None:
+        return margins.reported(_posterior_lottery(problem, margins.posterior, margins.rest, start))
+    options = _options(problem, margins.rest)
     found = maximal_lottery(sparse_margins(problem), **options, start=_before(start, problem))
+    return margins.reported(_elected(problem, found, options))
+
+
+def _posterior_lottery(problem: Problem, margins: PosteriorMargins, parameters: dict[str, Any], start: Start | None) -> Rated:
+    """Of any number of agents: only those who may be elected are dense, and `extra` says how many those were."""
+    if parameters["mode"] == "any":
+        raise InputError("mode", "any", "must be auto or maxent with posterior margins, or set margins=observed")
+    options = {name: value for name, value in parameters.items() if name != "mode"}
+    found = posterior_lottery(margins, **options, start=_before(start, problem))
+    rated = _elected(problem, found, {"mode": "maxent"})
+    proof = found.excluded_by if np.isfinite(found.excluded_by) else None
+    return replace(rated, extra={**rated.extra, "dense_agents": len(found.candidates), "excluded_by": proof})
+
+
+def _elected(problem: Problem, found: MaximalLottery, options: dict[str, Any]) -> Rated:
     support = [problem.names[i] for i in found.support.tolist()]
     extra: dict[str, object] = {"mode": options["mode"], "support": support, "entropy": found.entropy, "unique": found.unique}
     return Rated(solution=found, extra=extra, start=_next("maximal_lottery", problem, found, options))
@@ -58,6 +81,8 @@ def _options(problem: Problem, parameters: dict[str, Any]) -> dict[str, Any]:
     return {**parameters, "mode": "maxent" if len(problem.names) <= _MAXENT_AGENTS else "any"}
 
 
+_POSTERIOR_AGENTS: Final = 1_000
+"""Posterior margins are never all 0, so an iterated lottery has about a level for each agent and solves a cycle at many of them."""
 LOTTERY: Final = (
     Parameter("merge", True, "exact duplicates share one agent's probability"),
     Parameter("tolerance", 1e-9, "largest exploitability called optimal", 1e-14, 1e-2),
@@ -67,6 +92,7 @@ _PARAMETERS: Final = (
     Parameter("mode", "auto", "largest entropy, any, or any above 5,000 agents", choices=("auto", "maxent", "any")),
     *LOTTERY,
     Parameter("accept_approximate", False, "a lottery beyond the tolerance, with how far"),
+    *MARGINS,
 )
 LOTTERIES: Final = (
     Method(
@@ -82,7 +108,8 @@ LOTTERIES: Final = (
         name="iterated_maximal_lotteries",
         starts=True,
         takes=Takes.MARGINS,
-        run=_iterated_maximal_lotteries,
+        run=on_margins(_iterated_maximal_lotteries),
+        dense_agents=_POSTERIOR_AGENTS,
         cost=3,
         tie_tolerance=1e-7,
         parameters=_PARAMETERS,

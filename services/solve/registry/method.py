@@ -60,7 +60,8 @@ class Method:
     run: from a problem (agents by name) and accepted parameters to ratings; cost: class of the work, 1 grows with the pairs that met,
     2 with the square of the agents, 3 faster; tie_tolerance: ratings closer than this, in units of `Rated.unit`, share a rank unless
     told otherwise; None: the method ranks by itself (`Rated.ranking`);
-    least_agents: of the input; most_agents: taken of it; starts: `run` also takes `start=`, of the answer before, which saves work and
+    least_agents: of the input; most_agents: taken of it; dense_agents: taken of it with posterior margins, which the method needs dense;
+    starts: `run` also takes `start=`, of the answer before, which saves work and
     changes no rating.
     """
 
@@ -72,4 +73,5 @@ class Method:
     tie_tolerance: float | None
     least_agents: int = 2
     most_agents: int | None = None
+    dense_agents: int | None = None
     starts: bool = False

@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
+from ratings_core.margins import posterior_copeland
 from ratings_core.online import RATERS
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
@@ -22,6 +23,7 @@ from services.solve.registry.equilibrium import EQUILIBRIUM
 from services.solve.registry.fits import FITS
 from services.solve.registry.games import GAMES
 from services.solve.registry.lotteries import LOTTERIES
+from services.solve.registry.margins import MARGINS, chosen
 from services.solve.registry.method import GIVEN_BY_SCORES, Method, Rated, Takes, given_by_games
 from services.solve.registry.parameters import Parameter, Value, accepted
 from services.solve.registry.read_off import READ_OFF
@@ -257,8 +259,11 @@ def _number(values: Floats, i: int) -> float | None:
 
 
 def _copeland(problem: Problem, parameters: dict[str, Any]) -> Rated:
-    margins = problem.margins if isinstance(problem, MarginsInput) else sparse_margins(problem)
-    return Rated(solution=copeland(margins, **parameters))
+    margins = chosen(problem, parameters)
+    if margins.posterior is not None:
+        return margins.reported(Rated(solution=posterior_copeland(margins.posterior, **margins.rest)))
+    observed = problem.margins if isinstance(problem, MarginsInput) else sparse_margins(problem)
+    return margins.reported(Rated(solution=copeland(observed, **margins.rest)))
 
 
 _REGISTERED: Final = (
@@ -269,7 +274,7 @@ _REGISTERED: Final = (
         run=_copeland,
         cost=1,
         tie_tolerance=0.0,
-        parameters=(Parameter("tie_tolerance", 0.0, "margins within it are ties", 0.0, 1e300),),
+        parameters=(Parameter("tie_tolerance", 0.0, "margins within it are ties", 0.0, 1e300), *MARGINS),
     ),
     *LOTTERIES,
     *GAMES,

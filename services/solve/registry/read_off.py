@@ -101,9 +101,9 @@ def _shares(side: Side, there: Mask, mix: Floats) -> Floats:
 
 
 def _alpharank(problem: Pairs, parameters: dict[str, Any]) -> Rated:
-    made = against_each_other(problem, parameters, "win_rate")
+    made, about = against_each_other(problem, parameters, "win_rate")
     found = alpharank_symmetric(made.game.payoffs[0], alpha=_alpha(parameters), **_chain(parameters))
-    return _masses(made, found, left_out(made, problem))
+    return _masses(made, found, about)
 
 
 def _alpharank_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Rated:

@@ -12,6 +12,7 @@ from ratings_core.batch.pair_counts import of_tally
 from ratings_core.errors import InputError
 from ratings_core.solution import Floats
 from services.solve.problems.inputs import Ids, MarginsInput, Problem
+from services.solve.registry.margins import is_posterior
 from services.solve.registry.method import Method
 from services.solve.registry.parameters import Parameter, Value
 
@@ -41,7 +42,8 @@ def roster(problem: Problem, method: Method, values: dict[str, Value]) -> Roster
     n, named = len(problem.names), _named(problem, str(values["only_agents"]))
     if named is not None:
         problem = problem.take(named)
-    limits = [limit for limit in (int(values["most_agents"]), method.most_agents) if limit]
+    dense = method.dense_agents if "margins" in values and is_posterior(problem, values) else None
+    limits = [limit for limit in (int(values["most_agents"]), method.most_agents, dense) if limit]
     most = min(limits, default=n)
     by_rating = values["roster_by"] == "rating"
     if len(problem.names) > most:

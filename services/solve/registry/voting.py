@@ -12,6 +12,7 @@ from ratings_core.voting.schulze import schulze
 from ratings_core.voting.stv import stv
 from ratings_core.voting.ties import TieRule, Voted
 from services.solve.problems.inputs import GamesInput, MarginsInput, Problem, ProfileInput, ScoresInput
+from services.solve.registry.margins import MARGINS, on_margins
 from services.solve.registry.method import Method, Rated, Takes
 from services.solve.registry.parameters import Parameter
 
@@ -45,9 +46,7 @@ def _stv(problem: ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rat
         "winners": [problem.names[i] for i in found.winners],
         "quota": found.quota,
         "scores": dict(zip(problem.names, found.scores, strict=True)),
-        "rounds": [
-            {"elected": one.elected, "agents": [problem.names[i] for i in one.agents], "votes": one.votes} for one in found.rounds
-        ],
+        "rounds": [{"elected": one.elected, "agents": [problem.names[i] for i in one.agents], "votes": one.votes} for one in found.rounds],
         "unused": found.unused,
     }
     return _rated(found, problem, extra)
@@ -116,25 +115,25 @@ VOTING: Final = (
     Method(
         name="schulze",
         takes=Takes.MARGINS,
-        run=_schulze,
+        run=on_margins(_schulze),
         cost=3,
         tie_tolerance=None,
         most_agents=_CUBIC_AGENTS,
-        parameters=(Parameter("strength", "winning_votes", "of a victory", choices=("winning_votes", "margins")), *_TIES),
+        parameters=(Parameter("strength", "winning_votes", "of a victory", choices=("winning_votes", "margins")), *_TIES, *MARGINS),
     ),
     Method(
         name="ranked_pairs",
         takes=Takes.MARGINS,
-        run=_ranked_pairs,
+        run=on_margins(_ranked_pairs),
         cost=3,
         tie_tolerance=None,
         most_agents=_CUBIC_AGENTS,
-        parameters=(Parameter("universes", 100, "outcomes of equal margins followed at most", 1, 10_000), *_TIES),
+        parameters=(Parameter("universes", 100, "outcomes of equal margins followed at most", 1, 10_000), *_TIES, *MARGINS),
     ),
     Method(
         name="kemeny",
         takes=Takes.MARGINS,
-        run=_kemeny,
+        run=on_margins(_kemeny),
         cost=3,
         tie_tolerance=None,
         most_agents=_KEMENY_AGENTS,
@@ -142,6 +141,7 @@ VOTING: Final = (
             Parameter("most_programs", 100, "linear programs for a cycle of more than 20 agents", 1, 100_000),
             Parameter("accept_approximate", True, "an order not proven best, with its bound"),
             *_TIES,
+            *MARGINS,
         ),
     ),
 )

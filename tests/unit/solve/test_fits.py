@@ -37,7 +37,9 @@ def test_thousands_of_agents_that_hardly_met() -> None:
     chain = PairCounts(first, first + 1, np.full(5_999, 2.0), np.ones(5_999), np.zeros(5_999))
     problem = PairsInput(tuple(f"{i:04d}" for i in range(6_000)), chain)
     for method in ("sco_fit", "fenchel_young_fit"):
-        assert len(solve(method, problem, {"prior": 1.0}).agents) == 6_000
+        assert len(solve(method, problem, {"prior": 1.0, "margins": "observed"}).agents) == 6_000
+        taken = solve(method, problem, {"prior": 1.0})
+        assert taken.extra["roster"] == {"agents": 2_000, "left_out": 4_000, "by": "most active"}
 
 
 @pytest.mark.parametrize("method", ["sco_fit", "fenchel_young_fit", "davidson"])

@@ -250,14 +250,14 @@ def large_pool() -> PairsInput:
 
 
 def test_pools_too_large_for_the_lottery_of_largest_entropy_get_a_certified_one() -> None:
-    found = solve("maximal_lottery", large_pool())
+    found = solve("maximal_lottery", large_pool(), {"margins": "observed"})
     rating = {row.agent: row.rating for row in found.agents}
     assert found.extra["mode"] == "any"
     assert found.status == "optimal"
     assert rating["a0003"] == 0
     assert rating["a0000"] == pytest.approx(rating["a5000"] / 3)
     with pytest.raises(InputError, match="must be any for sparse margins of more than 5000"):
-        solve("maximal_lottery", large_pool(), {"mode": "maxent"})
+        solve("maximal_lottery", large_pool(), {"mode": "maxent", "margins": "observed"})
 
 
 def test_an_agent_named_twice_is_refused() -> None:
@@ -327,7 +327,7 @@ def test_policies_of_games_are_refused_and_applied() -> None:
     games = GamesInput(("a", "b", "c"), gaps, NO_PLACES, ("x",), (gaps,))
     for method in ("deviation", "nash_average_agents", "alpharank"):
         with pytest.raises(InputError, match="compared"):
-            solve(method, games)
+            solve(method, games, {} if method == "deviation" else {"margins": "observed"})
         found = solve(method, games, {"missing": "prior", "kappa": 2.0})
         assert found.extra["imputed"] == pytest.approx(1 / 3)
         assert found.agents[0].agent == "a"
@@ -339,7 +339,7 @@ def test_policies_of_games_are_refused_and_applied() -> None:
     with pytest.raises(InputError, match="normalise"):
         solve("uniform", games, {"normalise": "z"})
     with pytest.raises(InputError, match="pseudo_count"):
-        solve("nash_average_agents", PairsInput(("a", "b"), PairCounts.from_dense([[0, 2], [0, 0]])), {"payoff": "logit"})
+        solve("nash_average_agents", PairsInput(("a", "b"), PairCounts.from_dense([[0, 2], [0, 0]])), {"payoff": "logit", "margins": "observed"})
 
 
 def test_payoff_ratings_are_deviation_ratings_and_what_is_expected() -> None:

@@ -1,0 +1,110 @@
+"""Which margins a pairwise method is solved on: posterior means, or those observed.
+
+Posterior margins are the default where results are of games, because most pairs of a platform never met and a single game says
+little. Observed margins are the default of ballots, scores and tables of margins. `extra.margins` of every result says which were used.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ratings_core.batch.pair_counts import PairCounts, of_tally
+from ratings_core.errors import InputError
+from ratings_core.margins import PosteriorMargins, posterior_margins
+from services.solve.problems.inputs import MarginsInput, PairsInput, Problem
+from services.solve.registry.method import Rated
+from services.solve.registry.parameters import Parameter
+
+PESSIMISM: Final = 2.0
+"""Posterior standard deviations: a strength counts as its lower end of about 97.5 %."""
+MARGINS: Final = (
+    Parameter(
+        "margins",
+        "auto",
+        "posterior means, or wins less losses as observed; auto: posterior for games, observed for ballots, scores and margins",
+        choices=("auto", "posterior", "observed"),
+    ),
+    Parameter(
+        "margins_kappa", 0.0, "games that the predicted margin of a pair counts for, posterior margins; 0: found from data", 0.0, 1e12
+    ),
+    Parameter("margins_prior", 1.0, "games that each agent is taken to have tied with an average one, posterior margins", 1e-6, 1e6),
+    Parameter("pessimism", PESSIMISM, "standard deviations taken off each strength, posterior margins", 0.0, 100.0),
+)
+"""Parameters that every pairwise method has."""
+_NAMES: Final = frozenset(parameter.name for parameter in MARGINS)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenMargins:
+    """posterior: of the problem's agents, None where margins are observed. rest: the parameters of the method itself."""
+
+    posterior: PosteriorMargins | None
+    rest: dict[str, Any]
+
+    def reported(self, rated: Rated) -> Rated:
+        """`rated` with the margins that it was made of in `extra.margins`."""
+        return replace(rated, extra={**rated.extra, "margins": report(self.posterior)})
+
+
+def is_posterior(problem: Problem, parameters: dict[str, Any]) -> bool:
+    """Whether these parameters ask for posterior margins of this problem.
+
+    Raises:
+        InputError: Posterior margins are asked for and the problem does not say of how many games its margins are, or a policy for
+            observed margins is given, too.
+    """
+    asked = parameters["margins"]
+    policy = next((name for name in ("missing", "pseudo_count") if parameters.get(name) not in (None, "refuse", 0.0)), None)
+    if asked == "posterior" and isinstance(problem, MarginsInput):
+        raise InputError("margins", asked, "must be observed for a table of margins: it does not say of how many games they are")
+    if asked == "posterior" and policy is not None:
+        raise InputError(policy, parameters[policy], "must be left out with margins=posterior, which knows every pair")
+    return asked == "posterior" or (asked == "auto" and policy is None and isinstance(problem, PairsInput))
+
+
+def chosen(problem: Problem, parameters: dict[str, Any]) -> ChosenMargins:
+    """The margins that the parameters choose for a problem. Raises `InputError` and `SolverError`."""
+    rest = {name: value for name, value in parameters.items() if name not in _NAMES}
+    if not is_posterior(problem, parameters) or isinstance(problem, MarginsInput):
+        return ChosenMargins(None, rest)
+    return ChosenMargins(fitted(of_tally(problem.counts, len(problem.names)), parameters), rest)
+
+
+def fitted(counts: PairCounts, parameters: dict[str, Any]) -> PosteriorMargins:
+    """Posterior margins of pairs with the parameters of a method. Raises `InputError` and `SolverError`."""
+    kappa = parameters["margins_kappa"] or None
+    return posterior_margins(counts, kappa=kappa, prior=parameters["margins_prior"], pessimism=parameters["pessimism"])
+
+
+def on_margins(run: Callable[..., Rated]) -> Callable[..., Rated]:
+    """A method that solves any problem's margins, on those that its parameters choose: posterior ones become a table of margins."""
+
+    def solve(problem: Problem, parameters: dict[str, Any], **warm: Any) -> Rated:
+        margins = chosen(problem, parameters)
+        given = problem if margins.posterior is None else MarginsInput(problem.names, margins.posterior.dense())
+        return margins.reported(run(given, margins.rest, **warm))
+
+    return solve
+
+
+def report(margins: PosteriorMargins | None) -> dict[str, object]:
+    """What a result says about its margins; an infinite kappa is None, as JSON has no infinity."""
+    if margins is None:
+        return {"kind": "observed"}
+    found = margins.concentration
+    return {
+        "kind": "posterior",
+        "kappa": _finite(margins.kappa),
+        "kappa_low": _finite(found.low),
+        "kappa_high": _finite(found.high),
+        "evidence": found.evidence,
+        "p_value": found.p_value,
+        "pairs_of_several_games": found.pairs,
+        "nu": _finite(margins.nu),
+        "pessimism": margins.pessimism,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
