@@ -339,7 +339,8 @@ def test_policies_of_games_are_refused_and_applied() -> None:
     with pytest.raises(InputError, match="normalise"):
         solve("uniform", games, {"normalise": "z"})
     with pytest.raises(InputError, match="pseudo_count"):
-        solve("nash_average_agents", PairsInput(("a", "b"), PairCounts.from_dense([[0, 2], [0, 0]])), {"payoff": "logit", "margins": "observed"})
+        certain = PairsInput(("a", "b"), PairCounts.from_dense([[0, 2], [0, 0]]))
+        solve("nash_average_agents", certain, {"payoff": "logit", "margins": "observed"})
 
 
 def test_payoff_ratings_are_deviation_ratings_and_what_is_expected() -> None:
