@@ -338,8 +338,8 @@ def test_policies_of_games_are_refused_and_applied() -> None:
         assert dropped.agents[-1].rating is None
     with pytest.raises(InputError, match="normalise"):
         solve("uniform", games, {"normalise": "z"})
+    certain = PairsInput(("a", "b"), PairCounts.from_dense([[0, 2], [0, 0]]))
     with pytest.raises(InputError, match="pseudo_count"):
-        certain = PairsInput(("a", "b"), PairCounts.from_dense([[0, 2], [0, 0]]))
         solve("nash_average_agents", certain, {"payoff": "logit", "margins": "observed"})
 
 
