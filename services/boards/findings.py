@@ -59,6 +59,25 @@ class Cyclicity(Part, frozen=True, kw_only=True):
     assumes: str = ""
 
 
+class Order(Part, frozen=True, kw_only=True):
+    """How closely pairs follow one order of strength (docs/posterior-margins.md).
+
+    kappa: Games that the order's prediction of a pair is worth; small in a cyclic pool, None (infinite) if no deviation shows.
+    low: Lower end of its 95 % likelihood interval.
+    high: Upper end, None if the data do not exclude an order.
+    evidence: Nats by which kappa explains the results better than an order does.
+    p_value: Probability of at least this evidence in a pool without deviations.
+    pairs: Pairs of several games, which are the only ones that say anything about kappa.
+    """
+
+    kappa: float | None = None
+    low: float = 0.0
+    high: float | None = None
+    evidence: float = 0.0
+    p_value: float = 1.0
+    pairs: int = 0
+
+
 class Cycle(msgspec.Struct, frozen=True, kw_only=True):
     """agents: each beats the next and the last the first, by these margins; weakest: the least of them."""
 
@@ -180,3 +199,4 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     top: Top
     disagreement: Disagreement
     prequential: Prequential
+    order: Order = Order(not_applicable="the insight was computed by an earlier version")

@@ -13,7 +13,19 @@ from rich.table import Table
 from rich.text import Text
 
 from services.backends import open_store
-from services.boards.findings import Clones, Connectivity, Cycles, Cyclicity, Disagreement, Findings, Part, Prequential, ThinLeaders, Top
+from services.boards.findings import (
+    Clones,
+    Connectivity,
+    Cycles,
+    Cyclicity,
+    Disagreement,
+    Findings,
+    Order,
+    Part,
+    Prequential,
+    ThinLeaders,
+    Top,
+)
 from services.boards.insight import Insight
 from services.boards.insight import insight as newest
 from services.boards.store.protocol import StoreReader
@@ -70,6 +82,7 @@ def table(found: Insight) -> Table:
 def _lines(found: Findings) -> Iterator[tuple[str, str]]:
     yield "links", _told(found.connectivity, _connectivity)
     yield "cyclicity", _told(found.cyclicity, _cyclicity)
+    yield "order", _told(found.order, _order)
     yield "cycles", _told(found.cycles, _cycles)
     yield "clones", _told(found.clones, _clones)
     yield "the top", _told(found.top, _top)
@@ -104,6 +117,16 @@ def _leaders(boards: Iterable[ThinLeaders]) -> Iterator[str]:
 
 def _cyclicity(part: Cyclicity) -> Iterator[str]:
     yield f"{part.share or 0.0:.1%} of what outcomes say goes round in cycles, noise taken off (assumes {part.assumes})"
+
+
+def _order(part: Order) -> Iterator[str]:
+    high = "infinite" if part.high is None else f"{part.high:.3g}"
+    interval = f"95 % interval {part.low:.3g} to {high}, from {part.pairs} pairs of several games"
+    if part.kappa is None:
+        yield f"one order of strength explains the results (kappa infinite, {interval})"
+        return
+    yield f"results of pairs deviate from any order: the order's prediction is worth kappa = {part.kappa:.3g} games ({interval})"
+    yield f"evidence for deviations {part.evidence:.3g} nats, p = {part.p_value:.2g}"
 
 
 def _cycles(part: Cycles) -> Iterator[str]:

@@ -111,7 +111,7 @@ def online_standings(kind: Kind, online: Mapping[str, Mapping[str, float]], arra
 def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequence[Standing]) -> tuple[dict[str, Any], float | None]:
     """The parts that outcomes give, and the certificate of the decomposition; without it where there is too little to say anything."""
     if lacking := _too_little(taken):
-        kinds = (findings.Connectivity, findings.Cyclicity, findings.Cycles, findings.Clones, findings.Top)
+        kinds = (findings.Connectivity, findings.Cyclicity, findings.Order, findings.Cycles, findings.Clones, findings.Top)
         return {kind.__name__.lower(): kind(not_applicable=lacking) for kind in kinds}, None
     two_sided = isinstance(taken, GamesInput) and bool((taken.places.sides == 2).all())
     thin = insight_parts.Thin.of(taken.counts, len(taken.names))
@@ -119,6 +119,7 @@ def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequ
     return {
         "connectivity": insight_parts.connectivity(found.connectivity, taken.names, thin, standings),
         "cyclicity": insight_parts.cyclicity(found, two_sided=two_sided),
+        "order": insight_parts.order(taken),
         "cycles": insight_parts.cycles(found, taken.names),
         "clones": insight_parts.clones(found, taken, thin),
         "top": top(taken, found.flip, outcomes),

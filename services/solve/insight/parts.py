@@ -1,5 +1,6 @@
 """Each part of a pool's insight: from what the library found, in ids, to what readers are shown, by name."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -8,7 +9,9 @@ import numpy as np
 from ratings_core.analysis import connectivity as graph
 from ratings_core.analysis import disagreement as places
 from ratings_core.analysis.insight import NEAR_AGENTS, Insight
+from ratings_core.batch.pair_counts import of_tally
 from ratings_core.games.clones import CloneClasses, clone_classes
+from ratings_core.margins import posterior_margins
 from ratings_core.online.prequential import Prequential
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
@@ -86,6 +89,23 @@ def cyclicity(found: Insight, *, two_sided: bool) -> findings.Cyclicity:
     if found.cyclicity is None:
         return findings.Cyclicity(not_applicable=found.no_cyclicity)
     return findings.Cyclicity(share=found.cyclicity, assumes="independent games" if two_sided else "independent pairs")
+
+
+def order(taken: GamesInput | ScoresInput) -> findings.Order:
+    """Kappa of the pool's games with its evidence and interval."""
+    if isinstance(taken, ScoresInput):
+        return findings.Order(not_applicable="needs games: results of one task on many pairs depend on each other")
+    found = posterior_margins(of_tally(taken.counts, len(taken.names))).concentration
+    if not found.pairs:
+        return findings.Order(not_applicable="needs pairs of several games: no two agents met more than once")
+    return findings.Order(
+        kappa=found.kappa if math.isfinite(found.kappa) else None,
+        low=found.low,
+        high=found.high if math.isfinite(found.high) else None,
+        evidence=found.evidence,
+        p_value=found.p_value,
+        pairs=found.pairs,
+    )
 
 
 def cycles(found: Insight, names: Sequence[str]) -> findings.Cycles:

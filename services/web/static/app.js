@@ -290,7 +290,7 @@ class InsightCard {
 }
 
 function lines(found) {
-  const parts = [["Links", found.connectivity, links], ["Cyclicity", found.cyclicity, cyclicity], ["Strongest cycles", found.cycles, cycles],
+  const parts = [["Links", found.connectivity, links], ["Cyclicity", found.cyclicity, cyclicity], ["Order", found.order, order], ["Strongest cycles", found.cycles, cycles],
     ["Clones", found.clones, clones], ["The top", found.top, votes], ["Methods disagree", found.disagreement, disagree],
     ["Forecasts", found.prequential, forecasts]];
   return parts.map(([name, part, told]) => [name, part.not_applicable ? [line(`not applicable: ${part.not_applicable}`, "none")] : told(part)]);
@@ -327,6 +327,14 @@ function links(part) {
 
 function cyclicity(part) {
   return [line([make("b", {}, percent(part.share)), ` of what outcomes say goes round in cycles, noise taken off (assumes ${part.assumes})`])];
+}
+
+function order(part) {
+  const high = part.high == null ? "infinite" : part.high.toPrecision(3);
+  const interval = `95 % interval ${part.low.toPrecision(3)} to ${high}, from ${part.pairs} pairs of several games`;
+  if (part.kappa == null) return [line(`one order of strength explains the results (kappa infinite, ${interval})`)];
+  return [line(["results of pairs deviate from any order: its prediction is worth ", make("b", {}, `${part.kappa.toPrecision(3)} games`), ` (kappa; ${interval})`]),
+    line(`evidence for deviations ${part.evidence.toPrecision(3)} nats, p = ${part.p_value.toPrecision(2)}`)];
 }
 
 function cycles(part) {

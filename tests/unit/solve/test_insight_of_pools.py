@@ -7,14 +7,16 @@ import msgspec
 import numpy as np
 import pytest
 
+from ratings_core.tallies import PairCounts, PlaceCounts
 from services.boards.findings import Findings
 from services.boards.result import SolveResult
 from services.boards.standing import Standing
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
 from services.solve.insight import job as insight
+from services.solve.insight import parts as insight_parts
 from services.solve.planning.jobs import Job
-from services.solve.problems.inputs import ScoresInput
+from services.solve.problems.inputs import GamesInput, ScoresInput
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles
 from services.solve.worker.tasks import solve_pool
@@ -44,6 +46,10 @@ def test_every_part_of_a_pool_of_games() -> None:
     ]
     assert found.cyclicity.share == pytest.approx(0.5, abs=0.25)
     assert found.cyclicity.assumes == "independent games"
+    assert found.order.pairs > 0
+    assert found.order.kappa is not None
+    assert 0 < found.order.low < found.order.kappa
+    assert found.order.p_value < 0.05
     assert [cycle.agents for cycle in found.cycles.cycles] == [["paper", "rock-copy", "scissors"]]
     assert found.clones.exact == [["rock", "rock-copy"]]
     assert [pair.agents for pair in found.clones.near] == [("rock", "rock-copy")]
@@ -54,6 +60,18 @@ def test_every_part_of_a_pool_of_games() -> None:
     assert (first.agent, first.high, first.high_place, first.low, first.low_place) == ("other", "maximal_lottery", 2, "elo", 7)
     assert [row.method for row in found.prequential.forecasts] == ["elo", "sco"]
     assert (found.prequential.forecasts[0].log_loss, found.prequential.forecasts[1].log_loss) == (0.5, None)
+
+
+def test_results_that_one_order_explains_have_no_finite_kappa() -> None:
+    rng, places = np.random.default_rng(0), PlaceCounts(*(np.zeros(0, np.int32) for _ in range(4)), np.zeros(0))
+    strength = np.linspace(-1, 1, 12)
+    wins = np.triu(rng.binomial(20, 1 / (1 + np.exp(strength - strength[:, None]))), 1)
+    tally = PairCounts.from_dense(wins + np.triu(20 - wins, 1).T)
+    found = insight_parts.order(GamesInput(tuple(map(str, range(12))), tally, places))
+    assert (found.pairs, found.high) == (66, None)
+    assert found.p_value > 0.05
+    single = insight_parts.order(GamesInput(("a", "b"), PairCounts.from_dense([[0, 1.0], [0, 0]]), places))
+    assert "met more than once" in str(single.not_applicable)
 
 
 def test_tasks_are_the_votes_of_scores() -> None:
