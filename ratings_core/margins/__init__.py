@@ -1,6 +1,6 @@
 """Margins between agents as posterior means: what sparse results say about every pair, met or not.
 
-docs/posterior-margins.md derives the method.
+docs/concepts/posterior-margins.md derives the method.
 
 May import: `ratings_core.batch`, `ratings_core.voting`, `ratings_core.games` and everything below them.
 Read first: `posterior.py` (the model), `concentration.py` (how strongly pairs deviate from an order), `lottery.py`.

@@ -112,7 +112,7 @@ def posterior_margins(
         InputError: An argument is out of range or the tallies are not.
         SolverError: The fit of strengths failed.
 
-    Source: Dirichlet-multinomial conjugacy; Davidson 1970, eq. 2.3 for the prediction; docs/posterior-margins.md.
+    Source: Dirichlet-multinomial conjugacy; Davidson 1970, eq. 2.3 for the prediction; docs/concepts/posterior-margins.md.
     """
     counts = pair_counts(wins, ties)
     checks.number("prior", prior, above=0.0)

@@ -60,7 +60,7 @@ class Cyclicity(Part, frozen=True, kw_only=True):
 
 
 class Order(Part, frozen=True, kw_only=True):
-    """How closely pairs follow one order of strength (docs/posterior-margins.md).
+    """How closely pairs follow one order of strength (docs/concepts/posterior-margins.md).
 
     kappa: Games that the order's prediction of a pair is worth; small in a cyclic pool, None (infinite) if no deviation shows.
     low: Lower end of its 95 % likelihood interval.

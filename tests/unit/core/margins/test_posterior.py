@@ -20,7 +20,7 @@ Matrix = NDArray[np.float64]
 
 
 def readable(wins: Matrix, ties: Matrix, kappa: float, prior: float) -> Matrix:
-    """The formula of docs/posterior-margins.md, pair by pair."""
+    """The formula of docs/concepts/posterior-margins.md, pair by pair."""
     fit = davidson(wins, ties, prior=prior, scale=1.0, centre=0.0)
     m = len(wins)
     margins = np.zeros((m, m))
