@@ -22,6 +22,7 @@ from services.solve.problems.inputs import MarginsInput, Problem, sparse_margins
 from services.solve.registry import methods
 from services.solve.registry.equilibrium import equilibrium_game
 from services.solve.registry.games import against_each_other, on_tasks
+from services.solve.registry.margins import chosen
 from services.solve.registry.methods import Parameters, Taken
 
 LINEAR_ERROR: Final = 1e-7
@@ -100,7 +101,8 @@ def _difference(names: tuple[str, ...], ratings: Floats, result: SolveResult) ->
 def _margins(taken: Taken) -> Floats:
     if taken.values.get("mode") == "any":
         raise InputError("mode", "any", "must be auto or maxent with --check: of mode any several lotteries are right")
-    return np.asarray(sparse_margins(taken.problem).toarray(), np.float64)
+    posterior = chosen(taken.problem, taken.values).posterior
+    return np.asarray(sparse_margins(taken.problem).toarray(), np.float64) if posterior is None else posterior.dense()
 
 
 def _lottery(taken: Taken, result: SolveResult) -> tuple[float, float]:
@@ -121,7 +123,7 @@ def _nash_average(taken: Taken, result: SolveResult) -> tuple[float, float]:
 
 
 def _nash_average_agents(taken: Taken, result: SolveResult) -> tuple[float, float]:
-    made = against_each_other(_any(taken.problem), taken.values, str(taken.values["payoff"]))
+    made, _ = against_each_other(_any(taken.problem), taken.values, str(taken.values["payoff"]))
     payoffs = made.game.payoffs[0]
     ratings, _ = reference.nash_average_agents(payoffs, merge=bool(taken.values["merge"]))
     return _difference(taken.problem.names, made.of_agents(ratings), result), float(np.abs(payoffs).max()) or 1.0
@@ -147,11 +149,17 @@ def _cce(taken: Taken, result: SolveResult) -> tuple[float, float]:
 def _sco_fit(taken: Taken, result: SolveResult) -> tuple[float, float]:
     if taken.values["prior"]:
         raise InputError("prior", taken.values["prior"], "must be 0 with --check: the paper's program has none")
-    problem, m = taken.problem, len(taken.problem.names)
-    wins = np.maximum(problem.margins, 0.0) if isinstance(problem, MarginsInput) else problem.counts.sparse(m)[0].toarray()
+    posterior = chosen(taken.problem, taken.values).posterior
+    wins = _observed_wins(taken.problem) if posterior is None else np.maximum(posterior.dense(), 0.0)
     least = reference.least_sigmoid_loss(wins, **{name: float(taken.values[name]) for name in ("tau", "low", "high")})
     loss = float(str(result.extra["loss"]))
     return max(0.0, loss - least.upper, least.lower - loss), float(np.abs(wins - wins.T).sum()) / 2 or 1.0
+
+
+def _observed_wins(problem: Problem) -> Floats:
+    if isinstance(problem, MarginsInput):
+        return np.maximum(problem.margins, 0.0)
+    return np.asarray(problem.counts.sparse(len(problem.names))[0].toarray(), np.float64)
 
 
 def _any(problem: Problem) -> Any:
