@@ -14,10 +14,10 @@ STORE_FOLDER: Final = "redis"
 """Where the embedded store's socket lies in the data folder."""
 
 
-def open_log(settings: Settings, *, create: bool = True) -> Log:
+def open_log(settings: Settings, *, create: bool = True, timeout: float = 30.0) -> Log:
     """The installation's log: Kafka where it is set, else the SQLite file in the data folder.
 
-    create: make it where there is none; otherwise that is a `LogError`.
+    create: make it where there is none; otherwise that is a `LogError`. timeout: seconds that one call to Kafka may take.
     """
     if settings.kafka is None:
         if not create and not (settings.data / LOG_FILE).exists():
@@ -33,6 +33,7 @@ def open_log(settings: Settings, *, create: bool = True) -> Log:
         options=settings.kafka_options,
         replication=settings.kafka_replication,
         topic_prefix=settings.topic_prefix,
+        timeout=timeout,
     )
 
 

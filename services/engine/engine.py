@@ -25,7 +25,7 @@ from services.checkpoints.objects import BadObject
 from services.control.log import ControlLog
 from services.control.records import EngineStarted
 from services.engine import cluster
-from services.engine.guard import SILENT_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver
+from services.engine.guard import LOG_SECONDS, SILENT_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver
 from services.engine.metrics import EngineMetrics
 from services.log.protocol import Log, LogError, TellsWeaknesses
 from services.runtime.logging import Troubles
@@ -104,7 +104,7 @@ class Engine:
         solves = open_scheduler(self._settings, checkpoints, store, RayTaskPool(), limits, log_.outcomes.identity)
         number = control.append(EngineStarted(owner=f"{socket.gethostname()}/{os.getpid()}", time=time.time()))
         limit = SILENT_RAY_SECONDS["local" if self._settings.ray == "local" else "cluster"]
-        guard = self._guard = Guard(ControlLog(log_.control), number, log_.outcomes.partitions, limit, leave)
+        guard = self._guard = Guard(open_log(self._settings, timeout=LOG_SECONDS), number, limit, leave)
         try:
             guard.start()
             self._shards = [self._start_shard(i, log_.outcomes.partitions, number) for i in range(self._settings.shards)]

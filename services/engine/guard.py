@@ -13,7 +13,7 @@ from typing import Final
 import ray
 
 from services.control.log import ControlLog
-from services.log.protocol import LogError
+from services.log.protocol import Log
 from services.runtime.logging import Troubles
 
 log = logging.getLogger("equirank.engine")
@@ -23,8 +23,10 @@ SILENT_SHARDS_SECONDS: Final = 30.0
 SILENT_RAY_SECONDS: Final = {"local": 10.0, "cluster": 45.0}
 """How long Ray's control service (GCS) may not answer. On a cluster it may be restarted, and shards fold on meanwhile; nobody restarts
 that of an engine's own Ray. Ray itself ends every driver that has waited for 60 s."""
-LEAVE_SECONDS: Final = 6.0
+LEAVE_SECONDS: Final = 3.0
 """What the engine's loop has to end in order once it must end; then the process ends as it is. The log has everything."""
+LOG_SECONDS: Final = 4.0
+"""That one call of the guard to the log may take."""
 _ASK_SECONDS: Final = 1.0
 _JUDGE_SECONDS: Final = 0.5
 _GAP_SECONDS: Final = 5.0
@@ -67,16 +69,16 @@ class Guard:
     """Watches Ray and the control log until `stop`.
 
     Args:
-        control: A view of the control log of its own: the engine's may be in use by a call that blocks.
+        log_: A connection of its own: the engine's may be in use by a call that blocks. It stays open until the process ends.
         engine: Offset of this engine's `EngineStarted` record.
-        partitions: Number of partitions of the outcome log.
         limit: Seconds for which Ray's control service may not answer.
         leave: Ends the process; called `LEAVE_SECONDS` after the problem was found, unless the process has ended before.
 
     """
 
-    def __init__(self, control: ControlLog, engine: int, partitions: int, limit: float, leave: Callable[[Exception], None]) -> None:
-        self._control, self._engine, self._partitions, self._leave = control, engine, partitions, leave
+    def __init__(self, log_: Log, engine: int, limit: float, leave: Callable[[Exception], None]) -> None:
+        self._log, self._engine, self._leave = log_, engine, leave
+        self._control, self._partitions = ControlLog(log_.control), log_.outcomes.partitions
         self._node = ray.get_runtime_context().get_node_id()
         self._ray = Silence(limit)
         self._limit = limit
@@ -102,6 +104,7 @@ class Guard:
     def found(self, problem: Exception) -> None:
         """The engine has to end because of `problem`; the first one counts."""
         if self.problem is None:
+            log.error("this engine ends: %s", problem)
             self._found_at = time.monotonic()
             self.problem = problem
 
@@ -125,7 +128,7 @@ class Guard:
         while not self._stopping.wait(_ASK_SECONDS):
             try:
                 state = self._control.refresh()
-            except LogError as error:
+            except Exception as error:  # noqa: BLE001 - what the log's client raises must not end the watch
                 self._troubles.warn(log, "whether another engine took over is not known: %s", error)
                 continue
             epochs = [state.epochs.get(number, -1) for number in range(self._partitions)]

@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -22,6 +23,7 @@ from tests.chaos.oracle import Letter, Record
 from tests.chaos.room import whole_board
 from tests.chaos.traffic import GAMES, POOLS, Sent
 from tests.support.installation import Installation, until
+from tests.support.ray_processes import PARTS
 
 T = TypeVar("T")
 
@@ -48,6 +50,7 @@ class Embedded:
             "corrupt checkpoint and kill its shard": self._corrupt,
             "kill all": self._kill_all,
             "other settings of a pool, and kill its shard": self._change,
+            **{f"kill {part} of ray": partial(self._kill_ray, part) for part in PARTS},
         }
 
     # -- what the room asks
@@ -147,6 +150,14 @@ class Embedded:
         os.kill(pid, signal.SIGSTOP)
         time.sleep(draw.uniform(1.0, 6.0))
         os.kill(pid, signal.SIGCONT)
+
+    def _kill_ray(self, part: str, _: random.Random) -> None:
+        """The engine has to notice that by itself, and `equirank up` to start it again."""
+        engine = self._process(_ENGINE)
+        self._process(PARTS[part])
+        for pid in (pid for pid, line in self._one.processes().items() if PARTS[part] in line):
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: engine not in self._one.processes(), f"the engine noticed the death of Ray's {part}", 60.0)
 
     def _flush(self, _: random.Random) -> None:
         self._process("redis-server")

