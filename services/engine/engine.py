@@ -25,7 +25,7 @@ from services.checkpoints.objects import BadObject
 from services.control.log import ControlLog
 from services.control.records import EngineStarted
 from services.engine import cluster
-from services.engine.guard import LOG_SECONDS, SILENT_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver
+from services.engine.guard import LOG_SECONDS, OWN_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver, cluster_seconds
 from services.engine.metrics import EngineMetrics
 from services.log.protocol import Log, LogError, TellsWeaknesses
 from services.runtime.logging import Troubles
@@ -103,7 +103,7 @@ class Engine:
         limits = Limits(self._solve_workers(), memory, self._settings.solve_memory_bytes)
         solves = open_scheduler(self._settings, checkpoints, store, RayTaskPool(), limits, log_.outcomes.identity)
         number = control.append(EngineStarted(owner=f"{socket.gethostname()}/{os.getpid()}", time=time.time()))
-        limit = SILENT_RAY_SECONDS["local" if self._settings.ray == "local" else "cluster"]
+        limit = OWN_RAY_SECONDS if self._settings.ray == "local" else cluster_seconds()
         guard = self._guard = Guard(open_log(self._settings, timeout=LOG_SECONDS), number, limit, leave)
         try:
             guard.start()

@@ -5,6 +5,7 @@ hangs. Once the answer is in, the engine's loop raises it at its next tick. If t
 """
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -20,9 +21,9 @@ log = logging.getLogger("equirank.engine")
 
 SILENT_SHARDS_SECONDS: Final = 30.0
 """An engine none of whose shards has answered for so long, after one had, ends."""
-SILENT_RAY_SECONDS: Final = {"local": 10.0, "cluster": 45.0}
-"""How long Ray's control service (GCS) may not answer. On a cluster it may be restarted, and shards fold on meanwhile; nobody restarts
-that of an engine's own Ray. Ray itself ends every driver that has waited for 60 s."""
+OWN_RAY_SECONDS: Final = 10.0
+"""How long the control service (GCS) of an engine's own Ray may not answer: nobody would restart it."""
+_RAY_LIMIT: Final = "RAY_gcs_rpc_server_reconnect_timeout_s"
 LEAVE_SECONDS: Final = 3.0
 """What the engine's loop has to end in order once it must end; then the process ends as it is. The log has everything."""
 LOG_SECONDS: Final = 4.0
@@ -30,6 +31,14 @@ LOG_SECONDS: Final = 4.0
 _ASK_SECONDS: Final = 1.0
 _JUDGE_SECONDS: Final = 0.5
 _GAP_SECONDS: Final = 5.0
+
+
+def cluster_seconds() -> float:
+    """How long the control service of a cluster may not answer: it may be restarted, and shards go on meanwhile.
+
+    Ten seconds less than Ray's own limit, after which Ray ends this process without a word to us.
+    """
+    return max(OWN_RAY_SECONDS, float(os.environ.get(_RAY_LIMIT, "60")) - 10.0)
 
 
 class RayLost(Exception):  # noqa: N818 - names the fact
