@@ -49,6 +49,9 @@ def service(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environmen
     theirs = environment.packages / "services"
     theirs.mkdir()
     (theirs / "__init__.py").write_text("owner = 'somebody else'\n")
+    compiled = environment.run(environment.command, "precompile")  # as the docs say: else the first outcome waits for the compiler
+    assert compiled.returncode == 0, compiled.stderr
+    assert list((environment.packages / "ratings_core/online/__pycache__").glob("ratings_core.online.elo-*"))
     return environment
 
 

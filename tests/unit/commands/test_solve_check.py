@@ -62,6 +62,18 @@ def test_answers_on_scores_agree(scores: Path, method: str, more: tuple[str, ...
     assert json.loads(done.stdout)["extra"]["check"]["agrees"] is True
 
 
+@pytest.mark.parametrize("method", ["maximal_lottery", "iterated_maximal_lotteries", "nash_average_agents", "sco_fit"])
+def test_answers_on_games_agree(tmp_path: Path, method: str) -> None:
+    """Games say of how many results a margin is, so a method may solve other margins than wins minus losses."""
+    names = "ada", "bob", "cyd", "dot"
+    played = [(names[i % 4], names[(i + 1 + i % 3) % 4], i % 3, (i * i) % 4) for i in range(40)]
+    rows = [f"2026-03-01,{home},{away},{own},{other}" for home, away, own, other in played if home != away]
+    (tmp_path / "games.csv").write_text("date,home_team,away_team,home_score,away_score\n" + "\n".join(rows) + "\n")
+    done = run(tmp_path / "games.csv", "--method", method, "--check", "--format", "json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["extra"]["check"]["agrees"] is True
+
+
 def test_a_wrong_answer_ends_with_status_1(margins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = methods.solve
 
