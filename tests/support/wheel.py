@@ -62,7 +62,7 @@ class Environment:
         """Run a command outside the checkout, without the variables that could let it in."""
         environment = {"PATH": f"{self.folder / 'bin'}:/usr/bin:/bin", "HOME": str(self.folder)}
         return subprocess.run(
-            command, cwd=directory or self.folder, env=environment, capture_output=True, text=True, check=False, timeout=300
+            command, cwd=directory or self.folder, env=environment, capture_output=True, text=True, check=False, timeout=600
         )
 
     def python_output(self, program: str) -> str:
