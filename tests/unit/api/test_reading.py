@@ -101,7 +101,7 @@ def test_what_is_not_there_is_a_problem(filled: Running, path: str, status: int)
 
 
 def test_a_store_that_is_down_is_told(filled: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    def down(*_: object) -> None:
+    def down(*_: object, **__: object) -> None:
         raise StoreError("Redis does not answer", retriable=True)
 
     for ask in ("run", "pipeline"):
