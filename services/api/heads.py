@@ -7,15 +7,17 @@ from typing import Final, NamedTuple
 from services.api.batched import Batched
 from services.api.problems import ApiError
 from services.api.workers import Workers
+from services.boards.folding import Heard
 from services.boards.store.protocol import PoolHead, StoreError, StoreReader
 
 _PAUSE_SECONDS: Final = 0.005
 
 
 class Heads(NamedTuple):
-    """stale_seconds: how old the heads are, where the store does not answer; None where they are the newest."""
+    """heard: newest heartbeats of the partitions; stale_seconds: how old all of it is where the store does not answer, else None."""
 
     heads: list[PoolHead]
+    heard: Mapping[int, Heard]
     stale_seconds: float | None = None
 
 
@@ -24,20 +26,20 @@ class AllHeads:
 
     def __init__(self, store: StoreReader, readers: Workers, timer: Callable[[], float] = time.monotonic) -> None:
         self._store, self._readers, self._timer = store, readers, timer
-        self._batched = Batched[None, list[PoolHead]](self._read, _PAUSE_SECONDS)
-        self._last: tuple[list[PoolHead], float] | None = None
+        self._batched = Batched[None, Heads](self._read, _PAUSE_SECONDS)
+        self._last: tuple[Heads, float] | None = None
 
     async def get(self) -> Heads:
         """The newest heads, or the last known ones. Raises `StoreError`, `ApiError` where none are known."""
         try:
-            return Heads(await self._batched.get(None))
+            return await self._batched.get(None)
         except (StoreError, ApiError) as error:
             if self._last is None:
                 raise StoreError(f"the store does not answer: {error}", retriable=True) from error
             heads, read_at = self._last
-            return Heads(heads, round(self._timer() - read_at, 3))
+            return heads._replace(stale_seconds=round(self._timer() - read_at, 3))
 
-    async def _read(self, _: Collection[None]) -> Mapping[None, list[PoolHead]]:
-        heads = await self._readers.run(self._store.pools)
+    async def _read(self, _: Collection[None]) -> Mapping[None, Heads]:
+        heads = await self._readers.run(lambda: Heads(self._store.pools(), self._store.heartbeats()))
         self._last = (heads, self._timer())
         return {None: heads}

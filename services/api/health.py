@@ -60,5 +60,10 @@ async def _freshness(here: Context, wanted: Sequence[int]) -> Freshness:
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request) -> Response:
     """Metrics of this process for Prometheus."""
+    here = context(request)
+    freshness = await _freshness(here, range(here.partitions))
+    idle = float("inf") if freshness.idle_seconds is None else freshness.idle_seconds
+    here.metrics.gauge("equirank_api_folding_fresh").set(float(freshness.fresh))
+    here.metrics.gauge("equirank_api_folding_idle_seconds").set(idle)
     # Short work, done here: in the writers' threads it would wait for a log that hangs, just when it is looked for.
-    return Response(context(request).metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+    return Response(here.metrics.text(), headers={"Content-Type": CONTENT_TYPE})

@@ -12,9 +12,11 @@ from services.api.context import Context, context, reads
 from services.api.intake import default_fold
 from services.api.problems import ApiError, no_pool
 from services.api.replies import PoolList, PoolView, PoolWanted, body_of, described, fresh_reply, reply
+from services.boards import folding
 from services.boards.store.protocol import PoolHead
 from services.control.raters import make_raters
 from services.control.records import PoolCreated
+from services.log.partition import partition_of
 from services.wire.pools import Kind, check_pool_name
 
 router = APIRouter(tags=["pools"])
@@ -35,14 +37,20 @@ async def get_pools(
     names = sorted({*heads, *created})
     views = [view(name, heads.get(name), created.get(name)) for name in names[start : start + count]]
     stale = msgspec.UNSET if read.stale_seconds is None else read.stale_seconds
-    return fresh_reply(request, PoolList(total=len(names), pools=views, stale_seconds=stale))
+    found = folding.freshness(range(here.partitions), read.heard, here.settings.fresh_seconds)
+    trouble = msgspec.UNSET if found.fresh else found.says
+    return fresh_reply(request, PoolList(total=len(names), pools=views, stale_seconds=stale, trouble=trouble))
 
 
 @router.get("/v1/pools/{pool}", response_model=None, responses=described(PoolView, (404, 422, 503)))
 @reads
 def get_pool(request: Request, pool: str) -> Response:
-    """One pool and what its newest publication says."""
-    return reply(pool_view(context(request), pool))
+    """One pool, what its newest publication says, and whether its folding goes on."""
+    here = context(request)
+    known = pool_view(here, pool)
+    partition = partition_of(pool, here.partitions)
+    found = folding.freshness([partition], here.store.heartbeats(), here.settings.fresh_seconds)
+    return reply(msgspec.structs.replace(known, folding=found))
 
 
 @router.put(

@@ -25,20 +25,24 @@ _REF: Final = "#/components/schemas/{name}"
 
 
 class PoolView(msgspec.Struct, frozen=True, kw_only=True):
-    """One pool. head: what its newest publication says; none before the first outcome was folded."""
+    """One pool. head: what its newest publication says; none before the first outcome was folded; folding: whether folding of its partition
+    goes on, of a single pool that was asked for.
+    """
 
     pool: str
     kind: str
     label: str
     head: PoolHead | None
+    folding: Freshness | msgspec.UnsetType = msgspec.UNSET
 
 
 class PoolList(msgspec.Struct, frozen=True, kw_only=True):
-    """Pools by name. total: of all pages; stale_seconds: as in `Boards`."""
+    """Pools by name. total: of all pages; stale_seconds: as in `Boards`; trouble: present while folding does not go on: why, in words."""
 
     total: int
     pools: list[PoolView]
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
+    trouble: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class PoolWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -55,7 +55,7 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
     partitions: how many were looked at; shards: processes that report at least one of them in time; lag_records, lag_seconds: records
     not yet folded, and how long the first of them has waited at most; idle_seconds: seconds since folding of the least recent partition
     was last known to go on (null: never reported); limit_seconds: `EQUIRANK_FRESH_SECONDS`; silent, stopped, lagging: numbers of the
-    partitions that are not fresh, each in one list.
+    partitions that are not fresh, each in one list; says: the same in words.
     """
 
     status: Status
@@ -68,6 +68,7 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
     silent: list[int]
     stopped: list[int]
     lagging: list[int]
+    says: str = ""
 
     @property
     def fresh(self) -> bool:
@@ -87,7 +88,7 @@ def freshness(partitions: Iterable[int], heard: Mapping[int, Heard], limit: floa
     wanted = list(partitions)
     states = {number: _status(heard.get(number), limit) for number in wanted}
     known = [heard[number] for number in wanted if number in heard]
-    return Freshness(
+    concluded = Freshness(
         status=max(states.values(), key=_WORSE.index, default="fresh"),
         partitions=len(wanted),
         shards=len({one.heartbeat.shard for one in known if one.idle_seconds <= limit}),
@@ -99,14 +100,43 @@ def freshness(partitions: Iterable[int], heard: Mapping[int, Heard], limit: floa
         stopped=[number for number, status in states.items() if status == "stopped"],
         lagging=[number for number, status in states.items() if status == "lagging"],
     )
+    return msgspec.structs.replace(concluded, says=_words(concluded))
 
 
 def unknown(partitions: Iterable[int], limit: float) -> Freshness:
     """What is known while the store cannot be read: nothing."""
     nothing = freshness(partitions, {}, limit)
-    return msgspec.structs.replace(nothing, status="unknown", silent=[])
+    words = "Whether folding goes on is unknown: the store does not answer."
+    return msgspec.structs.replace(nothing, status="unknown", silent=[], says=words)
 
 
+def _words(freshness: Freshness) -> str:
+    match freshness.status:
+        case "lagging":
+            return f"Folding is behind: {freshness.lag_records:,} records wait, the first for {duration(freshness.lag_seconds)}."
+        case "stopped":
+            return f"Folding of {_numbers(freshness.stopped)} stopped at a record that cannot be folded."
+        case "silent" if freshness.idle_seconds is None:
+            return f"No shard has reported {_numbers(freshness.silent)} yet: does the engine run?"
+        case "silent":
+            return f"Folding has not moved for {duration(freshness.idle_seconds)}: no shard reports {_numbers(freshness.silent)}."
+    return "Folding goes on."
+
+
+def _numbers(partitions: list[int]) -> str:
+    more = f" and {len(partitions) - _SHOWN} more" if len(partitions) > _SHOWN else ""
+    return f"{'partition' if len(partitions) == 1 else 'partitions'} {', '.join(map(str, partitions[:_SHOWN]))}{more}"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in the unit that people would choose."""
+    seconds = seconds or 0.0
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+
+
+_SHOWN = 5
 _WORSE: tuple[Status, ...] = ("fresh", "lagging", "stopped", "silent", "unknown")
 
 

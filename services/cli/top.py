@@ -1,6 +1,7 @@
 """`equirank top`: the best of a board, for people or for programs."""
 
 import time
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,10 +14,12 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.backends import open_store
+from services.boards.folding import freshness
 from services.boards.history import Difference, Moved
 from services.boards.reading import Board, board, changes, methods_of
 from services.boards.result import Intervals
-from services.boards.store.protocol import StoreReader
+from services.boards.store.protocol import PoolHead, StoreReader
+from services.boards.store.redis import RedisStore
 from services.cli.interval_columns import contribution_column, interval_columns, interval_line, roster_line, unrated_line
 from services.cli.no_pool import no_pool
 from services.cli.numbers import shower, tied_within
@@ -55,6 +58,7 @@ def top(
             found = find(store, pool, method, count, settings) if then is None else then
         else:
             found = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
+        head, trouble = store.head(pool), folding_trouble(settings, store, pool)
     finally:
         store.close()
     if format is Format.JSON:
@@ -65,7 +69,9 @@ def top(
         console.print(_plain(_why(found)), highlight=False, soft_wrap=True)
         console.print(_moves(found))
     else:
-        console.print(_title(found), highlight=False, soft_wrap=True)
+        if trouble is not None:
+            console.print(_plain(trouble), highlight=False, soft_wrap=True, style="bold red")
+        console.print(_title(found, head), highlight=False, soft_wrap=True)
         console.print(_table(found))
         if any(row.provisional for row in found.rows):
             console.print(_provisional(found, settings.provisional), highlight=False)
@@ -173,15 +179,34 @@ def _arrow(moved: Moved) -> str:
     return f"▲{up}" if up > 0 else f"▼{-up}" if up < 0 else "="
 
 
-def _title(found: Board) -> Text:
+def folding_trouble(settings: Settings, store: RedisStore, pool: str) -> str | None:
+    """Why the boards of a pool may not be of now, in words; None where folding goes on."""
+    head, holder = store.head(pool), store.versions([pool])[pool].holder
+    if head is None or holder is None:
+        return None
+    with closing(open_store(settings, holder)) as known:
+        found = freshness([head.partition], known.heartbeats(), settings.fresh_seconds)
+    return None if found.fresh else found.says
+
+
+def _title(found: Board, head: PoolHead | None) -> Text:
     parts = [f"{found.pool} · {found.method} ({found.source})", f"{found.total} agents", f"position {found.position}"]
     if found.outcomes is not None:  # of a solved board, which may be some seconds behind the live ones
-        parts.insert(2, "1 outcome" if found.outcomes == 1 else f"{found.outcomes} outcomes")
+        counted = "1 outcome" if found.outcomes == 1 else f"{found.outcomes} outcomes"
+        parts.insert(2, counted + _of_all(found, head))
     if found.certificate is not None and found.certificate.value is not None:
         parts.append(f"{found.certificate.kind} {found.certificate.value:.2g}, {found.status}")
     if found.error:
         parts.append(f"{'not applicable' if found.status == 'not_applicable' else 'newest try failed'}: {found.error}")
     return _plain(" · ".join(parts))
+
+
+def _of_all(found: Board, head: PoolHead | None) -> str:
+    """How a solved board compares with the live ones by outcomes: positions also move for other pools of the partition."""
+    if head is None or found.outcomes is None or found.source != "solved" or found.generation != head.generation:
+        return ""
+    newer = head.outcomes - found.outcomes
+    return " (all that the live boards count)" if newer <= 0 else f" (live boards count {newer} more)"
 
 
 def _plain(text: str) -> Text:

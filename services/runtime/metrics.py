@@ -34,6 +34,12 @@ API: Final = (
     Metric("histogram", "equirank_api_append_seconds", "Seconds until the log made a request's records durable.", (), _FAST),
     Metric("counter", "equirank_api_log_failures_total", "Requests that the log could not take."),
     Metric("counter", "equirank_api_store_failures_total", "Requests that the store could not answer."),
+    Metric("gauge", "equirank_api_folding_fresh", "1 while shards report that every partition is folded in time, else 0: as /freshz says."),
+    Metric(
+        "gauge",
+        "equirank_api_folding_idle_seconds",
+        "Seconds since folding of the least recent partition was known to go on; +Inf where nothing is known.",
+    ),
     Metric("gauge", "equirank_api_store_garbage_values", "Values of the store that are not what their key holds and were skipped."),
 )
 

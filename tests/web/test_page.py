@@ -4,6 +4,7 @@ import html
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -13,11 +14,12 @@ import msgspec
 import pytest
 
 from ratings_core.records.beliefs import Belief, BeliefModel
+from services.boards.folding import Heartbeat
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
 from tests.support.insight import board as insight_board
-from tests.support.redis import flush, serving
+from tests.support.redis import Server, flush, serving
 
 BROWSER = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium here: the page is not tried (Debian: apt-get install chromium)")
@@ -46,7 +48,41 @@ def filled(api: Running) -> Running:
     assert api.store.publish_live(head, 1, boards)
     assert api.store.publish_solved(solved_of("rps", position=10, ratings=[(name, 1 / 3) for name in names], error="it took too long"))
     assert api.store.publish_solved(insight_board("rps"))
+    beat(api)
     return api
+
+
+def beat(api: Running, idle: float = 0.0) -> None:
+    """Shards report all partitions. idle: seconds since they could last fold."""
+    common = {"epoch": 1, "shard": "shard-0/9", "position": 4, "lag": 0, "lag_seconds": 0.0, "stopped": False}
+    api.store.beat([Heartbeat(partition=number, idle_seconds=idle, **common) for number in range(8)])
+
+
+@pytest.mark.parametrize("path", ["/", "/pools/rps"])
+def test_a_page_of_a_pool_that_nobody_folds_any_more_says_since_when(filled: Running, path: str) -> None:
+    assert 'class="state ok"' in dump(filled, path)[0]
+    beat(filled, idle=93.0)
+    document, console = dump(filled, path)
+    assert console == ""
+    assert 'class="state bad"' in document
+    assert re.search(r"Folding has not moved for \d+ (s|min): no shard reports partition", document)
+
+
+def test_a_page_whose_store_hangs_shows_what_was_last_known_and_says_so(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    with running(tmp_path, server.url, patience=0.3) as here:
+        board = LiveBoard(["rock"], [1510.5])
+        assert here.store.publish_live(head_of("rps", published_at=NOW, online=["elo"]), 1, {"elo": board, ACTIVITY: board})
+        for path in ("/v1/pools/rps/boards?count=12", "/v1/pools?count=200"):
+            assert here.client.get(path).status_code == 200
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            document, _ = dump(here, "/pools/rps")
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+        assert "1510.5" in document
+        assert "The store does not answer: this is what was known" in document
+    server.kill()
 
 
 def dump(api: Running, path: str) -> tuple[str, str]:
@@ -70,7 +106,7 @@ def test_methods_stand_side_by_side_with_their_proofs_and_insight_and_names_are_
     assert console == ""
     assert re.findall(r'data-method="([a-z_]+)"', document) == ["elo", "maximal_lottery"]
     text = re.sub(r"\s+", " ", texts(document))
-    proof = ("exploitability 1.0e-12 · optimal", "position 10", "it took too long")
+    proof = ("exploitability 1.0e-12 · optimal", "2 outcomes behind the live boards", "it took too long")
     for part in ("rps simulated", "12 outcomes", "1510.5", *proof, "Where methods disagree"):
         assert part in text
     assert "<title>rps · Equirank</title>" in document

@@ -5,6 +5,7 @@ const SECOND = 1000;
 const ROWS = 12;
 const CHART_ROWS = 1000;
 const CHART_SECONDS = 10;
+const FOLDING_TICKS = 5;
 const PLOTLY = document.currentScript.dataset.plotly;
 const TITLES = {
   elo: "Elo", sco: "Soft Condorcet (SCO)", fenchel_young: "Fenchel-Young", melo: "Multidimensional Elo", weng_lin: "Weng-Lin",
@@ -77,6 +78,26 @@ class Poll {
   }
 }
 
+// Whether a pool's folding goes on, asked every few seconds: boards that nobody writes any more look like boards of a quiet pool.
+class Folding {
+  constructor() {
+    this.trouble = null;
+  }
+
+  async next() {
+    const answer = await fetch(`/v1/pools/${encodeURIComponent(pool)}`, { cache: "no-store", signal: AbortSignal.timeout(10 * SECOND) });
+    const folding = answer.ok ? (await answer.json()).folding : null;
+    this.trouble = folding && folding.status !== "fresh" ? folding.says : null;
+  }
+}
+
+// The state in the page's head: "live", or what keeps the page from being of now.
+function tellState(polled, trouble) {
+  if (polled?.stale_seconds !== undefined) tell(`The store does not answer: this is what was known ${ago(polled.stale_seconds)}.`, "bad");
+  else if (trouble) tell(trouble, "bad");
+  else tell("live", "ok");
+}
+
 async function problem(answer) {
   const told = await answer.json().catch(() => ({}));
   return Object.assign(new Error(told.detail || `the service answered ${answer.status}`), { status: answer.status });
@@ -97,11 +118,19 @@ function facts(head) {
   return make("ul", { class: "facts" }, ...items);
 }
 
-function proof(board) {
+// A solved board against the live ones, by outcomes: positions also move for other pools of the partition.
+function counted(board, head) {
+  const newer = head && head.generation === board.generation ? head.outcomes - board.outcomes : null;
+  if (newer === null) return `counts ${count(board.outcomes, "outcome")} of generation ${board.generation}`;
+  return newer <= 0 ? "counts all outcomes" : `${count(newer, "outcome")} behind the live boards`;
+}
+
+function proof(board, head) {
   const line = make("p", { class: "proof" });
   const age = make("span", { "data-age": board.age_seconds }, "");
   if (board.source === "live") {
-    line.append("as of position ", make("b", {}, String(board.position)), " · published ", age);
+    line.append("counts all outcomes · published ", age);
+    line.title = `position ${board.position}. ${POSITION}`;
     return line;
   }
   if (board.certificate && board.certificate.value !== null) {
@@ -109,7 +138,8 @@ function proof(board) {
   } else {
     line.append(board.status.replaceAll("_", " "));
   }
-  line.append(" · position ", make("b", {}, String(board.position)), ` · took ${board.seconds.toFixed(2)} s · solved `, age);
+  line.append(` · ${counted(board, head)} · took ${board.seconds.toFixed(2)} s · solved `, age);
+  line.title = `position ${board.position}. ${POSITION}`;
   return line;
 }
 
@@ -182,11 +212,11 @@ function tableOf(board, caption) {
     make("tbody", {}, ...rows.map((row) => rowOf(row, low, span > tied ? span : 0, shown, intervals, board))));
 }
 
-function card(board, thin) {
+function card(board, thin, head) {
   const kind = make("span", { class: `kind ${board.source}` }, board.source);
   const uncertain = board.rows.some((row) => row.low !== undefined) ? " uncertain" : "";
   const section = make("section", { class: `card${uncertain}`, "data-method": board.method }, make("header", {}, make("h2", {}, title(board.method)), kind),
-    proof(board));
+    proof(board, head));
   if (board.error) section.append(make("p", { class: "error" }, `${troubled(board)}: ${board.error}`));
   const roster = board.extra?.roster;
   if (roster) section.append(make("p", { class: "proof" }, `of the ${roster.agents} ${roster.by} agents; ${roster.left_out} are left out`));
@@ -241,7 +271,7 @@ class PoolPage {
     const parts = [heading(view), facts(view.head)];
     if (view.head?.stopped) parts.push(make("p", { class: "error" }, `This pool stopped: ${view.head.stopped}`));
     this.top.replaceChildren(...parts);
-    const cards = boards.filter((board) => board.method !== "outcomes" || boards.length === 1).map((board) => card(board, this.insight.thin(board.method)));
+    const cards = boards.filter((board) => board.method !== "outcomes" || boards.length === 1).map((board) => card(board, this.insight.thin(board.method), view.head));
     if (!cards.length || (boards.length === 1 && !boards[0].rows.length)) {
       this.boards.replaceChildren(empty("No outcome of this pool was folded yet. Send one, and its boards appear here:", view.kind));
       return;
@@ -532,6 +562,7 @@ function failed(error) {
 async function run() {
   const list = new Poll("/v1/pools?count=200");
   const page = pool === null ? new ListPage(list) : new PoolPage();
+  const folding = new Folding();
   document.title = pool === null ? "Equirank" : `${pool} · Equirank`;
   for (let tick = 0; ; tick += 1) {
     if (document.hidden) await new Promise((resume) => document.addEventListener("visibilitychange", resume, { once: true }));
@@ -544,8 +575,9 @@ async function run() {
         if (!main.contains(page.boards)) main.replaceChildren(...[page.top, page.boards].filter(Boolean));
         page.draw();
       }
+      if (pool !== null && tick % FOLDING_TICKS === 0 && page.poll.value.stale_seconds === undefined) await folding.next();
       grow(page.poll.since());
-      tell("live", "ok");
+      tellState(page.poll.value, pool === null ? list.value.trouble : folding.trouble);
     } catch (error) {
       failed(error);
     }

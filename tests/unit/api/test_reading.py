@@ -129,7 +129,7 @@ class TestPools:
     )
     def test_what_is_no_pool_is_refused(self, api: Running, wanted: object) -> None:
         assert api.client.put("/v1/pools/blitz", json=wanted).status_code == 422
-        assert api.client.get("/v1/pools").json() == {"total": 0, "pools": []}
+        assert api.client.get("/v1/pools").json()["total"] == 0
 
     def test_a_bad_name_is_refused(self, api: Running) -> None:
         assert api.client.put("/v1/pools/Blitz", json={"kind": "games"}).status_code == 422
