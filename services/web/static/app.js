@@ -263,6 +263,7 @@ class PoolPage {
   // Whether boards or insight changed.
   async next() {
     const fresh = await this.poll.next();
+    if (this.poll.value.stale_seconds !== undefined) return fresh;
     return (await this.insight.poll.next()) || fresh;
   }
 
