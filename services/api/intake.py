@@ -59,8 +59,9 @@ class Intake:
         return Accepted(accepted=len(ids), ids=ids, positions=positions, note=note)
 
     def _of_retractions(self) -> str:
-        soon = f"a new generation without what was retracted begins {self._settings.retraction_seconds:g} s after the last retraction"
-        return f"{soon}; ids are not looked up here: one that no outcome of the pool has takes nothing back"
+        soon = f"a new generation without what was retracted begins {self._settings.retraction_seconds:g} s after the first retraction"
+        later = "or later, if the last one took long"
+        return f"{soon}, {later}; an id that no outcome of the pool has changes nothing until one comes with it"
 
     def _refuse(self, refusals: Sequence[Refusal]) -> None:
         for refusal in refusals:

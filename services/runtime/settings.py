@@ -91,6 +91,12 @@ class Settings(BaseSettings):
     retraction_seconds: float = Field(
         2.0, ge=0, description="From a retraction to the new generation without its outcome; those that come meanwhile go with it."
     )
+    retraction_share: float = Field(
+        0.25,
+        gt=0,
+        le=1,
+        description="Largest share of a shard's time for folding pools again without retracted outcomes; the next one waits. 1: no limit.",
+    )
     checkpoints_kept: int = Field(3, ge=1, description="Checkpoints kept a partition.")
     anchor_seconds: float | None = Field(
         None,

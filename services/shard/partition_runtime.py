@@ -87,7 +87,7 @@ class Owned:
             pools_frozen=len(partition.frozen),
             agents=sum(len(state.agents) for state in pools),
             counts={name: sum(state.counts[name] for state in pools) for name in COUNTERS},
-            pending=sum(max(0, state.pending_retractions) for state in pools),
+            pending=sum(state.waiting_retractions for state in pools),
             building=len(builds),
             progress=min((build.progress(partition.position) for build in builds), default=None),
             memory=self.memory(now),

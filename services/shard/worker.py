@@ -29,6 +29,7 @@ from services.runtime.settings import Settings
 from services.shard.attempts import Attempts, Isolated
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.builder import Builder
+from services.shard.generations.pace import Pace
 from services.shard.health import WorkerHealth
 from services.shard.partition import Partition
 from services.shard.partition_runtime import Owned
@@ -75,6 +76,7 @@ class ShardWorker:
         self._anchor_seconds = spacing(log_.outcomes, settings.anchor_seconds)
         standing = Standing(log_.outcomes, self._control, store.pools)
         self._publisher = Publisher(store, settings.publish_seconds, standing, clock)
+        self._pace = Pace(settings.retraction_share)
         self._owned: dict[int, Owned] = {}
         self._turns = list(partitions)
         """In which order partitions look after checkpoints: for whose the fold paused longest ago first."""
@@ -181,7 +183,8 @@ class ShardWorker:
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         kept = self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._anchor_seconds, self._clock)
-        builder = Builder(partition, topic, self._control, self._settings.retraction_seconds, slices, self._clock, self._checkpoints)
+        quiet = self._settings.retraction_seconds
+        builder = Builder(partition, topic, self._control, quiet, slices, self._clock, self._checkpoints, self._pace)
         attempts = Attempts(number, epoch, topic.end(number) if again and failed is None else 0, self._control, self._clock)
         attempts.look_back(partition.position)
         owned = Owned(partition, epoch, checkpointer, builder, attempts, even_at=self._timer(), recovered=failed is None)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import InputError
-from services.state.dedupe_table import CONFLICT, DUPLICATE, NEW, fold, index, layout_for, table_for
+from services.state.dedupe_table import CONFLICT, DUPLICATE, NEW, fold, holds, index, layout_for, table_for
 
 __all__ = ["CONFLICT", "DUPLICATE", "NEW", "DedupeWindow"]
 
@@ -60,10 +60,14 @@ class DedupeWindow:
         return self._admit(np.ascontiguousarray(ids), (bodies * _ODD >> _S32).astype(np.uint32))
 
     def holds(self, ids: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Which of `ids` (n, 2) it remembers. Goes through all that it holds."""
-        held = self._ids[: self._size]
-        held = held[np.isin(held[:, 0], ids[:, 0])]
-        return np.array([bool((held == one).all(axis=1).any()) for one in ids], np.bool_)
+        """Which of `ids` (n, 2) it remembers."""
+        found: NDArray[np.bool_] = holds(np.ascontiguousarray(ids), self._ids, self._table, self._layout)
+        return found
+
+    @property
+    def full(self) -> bool:
+        """Whether it may have forgotten ids."""
+        return self._size == self.capacity
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Canonical copy, oldest first: ids uint64 (n, 2), bodies uint32 (n,), the part that is kept of each hash."""

@@ -30,6 +30,11 @@ class Pending:
         self._offset = np.concatenate([self._offset, np.array([offset for offset, _ in found], np.int64)])
         self._id = np.concatenate([self._id, retracted_hash([event for _, event in found])])
 
+    @property
+    def ids(self) -> NDArray[np.uint64]:
+        """Hashes uint64 (n, 2) of the ids that they name."""
+        return self._id
+
     def below(self, horizon: int) -> NDArray[np.uint64]:
         """Hashes uint64 (n, 2) of the ids that those before `horizon` name."""
         return self._id[self._offset < horizon]

@@ -81,6 +81,8 @@ class PoolState:
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.pending = Pending()
         self.pool_time: float | None = None
+        self.idle_retractions = self.unmatched_retractions = 0
+        """Of pending retractions: those that change nothing, and those of them whose id no outcome has had, as of the last review."""
         self.late = 0
         """Outcomes whose time was before pool time, since this object was made: for metrics, no part of the content."""
         self.activity = np.zeros(0, np.int64)
@@ -267,6 +269,27 @@ class PoolState:
         if found := [one for one in retractions if one[0] >= self.generation.retraction_horizon]:
             self._about_to_change()
             self.pending.add(found)
+
+    def review_retractions(self) -> int:
+        """How many pending retractions may change what was folded; the others are counted as idle until the next review.
+
+        A retraction is idle if it names an outcome that is left out already, or an id that no outcome has had so far. Where the dedupe
+        window may have forgotten ids, and where the state does not know all of its retractions, none is idle.
+        """
+        pending = max(0, self.pending_retractions)
+        self.idle_retractions = self.unmatched_retractions = 0
+        if len(self.pending) == pending:
+            heeded = NONE if self.edits is None else self.edits.retracted
+            ids = self.pending.ids[~heeded.among(self.pending.ids)]
+            if not self.dedupe.full:
+                self.unmatched_retractions = len(ids) - int(np.count_nonzero(self.dedupe.holds(ids)))
+            self.idle_retractions = pending - len(ids) + self.unmatched_retractions
+        return pending - self.idle_retractions
+
+    @property
+    def waiting_retractions(self) -> int:
+        """Pending retractions without those that the last review found idle."""
+        return max(0, self.pending_retractions - self.idle_retractions)
 
     def retracted_for(self, generation: GenerationMade) -> Retracted | None:
         """What the log retracts below the horizon of another generation of the pool, up to which this state is folded at least.

@@ -15,6 +15,7 @@ from services.engine.metrics import EngineMetrics
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
+from services.shard.attempts import Attempts
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.builder import Builder
 from services.shard.partition import Partition
@@ -142,7 +143,15 @@ def test_lag_is_told_in_records_and_in_seconds(settings: Settings, log: Log) -> 
     partition = Partition(0, 1, 5)
     checkpointer = Checkpointer(CheckpointStore(settings.checkpoint_url), log.outcomes.identity, 1, 3, None)
     control = ControlLog(log.control)
-    owned = Owned(partition, 1, checkpointer, Builder(partition, log.outcomes, control, 0.0, slices), even_at=100.0, end=9)
+    owned = Owned(
+        partition,
+        1,
+        checkpointer,
+        Builder(partition, log.outcomes, control, 0.0, slices),
+        Attempts(partition.number, 1, 0, control),
+        even_at=100.0,
+        end=9,
+    )
     told = [owned.health(1e9, 130.0)]
     owned.folded_at = 1e9 - 10.0
     told.append(owned.health(1e9, 130.0))

@@ -21,6 +21,7 @@ from services.log.dead_letters import DeadLetter
 from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic, TopicReplaced
 from services.log.skipping import open_reader
 from services.shard.generations.build import GONE, SEASON, Build
+from services.shard.generations.pace import Pace
 from services.shard.generations.stand_in import StandIn, StandIns
 from services.shard.partition import Partition
 from services.state.edits import NONE, Retracted
@@ -57,6 +58,7 @@ class Builder:
     quiet: seconds from a retraction to the generation that leaves its outcome out; those that come meanwhile go with it.
     cut: cuts records into slices that fold in a moment; clock: seconds since 1970, which records of the control log tell. What is due
     goes by the `now` of its callers, which never goes back. checkpoints: where states are that stand in for what the log forgot.
+    pace: limits the time that goes to generations for retractions.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Builder:
         cut: Callable[[Sequence[Record]], Iterator[Sequence[Record]]],
         clock: Callable[[], float] = time.time,
         checkpoints: CheckpointStore | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self._partition, self._topic, self._control, self._quiet, self._cut = partition, topic, control, quiet, cut
         self._clock = clock
@@ -75,6 +78,7 @@ class Builder:
         self._sought: dict[tuple[str, int], tuple[Retracted | None, Future[StandIn | str]]] = {}
         """Of generations whose start the log forgot: what they may go on from, and what they leave out where that was known by then."""
         self._since: dict[str, float] = {}
+        self._pace = pace or Pace(1.0)
         self._reader: Reader | None = None
         self._slices: deque[tuple[int, Sequence[Record]]] = deque()
         """Read and not folded yet, each with the offset from which on it is whole."""
@@ -125,7 +129,9 @@ class Builder:
             return []
         start, part = self._slices.popleft()
         standing = [build for build in self._partition.builds.values() if build.failed is None]
+        began = time.monotonic()
         letters = self._partition.catch_up(part, start)
+        self._pace.spend((ended := time.monotonic()) - began, ended)
         for build in standing:
             if build.failed is not None:
                 self._told_failed(build)
@@ -167,9 +173,19 @@ class Builder:
             return generations.again(control, newest, position, self._clock())
         if state.stopped is not None or state.pending_retractions <= 0 or newest.number != state.generation.number:
             return None
-        if now - self._since.setdefault(pool, now) < self._quiet:
+        if now - self._since.setdefault(pool, now) < self._quiet or not self._pace.ready(time.monotonic()):
+            return None
+        if not self._changes_something(state):
+            self._since[pool] = now
             return None
         return generations.again(control, newest, position, self._clock())
+
+    def _changes_something(self, state: PoolState) -> bool:
+        """Whether a pending retraction takes back an outcome that was folded; one that comes later is found by a later call."""
+        began = time.monotonic()
+        effective = state.review_retractions()
+        self._pace.spend((ended := time.monotonic()) - began, ended)
+        return effective > 0
 
     def _horizon(self, state: PoolState) -> int:
         """Below which position a new generation of the pool must leave retracted outcomes out; 0 where none were retracted."""

@@ -1,0 +1,81 @@
+"""Retractions that cost their sender nothing cost a shard little: those that change nothing make no generation, others are spread."""
+
+import time
+
+import pytest
+
+from services.control.log import ControlLog
+from services.control.records import FoldSettings, PoolCreated
+from services.demo import simulated
+from services.log.protocol import Log
+from services.runtime.settings import Settings
+from services.shard.generations import pace
+from services.wire.pools import Kind
+from tests.integration.test_generations_live import board, counted, folded_without, head_of, quick, retract  # noqa: F401 - a fixture
+from tests.integration.test_worker import log, settings, url  # noqa: F401 - fixtures
+from tests.support.worker import differences, play, until, working
+
+
+def test_a_retraction_that_names_nothing_makes_no_generation_until_an_outcome_comes(quick: Settings, log: Log) -> None:  # noqa: F811
+    play(log, 0, 100)
+    with working(quick, log) as worker:
+        until(lambda: counted(quick, 100), "published")
+        retract(log, [110, 5_000])
+        until(lambda: head_of(quick).unmatched == 2, "both were looked up")
+        play(log, 100, 109)
+        until(lambda: counted(quick, 109), "the stream goes on")
+        assert (head_of(quick).retractions, head_of(quick).pending, head_of(quick).generation) == (2, 0, 1)
+        assert worker.health().counters["generation_builds"] == 0
+        play(log, 109, 111)
+        until(lambda: counted(quick, 110, 2), "its outcome came, and is left out")
+        assert (head_of(quick).left_out, head_of(quick).unmatched) == (1, 1)
+    assert board(quick) == folded_without([110], 111)
+    assert differences(quick, log) == []
+
+
+def test_an_outcome_that_is_left_out_already_is_not_left_out_again(quick: Settings, log: Log) -> None:  # noqa: F811
+    play(log, 0, 100)
+    with working(quick, log) as worker:
+        until(lambda: counted(quick, 100), "published")
+        retract(log, [7])
+        until(lambda: counted(quick, 99, 2), "left out")
+        retract(log, [7])
+        play(log, 100, 110)
+        until(lambda: (head := head_of(quick)).outcomes == 109 and head.retractions == 2 and head.pending == 0, "folded and looked up")
+        assert worker.health().counters["generation_builds"] == 1
+    assert differences(quick, log) == []
+
+
+def test_a_pool_whose_window_forgets_takes_no_retraction_for_idle(quick: Settings, log: Log) -> None:  # noqa: F811
+    control = ControlLog(log.control)
+    control.create_pool(PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings(dedupe_window=50)))
+    control.close()
+    play(log, 0, 100)
+    with working(quick, log):
+        until(lambda: counted(quick, 100), "published")
+        retract(log, [3])
+        until(lambda: counted(quick, 99, 2), "an outcome older than the window is left out")
+    assert differences(quick, log) == []
+
+
+def test_generations_for_retractions_are_spread_over_time(
+    quick: Settings,  # noqa: F811
+    log: Log,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each is taken for one that took two seconds: at half of the time, four seconds pass from one to the next."""
+    spend = pace.Pace.spend
+    monkeypatch.setattr(pace.Pace, "spend", lambda self, seconds, now: spend(self, 2.0 if seconds > 0.001 else 0.0, now))
+    half = quick.model_copy(update={"retraction_share": 0.5})
+    play(log, 0, 3_000)
+    with working(half, log) as worker:
+        until(lambda: counted(half, 3_000), "published")
+        began = time.monotonic()
+        for number in range(5):
+            retract(log, [number])
+            until(lambda number=number: head_of(half).retractions >= 1, "folded")
+        until(lambda: counted(half, 2_995, head_of(half).generation), "all are left out")
+        builds = worker.health().counters["generation_builds"]
+        assert time.monotonic() - began > 3.5 * (builds - 1)
+        assert builds <= 3
+    assert board(half) == folded_without(range(5), 3_000)
