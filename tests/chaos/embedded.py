@@ -23,7 +23,7 @@ from tests.chaos.oracle import Letter, Record
 from tests.chaos.room import whole_board
 from tests.chaos.traffic import GAMES, POOLS, Sent
 from tests.support.installation import Installation, until
-from tests.support.ray_processes import PARTS
+from tests.support.ray_processes import PARTS, parts_of
 
 T = TypeVar("T")
 
@@ -154,8 +154,7 @@ class Embedded:
     def _kill_ray(self, part: str, _: random.Random) -> None:
         """The engine has to notice that by itself, and `equirank up` to start it again."""
         engine = self._process(_ENGINE)
-        self._process(PARTS[part])
-        for pid in (pid for pid, line in self._one.processes().items() if PARTS[part] in line):
+        for pid in until(lambda: parts_of(engine, part, self._one.processes()), f"{part} runs"):
             os.kill(pid, signal.SIGKILL)
         until(lambda: engine not in self._one.processes(), f"the engine noticed the death of Ray's {part}", 60.0)
 

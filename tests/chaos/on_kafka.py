@@ -27,7 +27,7 @@ from tests.chaos.traffic import GAMES, POOLS, Sent
 from tests.support.cluster import PARTITIONS, Cluster
 from tests.support.installation import until
 from tests.support.proxy import Proxy
-from tests.support.ray_processes import PARTS
+from tests.support.ray_processes import PARTS, parts_of
 from tests.support.redis import Server
 
 _ACKNOWLEDGED_SECONDS: Final = 6.0
@@ -193,7 +193,7 @@ class OnKafka:
         """The engine has to notice that by itself; it is started again as by an orchestrator."""
         self._shards()
         engine = self._cluster.pid("engine")
-        for pid in (pid for pid, line in self._cluster.processes().items() if PARTS[part] in line):
+        for pid in until(lambda: parts_of(engine, part, self._cluster.processes()), f"{part} runs"):
             os.kill(pid, signal.SIGKILL)
         until(lambda: self.keep() or self._cluster.pid("engine") != engine, f"the engine noticed that {part} is dead", _NOTICED_SECONDS)
 

@@ -1,6 +1,7 @@
 """The processes of Ray that an engine depends on, by a part of their command line."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 PARTS: Final[Mapping[str, str]] = {
@@ -11,3 +12,26 @@ PARTS: Final[Mapping[str, str]] = {
 }
 """raylet: schedules on one node and holds the object store (plasma), which has no process of its own; it ends with either agent.
 control service (GCS): knows nodes and actors, and restarts these."""
+
+
+def parts_of(engine: int, part: str, processes: Mapping[int, str]) -> list[int]:
+    """Processes of that part of the Ray which `engine` started, and not of one before it, whose helpers live on for a minute.
+
+    Args:
+        engine: Process of the engine.
+        part: A key of `PARTS`.
+        processes: Command lines of living processes, by process.
+
+    """
+    return [pid for pid, line in processes.items() if PARTS[part] in line and engine in _ancestors(pid)]
+
+
+def _ancestors(pid: int) -> set[int]:
+    found: set[int] = set()
+    while pid > 1:
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            break
+        found.add(pid)
+    return found
