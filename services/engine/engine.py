@@ -94,8 +94,8 @@ class Engine:
 
         """
         log_ = open_log(self._settings)
+        check_retention(log_.outcomes, self._settings.anchor_seconds)  # refused here, because Ray would restart refusing shards forever
         self._tell_weaknesses(log_)
-        check_retention(log_.outcomes, self._settings.anchor_seconds)  # refused here, not by shards that begin again and again
         store = open_store(self._settings, log_.outcomes.identity)
         control = ControlLog(log_.control)
         checkpoints = CheckpointStore(self._settings.checkpoint_url)

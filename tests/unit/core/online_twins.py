@@ -21,6 +21,7 @@ class Book:
     log_loss: float = 0.0
     brier: float = 0.0
     discordance: float = 0.0
+    doubtful: float = 0.0  # part of the discordance that hangs on whether a difference of moved ratings is exactly 0
 
     def side(self, members):
         return sum(self.rating.setdefault(m, self.start) for m in members) / len(members)
@@ -33,6 +34,7 @@ class Book:
         if result != 0.5:
             self.decided += weight
             self.discordance += weight * (0.5 if x == 0 else float((x > 0) != (result == 1)))
+            self.doubtful += weight * 0.5 * (abs(x) < 1e-9 and bool(self.outcomes))
 
 
 def result_between(place, other):

@@ -70,4 +70,4 @@ def test_an_engine_does_not_start_on_a_topic_that_forgets(monkeypatch: pytest.Mo
     monkeypatch.setattr(engine, "open_log", lambda _: SimpleNamespace(outcomes=Topic(DAY)))
     driver = engine.Engine(Settings(), metrics=None)  # type: ignore[arg-type]  # nothing is measured before
     with pytest.raises(LogError, match="EQUIRANK_ANCHOR_SECONDS"):
-        driver.run(threading.Event())
+        driver.run(threading.Event(), leave=lambda error: pytest.fail(str(error)))
