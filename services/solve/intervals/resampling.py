@@ -17,7 +17,8 @@ from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput,
 from services.solve.registry.method import Method, Takes
 
 _SMOOTH: Final = frozenset({"bradley_terry", "davidson", "fenchel_young_fit", "sco_fit", "borda", "plurality", "approval", "uniform"})
-"""Methods whose ratings move a little when the data do: percentiles of refits are known to cover."""
+"""Methods whose ratings move a little when the data do. Percentiles of refits cover somewhat less than they say: 90 to 91 % measured for
+Bradley-Terry at nominal 95 %, with 30 games a pair."""
 _JUMPS: Final = "; ratings of this method can jump where data move a little: how often refits came out so is no proven coverage"
 
 

@@ -1,4 +1,4 @@
-"""The pool of worker processes that solves run in: a protocol of five operations, and Ray behind it."""
+"""The pool of worker processes that solves run in: a protocol of four operations, and Ray behind it."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
