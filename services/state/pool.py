@@ -276,7 +276,7 @@ class PoolState:
         A retraction is idle if it names an outcome that is left out already, or an id that no outcome has had so far. Where the dedupe
         window may have forgotten ids, and where the state does not know all of its retractions, none is idle.
         """
-        pending = max(0, self.pending_retractions)
+        pending, before = max(0, self.pending_retractions), (self.idle_retractions, self.unmatched_retractions)
         self.idle_retractions = self.unmatched_retractions = 0
         if len(self.pending) == pending:
             heeded = NONE if self.edits is None else self.edits.retracted
@@ -284,6 +284,8 @@ class PoolState:
             if not self.dedupe.full:
                 self.unmatched_retractions = len(ids) - int(np.count_nonzero(self.dedupe.holds(ids)))
             self.idle_retractions = pending - len(ids) + self.unmatched_retractions
+        if (self.idle_retractions, self.unmatched_retractions) != before:
+            self._told = -1  # readers see both in the pool's head
         return pending - self.idle_retractions
 
     @property
