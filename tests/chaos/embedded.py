@@ -23,7 +23,7 @@ from tests.chaos.oracle import Letter, Record
 from tests.chaos.room import whole_board
 from tests.chaos.traffic import GAMES, POOLS, Sent
 from tests.support.installation import Installation, until
-from tests.support.ray_processes import PARTS, parts_of
+from tests.support.ray_processes import SCHEDULED, parts_of
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class Embedded:
             "corrupt checkpoint and kill its shard": self._corrupt,
             "kill all": self._kill_all,
             "other settings of a pool, and kill its shard": self._change,
-            **{f"kill {part} of ray": partial(self._kill_ray, part) for part in PARTS},
+            **{f"kill {part} of ray": partial(self._kill_ray, part) for part in SCHEDULED},
         }
 
     # -- what the room asks

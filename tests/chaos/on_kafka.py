@@ -27,7 +27,7 @@ from tests.chaos.traffic import GAMES, POOLS, Sent
 from tests.support.cluster import PARTITIONS, Cluster
 from tests.support.installation import until
 from tests.support.proxy import Proxy
-from tests.support.ray_processes import PARTS, parts_of
+from tests.support.ray_processes import SCHEDULED, parts_of
 from tests.support.redis import Server
 
 _ACKNOWLEDGED_SECONDS: Final = 6.0
@@ -91,7 +91,7 @@ class OnKafka:
             "kill shards, redis and a broker at once": self._kill_together,
             "other settings of a pool, and kill its shard": self._change,
             "a second engine takes over while the first one is stopped": self._zombie,
-            **{f"kill {part} of ray": partial(self._kill_ray, part) for part in PARTS},
+            **{f"kill {part} of ray": partial(self._kill_ray, part) for part in SCHEDULED},
             **{f"slow, reset and silent network between {way}": partial(self._fail, way, proxy) for way, proxy in network.ways.items()},
         }
 

@@ -13,6 +13,10 @@ PARTS: Final[Mapping[str, str]] = {
 """raylet: schedules on one node and holds the object store (plasma), which has no process of its own; it ends with either agent.
 control service (GCS): knows nodes and actors, and restarts these."""
 
+SCHEDULED: Final = ("raylet", "control service")
+"""Parts that chaos kills. It did not always find the agents among the processes of an installation; tests/system/test_dead_ray.py kills
+them."""
+
 
 def parts_of(engine: int, part: str, processes: Mapping[int, str]) -> list[int]:
     """Processes of that part of the Ray which `engine` started, and not of one before it, whose helpers live on for a minute.
