@@ -27,7 +27,6 @@ def test_every_pairwise_method_says_live_what_it_says_of_the_file(tmp_path: Path
     assert len(lines) >= EVERY
     assert by_command["agents"] == said["bradley_terry"]["agents"]
     for line in lines:
-        assert line.status in ("optimal", "approximate"), line
         assert line.apart <= line.tolerance, line
         assert line.ranks, line
-    assert [line.method for line in lines if line.status != "optimal"] == ["kemeny"], "a cycle too large to prove the last vote"
+    assert {line.status for line in lines} == {"optimal"}, "the posterior margins of football have no cycles"
