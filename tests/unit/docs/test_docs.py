@@ -250,7 +250,12 @@ def test_every_runtime_dependency_has_its_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lock", "extras"), [("requirements.lock", RUNTIME), ("requirements-dev.lock", tuple(PROJECT["optional-dependencies"]))]
+    ("lock", "extras"),
+    [
+        ("requirements.lock", RUNTIME),
+        ("requirements-dev.lock", tuple(PROJECT["optional-dependencies"])),
+        ("deploy/docker/requirements.lock", ("service",)),
+    ],
 )
 def test_lock_and_project_agree(lock: str, extras: tuple[str, ...]) -> None:
     locked = pins(lock)
