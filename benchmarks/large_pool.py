@@ -27,7 +27,7 @@ from ratings_core.records.outcomes import WEIGHT_ONE
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
-from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.log.partition import partition_of
 from services.log.protocol import Record
 from services.log.sqlite.log import open_sqlite_log
@@ -45,9 +45,9 @@ GOAL_AGENT, GOAL_PAIR, GOAL_ID = 250.0, 64.0, 28.0
 PER_BATCH = 500
 
 
-def created() -> tuple[PoolCreated, GenerationMade]:
+def created() -> tuple[PoolCreated, Generation]:
     made = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings())
-    return made, GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=made.fold)
+    return made, Generation(pool=POOL, number=1, start=0, time=0.0, fold=made.fold)
 
 
 def drawn(agents: int, pairs: int, ids: int) -> Arrays:

@@ -12,7 +12,7 @@ from benchmarks.common import Row, arguments, header, stream
 from benchmarks.stream import collector
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
-from services.control.records import ControlState, GenerationMade, PoolCreated
+from services.control.records import ControlState, Generation, PoolCreated
 from services.log.protocol import Record
 from services.shard.actor import GC_THRESHOLD
 from services.shard.checkpointing.checkpointer import Checkpointer
@@ -31,7 +31,7 @@ class Shard:
         control = ControlState()
         for i in range(pools):
             made = PoolCreated(pool=f"pool{i}", kind=Kind.GAMES, time=0.0)
-            control.apply_all([(2 * i, made), (2 * i + 1, GenerationMade(pool=made.pool, number=1, start=0, time=0.0, fold=made.fold))])
+            control.apply_all([(2 * i, made), (2 * i + 1, Generation(pool=made.pool, number=1, start=0, time=0.0, fold=made.fold))])
         self._partition, self._directory = Partition(0, 1), FixedDirectory(control)
         self._checkpointer, self._now = Checkpointer(CheckpointStore(folder.as_uri()), "log", 1, 3, None), 0.0
 

@@ -26,7 +26,7 @@ from ray.cluster_utils import Cluster
 
 from benchmarks.common import Row, arguments, header, show
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
-from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.control.records import FoldSettings, Generation, PoolCreated
 from services.solve.registry.methods import Solved
 from services.solve.worker.tasks import solve_pool
 from services.state.pool import PoolState
@@ -57,7 +57,7 @@ def pools(folder: Path, count: int, agents: int, tasks: int) -> list[bytes]:
 
 
 def _pool(checkpoints: CheckpointStore, pool: str, table: Any) -> bytes:
-    made = GenerationMade(pool=pool, number=1, start=0, time=0.0, fold=FoldSettings())
+    made = Generation(pool=pool, number=1, start=0, time=0.0, fold=FoldSettings())
     state = PoolState(PoolCreated(pool=pool, kind=Kind.SCORES, time=0.0), made)
     state.fold([_event(pool, task, row) for task, row in enumerate(table.tolist())])
     name = f"objects/{pool}"

@@ -27,7 +27,7 @@ from benchmarks.installation import PARTITIONS, POOL, Up
 from benchmarks.workloads import zipf_games
 from deploy.local.kafka.broker import Broker, missing
 from services.control.directory import FixedDirectory
-from services.control.records import ControlState, GenerationMade, PoolCreated
+from services.control.records import ControlState, Generation, PoolCreated
 from services.log.kafka.log import open_kafka_log
 from services.log.partition import partition_of
 from services.log.protocol import Reader, Topic
@@ -62,7 +62,7 @@ def _side(player: int, place: int) -> Side:
 def directory() -> FixedDirectory:
     state = ControlState()
     pool = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
-    state.apply_all([(0, pool), (1, GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=pool.fold))])
+    state.apply_all([(0, pool), (1, Generation(pool=POOL, number=1, start=0, time=0.0, fold=pool.fold))])
     return FixedDirectory(state)
 
 

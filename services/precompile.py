@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from ratings_core.online import RATERS
-from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.control.records import FoldSettings, Generation, PoolCreated
 from services.demo import simulated
 from services.demo.feed import ATARI_POOL, POOLS
 from services.solve.problems.checkpointed import problem
@@ -37,7 +37,7 @@ def warm() -> None:
 
 def _warm(kind: Kind, event: Event, chosen: Chosen) -> None:
     created = PoolCreated(pool=_POOL, kind=kind, time=0.0)
-    generation = GenerationMade(pool=_POOL, number=1, start=0, time=0.0, fold=_settings(kind))
+    generation = Generation(pool=_POOL, number=1, start=0, time=0.0, fold=_settings(kind))
     state = PoolState(created, generation)
     state.fold([event])
     for method in state.online:

@@ -29,7 +29,7 @@ _DIGIT: Final = np.uint64((1 << _DIGIT_BITS) - 1)
 _SIGN: Final = np.uint64(1 << 63)
 
 
-class KeyedRows:
+class HashTable:
     """Map from int64 keys to rows of `integers` int64 and `floats` float64 numbers, all zero when a key is first seen.
 
     Kernels work on the arrays: `slots` int32 (a power of two), `rows` int64 (capacity, 1 + columns), of which the first `size`
@@ -76,7 +76,7 @@ class KeyedRows:
         if 2 * needed > len(self.slots):
             self._reindex(needed)
 
-    def merge(self, other: "KeyedRows") -> None:
+    def merge(self, other: "HashTable") -> None:
         """Add every row of `other`, which has the same columns, to the row of its key here; new keys in their order there."""
         done = 0
         while True:
@@ -114,7 +114,7 @@ class KeyedRows:
         _gather(self.rows, _rising(self.rows, self.size), columns, at)
 
     @classmethod
-    def from_rows(cls, rows: NDArray[np.int64], floats: int = 0) -> "KeyedRows":
+    def from_rows(cls, rows: NDArray[np.int64], floats: int = 0) -> "HashTable":
         """The map that holds `rows` (n, 1 + columns), the last `floats` columns being float64. Raises `InputError` on equal keys.
 
         Where they are in order (C) and may be written to they are not copied: they belong to the map then.
@@ -140,7 +140,7 @@ class FrozenRows(NamedTuple):
     log: RowLog
 
     def write_sorted(self, columns: NDArray[np.int64], at: int) -> None:
-        """As `KeyedRows.write_sorted`; once, as it ends the freeze."""
+        """As `HashTable.write_sorted`; once, as it ends the freeze."""
         _gather(self.rows, _rising(self.rows, self.size), columns, at)  # keys do not change
         put_back(columns, at, at + self.size, self.log.take())
 

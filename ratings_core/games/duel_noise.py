@@ -5,7 +5,7 @@ import numpy as np
 from ratings_core.solution import Floats
 
 
-def freed_of_noise(u: Floats, games: Floats, decided: Floats, kappa: float = 0.0) -> Floats:
+def denoised(u: Floats, games: Floats, decided: Floats, kappa: float = 0.0) -> Floats:
     """|u|, estimated from means of few games, (tasks, n, n), symmetric, at most the observed |u|.
 
     u: as `preferences` gives it, (ahead + kappa (2q - 1)) / (games + kappa) with q taken for the truth; games: how many each pair had;

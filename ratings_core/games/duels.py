@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.games.clones import CloneClasses, clone_classes, grouped, singletons
-from ratings_core.games.duel_noise import freed_of_noise
+from ratings_core.games.duel_noise import denoised
 from ratings_core.games.duel_prior import kappa_by_held_out, predicted
 from ratings_core.games.gamified import GameT, Gamified, Mask, Side
 from ratings_core.games.king_of_the_hill import KingOfTheHill
@@ -24,7 +24,7 @@ from ratings_core.tallies.pair_counts import PairCounts
 
 Compare: TypeAlias = Literal["wins", "differences"]
 Uncompared: TypeAlias = Literal["refuse", "drop_tasks", "drop_agents", "prior", "zero"]
-Apart: TypeAlias = Literal["observed", "freed"]
+Difference: TypeAlias = Literal["observed", "denoised"]
 Kappa: TypeAlias = float | Literal["held-out"]
 
 
@@ -188,27 +188,27 @@ def duel_on_task(
     missing: Uncompared = "refuse",
     kappa: Kappa | None = None,
     merge: bool = True,
-    apart: Apart = "observed",
+    difference: Difference = "observed",
     agents: Sequence[str] | None = None,
     tasks: Sequence[str] | None = None,
 ) -> Gamified[NormalForm]:
     """Agent against agent on a task (Marris et al., sec. 5.2): u, -u and |u|, stored. Arguments as for `duel_for_the_hill`.
 
-    apart: what the task gets, ``observed`` |u|, which is too large after few games, or ``freed`` of noise (`games.duel_noise`), of
+    difference: what the task gets, ``observed`` |u|, which is too large after few games, or ``denoised`` of noise (`games.duel_noise`), of
     wins and losses of weight 1 only: a vote of weight 4 would pass for four; then agents and tasks whose ties differ are no copies either.
     """
-    free = checks.choice("apart", apart, get_args(Apart)) == "freed"
+    free = checks.choice("difference", difference, get_args(Difference)) == "denoised"
     if free and checks.instance("duels", duels, Duels).compare != "wins":
-        raise InputError("apart", apart, "needs wins and losses: how differences of scores vary is not known")
+        raise InputError("difference", difference, "needs wins and losses: how differences of scores vary is not known")
     if free and (duels.games != np.floor(duels.games)).any():
-        raise InputError("apart", apart, "needs games of weight 1: how much chance is in other weights is not known")
+        raise InputError("difference", difference, "needs games of weight 1: how much chance is in other weights is not known")
     given = duels if free else replace(checks.instance("duels", duels, Duels), decided=None)
     u, left = _prepared(given, missing, kappa, merge, agents, tasks)
     rows, columns = _names(u, agents, tasks)
     ahead = np.moveaxis(u.ahead, 0, -1)
     distance = np.abs(ahead)
     if free:
-        distance = np.moveaxis(freed_of_noise(u.ahead, left.games, left.games if left.decided is None else left.decided, u.kappa), 0, -1)
+        distance = np.moveaxis(denoised(u.ahead, left.games, left.games if left.decided is None else left.decided, u.kappa), 0, -1)
     return u.gamified(NormalForm.of((ahead, -ahead, distance), (rows, rows, columns), ("agent", "opponent", "task")))
 
 

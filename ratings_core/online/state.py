@@ -59,7 +59,7 @@ class OnlineState:
         return self._columns[name][: self._size]
 
     def grow(self, n: int, blank: Mapping[str, float]) -> None:
-        """Make it at least `n` agents long; new rows hold `blank`, a value for every column. Room at least doubles when full."""
+        """Make it at least `n` agents long; new rows hold `blank`, a value for every column. Grows by doubling."""
         if n <= self._size:
             return
         if n > MAX_ROWS:

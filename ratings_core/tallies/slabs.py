@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
-from ratings_core.arrays.hash_table import FrozenRows, KeyedRows
+from ratings_core.arrays.hash_table import FrozenRows, HashTable
 from ratings_core.errors import InputError
 from ratings_core.records.outcomes import NO_TASK
 
@@ -31,7 +31,7 @@ class _Weighed(NamedTuple):
 
     task: int
     weight: float
-    keyed: KeyedRows
+    keyed: HashTable
 
 
 class Slabs:
@@ -41,7 +41,7 @@ class Slabs:
 
     def __init__(self, integers: Sequence[str], floats: Sequence[str] = ()) -> None:
         self.integers, self.floats = tuple(integers), tuple(floats)
-        self.maps: dict[tuple[int, int], KeyedRows] = {}
+        self.maps: dict[tuple[int, int], HashTable] = {}
         self._bound = 0
 
     @property
@@ -59,10 +59,10 @@ class Slabs:
         """Tasks under which anything was counted, rising; -1 stands for none."""
         return sorted({task for _, task in self.maps})
 
-    def at(self, bucket: int, task: int = NO_TASK) -> KeyedRows:
+    def at(self, bucket: int, task: int = NO_TASK) -> HashTable:
         """The map of one slab, made where it is new."""
         if (keyed := self.maps.get((bucket, task))) is None:
-            keyed = self.maps[bucket, task] = KeyedRows(len(self.integers), len(self.floats))
+            keyed = self.maps[bucket, task] = HashTable(len(self.integers), len(self.floats))
         return keyed
 
     def remove(self, bucket: int, task: int = NO_TASK) -> None:
@@ -133,7 +133,7 @@ class Slabs:
         for i, slab in enumerate(slabs):
             parts = [arrays[name][start[i] : start[i + 1]].view(np.int64) for name in columns]
             _check_parts(slab, parts, len(self.integers))
-            self.maps[slab] = KeyedRows.from_rows(_rows(parts), len(self.floats))
+            self.maps[slab] = HashTable.from_rows(_rows(parts), len(self.floats))
         self._bound = self.largest()
 
     def _columns(self) -> dict[str, type[np.int64 | np.float64]]:
@@ -171,7 +171,7 @@ class FrozenSlabs:
 
 
 def _canonical(
-    maps: Mapping[tuple[int, int], KeyedRows] | Mapping[tuple[int, int], FrozenRows], columns: Mapping[str, type[np.int64 | np.float64]]
+    maps: Mapping[tuple[int, int], HashTable] | Mapping[tuple[int, int], FrozenRows], columns: Mapping[str, type[np.int64 | np.float64]]
 ) -> Arrays:
     slabs = sorted(maps)
     start = np.zeros(len(slabs) + 1, np.int64)

@@ -14,7 +14,7 @@ _FORMAT: Final = 1
 _CHUNK: Final = 1 << 20
 
 
-class Held(msgspec.Struct, frozen=True):
+class FileEntry(msgspec.Struct, frozen=True):
     """One file."""
 
     bytes: int
@@ -26,7 +26,7 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True):
 
     format: int
     version: str
-    files: dict[str, Held]
+    files: dict[str, FileEntry]
 
 
 class _Lead(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ def check(folder: Path) -> Inventory | None:
     return inventory
 
 
-def _check_file(folder: Path, name: str, held: Held) -> None:
+def _check_file(folder: Path, name: str, held: FileEntry) -> None:
     if not (folder / name).is_file():
         raise _damaged(folder, name, "it is missing")
     if (size := (folder / name).stat().st_size) != held.bytes:
@@ -72,10 +72,10 @@ def _damaged(folder: Path, name: str, why: str) -> InputError:
     return InputError("source", str(folder), f"must be whole, and {name} is not: {why}; restore another backup")
 
 
-def _held(path: Path) -> Held:
+def _held(path: Path) -> FileEntry:
     sha256, size = hashlib.sha256(), 0
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
             sha256.update(chunk)
             size += len(chunk)
-    return Held(size, sha256.hexdigest())
+    return FileEntry(size, sha256.hexdigest())

@@ -12,13 +12,13 @@ from ratings_core.errors import InputError
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.control import generations
 from services.control.log import ControlLog
-from services.control.records import ControlState, Forgotten, GenerationWanted
+from services.control.records import ControlState, GenerationRequest, LossAccepted
 from services.log.partition import partition_of
 from services.log.protocol import CUT, Log, Topic
 from services.shard.recovery import WrongLog, beginning, check_bound, check_log
 
 
-class Reach(msgspec.Struct, frozen=True, kw_only=True):
+class LogCoverage(msgspec.Struct, frozen=True, kw_only=True):
     """A partition. begin, end: what its log holds; checkpoint: position of the newest that is whole; oldest: of the first one kept from
     which the log can be folded on; beyond: pools whose generation begins before the log does; lost: from where on records are gone, up to
     `begin`, that no checkpoint holds and no operator gave up; wrong: why this is not the log that was folded, or not all of it.
@@ -34,14 +34,14 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
     wrong: str | None = None
 
 
-def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iterator[Reach]:
+def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iterator[LogCoverage]:
     """Of each partition. Raises `LogError`."""
     for number in range(log.outcomes.partitions):
         begin = log.outcomes.begin(number)
         newest = checkpoints.newest(number)
         stands = control.beyond_losses(number, _stands(number, newest, log.outcomes, control))
         wrong = _wrong(number, newest, log.outcomes, stands, control)
-        yield Reach(
+        yield LogCoverage(
             partition=number,
             begin=begin,
             end=log.outcomes.end(number),
@@ -59,7 +59,7 @@ def beyond(control: ControlState, topic: Topic, number: int, begin: int) -> list
     return [pool for pool in here if (made := control.serving(pool)) is not None and made.start < begin]
 
 
-def check_wish(wanted: GenerationWanted, control: ControlState, topic: Topic) -> None:
+def check_wish(wanted: GenerationRequest, control: ControlState, topic: Topic) -> None:
     """Raises `InputError` for a generation that would be folded from before the log begins; `LogError`.
 
     One that changes nothing may be: it leaves out what was retracted, and a checkpoint may stand in for what the log forgot.
@@ -74,7 +74,7 @@ def check_wish(wanted: GenerationWanted, control: ControlState, topic: Topic) ->
         raise InputError("start", wanted.start, rule)
 
 
-def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Forgotten:
+def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> LossAccepted:
     """Say that a partition goes on where its log begins. Raises `InputError` where it lost nothing, or something else; `LogError`."""
     topic, newest = log.outcomes, checkpoints.newest(number)
     begin = topic.begin(number)
@@ -85,7 +85,7 @@ def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: Checkpo
     if position >= begin:
         stands = "needs the log from" if newest is None else "has a checkpoint at"
         raise InputError("partition", number, f"must have lost something: it {stands} {position}, and the log holds all from {begin} on")
-    accepted = Forgotten(partition=number, position=position, begin=begin, time=now)
+    accepted = LossAccepted(partition=number, position=position, begin=begin, time=now)
     control.append(accepted)
     return accepted
 

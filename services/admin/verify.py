@@ -20,7 +20,7 @@ from services.boards.store.protocol import ACTIVITY, PoolHead, StoreReader
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
-from services.control.records import ControlState, GenerationMade
+from services.control.records import ControlState, Generation
 from services.log.protocol import Log, Record
 from services.log.skipping import open_reader
 from services.shard.generations.build import Build
@@ -96,16 +96,16 @@ class _Wanted:
     """Generations of a partition to fold. chosen: one a pool; beside: further ones of the same pools."""
 
     number: int
-    chosen: dict[str, GenerationMade]
-    beside: list[GenerationMade]
+    chosen: dict[str, Generation]
+    beside: list[Generation]
 
     @classmethod
     def of(cls, number: int, control: ControlState, manifest: Manifest | None, store: StoreReader | None) -> "_Wanted":
         """Those that checkpoint and store hold, as far as the control log knows them."""
         shown = [(head.pool, head.generation) for head in store.pools() if head.partition == number] if store is not None else []
         held = [(entry.pool, entry.generation) for entry in manifest.entries] if manifest is not None else []
-        chosen: dict[str, GenerationMade] = {}
-        beside: list[GenerationMade] = []
+        chosen: dict[str, Generation] = {}
+        beside: list[Generation] = []
         for pool, generation in dict.fromkeys([*held, *shown]):
             made = control.generations.get(pool, {}).get(generation)
             if made is not None and chosen.setdefault(pool, made) is not made:
@@ -121,7 +121,7 @@ class _Wanted:
         return _Wanted(self.number, self.chosen, [])
 
     @property
-    def all(self) -> list[GenerationMade]:
+    def all(self) -> list[Generation]:
         """All of them."""
         return [*self.chosen.values(), *self.beside]
 
@@ -163,7 +163,7 @@ def _leads_to(manifest: Manifest, wanted: _Wanted) -> bool:
 
 
 def _put(
-    partition: Partition, made: GenerationMade, state: PoolState | None, wanted: _Wanted, log: Log, control: ControlState
+    partition: Partition, made: Generation, state: PoolState | None, wanted: _Wanted, log: Log, control: ControlState
 ) -> None:
     """Let the partition fold a generation, from a checkpoint's `state` or from its start. A plain one begins by itself."""
     plain = made.pool in wanted.chosen and wanted.chosen[made.pool] is made

@@ -27,7 +27,7 @@ from services.api.directory import Directory
 from services.api.fast_path import FastPath
 from services.api.heads import AllHeads
 from services.api.intake import Intake
-from services.api.middleware import Around
+from services.api.middleware import RequestMiddleware
 from services.api.problems import ApiError
 from services.api.replies import components
 from services.api.security import Access
@@ -74,7 +74,7 @@ def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable
     for kind, handler in _HANDLERS.items():
         app.add_exception_handler(kind, handler)
     app.add_middleware(FastPath, answers=answers)
-    app.add_middleware(Around, access=access, metrics=metrics)
+    app.add_middleware(RequestMiddleware, access=access, metrics=metrics)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # the way FastAPI documents
     return app
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from services.admin.log_coverage import check_wish
 from services.control.log import ControlLog
-from services.control.records import GenerationMade, GenerationWanted, PoolCreated
+from services.control.records import Generation, GenerationRequest, PoolCreated
 from services.log.protocol import LogError, Topic
 
 _FRESH_SECONDS: Final = 1.0
@@ -35,13 +35,13 @@ class Directory:
         self._pools = {**self._pools, standing.pool: standing}
         return standing
 
-    def generations(self, pool: str) -> tuple[GenerationMade | None, GenerationMade | None, GenerationWanted | None]:
+    def generations(self, pool: str) -> tuple[Generation | None, Generation | None, GenerationRequest | None]:
         """The generation that serves, the newest one, and the wish that waits. Raises `LogError`."""
         state = self.control.refresh()
         waiting = state.wish(pool)
         return state.serving(pool), state.newest(pool), None if waiting is None else waiting[1]
 
-    def want(self, pool: str, asked: Callable[[GenerationMade | GenerationWanted], GenerationWanted]) -> int:
+    def want(self, pool: str, asked: Callable[[Generation | GenerationRequest], GenerationRequest]) -> int:
         """Ask for a generation, made of how the pool stands; the wish's offset. Raises `NoPool`, `InputError`, `LogError`."""
         wanted = asked(self.control.standing(pool))
         check_wish(wanted, self.control.refresh(), self._outcomes)

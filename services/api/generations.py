@@ -15,7 +15,7 @@ from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import GenerationAsked, Generations, GenerationWish, body_of, described, reply
 from services.control import generations
-from services.control.records import GenerationMade, GenerationWanted
+from services.control.records import Generation, GenerationRequest
 from services.wire.pools import check_pool_name
 from services.wire.rules import MAX_RECORD_BYTES
 
@@ -63,7 +63,7 @@ def _want(here: Context, pool: str, body: bytes) -> Response:
     return reply(GenerationWish(pool=pool, wish=wish), 202)
 
 
-def _wished(here: Context, standing: GenerationMade | GenerationWanted, asked: GenerationAsked) -> GenerationWanted:
+def _wished(here: Context, standing: Generation | GenerationRequest, asked: GenerationAsked) -> GenerationRequest:
     """How the pool is to be folded. Raises `ApiError` 409 for bans that were probably not meant."""
     wanted = asked.bans
     if asked.ban or asked.unban:

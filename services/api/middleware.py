@@ -1,4 +1,4 @@
-"""Around every request: its id, the host and origin checks, security headers, metrics, and one log line for what failed or wrote."""
+"""What every request passes: its id, the host and origin checks, security headers, metrics, and one log line for what failed or wrote."""
 
 import logging
 import re
@@ -40,7 +40,7 @@ _RAW_HEADERS: Final = tuple((name.lower().encode(), value.encode()) for name, va
 _NO_STORE: Final = (b"cache-control", b"no-store")
 
 
-class Around:
+class RequestMiddleware:
     """ASGI middleware; pure, so that it costs a request microseconds."""
 
     def __init__(self, app: ASGIApp, access: Access, metrics: Metrics) -> None:

@@ -16,7 +16,7 @@ from services.boards.insight import Insight
 from services.boards.reading import Board, Methods
 from services.boards.result import AgentRow
 from services.boards.store.protocol import PoolHead
-from services.control.records import FoldSettings, GenerationMade, GenerationWanted, Start
+from services.control.records import FoldSettings, Generation, GenerationRequest, Start
 from services.solve.next_matches import Next
 from services.solve.registry.choice import MethodChoice
 
@@ -96,9 +96,9 @@ class Generations(msgspec.Struct, frozen=True, kw_only=True):
     """How a pool is folded. serving: what readers see; newest: the one under construction where that is another; waiting: a wish."""
 
     pool: str
-    serving: GenerationMade | None
-    newest: GenerationMade | None
-    waiting: GenerationWanted | None
+    serving: Generation | None
+    newest: Generation | None
+    waiting: GenerationRequest | None
 
 
 class Boards(msgspec.Struct, frozen=True, kw_only=True):

@@ -130,7 +130,7 @@ def _of_checkpoint(
     made = control.generations.get(entry.pool, {}).get(entry.generation)
     if made is None:
         raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
-    held = _Held.of(arrays)
+    pool_agents = _PoolAgents.of(arrays)
     rater = make_raters(control.pools[entry.pool].kind, made.fold).get(method)
     if rater is None and method != ACTIVITY:
         raise BadObject(f"{entry.object}: generation {entry.generation} has no board {method}")
@@ -141,15 +141,15 @@ def _of_checkpoint(
         source="past",
         generation=entry.generation,
         position=entry.position,
-        total=len(held.agents),
+        total=len(pool_agents.agents),
         age_seconds=round(max(0.0, now - written_at), 3),
-        rows=_rows(held, _reader(held, rater, part(arrays, f"online.{method}")), model, rows, marks=rater is not None),
+        rows=_rows(pool_agents, _reader(pool_agents, rater, part(arrays, f"online.{method}")), model, rows, marks=rater is not None),
         outcomes=entry.outcomes,
         intervals=belief_intervals(model),
     )
 
 
-class _Held(NamedTuple):
+class _PoolAgents(NamedTuple):
     """Who is in a checkpointed pool, how many outcomes each took part in, and the pool's time. Of the rest only the board asked for is
     made again.
     """
@@ -159,31 +159,31 @@ class _Held(NamedTuple):
     pool_time: float | None
 
     @classmethod
-    def of(cls, arrays: Arrays) -> "_Held":
+    def of(cls, arrays: Arrays) -> "_PoolAgents":
         """Of a pool's content."""
         time = arrays["pool_time"]
         return cls(Roster.from_arrays(part(arrays, "agents")), np.asarray(arrays["activity"]), float(time[0]) if len(time) else None)
 
 
-def _reader(held: _Held, rater: Rater[Any] | None, arrays: Arrays) -> Callable[[NDArray[np.int32]], Reading]:
+def _reader(pool_agents: _PoolAgents, rater: Rater[Any] | None, arrays: Arrays) -> Callable[[NDArray[np.int32]], Reading]:
     """What reads agents by id: by `rater`, whose state is in `arrays`, or how many outcomes they took part in."""
     if rater is None:
-        return lambda ids: Reading(held.activity[ids].astype(np.float64), None, held.activity[ids])
+        return lambda ids: Reading(pool_agents.activity[ids].astype(np.float64), None, pool_agents.activity[ids])
     state = type(rater.init(0)).from_arrays(arrays)
     return lambda ids: rater.read(state, ids)
 
 
 def _rows(
-    held: _Held, read: Callable[[NDArray[np.int32]], Reading], model: BeliefModel | None, asked: _Rows, *, marks: bool
+    pool_agents: _PoolAgents, read: Callable[[NDArray[np.int32]], Reading], model: BeliefModel | None, asked: _Rows, *, marks: bool
 ) -> list[AgentRow]:
     """Best first; equal ones by id. marks: whether agents of few outcomes or a wide deviation are marked."""
-    ranking = Ranking.from_scores(read(np.arange(len(held.agents), dtype=np.int32)).rating)
+    ranking = Ranking.from_scores(read(np.arange(len(pool_agents.agents), dtype=np.int32)).rating)
     ids = ranking.ids[asked.start : asked.start + asked.most].astype(np.int32)
     shown, settled = read(ids), asked.provisional
     widest = math.inf if model is None else settled.deviation * model.newcomer
     marked = shown.provisional(outcomes=settled.outcomes, deviation=widest) & marks
-    told = zip(held.agents.names(ids), shown.rating.tolist(), ranking.rank[ids].tolist(), marked.tolist(), strict=True)
+    told = zip(pool_agents.agents.names(ids), shown.rating.tolist(), ranking.rank[ids].tolist(), marked.tolist(), strict=True)
     rows = [AgentRow(agent=name, rating=rating, rank=rank, provisional=low) for name, rating, rank, low in told]
     if model is None or shown.beliefs is None:
         return rows
-    return [believed(row, belief, model, held.pool_time) for row, belief in zip(rows, shown.beliefs.each(), strict=True)]
+    return [believed(row, belief, model, pool_agents.pool_time) for row, belief in zip(rows, shown.beliefs.each(), strict=True)]

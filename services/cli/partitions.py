@@ -47,7 +47,7 @@ def list_(data: _Data = None) -> None:
         console.print(Text(why))
 
 
-def _why(one: reaches.Reach) -> list[str]:
+def _why(one: reaches.LogCoverage) -> list[str]:
     """Why a partition stops, if it does."""
     if one.wrong is not None:
         return [f"partition {one.partition} stops: {one.wrong}"]

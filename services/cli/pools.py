@@ -25,7 +25,7 @@ from services.cli.edits import read_aliases, read_bans, read_initial
 from services.cli.top import Format
 from services.control import generations
 from services.control.log import ControlLog
-from services.control.records import ControlState, FoldSettings, GenerationMade, GenerationWanted, Start
+from services.control.records import ControlState, FoldSettings, Generation, GenerationRequest, Start
 from services.log.protocol import Log, Topic
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
@@ -204,7 +204,7 @@ def _edits(aliases: Path | None, bans_file: Path | None, initial: Path | None, c
 
 
 def _changed_bans(
-    standing: GenerationMade | GenerationWanted, edits: Mapping[str, Any], ban: Sequence[str], unban: Sequence[str]
+    standing: Generation | GenerationRequest, edits: Mapping[str, Any], ban: Sequence[str], unban: Sequence[str]
 ) -> list[str]:
     if "bans" in edits:
         raise InputError("--ban", ", ".join([*ban, *unban]), "must not come with --bans or --clear bans, which replace the whole list")
@@ -212,7 +212,7 @@ def _changed_bans(
 
 
 def _refuse_doubtful(
-    settings: Settings, identity: str, standing: GenerationMade | GenerationWanted, wanted: Sequence[str] | None, unban: Sequence[str]
+    settings: Settings, identity: str, standing: Generation | GenerationRequest, wanted: Sequence[str] | None, unban: Sequence[str]
 ) -> None:
     """Raises `InputError` for bans that were probably not meant."""
     if wanted is None:
@@ -238,7 +238,7 @@ def _start(text: str) -> Start:
 # what people see
 
 
-def _show(standing: GenerationMade | GenerationWanted, kind: Kind, shape: Format) -> None:
+def _show(standing: Generation | GenerationRequest, kind: Kind, shape: Format) -> None:
     if shape is Format.JSON:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(standing), indent=2).decode() + "\n")
         return
@@ -340,7 +340,7 @@ def _heads(settings: Settings, identity: str) -> dict[str, PoolHead]:
         return {}
 
 
-def _state(head: PoolHead | None, wished: GenerationWanted | None) -> str:
+def _state(head: PoolHead | None, wished: GenerationRequest | None) -> str:
     if head is None:
         return "nothing to show yet" if wished is None else "new settings wait for its first outcome"
     if head.building is not None and head.building.failed is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from services.control import generations
 from services.control.log import ControlLog, PoolExists, TooManyPools
-from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.wire.pools import Kind
 
 
@@ -14,10 +14,10 @@ class FixedDirectory:
     chosen: pool -> the generation to fold it by, where that is not the one that serves.
     """
 
-    def __init__(self, state: ControlState, chosen: Mapping[str, GenerationMade] | None = None) -> None:
+    def __init__(self, state: ControlState, chosen: Mapping[str, Generation] | None = None) -> None:
         self._state, self._chosen = state, chosen or {}
 
-    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, GenerationMade] | None:  # noqa: ARG002
+    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, Generation] | None:  # noqa: ARG002
         """As the control log says; None for a pool that has no generation."""
         made = self._chosen.get(pool) or self._state.serving(pool)
         return None if made is None else (self._state.pools[pool], made)
@@ -45,7 +45,7 @@ class LiveDirectory:
         self._check = check
         self._state = control.refresh()
 
-    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, GenerationMade] | None:
+    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, Generation] | None:
         """As the control log says, after reading it to its end."""
         if self._state.serving(pool) is None:
             self._state = self._control.refresh()
@@ -58,10 +58,10 @@ class LiveDirectory:
             made = self._control.create_generation(self._first(created, offset))
         return created, made
 
-    def _first(self, created: PoolCreated, offset: int) -> GenerationMade:
+    def _first(self, created: PoolCreated, offset: int) -> Generation:
         if (wish := self._state.wish(created.pool)) is not None:
             return generations.first(wish, offset, self._clock())
-        return GenerationMade(pool=created.pool, number=1, start=offset, time=self._clock(), fold=created.fold)
+        return Generation(pool=created.pool, number=1, start=offset, time=self._clock(), fold=created.fold)
 
     def _created(self, pool: str, kind: Kind | None) -> bool:
         if not self._create or kind is None:

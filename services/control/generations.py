@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
 from services.control.raters import make_raters
-from services.control.records import FOLD_VERSION, ControlState, FoldSettings, GenerationMade, GenerationWanted, PoolCreated, Start
+from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, GenerationRequest, PoolCreated, Start
 from services.wire.pools import Kind
 
 _MOST_RATING = 1e9
@@ -50,13 +50,13 @@ def _check_ratings(argument: str, ratings: Mapping[str, float], unrated: Collect
         raise InputError(argument, wrong[0], f"must be from {-_MOST_RATING:g} to {_MOST_RATING:g}")
 
 
-def plain(created: PoolCreated) -> GenerationWanted:
+def plain(created: PoolCreated) -> GenerationRequest:
     """How a pool is folded that has no generation yet, and no wish."""
-    return GenerationWanted(pool=created.pool, time=created.time, fold=created.fold)
+    return GenerationRequest(pool=created.pool, time=created.time, fold=created.fold)
 
 
 def wish(
-    standing: GenerationMade | GenerationWanted,
+    standing: Generation | GenerationRequest,
     *,
     time: float,
     fold: FoldSettings | None = None,
@@ -64,11 +64,11 @@ def wish(
     aliases: Mapping[str, str] | None = None,
     bans: Collection[str] | None = None,
     start: Start | None = None,
-) -> GenerationWanted:
+) -> GenerationRequest:
     """What stands with the parts that are given in its place; a wish that waits keeps its start."""
     if start is None:
-        start = standing.start if isinstance(standing, GenerationWanted) else "same"
-    return GenerationWanted(
+        start = standing.start if isinstance(standing, GenerationRequest) else "same"
+    return GenerationRequest(
         pool=standing.pool,
         time=time,
         fold=standing.fold if fold is None else fold,
@@ -79,10 +79,10 @@ def wish(
     )
 
 
-def first(wanted: tuple[int, GenerationWanted], offset: int, time: float) -> GenerationMade:
+def first(wanted: tuple[int, GenerationRequest], offset: int, time: float) -> Generation:
     """Generation 1 of a pool whose wish came before its first outcome, which is at `offset`."""
     at, asked = wanted
-    return GenerationMade(
+    return Generation(
         pool=asked.pool,
         number=1,
         start=offset,
@@ -95,12 +95,12 @@ def first(wanted: tuple[int, GenerationWanted], offset: int, time: float) -> Gen
     )
 
 
-def is_reached(wanted: GenerationWanted, position: int) -> bool:
+def is_reached(wanted: GenerationRequest, position: int) -> bool:
     """Whether a generation may begin where the wish asks: at a position ahead of the shard nothing would count until then."""
     return not isinstance(wanted.start, int) or wanted.start <= position
 
 
-def after_wish(control: ControlState, wanted: tuple[int, GenerationWanted], position: int, horizon: int, time: float) -> GenerationMade:
+def after_wish(control: ControlState, wanted: tuple[int, GenerationRequest], position: int, horizon: int, time: float) -> Generation:
     """The generation that fulfils a wish. position: of the shard; horizon: below which it knows retractions."""
     at, asked = wanted
     made = control.generations[asked.pool]
@@ -113,7 +113,7 @@ def after_wish(control: ControlState, wanted: tuple[int, GenerationWanted], posi
             start = max(asked.start, made[1].start)  # what came before the pool was refused then, and stays refused
     if start < made[control.served(asked.pool)].start:  # the shard has seen no retractions there
         horizon = position
-    return GenerationMade(
+    return Generation(
         pool=asked.pool,
         number=max(made) + 1,
         start=start,
@@ -127,9 +127,9 @@ def after_wish(control: ControlState, wanted: tuple[int, GenerationWanted], posi
     )
 
 
-def again(control: ControlState, base: GenerationMade, horizon: int, time: float) -> GenerationMade:
+def again(control: ControlState, base: Generation, horizon: int, time: float) -> Generation:
     """`base` anew, by this version and without what was retracted below `horizon`."""
-    return GenerationMade(
+    return Generation(
         pool=base.pool,
         number=max(control.generations[base.pool]) + 1,
         start=base.start,
@@ -143,12 +143,12 @@ def again(control: ControlState, base: GenerationMade, horizon: int, time: float
     )
 
 
-def same_but_for_retractions(one: GenerationMade, other: GenerationMade) -> bool:
+def same_but_for_retractions(one: Generation, other: Generation) -> bool:
     """Whether two generations of a pool fold the same outcomes in the same way, but for those that are retracted."""
     return replace(one, number=other.number, time=other.time, retraction_horizon=other.retraction_horizon, wanted=other.wanted) == other
 
 
-def target(control: ControlState, pool: str, standing: int, failed: Collection[int] = ()) -> GenerationMade | None:
+def target(control: ControlState, pool: str, standing: int, failed: Collection[int] = ()) -> Generation | None:
     """The generation to build beside number `standing`, if any: the newest, or the one that serves where that one failed."""
     made = control.generations.get(pool, {})
     for number in (max(made, default=0), control.served(pool)):

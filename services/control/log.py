@@ -10,7 +10,7 @@ from ratings_core.errors import InputError
 from services.control import generations
 from services.control import records as pools
 from services.control.raters import make_raters
-from services.control.records import ControlRecord, ControlState, GenerationMade, GenerationWanted, PoolCreated
+from services.control.records import ControlRecord, ControlState, Generation, GenerationRequest, PoolCreated
 from services.log.protocol import LogError, Reader, Topic
 from services.wire.pools import check_pool_name
 
@@ -93,7 +93,7 @@ class ControlLog:
             raise PoolExists(wanted, standing)
         return standing
 
-    def standing(self, pool: str) -> GenerationMade | GenerationWanted:
+    def standing(self, pool: str) -> Generation | GenerationRequest:
         """How `pool` is to be folded from now on: its newest wish, or its newest generation. Raises `NoPool`."""
         state = self.refresh()
         if (created := state.pools.get(pool)) is None:
@@ -102,7 +102,7 @@ class ControlLog:
             return waiting[1]
         return state.newest(pool) or generations.plain(created)
 
-    def want(self, wanted: GenerationWanted) -> int:
+    def want(self, wanted: GenerationRequest) -> int:
         """Ask for a new generation; the offset of the wish. Raises `NoPool`, and `InputError` where it could not run."""
         created = self.refresh().pools.get(wanted.pool)
         if created is None:
@@ -113,7 +113,7 @@ class ControlLog:
             raise InputError("initial, aliases and bans", size, rule)
         return self.append(wanted)
 
-    def create_generation(self, wanted: GenerationMade) -> GenerationMade:
+    def create_generation(self, wanted: Generation) -> Generation:
         """The generation as it stands under this number: the first record counts, whoever wrote it."""
         self.append(wanted)
         return self.refresh().generations[wanted.pool][wanted.number]

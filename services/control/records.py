@@ -51,7 +51,7 @@ class PoolCreated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Shown beside the name, such as "simulated"."""
 
 
-class GenerationMade(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="generation"):
+class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="generation"):
     """What a fold is, immutably. start: first offset of the pool's partition that it reads."""
 
     pool: str
@@ -80,7 +80,7 @@ class GenerationMade(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 Start: TypeAlias = Literal["same", "now"] | Annotated[int, msgspec.Meta(ge=0)]
 
 
-class GenerationWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="wanted"):
+class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="wanted"):
     """How a pool is to be folded from now on, whole; the shard that owns the pool makes a generation of it, as it alone knows positions.
 
     The newest wish of a pool counts. start: where the generation begins: as the present one does, at the shard's position, or an offset;
@@ -134,7 +134,7 @@ class EngineStarted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     time: float
 
 
-class Forgotten(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="forgotten"):
+class LossAccepted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="forgotten"):
     """An operator's word that the log lost what a partition had not folded: standing at `position` or after, it goes on at `begin`."""
 
     partition: int
@@ -175,13 +175,13 @@ class LettersSent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 ControlRecord: TypeAlias = (
     PoolCreated
-    | GenerationMade
-    | GenerationWanted
+    | Generation
+    | GenerationRequest
     | Serve
     | SolvePlan
     | Takeover
     | EngineStarted
-    | Forgotten
+    | LossAccepted
     | Skipped
     | Attempt
     | LettersSent
@@ -202,11 +202,11 @@ def encode(record: ControlRecord) -> tuple[bytes, bytes]:
             key = f"serve/{record.pool}/{record.number}"
         case Attempt():
             key = f"attempt/{record.partition}"
-        case GenerationWanted():
+        case GenerationRequest():
             key = f"wanted/{record.pool}"
         case SolvePlan():
             key = f"solves/{record.pool}"
-        case PoolCreated() | GenerationMade() | Forgotten() | Skipped() | LettersSent():
+        case PoolCreated() | Generation() | LossAccepted() | Skipped() | LettersSent():
             key = f"once/{uuid.uuid4()}"
     return key.encode(), _encoder.encode(record)
 
@@ -222,16 +222,16 @@ class ControlState:
     def __init__(self) -> None:
         self.position = 0
         self.pools: dict[str, PoolCreated] = {}
-        self.generations: dict[str, dict[int, GenerationMade]] = {}
+        self.generations: dict[str, dict[int, Generation]] = {}
         self.plans: dict[str, SolvePlan] = {}
-        self.wishes: dict[str, tuple[int, GenerationWanted]] = {}
+        self.wishes: dict[str, tuple[int, GenerationRequest]] = {}
         """Pool -> offset and content of its newest wish."""
         self.epochs: dict[int, int] = {}
         self.engine = -1
         """Offset of the newest engine's start; -1 where none was recorded."""
         self.logs: dict[int, str] = {}
         """Partition -> identity of the log that its positions are of."""
-        self.losses: dict[int, list[Forgotten]] = {}
+        self.losses: dict[int, list[LossAccepted]] = {}
         """Partition -> what its log lost, as operators said."""
         self.skipped: dict[int, list[tuple[int, int]]] = {}
         """Partition -> ranges of offsets that are not folded, as operators said."""
@@ -244,11 +244,11 @@ class ControlState:
         match record:
             case PoolCreated():
                 self.pools.setdefault(record.pool, record)
-            case GenerationMade():
+            case Generation():
                 self.generations.setdefault(record.pool, {}).setdefault(record.number, record)
             case Serve():
                 self._served[record.pool] = max(record.number, self.served(record.pool))
-            case GenerationWanted():
+            case GenerationRequest():
                 self.wishes[record.pool] = offset, record
             case SolvePlan():
                 self.plans[record.pool] = record
@@ -256,7 +256,7 @@ class ControlState:
                 self._take_over(offset, record)
             case EngineStarted():
                 self.engine = offset
-            case Forgotten() | Skipped() | Attempt():
+            case LossAccepted() | Skipped() | Attempt():
                 self._apply_to_partition(record)
             case LettersSent():
                 pass
@@ -267,9 +267,9 @@ class ControlState:
         if record.log:
             self.logs.setdefault(record.partition, record.log)
 
-    def _apply_to_partition(self, record: Forgotten | Skipped | Attempt) -> None:
+    def _apply_to_partition(self, record: LossAccepted | Skipped | Attempt) -> None:
         match record:
-            case Forgotten():
+            case LossAccepted():
                 self.losses.setdefault(record.partition, []).append(record)
             case Skipped():
                 self.skipped.setdefault(record.partition, []).append((record.begin, record.end))
@@ -281,16 +281,16 @@ class ControlState:
         """Number of the generation that readers of `pool` see."""
         return self._served.get(pool, 1)
 
-    def serving(self, pool: str) -> GenerationMade | None:
+    def serving(self, pool: str) -> Generation | None:
         """The generation that readers of `pool` see, if it has any yet."""
         return self.generations.get(pool, {}).get(self.served(pool))
 
-    def newest(self, pool: str) -> GenerationMade | None:
+    def newest(self, pool: str) -> Generation | None:
         """The generation of `pool` with the highest number, whether or not it serves."""
         made = self.generations.get(pool)
         return made[max(made)] if made else None
 
-    def wish(self, pool: str) -> tuple[int, GenerationWanted] | None:
+    def wish(self, pool: str) -> tuple[int, GenerationRequest] | None:
         """Offset and content of the wish of `pool` that no generation fulfils yet."""
         found, newest = self.wishes.get(pool), self.newest(pool)
         return None if found is None or (newest is not None and newest.wanted >= found[0]) else found

@@ -28,7 +28,7 @@ from services.engine import cluster
 from services.engine.guard import LOG_SECONDS, OWN_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver, cluster_seconds
 from services.engine.metrics import EngineMetrics
 from services.log.protocol import Log, LogError, TellsWeaknesses
-from services.runtime.logging import Troubles
+from services.runtime.logging import LogThrottle
 from services.runtime.settings import Settings
 from services.shard.actor import ShardActor
 from services.shard.health import PartitionHealth, WorkerHealth
@@ -76,7 +76,7 @@ class Engine:
         self._shards: list[_Shard] = []
         self._manifests: dict[int, Manifest] = {}
         self._sweep_at = float("-inf")
-        self._troubles = Troubles()
+        self._troubles = LogThrottle()
         self._guard: Guard | None = None
         self._silence: Silence | None = None
         """Of all shards together, once one has answered."""

@@ -15,7 +15,7 @@ import ray
 
 from services.control.log import ControlLog
 from services.log.protocol import Log
-from services.runtime.logging import Troubles
+from services.runtime.logging import LogThrottle
 
 log = logging.getLogger("equirank.engine")
 
@@ -92,7 +92,7 @@ class Guard:
         self._ray = Silence(limit)
         self._limit = limit
         self._stopping = threading.Event()
-        self._troubles = Troubles()
+        self._troubles = LogThrottle()
         self._found_at: float | None = None
         self.problem: Exception | None = None
 

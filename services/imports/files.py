@@ -26,7 +26,7 @@ from ratings_core.formats import (
 )
 from ratings_core.formats.results import NO_RESULT, Unplayed
 from ratings_core.formats.stream import text_lines
-from services.imports.row_counter import Occurrences, key_of
+from services.imports.row_counter import RowCounter, key_of
 from services.imports.sources import Source
 from services.wire import events
 from services.wire.events import Event, GameEvent, Reason, ScoreEvent, Side
@@ -148,7 +148,7 @@ class _Builder:
     def __init__(self, kind: FileKind, pool: str, now: float, time: float | None) -> None:
         self.kind, self.pool = kind, pool
         self._now, self._time = now, time
-        self._seen = Occurrences()
+        self._seen = RowCounter()
 
     def id(self, row: str) -> str:
         """128 bits as hexadecimal digits, another one each time the same row comes."""

@@ -5,20 +5,20 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.arrays.hash_table import KeyedRows, row_of
+from ratings_core.arrays.hash_table import HashTable, row_of
 from ratings_core.kernels.compile import kernel
 
 _KEY_BYTES = 8
 
 
-class Occurrences:
+class RowCounter:
     """Counts texts by 64 bits of their hashes.
 
     Two texts share them once in 2**64 pairs; the second then counts as a repeat of the first, which is wrong, but the same each time.
     """
 
     def __init__(self) -> None:
-        self._counts = KeyedRows(integers=1)
+        self._counts = HashTable(integers=1)
 
     def number(self, text: str) -> int:
         """1 for a text that comes for the first time, 2 for the second time and so on."""

@@ -1,4 +1,4 @@
-"""Room on disks: looked for before anything is written, so that a start on a full disk leaves nothing half-made."""
+"""Free disk space, checked before anything is written: a start on a full disk leaves nothing half-made."""
 
 import errno
 import os

@@ -35,7 +35,7 @@ def bound(
         _bound.reset(token)
 
 
-class Troubles:
+class LogThrottle:
     """Warnings of what may last: the first of each kind is logged at once, and then one every `seconds`. clock: never goes back."""
 
     def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from services.boards.folding import Heartbeat
 from services.boards.store.protocol import StoreError
-from services.runtime.logging import Troubles
+from services.runtime.logging import LogThrottle
 
 log = logging.getLogger("equirank.shard")
 
@@ -29,7 +29,7 @@ class HeartbeatThread:
 
     def __init__(self, store: Beats, report: Callable[[], Sequence[Heartbeat]]) -> None:
         self._store, self._report = store, report
-        self._stopping, self._troubles = threading.Event(), Troubles()
+        self._stopping, self._troubles = threading.Event(), LogThrottle()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def start(self) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from services.control.records import FOLD_VERSION, GenerationMade, PoolCreated
+from services.control.records import FOLD_VERSION, Generation, PoolCreated
 from services.log.dead_letters import DeadLetter
 from services.log.partition import partition_of
 from services.log.protocol import Record
@@ -25,7 +25,7 @@ log = logging.getLogger("equirank.shard")
 class Directory(Protocol):
     """Where a partition learns what its pools are."""
 
-    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, GenerationMade] | None:
+    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, Generation] | None:
         """The pool and the generation to fold it by, or None where the pool is unknown at `offset`.
 
         kind: of the outcome at hand (None for a retraction), for whoever creates pools on first use.

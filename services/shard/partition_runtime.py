@@ -22,7 +22,7 @@ _SKEW_SECONDS: Final = 60.0
 
 
 @dataclass(slots=True)
-class Owned:
+class PartitionRuntime:
     """A partition and what goes with it. even_at: when nothing waited last, or its start, by the timer; passed: all before it was folded or
     is no record; end: the log's, when it was asked last; folded_at: when the log took the last record, seconds since 1970; lost: the offset
     for which it stopped, as its log begins later; damaged: that of the batch for which it stopped; attempts: notes of what is folded;

@@ -13,7 +13,7 @@ from services.log.protocol import Topic
 from services.shard.recovery import sha256_at
 
 
-class Standing:
+class Provenance:
     """Judges what the store shows of the partitions of one shard. For one thread at a time.
 
     heads: asks the store for all that it shows.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import RatingsError
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
-from services.control.records import FOLD_VERSION, ControlState, GenerationMade
+from services.control.records import FOLD_VERSION, ControlState, Generation
 from services.log.partition import partition_of
 from services.log.protocol import CUT, OTHER, LogError, OffsetLost, Topic
 from services.log.skipping import open_reader
@@ -75,7 +75,7 @@ def begin_edited(partition: Partition, topic: Topic, control: ControlState) -> N
             partition.pools[made.pool] = PoolState(control.pools[made.pool], made, found)
 
 
-def retracted(made: GenerationMade, topic: Topic, partition: int, control: ControlState) -> Retracted:
+def retracted(made: Generation, topic: Topic, partition: int, control: ControlState) -> Retracted:
     """What the log retracts below the horizon of a generation, but for what an operator gave up as lost.
 
     Raises `LogError`, and `WrongLog` where the log ends before that horizon.
@@ -120,7 +120,7 @@ def beginning(number: int, topic: Topic, control: ControlState) -> int:
     return min([made.start for made in served(number, topic, control)], default=topic.begin(number))
 
 
-def served(number: int, topic: Topic, control: ControlState) -> list[GenerationMade]:
+def served(number: int, topic: Topic, control: ControlState) -> list[Generation]:
     """The generations that readers see of a partition's pools."""
     known = list(control.generations)  # at once: other threads refresh the control log, too
     here = [pool for pool in known if partition_of(pool, topic.partitions) == number]

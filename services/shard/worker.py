@@ -32,8 +32,8 @@ from services.shard.generations.builder import Builder
 from services.shard.generations.pace import Pace
 from services.shard.health import WorkerHealth
 from services.shard.partition import Partition
-from services.shard.partition_runtime import Owned
-from services.shard.provenance import Standing
+from services.shard.partition_runtime import PartitionRuntime
+from services.shard.provenance import Provenance
 from services.shard.publisher import Fenced, Publisher
 from services.shard.recovery import WrongLog, recover, served
 from services.shard.slices import size, slices
@@ -74,10 +74,10 @@ class ShardWorker:
         self._control = ControlLog(log_.control)
         self._checkpoints = CheckpointStore(settings.checkpoint_url)
         self._anchor_seconds = spacing(log_.outcomes, settings.anchor_seconds)
-        standing = Standing(log_.outcomes, self._control, store.pools)
+        standing = Provenance(log_.outcomes, self._control, store.pools)
         self._publisher = Publisher(store, settings.publish_seconds, standing, clock)
         self._pace = Pace(settings.retraction_share)
-        self._owned: dict[int, Owned] = {}
+        self._owned: dict[int, PartitionRuntime] = {}
         self._turns = list(partitions)
         """In which order partitions look after checkpoints: for whose the fold paused longest ago first."""
         self._stopping = threading.Event()
@@ -167,7 +167,7 @@ class ShardWorker:
             check=lambda state: self._check_epochs(state.epochs),
         )
 
-    def _recovered(self, number: int, epoch: int, *, again: bool = True) -> Owned:
+    def _recovered(self, number: int, epoch: int, *, again: bool = True) -> PartitionRuntime:
         """The partition from its newest checkpoint. again: whether a shard had it before."""
         topic, skipped = self._log.outcomes, list[SkippedCheckpoint]()
         failed: WrongLog | LogError | None = None
@@ -187,7 +187,7 @@ class ShardWorker:
         builder = Builder(partition, topic, self._control, quiet, slices, self._clock, self._checkpoints, self._pace)
         attempts = Attempts(number, epoch, topic.end(number) if again and failed is None else 0, self._control, self._clock)
         attempts.look_back(partition.position)
-        owned = Owned(partition, epoch, checkpointer, builder, attempts, even_at=self._timer(), recovered=failed is None)
+        owned = PartitionRuntime(partition, epoch, checkpointer, builder, attempts, even_at=self._timer(), recovered=failed is None)
         if failed is not None:
             owned.stop(failed)
         if isinstance(failed, LogError) and not isinstance(failed, TopicReplaced):  # it is this log, so what readers see is of it
@@ -215,7 +215,7 @@ class ShardWorker:
             self._beside(idle=True)
         return reader
 
-    def _fold_parts(self, owned: Owned, records: Sequence[Record]) -> None:
+    def _fold_parts(self, owned: PartitionRuntime, records: Sequence[Record]) -> None:
         """Fold what a poll brought of a partition, up to a record that isolates it."""
         for part in owned.attempts.parts(records):
             self._fold(owned, part)
@@ -224,7 +224,7 @@ class ShardWorker:
             owned.stop(Isolated(owned.partition.number, owned.attempts.isolated))
             self._changed = True
 
-    def _passed(self, owned: Owned, position: int, *, idle: bool) -> None:
+    def _passed(self, owned: PartitionRuntime, position: int, *, idle: bool) -> None:
         """Everything below `position` was folded or is no record, unless the partition stopped on the way."""
         if owned.stopped is None:
             owned.passed = position
@@ -235,7 +235,7 @@ class ShardWorker:
         records = sum(map(len, batches.values()))
         return records >= self._settings.batch_records or size(record for part in batches.values() for record in part) >= _FULL_BYTES
 
-    def _running(self) -> dict[int, Owned]:
+    def _running(self) -> dict[int, PartitionRuntime]:
         return {number: owned for number, owned in self._owned.items() if owned.stopped is None}
 
     def _still_right(self, reader: Reader | None) -> Reader | None:
@@ -277,7 +277,7 @@ class ShardWorker:
                 raise error
             self._read_failed(away[0])  # nothing is known yet
 
-    def _unreadable(self, number: int, owned: Owned) -> LogError | None:
+    def _unreadable(self, number: int, owned: PartitionRuntime) -> LogError | None:
         """Why a partition cannot be read on, now or ever, if that is so."""
         topic = self._log.outcomes
         try:
@@ -307,7 +307,7 @@ class ShardWorker:
         """Whether there is something to go on with though nothing waits in the log."""
         return any(owned.builder.busy or owned.checkpointer.freezes for owned in self._running().values())
 
-    def _fold(self, owned: Owned, records: Sequence[Record]) -> None:
+    def _fold(self, owned: PartitionRuntime, records: Sequence[Record]) -> None:
         began = time.perf_counter()
         partition = owned.partition
         self._retry(lambda: owned.letters.extend(partition.fold(records, self._directory)))
@@ -318,7 +318,7 @@ class ShardWorker:
         self._folds.add(time.perf_counter() - began)
         self._write_letters(owned)
 
-    def _write_letters(self, owned: Owned) -> None:
+    def _write_letters(self, owned: PartitionRuntime) -> None:
         if owned.letters:
             self._reasons.update(letter.reason for letter in owned.letters)
             self._retry(lambda: dead_letters.write(self._log.dead_letters, owned.letters))
@@ -406,7 +406,7 @@ class ShardWorker:
                 owned.builder.close()
             self._changed = True
 
-    def _resumed_at(self, owned: Owned, control: ControlState) -> int | None:
+    def _resumed_at(self, owned: PartitionRuntime, control: ControlState) -> int | None:
         """Where a stopped partition goes on; None where that is not decided. What is skipped, its reader passes over."""
         number, position = owned.partition.number, owned.partition.position
         if owned.lost is not None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ratings_core.arrays.arena import Arena, pack
 from ratings_core.errors import InputError
 from ratings_core.records.roster import UNKNOWN, Roster
-from services.control.records import GenerationMade
+from services.control.records import Generation
 from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
 from services.wire.events import RetractEvent
 
@@ -62,7 +62,7 @@ NONE: Final = Retracted(np.zeros((0, 2), np.uint64))
 class Edits:
     """The edits of one generation. left_out: outcomes left out so far, by `LEFT_OUT`."""
 
-    def __init__(self, generation: GenerationMade, retracted: Retracted) -> None:
+    def __init__(self, generation: Generation, retracted: Retracted) -> None:
         self.retracted = retracted
         self.left_out = np.zeros(len(LEFT_OUT), np.int64)
         self._aliases, self._bans = Roster(), Roster()
@@ -98,7 +98,7 @@ class Edits:
         return {"retracted": self.retracted.ids.copy(), "retractions": events, "left_out": self.left_out.copy()}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], generation: GenerationMade) -> "Edits":
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], generation: Generation) -> "Edits":
         """The edits of `generation` whose `arrays()` these are. Raises `InputError` where they are none."""
         ids, events, left_out = (arrays.get(name) for name in ("retracted", "retractions", "left_out"))
         if ids is None or events is None or left_out is None or ids.shape != (len(ids), 2) or len(left_out) != len(LEFT_OUT):

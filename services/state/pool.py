@@ -21,7 +21,7 @@ from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from ratings_core.tallies.tally import Tally
 from services.control.generations import check
 from services.control.raters import make_raters
-from services.control.records import GenerationMade, PoolCreated
+from services.control.records import Generation, PoolCreated
 from services.state.clusters import in_groups
 from services.state.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
 from services.state.edits import NONE, Edits, Retracted
@@ -65,7 +65,7 @@ class PoolState:
     on_change: called once, before anything changes next.
     """
 
-    def __init__(self, created: PoolCreated, generation: GenerationMade, retracted: Retracted = NONE) -> None:
+    def __init__(self, created: PoolCreated, generation: Generation, retracted: Retracted = NONE) -> None:
         self.created, self.generation = created, generation
         self.kind, self.label = created.kind, created.label
         fold = generation.fold
@@ -231,7 +231,7 @@ class PoolState:
         self._dirty[agents] = True
 
     def _reach(self, agents: int) -> None:
-        """Room for that many agents, grown by doubling; new ones are to be published."""
+        """Grow to that many agents, by doubling; new ones are published next."""
         if len(self.activity) < agents:
             more = max(agents, 2 * len(self.activity)) - len(self.activity)
             self.activity = np.concatenate([self.activity, np.zeros(more, np.int64)])
@@ -293,7 +293,7 @@ class PoolState:
         """Pending retractions without those that the last review found idle."""
         return max(0, self.pending_retractions - self.idle_retractions)
 
-    def retracted_for(self, generation: GenerationMade) -> Retracted | None:
+    def retracted_for(self, generation: Generation) -> Retracted | None:
         """What the log retracts below the horizon of another generation of the pool, up to which this state is folded at least.
 
         None where the state cannot tell: it begins elsewhere, was stopped, or was recovered without all that it had counted.
@@ -311,7 +311,7 @@ class PoolState:
         heeded = NONE if self.edits is None else self.edits.retracted
         return int(np.count_nonzero(self.dedupe.holds(retracted.ids[~heeded.among(retracted.ids)])))
 
-    def take_over(self, generation: GenerationMade, retracted: Retracted) -> None:
+    def take_over(self, generation: Generation, retracted: Retracted) -> None:
         """Go on by a generation that differs in what is `retracted` alone, of which nothing was folded."""
         edits = Edits(generation, retracted) if generation.edits else None
         if edits is not None and self.edits is not None:
@@ -419,7 +419,7 @@ class PoolState:
         }
 
     @classmethod
-    def restore(cls, created: PoolCreated, generation: GenerationMade, arrays: Arrays, position: int) -> "PoolState":
+    def restore(cls, created: PoolCreated, generation: Generation, arrays: Arrays, position: int) -> "PoolState":
         """The state whose `arrays` these are, recovered at a checkpoint's `position`."""
         state = cls(created, generation)
         if state.edits is not None:
@@ -451,7 +451,7 @@ def _columns(kind: Kind, events: Sequence[Any]) -> GameColumns | ScoreColumns:
     return GameColumns.of(events) if kind is Kind.GAMES else ScoreColumns.of(events)
 
 
-def _raters(kind: Kind, generation: GenerationMade) -> tuple[dict[str, Rater[Any]], str | None]:
+def _raters(kind: Kind, generation: Generation) -> tuple[dict[str, Rater[Any]], str | None]:
     """The raters, and why there are none where this version cannot fold the generation as its record says."""
     try:
         check(kind, generation.fold, generation.initial, generation.aliases, generation.bans)

@@ -10,7 +10,7 @@ from services.boards import reading as boards
 from services.boards.reading import Board
 from services.boards.store import keys
 from services.boards.store.redis import RedisStore
-from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.control.records import FoldSettings, Generation, PoolCreated
 from services.runtime.settings import PROVISIONAL
 from services.shard.partition import Partition
 from services.shard.publisher import Publisher
@@ -40,7 +40,7 @@ class Shard:
 
     def __init__(self, store: RedisStore, epoch: int = EPOCH, held: PoolState | None = None) -> None:
         made = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings(online={"elo": {}, **METHODS}))
-        generation = GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=made.fold)
+        generation = Generation(pool=POOL, number=1, start=0, time=0.0, fold=made.fold)
         self.partition, self.publisher, self.epoch, self.now = Partition(0, 1), Publisher(store, 0.2, Content()), epoch, 0.0
         restored = held and PoolState.restore(made, generation, held.arrays(), held.counts["outcomes"])
         self.state = restored or PoolState(made, generation)

@@ -13,7 +13,7 @@ from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.control import generations
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
-from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.demo import simulated
 from services.log.protocol import Log, Record
 from services.runtime.settings import Settings
@@ -70,7 +70,7 @@ def folded_without(numbers: Sequence[int], total: int, fold: FoldSettings | None
     """Elo of every agent after the games 0 to total, without some of them, folded by a partition of its own."""
     known, settings_ = ControlState(), fold or FoldSettings()
     known.apply(0, PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0))
-    known.apply(1, GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=settings_))
+    known.apply(1, Generation(pool=POOL, number=1, start=0, time=0.0, fold=settings_))
     games = [simulated.game(i, float(i)) for i in range(total) if i not in set(numbers)]
     partition = Partition(HOME, PARTITIONS)
     partition.fold([Record(i, events.encode([game]), 0.0) for i, game in enumerate(games)], FixedDirectory(known))
@@ -228,7 +228,7 @@ def test_retracted_ids_that_no_outcome_has_are_told(quick: Settings, log: Log) -
 def test_a_pool_that_an_older_release_folded_is_folded_anew_by_itself(quick: Settings, log: Log) -> None:  # noqa: F811
     control = ControlLog(log.control)
     made = control.create_pool(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0))
-    control.create_generation(GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=made.fold, fold_version=0))
+    control.create_generation(Generation(pool=POOL, number=1, start=0, time=0.0, fold=made.fold, fold_version=0))
     control.close()
     play(log, 0, 100)
     with working(quick, log):

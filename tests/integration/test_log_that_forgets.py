@@ -11,7 +11,7 @@ from services.admin.log_coverage import accept_loss, reach
 from services.admin.verify import Finding, verify_partition
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
-from services.control.records import FoldSettings, GenerationMade, PoolCreated, Serve
+from services.control.records import FoldSettings, Generation, PoolCreated, Serve
 from services.demo import simulated
 from services.log.protocol import Log
 from services.log.sqlite.file import table_of
@@ -153,7 +153,7 @@ def retracting(log: Log, horizon: int) -> None:
     control.create_pool(PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=0.0))
     for number, below in ((1, 0), (2, horizon)):
         fields: dict[str, Any] = {"start": 0, "time": 0.0, "fold": FoldSettings(), "retraction_horizon": below}
-        control.create_generation(GenerationMade(pool=simulated.POOL, number=number, **fields))
+        control.create_generation(Generation(pool=simulated.POOL, number=number, **fields))
     control.append(Serve(pool=simulated.POOL, number=2, time=0.0))
     control.close()
 

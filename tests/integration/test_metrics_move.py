@@ -19,7 +19,7 @@ from services.shard.attempts import Attempts
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.builder import Builder
 from services.shard.partition import Partition
-from services.shard.partition_runtime import Owned
+from services.shard.partition_runtime import PartitionRuntime
 from services.shard.publisher import Fenced
 from services.shard.slices import slices
 from services.shard.worker import ShardWorker
@@ -143,7 +143,7 @@ def test_lag_is_told_in_records_and_in_seconds(settings: Settings, log: Log) -> 
     partition = Partition(0, 1, 5)
     checkpointer = Checkpointer(CheckpointStore(settings.checkpoint_url), log.outcomes.identity, 1, 3, None)
     control = ControlLog(log.control)
-    owned = Owned(
+    owned = PartitionRuntime(
         partition,
         1,
         checkpointer,

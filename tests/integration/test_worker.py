@@ -15,7 +15,7 @@ from services.admin.verify import verify_partition
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
 from services.control.log import ControlLog
-from services.control.records import FoldSettings, GenerationMade, PoolCreated, Serve
+from services.control.records import FoldSettings, Generation, PoolCreated, Serve
 from services.demo import simulated
 from services.log.protocol import Log, LogError, Reader, Record
 from services.log.sqlite.file import table_of
@@ -213,7 +213,7 @@ def test_a_pool_whose_retractions_the_log_lost_stops_its_partition_and_no_other(
     control.create_pool(PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=0.0))
     for number, horizon in ((1, 0), (2, 5)):
         fields: dict[str, Any] = {"start": 0, "time": 0.0, "fold": FoldSettings(), "retraction_horizon": horizon}
-        control.create_generation(GenerationMade(pool=simulated.POOL, number=number, **fields))
+        control.create_generation(Generation(pool=simulated.POOL, number=number, **fields))
     control.append(Serve(pool=simulated.POOL, number=2, time=0.0))
     control.close()
     retain_from(settings, 3)

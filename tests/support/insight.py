@@ -4,8 +4,8 @@ import numpy as np
 
 from ratings_core.online.prequential import Prequential
 from ratings_core.tallies import PairCounts, PlaceCounts
+from services.boards.ranked_board import RankedBoard
 from services.boards.result import SolvedBoard, SolveResult
-from services.boards.standing import Standing
 from services.solve.insight import job as insight
 from services.solve.problems.inputs import GamesInput
 
@@ -25,9 +25,9 @@ WINS = np.array(
 )
 OUTCOMES = int(WINS.sum())
 STANDINGS = (
-    Standing("elo", 9, {"rock": 1, "scissors": 2, "paper": 3, "rock-copy": 4, "pebble": 5, "stranger": 6, "other": 7}),
-    Standing("maximal_lottery", 7, {"stranger": 1, "other": 2, "paper": 3, "rock": 4, "rock-copy": 4, "scissors": 4, "pebble": 7}),
-    Standing("bradley_terry", 7, {"paper": 1, "rock": 2}),
+    RankedBoard("elo", 9, {"rock": 1, "scissors": 2, "paper": 3, "rock-copy": 4, "pebble": 5, "stranger": 6, "other": 7}),
+    RankedBoard("maximal_lottery", 7, {"stranger": 1, "other": 2, "paper": 3, "rock": 4, "rock-copy": 4, "scissors": 4, "pebble": 7}),
+    RankedBoard("bradley_terry", 7, {"paper": 1, "rock": 2}),
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from services.boards.result import SolvedBoard
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
-from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated, SolvePlan
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, SolvePlan
 from services.demo import simulated
 from services.runtime.settings import Settings
 from services.solve.scheduler.scheduler import Limits, open_scheduler
@@ -40,7 +40,7 @@ class World:
     def __init__(self, folder: Path, store: RedisStore, tasks: TaskPool | None = None) -> None:
         self.ahead = self.wall = 0.0
         self.created = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
-        self.made = GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings())
+        self.made = Generation(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings())
         self.state, self.played, self.store = PoolState(self.created, self.made), 0, store
         self.checkpoints = CheckpointStore((folder / "checkpoints").as_uri())
         self.control = ControlState()

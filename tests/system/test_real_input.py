@@ -21,7 +21,7 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
-from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.log.partition import partition_of
 from services.log.protocol import Record
@@ -94,7 +94,7 @@ def folded(pool: str, fold: FoldSettings | None = None, without: Collection[str]
     known = ControlState()
     created = PoolCreated(pool=pool, kind=KINDS[pool], time=0.0)
     known.apply(0, created)
-    known.apply(1, GenerationMade(pool=pool, number=1, start=0, time=0.0, fold=fold or created.fold))
+    known.apply(1, Generation(pool=pool, number=1, start=0, time=0.0, fold=fold or created.fold))
     partition = Partition(partition_of(pool, PARTITIONS), PARTITIONS)
     for part in chunks(all_of(pool)):
         kept = [event for event in part if event.id not in without]

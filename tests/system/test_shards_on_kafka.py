@@ -16,7 +16,7 @@ from ratings_core.arrays.digest import digest
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
-from services.control.records import ControlState, FoldSettings, GenerationMade
+from services.control.records import ControlState, FoldSettings, Generation
 from services.demo import simulated
 from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.log.protocol import Retention
@@ -253,5 +253,5 @@ def test_what_was_retracted_is_found_though_the_log_ends_with_marks(log: KafkaLo
     made: dict[str, Any] = {"pool": simulated.POOL, "number": 2, "start": 0, "time": 0.0, "fold": FoldSettings()}
     end = log.outcomes.end(HOME)
     assert end == 5
-    found = retracted(GenerationMade(**made, retraction_horizon=end), log.outcomes, HOME, ControlState())
+    found = retracted(Generation(**made, retraction_horizon=end), log.outcomes, HOME, ControlState())
     assert found.events == 1

@@ -13,7 +13,7 @@ refuses at once is asked again at once."""
 _MOST_SECONDS: Final = 30.0
 
 
-class Rest:
+class Backoff:
     """A loop asks while `over`, and asks inside `asking`. timer: seconds that never go back."""
 
     def __init__(self, timer: Callable[[], float] = time.monotonic) -> None:

@@ -28,7 +28,7 @@ _Pointer: TypeAlias = tuple[str, int, SolvedBoard]
 _POINTER: Final = ("version", "total", "board")
 
 
-class Held(NamedTuple):
+class StoredBoard(NamedTuple):
     """A whole board of the store, its result without rows, and of how many kept solves its history is."""
 
     board: SolvedBoard
@@ -117,18 +117,18 @@ class SolvedBoards:
         for job in [job for job, log in zip(jobs, logs, strict=True) if log != self._log]:
             self._remove(*job)
 
-    def held(self, pools: Sequence[str]) -> dict[str, dict[str, Held]]:
+    def held(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
         """By pool and method, insight among them, the boards of which every row is there and can be found: in three round trips for all."""
         members = self._redis.pipeline([_members(keys.methods(check_pool_name(pool))) for pool in pools])
         jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
         pointers = map(self._pointer_of, self._redis.pipeline([_pointed(*job) for job in jobs], skip_garbage=True))
         stands = {job: at for job, at in zip(jobs, pointers, strict=True) if at is not None}
         sizes = self._redis.pipeline([command for job, at in stands.items() for command in _sizes(*job, at[0])])
-        found: dict[str, dict[str, Held]] = {pool: {} for pool in pools}
+        found: dict[str, dict[str, StoredBoard]] = {pool: {} for pool in pools}
         each = zip(stands.items(), sizes[::3], sizes[1::3], sizes[2::3], strict=True)
         for ((pool, method), (_, total, board)), rows, index, history in each:
             if rows == index == total:
-                found[pool][method] = Held(board, history // 2)
+                found[pool][method] = StoredBoard(board, history // 2)
         return found
 
     def solved(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from services.control.records import GenerationMade, PoolCreated
+from services.control.records import Generation, PoolCreated
 from services.log.protocol import Record
 from services.shard.batch import Outcomes
 from services.shard.generations.stand_in import StandIn, too_late
@@ -37,7 +37,7 @@ class Build:
     """
 
     def __init__(
-        self, created: PoolCreated, generation: GenerationMade, retracted: Retracted | None = None, stand_in: StandIn | None = None
+        self, created: PoolCreated, generation: Generation, retracted: Retracted | None = None, stand_in: StandIn | None = None
     ) -> None:
         self.created, self.generation, self._stand_in = created, generation, stand_in
         self.position = self._start = generation.start if stand_in is None else stand_in.position

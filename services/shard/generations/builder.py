@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, Protocol
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
 from services.control.log import ControlLog
-from services.control.records import FOLD_VERSION, ControlState, GenerationMade, PoolCreated, Serve
+from services.control.records import FOLD_VERSION, ControlState, Generation, PoolCreated, Serve
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic, TopicReplaced
 from services.log.skipping import open_reader
@@ -161,7 +161,7 @@ class Builder:
             self._reader.close()
             self._reader = None
 
-    def _due(self, state: PoolState, control: ControlState, now: float) -> GenerationMade | None:
+    def _due(self, state: PoolState, control: ControlState, now: float) -> Generation | None:
         """The generation to make now, if one is due. Retractions wait for the build under way; after one that failed, for a wish."""
         pool, newest = state.generation.pool, control.newest(state.generation.pool)
         if newest is None:
@@ -207,7 +207,7 @@ class Builder:
             if build.failed is not None:
                 self._told_failed(build)
 
-    def _made(self, state: PoolState, control: ControlState, target: GenerationMade) -> Build | None:
+    def _made(self, state: PoolState, control: ControlState, target: Generation) -> Build | None:
         """A build from the start of its generation, or from what stands in for it; None while that is looked for. Raises `LogError`."""
         created, retracted = control.pools[target.pool], state.retracted_for(target)
         key = target.pool, target.number
@@ -233,7 +233,7 @@ class Builder:
         return build
 
     def _seek(
-        self, stand_ins: StandIns, created: PoolCreated, target: GenerationMade, control: ControlState, retracted: Retracted
+        self, stand_ins: StandIns, created: PoolCreated, target: Generation, control: ControlState, retracted: Retracted
     ) -> "Future[StandIn | str]":
         """Look for what stands in, in a thread of its own: pools are large."""
         made = control.generations[target.pool]
@@ -290,7 +290,7 @@ class Builder:
         number = build.generation.number
         log.error("generation %d cannot be folded, the one before goes on: %s", number, build.failed, extra=self._fields(build.generation))
 
-    def _fields(self, made: GenerationMade) -> dict[str, str | int]:
+    def _fields(self, made: Generation) -> dict[str, str | int]:
         return {"pool": made.pool, "partition": self._partition.number, "position": self._partition.position}
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ratings_core.errors import RatingsError
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry
 from services.checkpoints.objects import BadObject
-from services.control.records import FOLD_VERSION, GenerationMade, PoolCreated
+from services.control.records import FOLD_VERSION, Generation, PoolCreated
 from services.log.protocol import Topic
 from services.state.edits import Retracted
 from services.state.pool import PoolState
@@ -34,7 +34,7 @@ class StandIns:
     partition: int
 
     def find(
-        self, created: PoolCreated, target: GenerationMade, others: Mapping[int, GenerationMade], retracted: Retracted
+        self, created: PoolCreated, target: Generation, others: Mapping[int, Generation], retracted: Retracted
     ) -> StandIn | str:
         """The oldest state that the log goes on from and `target` may take over, or why there is none.
 
@@ -56,7 +56,7 @@ class StandIns:
             refused.add(entry.generation)
         return f"{self.topic.name}[{self.partition}] begins at {begin}, after {target.start}, and {why}"
 
-    def _entries(self, begin: int, pool: str, others: Mapping[int, GenerationMade]) -> Iterator[tuple[Manifest, PoolEntry]]:
+    def _entries(self, begin: int, pool: str, others: Mapping[int, Generation]) -> Iterator[tuple[Manifest, PoolEntry]]:
         """Where checkpoints from `begin` on hold the pool by one of the generations, oldest first."""
         for name in reversed(self.checkpoints.manifests(self.partition)):
             try:
@@ -67,7 +67,7 @@ class StandIns:
                 found = (one for one in manifest.pools if one.pool == pool and one.generation in others and one.stopped is None)
                 yield from ((manifest, entry) for entry in found)
 
-    def _restored(self, manifest: Manifest, entry: PoolEntry, created: PoolCreated, made: GenerationMade) -> PoolState | None:
+    def _restored(self, manifest: Manifest, entry: PoolEntry, created: PoolCreated, made: Generation) -> PoolState | None:
         try:
             return PoolState.restore(created, made, self.checkpoints.read_pool(entry)[1], manifest.position)
         except (BadObject, RatingsError, KeyError, ValueError):

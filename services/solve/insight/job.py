@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ratings_core.analysis.insight import insight
 from ratings_core.online.prequential import Prequential
 from services.boards import findings
+from services.boards.ranked_board import RankedBoard
 from services.boards.result import CertificateRow, SolvedBoard, SolveResult
-from services.boards.standing import Standing
 from services.boards.store.protocol import INSIGHT
 from services.checkpoints.checkpoint import PoolEntry
 from services.control.raters import make_raters
@@ -52,7 +52,9 @@ def _view(entry: PoolEntry, control: ControlState, solved: Sequence[float], log:
     return PoolView(entry.pool, seen, entry.outcomes, {INSIGHT: {"online": online, "log": log}})
 
 
-def solve(problem: GamesInput | ScoresInput, outcomes: int, standings: Sequence[Standing], sums: Mapping[str, Prequential]) -> SolveResult:
+def solve(
+    problem: GamesInput | ScoresInput, outcomes: int, standings: Sequence[RankedBoard], sums: Mapping[str, Prequential]
+) -> SolveResult:
     """The findings about a pool, as a result without rows; `extra` holds them.
 
     outcomes: of the pool, all counted; standings: the boards to compare, online methods among them; sums: of online methods.
@@ -97,18 +99,18 @@ def sums_of(arrays: Mapping[str, NDArray[Any]], online: Sequence[str]) -> dict[s
 
 
 def online_standings(kind: Kind, online: Mapping[str, Mapping[str, float]], arrays: Mapping[str, NDArray[Any]],
-                     names: Sequence[str], position: int) -> list[Standing]:  # fmt: skip
+                     names: Sequence[str], position: int) -> list[RankedBoard]:  # fmt: skip
     """The online boards in a pool's content. names: of agents by id."""
     raters = make_raters(kind, FoldSettings(online={name: dict(parameters) for name, parameters in online.items()}))
     ids = np.arange(len(names), dtype=np.int32)
     found = []
     for method, rater in raters.items():
         state = type(rater.init(0)).from_arrays(part(arrays, f"online.{method}"))
-        found.append(Standing.of_ratings(method, position, names, rater.read(state, ids).rating))
+        found.append(RankedBoard.of_ratings(method, position, names, rater.read(state, ids).rating))
     return found
 
 
-def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequence[Standing]) -> tuple[dict[str, Any], float | None]:
+def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequence[RankedBoard]) -> tuple[dict[str, Any], float | None]:
     """The parts that outcomes give, and the certificate of the decomposition; without it where there is too little to say anything."""
     if lacking := _too_little(taken):
         kinds = (findings.Connectivity, findings.Cyclicity, findings.Order, findings.Cycles, findings.Clones, findings.Top)

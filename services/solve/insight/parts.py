@@ -17,7 +17,7 @@ from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 from ratings_core.tallies import PairCounts
 from services.boards import findings
-from services.boards.standing import Standing
+from services.boards.ranked_board import RankedBoard
 from services.solve.problems.inputs import GamesInput, Ids, ScoresInput
 
 SHOWN: Final = 20
@@ -59,7 +59,7 @@ class Thin:
         return findings.ThinAgent(agent=names[i], games=float(self.games[i]), opponents=int(self.opponents[i]), effective_games=worth)
 
 
-def connectivity(found: graph.Connectivity, names: Sequence[str], thin: Thin, standings: Sequence[Standing]) -> findings.Connectivity:
+def connectivity(found: graph.Connectivity, names: Sequence[str], thin: Thin, standings: Sequence[RankedBoard]) -> findings.Connectivity:
     """Who met whom, who is hardly linked, and which boards such agents lead."""
     sizes = np.bincount(found.met)
     apart = np.flatnonzero(found.met != np.argmax(sizes))
@@ -78,7 +78,7 @@ def connectivity(found: graph.Connectivity, names: Sequence[str], thin: Thin, st
     )
 
 
-def _thin_leaders(weak: set[str], standings: Sequence[Standing]) -> list[findings.ThinLeaders]:
+def _thin_leaders(weak: set[str], standings: Sequence[RankedBoard]) -> list[findings.ThinLeaders]:
     boards = [(one.method, one.leaders(LEADERS)) for one in standings]
     told = [(method, [name for name in first if name in weak], len(first)) for method, first in boards]
     return [findings.ThinLeaders(method=method, agents=there, of=of) for method, there, of in told if there]
@@ -142,7 +142,7 @@ def _groups(classes: CloneClasses) -> list[list[int]]:
     return sorted(groups, key=lambda group: (-len(group), group[0]))
 
 
-def disagreement(standings: Sequence[Standing], agents: int) -> findings.Disagreement:
+def disagreement(standings: Sequence[RankedBoard], agents: int) -> findings.Disagreement:
     """Where boards differ, of those that rate enough of `agents` agents."""
     compared = [one for one in standings if one.rated >= max(2, RATED_SHARE * agents)]
     left_out = [one.method for one in standings if one not in compared]

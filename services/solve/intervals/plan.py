@@ -14,7 +14,7 @@ LOAD: Final = 9.0
 """Work of s seconds is followed by a rest of LOAD * s: intervals take a tenth of one worker at most."""
 
 
-class Standing(NamedTuple):
+class PublishedBoard(NamedTuple):
     """A board as it stands. data: digest of what it could be redrawn from; seconds: that its solve took."""
 
     job: Job
@@ -33,7 +33,7 @@ class Redrawn:
 
 
 def next_job(
-    boards: Iterable[Standing], tried: Mapping[Job, Redrawn], budget: float, least: int, cost: Mapping[str, int]
+    boards: Iterable[PublishedBoard], tried: Mapping[Job, Redrawn], budget: float, least: int, cost: Mapping[str, int]
 ) -> Job | None:
     """The job whose intervals to compute now, if any. budget: seconds for all replicates of one; least: replicates it has to hold."""
     wanted = [one.job for one in boards if one.seconds * least <= budget and _changed(one, tried.get(one.job))]
@@ -45,7 +45,7 @@ def rested(now: float, ended: float, spent: float) -> bool:
     return now - ended >= LOAD * spent
 
 
-def _changed(board: Standing, last: Redrawn | None) -> bool:
+def _changed(board: PublishedBoard, last: Redrawn | None) -> bool:
     return last is None or last.data != board.data or last.parameters != board.parameters
 
 

@@ -18,7 +18,7 @@ from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.runtime.settings import Settings
 from services.solve.intervals import replicates as intervals
-from services.solve.intervals.plan import Redrawn, Standing, next_job, rested
+from services.solve.intervals.plan import PublishedBoard, Redrawn, next_job, rested
 from services.solve.intervals.tasks import Facts, prepare, solve_slice
 from services.solve.planning.jobs import Job
 from services.solve.registry import methods
@@ -128,7 +128,7 @@ class IntervalRunner:
 
     def _begin(self, now: float, boards: Mapping[Job, SolvedBoard], entries: Mapping[str, PoolEntry]) -> None:
         standing = [
-            Standing(job, entries[job.pool].digest, board.parameters, board.result.seconds)
+            PublishedBoard(job, entries[job.pool].digest, board.parameters, board.result.seconds)
             for job, board in boards.items()
             if job.method in methods.METHODS and job.pool in entries and _wants(board, entries[job.pool])
         ]

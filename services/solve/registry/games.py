@@ -41,9 +41,10 @@ _STORED_CELLS: Final = 50_000_000
 def on_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
     """Agent against task (2 players), or agent against agent on a task (3); the last player is the task in both."""
     names: dict[str, Any] = {"agents": problem.names, "tasks": problem.tasks}
-    three, apart = parameters["players"] == 3, parameters.get("apart", "observed")
-    if apart != "observed" and not (three and isinstance(problem, GamesInput)):
-        raise InputError("apart", apart, "must be observed but for games with players=3, where a task gets a noisy difference without sign")
+    three, difference = parameters["players"] == 3, parameters.get("difference", "observed")
+    if difference != "observed" and not (three and isinstance(problem, GamesInput)):
+        rule = "must be observed except for games with players=3, where the payoff of a task is a noisy absolute difference"
+        raise InputError("difference", difference, rule)
     if isinstance(problem, ScoresInput):
         table = {name: parameters[name] for name in ("normalise", "missing", "merge")}
         return agent_vs_agent_vs_task(problem.scores, **table, **names) if three else agent_vs_task(problem.scores, **table, **names)  # type: ignore[return-value]
@@ -52,7 +53,7 @@ def on_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[Played]:
     most_cells(problem)
     duels = Duels.of_counts(problem.by_task, len(problem.names))
     policy = {"missing": parameters["missing"], "merge": parameters["merge"], "kappa": kappa_of(parameters)}
-    return duel_on_task(duels, apart=apart, **policy, **names) if three else duelist_vs_task(duels, **policy, **names)  # type: ignore[return-value]
+    return duel_on_task(duels, difference=difference, **policy, **names) if three else duelist_vs_task(duels, **policy, **names)  # type: ignore[return-value]
 
 
 def most_cells(problem: OnTasks) -> None:
@@ -249,7 +250,7 @@ GAMES: Final = (
         starts=True,
         parameters=(
             *TASKS,
-            Parameter("apart", "observed", "what a task gets, of games: also freed of the noise of few", choices=("observed", "freed")),
+            Parameter("difference", "observed", "payoff of a task: |u|, noise subtracted or not", choices=("observed", "denoised")),
             Parameter("tolerance", 1e-6, "largest rating error called optimal", 1e-14, 1e-2),
             Parameter("max_solves", 100_000, "of linear programs", 1, 10_000_000),
             Parameter("explain", 0, "tasks listed for each agent with what they add to its rating", 0, 10_000),

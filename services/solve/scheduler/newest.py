@@ -11,7 +11,7 @@ import msgspec
 
 from services.boards.history import Kept, kept
 from services.boards.result import Intervals, PackedStart, SolvedBoard
-from services.runtime.logging import Troubles
+from services.runtime.logging import LogThrottle
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from services.solve.scheduler.packing import packed, whole
@@ -65,7 +65,7 @@ class NewestResults:
         """most_kept: length of each history."""
         self._files, self._intervals, self._most_kept = files, intervals, most_kept
         self._results: dict[Job, JobResult] = {}
-        self._troubles = Troubles()
+        self._troubles = LogThrottle()
 
     def load(self, log_identity: str) -> None:
         """Read the results that an earlier run left, of this log only."""

@@ -6,11 +6,11 @@ from typing import Final
 import msgspec
 
 from services.boards.result import Intervals, SolvedBoard
-from services.boards.store.backoff import Rest
+from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import OtherLog, StoreError
 from services.boards.store.redis import RedisStore
-from services.boards.store.solved import Held
-from services.runtime.logging import Troubles
+from services.boards.store.solved import StoredBoard
+from services.runtime.logging import LogThrottle
 from services.solve.planning.jobs import Job
 from services.solve.scheduler.newest import BoardIntervals, JobResult, NewestResults
 
@@ -25,13 +25,13 @@ class ResultPublisher:
     """Keeps the store equal to the newest results. A store that does not answer is left alone for a while."""
 
     def __init__(
-        self, store: RedisStore, results: NewestResults, intervals: BoardIntervals, backoff: Rest, pools_a_look: int = POOLS_A_LOOK
+        self, store: RedisStore, results: NewestResults, intervals: BoardIntervals, backoff: Backoff, pools_a_look: int = POOLS_A_LOOK
     ) -> None:
         """pools_a_look: pools that one look for lost boards asks the store for."""
         self._store, self._results, self._intervals, self._backoff = store, results, intervals, backoff
         self._pools_a_look = pools_a_look
         self._looked_to = ""
-        self._troubles = Troubles()
+        self._troubles = LogThrottle()
 
     def publish(self) -> None:
         """Publish the results that the store has to be given. A board that another log holds does not delay the others."""
@@ -83,7 +83,7 @@ class ResultPublisher:
         self._troubles.over(_AWAITS_STORE)
         return True
 
-    def _lacks(self, held: Held | None, job: Job, result: JobResult) -> bool:
+    def _lacks(self, held: StoredBoard | None, job: Job, result: JobResult) -> bool:
         """Whether the store has to be given a result. It does not where a newer one of another writer stands."""
         board = result.board
         if held is None or held.board.log != board.log:

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from services.boards.result import VERSION, CertificateRow, SolvedBoard, SolveResult
-from services.boards.store.backoff import Rest
+from services.boards.store.backoff import Backoff
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry
 from services.control.records import ControlState
@@ -295,7 +295,7 @@ class SolveScheduler:
 
 def open_scheduler(
     settings: Settings, checkpoints: CheckpointStore, store: RedisStore, tasks: TaskPool, limits: Limits, log_identity: str = "",
-    clock: Callable[[], float] = time.time, backoff: Rest | None = None,
+    clock: Callable[[], float] = time.time, backoff: Backoff | None = None,
 ) -> SolveScheduler:  # fmt: skip
     """Make a scheduler, with the results that an earlier run left.
 
@@ -315,7 +315,7 @@ def open_scheduler(
     return SolveScheduler(
         Flights(tasks, checkpoints.url, settings.solve_deadline_seconds, limits.solve_memory_bytes),
         results,
-        ResultPublisher(store, results, intervals, backoff or Rest()),
+        ResultPublisher(store, results, intervals, backoff or Backoff()),
         intervals,
         _BoardMaker(log_identity, clock),
         Pace(settings.solve_seconds, settings.solve_outcomes),

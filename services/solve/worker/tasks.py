@@ -8,8 +8,8 @@ import msgspec
 from numpy.typing import NDArray
 
 from ratings_core.records.roster import Roster
+from services.boards.ranked_board import RankedBoard
 from services.boards.result import VERSION, SolveResult
-from services.boards.standing import Standing
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.solve.insight import job as insight
 from services.solve.problems.checkpointed import problem
@@ -64,6 +64,6 @@ def _insight(
     names = Roster.from_arrays(part(arrays, "agents")).names()
     boards = [board for board in ResultFiles(files, 1).of_pool(pool.pool, str(parameters["log"])) if board.result.method != insight.INSIGHT]
     standings = insight.online_standings(kind, online, arrays, names, pool.position)
-    standings += [Standing.of_board(board) for board in boards if board.generation == pool.generation]
+    standings += [RankedBoard.of_board(board) for board in boards if board.generation == pool.generation]
     found = insight.solve(problem(kind, arrays), pool.outcomes, standings, insight.sums_of(arrays, list(online)))
     return msgspec.structs.replace(found, seconds=time.perf_counter() - begun)

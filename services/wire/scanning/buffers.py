@@ -1,6 +1,6 @@
 """Columns that records are read into, before it is known how long they get, and how kernels reach them: by addresses in one table.
 
-In the functions `room` is the address of `Room.table`, `i` the number of an outcome.
+In the functions `room` is the address of `ColumnBuffers.table`, `i` the number of an outcome.
 """
 
 from typing import Any, Final
@@ -24,7 +24,7 @@ SIDE_START, PLACE, AGENT_START, WEIGHT, TIME, TASK_OF, POOL, RECORD = range(COUN
 """Words of a table that hold the addresses of columns; `TEXTS` and `STARTS` by kind."""
 
 
-class Room:
+class ColumnBuffers:
     """Columns for what records of `size` bytes may hold, and the table by which `scan` finds them. Memory that is not used costs nothing.
 
     texts: bytes of each kind of text, one after another; starts: int64, where each begins; weight, time: float64; pool: of each outcome a

@@ -6,8 +6,8 @@ surrogate pair, a rule that is broken, bytes that are no JSON) ends the reading 
 `services.wire.events` has the only one. What a kernel cannot decide is noted, for Python to check: texts beyond ASCII, and numbers of
 more digits than divide exactly.
 
-In the small functions `at` is the address of a byte of a record, `FAIL` where the record is not plain; `room` that of `Room.table`; `i`
-the number of the outcome. Every walk stops at `END` or before.
+In the small functions `at` is the address of a byte of a record, `FAIL` where the record is not plain. `room` is the address of
+`ColumnBuffers.table`, `i` the number of the outcome. Every walk stops at `END` or before.
 """
 
 from typing import Final
@@ -80,7 +80,7 @@ _NEEDED, _SIDE_NEEDED = 0b11111, 0b11
 def scan(data: NDArray[np.uint8], start: NDArray[np.int64], longest: int, table: NDArray[np.int64]) -> None:
     """Read the plain ones of the records data[start[i] : start[i+1] - 1], each of at most `longest` bytes and followed by `END`.
 
-    table: of a `Room` for all of `data`, whose counts then say how much of it is filled.
+    table: of a `ColumnBuffers` for all of `data`, whose counts then say how much of it is filled.
     """
     before = np.empty(COUNTS, np.int64)
     base, room = int(data.ctypes.data), int(table.ctypes.data)

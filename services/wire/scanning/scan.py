@@ -32,7 +32,7 @@ from services.wire.scanning.buffers import (
     SIDES,
     TASK_COUNT,
     TASKS,
-    Room,
+    ColumnBuffers,
 )
 from services.wire.scanning.values import END
 
@@ -63,7 +63,7 @@ def scan(values: Sequence[bytes]) -> Scanned:
     data = END.join([*values, b""])
     start = np.zeros(len(values) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, values), np.int64, len(values)) + 1, out=start[1:])
-    room = Room(len(data))
+    room = ColumnBuffers(len(data))
     games.scan(np.frombuffer(data, np.uint8), start, MAX_RECORD_BYTES, room.table)
     n = room.table[:COUNTS].tolist()
     pools = _arena(room, POOLS, n[POOL_COUNT]).names()
@@ -92,7 +92,7 @@ def _rest(record: NDArray[np.int64], records: int) -> list[int]:
     return np.flatnonzero(~read).tolist()
 
 
-def _wrong(room: Room, data: bytes, noted: int) -> list[int]:
+def _wrong(room: ColumnBuffers, data: bytes, noted: int) -> list[int]:
     """Decide what the kernel left open, and write the numbers that are right; the outcomes in which something breaks a rule."""
     numbers = {LATER_TIME: room.time, LATER_WEIGHT: room.weight}
     wrong = []
@@ -117,7 +117,7 @@ def _is_name(text: bytes) -> bool:
         return False
 
 
-def _columns(room: Room, n: Sequence[int]) -> GameColumns:
+def _columns(room: ColumnBuffers, n: Sequence[int]) -> GameColumns:
     outcomes, sides = n[OUTCOMES], n[SIDES]
     return GameColumns.hashed(
         ids=_arena(room, IDS, outcomes),
@@ -132,6 +132,6 @@ def _columns(room: Room, n: Sequence[int]) -> GameColumns:
     )
 
 
-def _arena(room: Room, kind: int, count: int) -> Arena:
+def _arena(room: ColumnBuffers, kind: int, count: int) -> Arena:
     start = room.starts[kind]
     return Arena(room.texts[kind][: start[count]], start[: count + 1])

@@ -7,7 +7,7 @@ import pytest
 
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.control.log import ControlLog
-from services.control.records import GenerationMade
+from services.control.records import Generation
 from services.log.partition import partition_of
 from tests.support.api import Running
 from tests.support.boards import head_of
@@ -26,7 +26,7 @@ def control(api: Running) -> Iterator[ControlLog]:
 def pool(api: Running, control: ControlLog) -> None:
     assert api.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
     created = control.refresh().pools["blitz"]
-    control.create_generation(GenerationMade(pool="blitz", number=1, start=0, time=0.0, fold=created.fold))
+    control.create_generation(Generation(pool="blitz", number=1, start=0, time=0.0, fold=created.fold))
 
 
 @pytest.mark.usefixtures("pool")

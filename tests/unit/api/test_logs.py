@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.runtime.logging import JsonFormatter, Troubles, bound, configure
+from services.runtime.logging import JsonFormatter, LogThrottle, bound, configure
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_uvicorn_goes_the_same_way(lines: io.StringIO) -> None:
 
 def test_what_lasts_is_told_at_once_and_then_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
     now = 0.0
-    troubles, logger = Troubles(60.0, lambda: now), logging.getLogger("equirank.test")
+    troubles, logger = LogThrottle(60.0, lambda: now), logging.getLogger("equirank.test")
     for i in range(600):
         now = i / 4
         troubles.warn(logger, "the store is away: %s", i)

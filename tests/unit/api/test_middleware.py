@@ -10,7 +10,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from services.api.app import create_app
-from services.api.middleware import Around
+from services.api.middleware import RequestMiddleware
 from services.api.security import Access
 from services.boards.store.redis import RedisStore
 from services.log.protocol import Log
@@ -65,7 +65,7 @@ def test_a_fault_of_ours_is_answered_logged_and_counted(tmp_path: Path, caplog: 
         raise RuntimeError("broken")
 
     metrics = Metrics(API)
-    sent = asked(Around(broken, Access(Settings(data=tmp_path)), metrics))
+    sent = asked(RequestMiddleware(broken, Access(Settings(data=tmp_path)), metrics))
     assert (sent[0]["status"], sent[0]["type"]) == (500, "http.response.start")
     assert "RuntimeError: broken" in caplog.text
     assert b'equirank_http_requests_total{method="POST",route="none",status="500"} 1.0' in metrics.text()

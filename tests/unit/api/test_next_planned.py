@@ -8,7 +8,7 @@ from rich.console import Console
 
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.cli.next import table, title
-from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.control.records import FoldSettings, Generation, PoolCreated
 from services.solve.next_matches import plan
 from services.state.pool import PoolState
 from services.wire.events import Event, GameEvent, ScoreEvent, Side
@@ -34,7 +34,7 @@ def checkpointed(api: Running, folder: Path, kind: Kind, events: list[Event]) ->
     """A pool of these events: its checkpoint and what readers see of it."""
     pool, files = events[0].pool, CheckpointStore((folder / "state").as_uri())
     created = PoolCreated(pool=pool, kind=kind, time=0.0)
-    state = PoolState(created, GenerationMade(pool=pool, number=1, start=0, time=0.0, fold=FoldSettings()))
+    state = PoolState(created, Generation(pool=pool, number=1, start=0, time=0.0, fold=FoldSettings()))
     assert state.fold(events) == []
     sha256, size = files.write_object(pool, state.arrays(), {})
     entry = PoolEntry(

@@ -14,7 +14,7 @@ from services.boards.past import NotKept, When, past_board
 from services.boards.reading import Board
 from services.boards.result import Intervals
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
-from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.demo import simulated
 from services.runtime.settings import PROVISIONAL
 from services.state.pool import PoolState
@@ -45,7 +45,7 @@ class World:
     def __init__(self, folder: Path, **online: dict[str, float]) -> None:
         self.files = CheckpointStore(folder.as_uri())
         created = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
-        made = GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings(online={"elo": {}, "sco": {}, **online}))
+        made = Generation(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings(online={"elo": {}, "sco": {}, **online}))
         self.control = ControlState()
         self.control.apply(0, created)
         self.control.apply(1, made)

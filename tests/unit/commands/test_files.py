@@ -30,7 +30,7 @@ from ratings_core.formats import (
 )
 from services.cli.options import file_options
 from services.imports.files import Account, FileOptions, OutcomeFile
-from services.imports.row_counter import Occurrences
+from services.imports.row_counter import RowCounter
 from services.imports.sources import Source
 from services.solve.problems.load import load
 from tests.support.files import outcomes_of
@@ -155,14 +155,14 @@ def test_row_groups_of_parquet_are_read_in_pieces(tmp_path: Path) -> None:
 @given(st.lists(st.text(max_size=2), max_size=60))
 @settings(max_examples=50, deadline=None)
 def test_occurrences_are_counted(texts: list[str]) -> None:
-    counted, seen = Occurrences(), Counter[str]()
+    counted, seen = RowCounter(), Counter[str]()
     for text in texts:
         seen[text] += 1
         assert counted.number(text) == seen[text]
 
 
 def test_a_count_takes_bytes_for_different_rows_only() -> None:
-    counted = Occurrences()
+    counted = RowCounter()
     assert [counted.number(str(i % 5_000)) for i in range(15_000)][::5_000] == [1, 2, 3]
     assert counted.nbytes < 5_000 * 60
     assert counted.number("\ud800") == 1

@@ -16,7 +16,7 @@ from services.cli import pools as command
 from services.cli.edits import read_aliases, read_bans, read_initial
 from services.cli.pools import _state, await_generation
 from services.control.log import ControlLog, NoPool
-from services.control.records import FoldSettings, GenerationMade, GenerationWanted, PoolCreated
+from services.control.records import FoldSettings, Generation, GenerationRequest, PoolCreated
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
 
@@ -28,7 +28,7 @@ def control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Control
     control = ControlLog(log.control)
     for pool, kind in (("blitz", Kind.GAMES), ("suite", Kind.SCORES)):
         created = control.create_pool(PoolCreated(pool=pool, kind=kind, time=0.0))
-        control.create_generation(GenerationMade(pool=pool, number=1, start=3, time=0.0, fold=created.fold))
+        control.create_generation(Generation(pool=pool, number=1, start=3, time=0.0, fold=created.fold))
     yield control
     control.close()
     log.close()
@@ -40,7 +40,7 @@ def run(*arguments: str) -> str:
     return found.stdout
 
 
-def waiting(control: ControlLog, pool: str = "blitz") -> GenerationWanted:
+def waiting(control: ControlLog, pool: str = "blitz") -> GenerationRequest:
     found = control.refresh().wish(pool)
     assert found is not None
     return found[1]
@@ -136,7 +136,7 @@ def test_an_unknown_pool_is_told_with_what_to_do() -> None:
 
 def test_more_than_a_record_holds_is_refused(control: ControlLog) -> None:
     many = {f"agent-{i:010d}": float(i) for i in range(40_000)}
-    wanted = GenerationWanted(pool="blitz", time=0.0, fold=FoldSettings(), initial={"elo": many})
+    wanted = GenerationRequest(pool="blitz", time=0.0, fold=FoldSettings(), initial={"elo": many})
     with pytest.raises(InputError, match="names"):
         control.want(wanted)
 
@@ -212,7 +212,7 @@ def test_stores_that_were_opened_are_given_back(reached: bool, monkeypatch: pyte
 
 def test_waiting_goes_on_while_somebody_writes_to_the_pool(control: ControlLog) -> None:
     created = control.refresh().pools["blitz"]
-    control.create_generation(GenerationMade(pool="blitz", number=2, start=3, time=0.0, fold=created.fold, wanted=7))
+    control.create_generation(Generation(pool="blitz", number=2, start=3, time=0.0, fold=created.fold, wanted=7))
     building = Building(generation=2, progress=0.5)
     heads = [msgspec.structs.replace(head(1, building), published_at=float(i)) for i in range(4)]
     clock = iter(range(0, 1000, 40))
@@ -223,7 +223,7 @@ def test_waiting_goes_on_while_somebody_writes_to_the_pool(control: ControlLog) 
 
 def test_waiting_ends_when_readers_see_it_fails_or_nothing_moves(control: ControlLog) -> None:
     created = control.refresh().pools["blitz"]
-    control.create_generation(GenerationMade(pool="blitz", number=2, start=3, time=0.0, fold=created.fold, wanted=7))
+    control.create_generation(Generation(pool="blitz", number=2, start=3, time=0.0, fold=created.fold, wanted=7))
     told: list[float] = []
     store = Shown(head(1, Building(generation=2, progress=0.5)), head(2))
     assert await_generation(control, store, "blitz", 7, told.append).generation == 2  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ SUBJECTS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "split_evenly": (games.split_evenly, {"totals": [0.5, 0.2, 0.3], "classes": games.clone_classes(SCORES)}),
     "preferences": (games.preferences, {"duels": DUELS, **HARD, "tasks": None}),
     "duel_for_the_hill": (games.duel_for_the_hill, {"duels": DUELS, "penalty": 1.0, **HARD, "tasks": None}),
-    "duel_on_task": (games.duel_on_task, {"duels": DUELS, "apart": "freed", **HARD, "tasks": None}),
+    "duel_on_task": (games.duel_on_task, {"duels": DUELS, "difference": "denoised", **HARD, "tasks": None}),
     "duelist_vs_task": (games.duelist_vs_task, {"duels": DUELS, **HARD, "tasks": None}),
     "cce_gap": (games.cce_gap, {"game": GAME, "play": PLAY}),
     "deviation_gains": (games.deviation_gains, {"game": GAME, "play": PLAY}),

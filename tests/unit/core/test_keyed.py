@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratings_core.arrays.hash_table import MAX_ROWS, KeyedRows, row_of
+from ratings_core.arrays.hash_table import MAX_ROWS, HashTable, row_of
 from ratings_core.errors import InputError
 
 KEYS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)
 ITEMS = st.lists(st.tuples(KEYS, st.integers(-5, 5), st.integers(-5, 5)), max_size=80)
 
 
-def filled(items: list[tuple[int, int, int]]) -> KeyedRows:
-    keyed = KeyedRows(1, 1)
+def filled(items: list[tuple[int, int, int]]) -> HashTable:
+    keyed = HashTable(1, 1)
     for key, whole, part in items:
         keyed.reserve(1)
         row = row_of(keyed.slots, keyed.rows, keyed.size, np.int64(key))
@@ -31,7 +31,7 @@ def twin(items: list[tuple[int, int, int]]) -> dict[int, tuple[int, float]]:
     return content
 
 
-def content(keyed: KeyedRows) -> dict[int, tuple[int, float]]:
+def content(keyed: HashTable) -> dict[int, tuple[int, float]]:
     rows = keyed.rows[: len(keyed)]
     return dict(zip(rows[:, 0].tolist(), zip(rows[:, 1].tolist(), rows[:, 2].view(np.float64).tolist(), strict=True), strict=True))
 
@@ -53,7 +53,7 @@ def test_merge_adds(first: list[tuple[int, int, int]], second: list[tuple[int, i
 
 @given(ITEMS, ITEMS)
 def test_a_rebuilt_map_continues(before: list[tuple[int, int, int]], after: list[tuple[int, int, int]]) -> None:
-    keyed = KeyedRows.from_rows(filled(before).sorted_columns().T, floats=1)
+    keyed = HashTable.from_rows(filled(before).sorted_columns().T, floats=1)
     assert (keyed.n_integers, keyed.n_floats) == (1, 1)
     keyed.merge(filled(after))
     assert content(keyed) == twin(before + after)
@@ -63,14 +63,14 @@ def test_a_rebuilt_map_continues(before: list[tuple[int, int, int]], after: list
 def test_keys_of_any_width_are_sorted(bits: int) -> None:
     keys = np.unique(np.random.default_rng(bits).integers(-(2**bits), 2**bits, 5000))
     mixed = np.random.default_rng(0).permutation(keys)
-    columns = KeyedRows.from_rows(np.column_stack([mixed, -mixed])).sorted_columns()
+    columns = HashTable.from_rows(np.column_stack([mixed, -mixed])).sorted_columns()
     assert (columns == [keys, -keys]).all()
 
 
 def test_many_keys_stay_within_the_memory_stated() -> None:
-    keyed, other = KeyedRows(3), KeyedRows(3)
+    keyed, other = HashTable(3), HashTable(3)
     keys = np.random.default_rng(1).permutation(70_000)
-    other = KeyedRows.from_rows(np.column_stack([keys, keys, keys, keys]))
+    other = HashTable.from_rows(np.column_stack([keys, keys, keys, keys]))
     peak = 0.0
     for _ in range(2):
         keyed.merge(other)
@@ -82,13 +82,13 @@ def test_many_keys_stay_within_the_memory_stated() -> None:
 def test_rows_read_only_can_be_taken() -> None:
     rows = np.array([[1, 2], [3, 4]])
     rows.flags.writeable = False
-    keyed = KeyedRows.from_rows(rows)
+    keyed = HashTable.from_rows(rows)
     keyed.merge(keyed.from_rows(rows))
     assert keyed.sorted_columns().tolist() == [[1, 3], [4, 8]]
 
 
 def test_equal_keys_and_too_many_are_refused() -> None:
     with pytest.raises(InputError, match="must be distinct"):
-        KeyedRows.from_rows(np.array([[1, 0], [2, 0], [1, 0]]))
+        HashTable.from_rows(np.array([[1, 0], [2, 0], [1, 0]]))
     with pytest.raises(InputError, match=f"must be at most {MAX_ROWS}"):
-        KeyedRows(1).reserve(MAX_ROWS + 1)
+        HashTable(1).reserve(MAX_ROWS + 1)

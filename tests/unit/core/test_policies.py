@@ -9,7 +9,7 @@ from ratings_core.analysis.policies import POLICIES, by_policy
 from ratings_core.equilibria import deviation, nash_average
 from ratings_core.errors import InputError
 from ratings_core.games import Duels, agent_vs_task, duel_on_task
-from ratings_core.games.duel_noise import freed_of_noise
+from ratings_core.games.duel_noise import denoised
 from ratings_core.tallies import PairCounts
 
 NAN = np.nan
@@ -74,10 +74,10 @@ def test_squares_are_estimated_without_bias(n, tie, edge):
 
 def test_it_is_that_estimate():
     u, games, decided = np.array([[[0, 0.5], [-0.5, 0]]]), np.full((1, 2, 2), 8.0), np.full((1, 2, 2), 6.0)
-    assert freed_of_noise(u, games, decided)[0, 0, 1] == pytest.approx(np.sqrt((0.25 - 0.75 / 8) / (1 - 1 / 8)))
-    assert freed_of_noise(u, games, decided, kappa=4.0)[0, 0, 1] == pytest.approx(np.sqrt((0.25 - 0.75 / 18) / (1 - 1 / 18)))
-    assert freed_of_noise(u, games * 0, decided * 0, kappa=1.0)[0, 0, 1] == 0.5
-    assert freed_of_noise(np.sign(u), games / 8, decided / 6)[0].tolist() == [[0, 0], [0, 0]]
+    assert denoised(u, games, decided)[0, 0, 1] == pytest.approx(np.sqrt((0.25 - 0.75 / 8) / (1 - 1 / 8)))
+    assert denoised(u, games, decided, kappa=4.0)[0, 0, 1] == pytest.approx(np.sqrt((0.25 - 0.75 / 18) / (1 - 1 / 18)))
+    assert denoised(u, games * 0, decided * 0, kappa=1.0)[0, 0, 1] == 0.5
+    assert denoised(np.sign(u), games / 8, decided / 6)[0].tolist() == [[0, 0], [0, 0]]
 
 
 def test_a_coin_toss_looks_like_less():
@@ -86,13 +86,14 @@ def test_a_coin_toss_looks_like_less():
     for edge, wanted in ((0.0, 0.13), (0.8, 0.78)):
         won = rng.binomial(10, (1 + edge) / 2, (4_000, 1, 1)).astype(float)
         u, games = (2 * won - 10) / 10, np.full((4_000, 1, 1), 10.0)
-        assert freed_of_noise(u, games, games).mean() == pytest.approx(wanted, abs=0.02)
+        assert denoised(u, games, games).mean() == pytest.approx(wanted, abs=0.02)
         assert np.abs(u).mean() == pytest.approx(edge or 0.25, abs=0.02)
 
 
 def test_the_tasks_payoff_is_freed_where_asked_for():
     votes = [PairCounts.from_dense([[0, 1], [0, 0]]), PairCounts.from_dense([[0, 40], [20, 0]])]
-    observed, freed = (duel_on_task(Duels.of_counts(votes, 2), apart=apart).game.payoffs for apart in ("observed", "freed"))
+    counts = Duels.of_counts(votes, 2)
+    observed, freed = (duel_on_task(counts, difference=how).game.payoffs for how in ("observed", "denoised"))
     assert [part.tolist() for part in observed[:2]] == [part.tolist() for part in freed[:2]]
     assert observed[2][0, 1].tolist() == pytest.approx([1, 1 / 3])
     assert freed[2][0, 1].tolist() == pytest.approx([0, np.sqrt((1 / 9 - 1 / 60) / (1 - 1 / 60))])
@@ -103,14 +104,14 @@ def test_copies_stay_copies_and_ties_tell_tasks_apart_only_where_they_count():
     win, tie = [[0, 3], [1, 0]], [[0, 4], [4, 0]]
     same = [PairCounts.from_dense(win), PairCounts.from_dense(win)]
     tied = [PairCounts.from_dense([[0, 6], [2, 0]]), PairCounts.from_dense([[0, 4], [0, 0]], tie)]
-    for votes, apart, tasks in ((same, "freed", 1), (tied, "observed", 1), (tied, "freed", 2)):
-        assert duel_on_task(Duels.of_counts(votes, 2), apart=apart).game.shape[2] == tasks
+    for votes, difference, tasks in ((same, "denoised", 1), (tied, "observed", 1), (tied, "denoised", 2)):
+        assert duel_on_task(Duels.of_counts(votes, 2), difference=difference).game.shape[2] == tasks
 
 
 def test_differences_and_other_words_are_refused():
-    for duels, apart in ((Duels.of_scores([[1.0], [2.0]], "differences"), "freed"), (Duels.of_scores([[1.0], [2.0]]), "true")):
-        with pytest.raises(InputError, match="apart"):
-            duel_on_task(duels, apart=apart)
+    for duels, difference in ((Duels.of_scores([[1.0], [2.0]], "differences"), "denoised"), (Duels.of_scores([[1.0], [2.0]]), "true")):
+        with pytest.raises(InputError, match="difference"):
+            duel_on_task(duels, difference=difference)
 
 
 @pytest.mark.parametrize("weight", [0.25, 1.5])
@@ -119,7 +120,7 @@ def test_votes_of_other_weights_are_not_freed(weight):
     votes = Duels.of_counts([PairCounts.from_dense([[0.0, weight], [3.0, 0.0]])], 2)
     duel_on_task(votes)
     with pytest.raises(InputError, match="games of weight 1"):
-        duel_on_task(votes, apart="freed")
+        duel_on_task(votes, difference="denoised")
 
 
 def test_what_is_no_game_is_refused_by_name_and_is_no_policys_fault():

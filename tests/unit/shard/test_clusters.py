@@ -9,7 +9,7 @@ from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
 from ratings_core.tallies import PairTally
 from services.control import generations
-from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.control.records import FoldSettings, Generation, PoolCreated
 from services.demo import simulated
 from services.state.clusters import GROUPS, counts_of_groups
 from services.state.pool import PoolState, part
@@ -18,7 +18,7 @@ from services.wire.pools import Kind
 
 def folded(cuts: list[int], **fold: Any) -> PoolState:
     created = PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings(**fold))
-    state = PoolState(created, GenerationMade(pool=simulated.POOL, number=1, start=0, time=0.0, fold=created.fold))
+    state = PoolState(created, Generation(pool=simulated.POOL, number=1, start=0, time=0.0, fold=created.fold))
     for low, high in zip([0, *cuts[:-1]], cuts, strict=True):
         assert state.fold([simulated.game(i, float(i)) for i in range(low, high)]) == []
     return state

@@ -10,7 +10,7 @@ import pytest
 from ratings_core.arrays.digest import digest
 from ratings_core.arrays.frozen import NOTHING, Arrays, FrozenColumns, RowLog
 from services.checkpoints.objects import pack
-from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.control.records import FoldSettings, Generation, PoolCreated
 from services.state.dedupe import FrozenWindow
 from services.state.pool import PoolState
 from services.wire.events import Event, GameEvent, ScoreEvent, Side
@@ -26,7 +26,7 @@ FOLDS = {
 
 def state_of(kind: Kind) -> PoolState:
     made = PoolCreated(pool="p", kind=kind, time=0.0, fold=FOLDS[kind])
-    return PoolState(made, GenerationMade(pool="p", number=1, start=0, time=0.0, fold=made.fold))
+    return PoolState(made, Generation(pool="p", number=1, start=0, time=0.0, fold=made.fold))
 
 
 def game(draw: random.Random, number: int) -> GameEvent:

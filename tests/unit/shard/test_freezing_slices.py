@@ -9,7 +9,7 @@ import pytest
 
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
-from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.log.protocol import Record
 from services.runtime.durations import Durations
 from services.shard.checkpointing.checkpointer import Checkpointer
@@ -29,7 +29,7 @@ def control() -> ControlState:
     state = ControlState()
     for pool, kind in KINDS.items():
         state.apply(state.position, PoolCreated(pool=pool, kind=kind, time=0.0, fold=FOLD))
-        state.apply(state.position, GenerationMade(pool=pool, number=1, start=0, time=0.0, fold=FOLD))
+        state.apply(state.position, Generation(pool=pool, number=1, start=0, time=0.0, fold=FOLD))
     return state
 
 
@@ -72,7 +72,7 @@ class Shard:
         if not builds and pools:
             state = pools[self.draw.choice(sorted(pools))]
             number = state.generation.number + 1
-            made = GenerationMade(pool=state.generation.pool, number=number, start=0, time=0.0, fold=FOLD)
+            made = Generation(pool=state.generation.pool, number=number, start=0, time=0.0, fold=FOLD)
             self.partition.begin(Build(state.created, made))
         elif behind:
             start, length = min(behind), self.draw.randrange(1, 300)
@@ -205,6 +205,6 @@ def test_a_pool_that_could_not_be_frozen_is_not_left_out() -> None:
     freezing.close()
 
 
-def _pools() -> list[tuple[PoolCreated, GenerationMade]]:
+def _pools() -> list[tuple[PoolCreated, Generation]]:
     known = control()
     return [(known.pools[pool], known.generations[pool][1]) for pool in KINDS]

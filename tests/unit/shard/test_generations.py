@@ -11,7 +11,7 @@ from ratings_core.arrays.digest import digest
 from ratings_core.arrays.frozen import Arrays
 from services.control import generations
 from services.control.directory import FixedDirectory
-from services.control.records import ControlState, FoldSettings, GenerationMade, GenerationWanted, PoolCreated, Serve
+from services.control.records import ControlState, FoldSettings, Generation, GenerationRequest, PoolCreated, Serve
 from services.log.partition import partition_of
 from services.log.protocol import Record
 from services.shard.generations.build import Build
@@ -34,7 +34,7 @@ def control() -> ControlState:
     for pool, kind in KINDS.items():
         made = PoolCreated(pool=pool, kind=kind, time=0.0)
         state.apply(state.position, made)
-        state.apply(state.position, GenerationMade(pool=pool, number=1, start=0, time=0.0, fold=made.fold))
+        state.apply(state.position, Generation(pool=pool, number=1, start=0, time=0.0, fold=made.fold))
     return state
 
 
@@ -85,8 +85,8 @@ def without(values: Sequence[object], drop: Callable[[dict[str, object]], bool])
     return found
 
 
-def made(number: int = 2, pool: str = POOL, **asked: object) -> GenerationMade:
-    return GenerationMade(**{"pool": pool, "number": number, "start": 0, "time": 0.0, "fold": FoldSettings(), **asked})
+def made(number: int = 2, pool: str = POOL, **asked: object) -> Generation:
+    return Generation(**{"pool": pool, "number": number, "start": 0, "time": 0.0, "fold": FoldSettings(), **asked})
 
 
 def content(state: PoolState | None) -> dict[str, str]:
@@ -102,7 +102,7 @@ def fold(values: Sequence[object], known: ControlState | None = None) -> Partiti
     return partition
 
 
-def built(values: Sequence[object], generation: GenerationMade, cut: int = 1000, known: ControlState | None = None) -> PoolState:
+def built(values: Sequence[object], generation: Generation, cut: int = 1000, known: ControlState | None = None) -> PoolState:
     """The pool's state after `generation` was begun at the end of `values` and caught up, read in slices of `cut`."""
     partition = fold(values, known)
     state = partition.pools[generation.pool]
@@ -351,7 +351,7 @@ def test_a_generation_that_starts_later_reads_from_there() -> None:
 # which generation is next
 
 
-def wishing(known: ControlState, **asked: object) -> GenerationWanted:
+def wishing(known: ControlState, **asked: object) -> GenerationRequest:
     wanted = generations.wish(known.generations[POOL][max(known.generations[POOL])], time=1.0, **asked)  # type: ignore[arg-type]
     known.apply(known.position, wanted)
     return wanted

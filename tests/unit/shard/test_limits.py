@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from ratings_core.arrays.digest import digest
-from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.control.records import FoldSettings, Generation, PoolCreated
 from services.state.pool import PoolState, Refused
 from services.wire.events import Event, GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
@@ -16,7 +16,7 @@ from services.wire.pools import Kind
 def pool(kind: Kind, aliases: dict[str, str], **limits: int) -> PoolState:
     fold = FoldSettings(**limits)  # type: ignore[arg-type]
     created = PoolCreated(pool="p", kind=kind, time=0.0, fold=fold)
-    return PoolState(created, GenerationMade(pool="p", number=1, start=0, time=0.0, fold=fold, aliases=aliases))
+    return PoolState(created, Generation(pool="p", number=1, start=0, time=0.0, fold=fold, aliases=aliases))
 
 
 def drawn(kind: Kind, draw: random.Random, names: int, n: int) -> list[Event]:

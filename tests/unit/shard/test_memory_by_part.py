@@ -5,12 +5,12 @@ from typing import Any, cast
 
 import msgspec
 
-from services.control.records import GenerationMade, PoolCreated
+from services.control.records import Generation, PoolCreated
 from services.engine.metrics import EngineMetrics
 from services.shard.attempts import Attempts
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
-from services.shard.partition_runtime import Owned
+from services.shard.partition_runtime import PartitionRuntime
 from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
@@ -19,7 +19,7 @@ from tests.unit.commands.test_engine import health_of
 
 def pool(games: int) -> PoolState:
     made = PoolCreated(pool="p", kind=Kind.GAMES, time=0.0)
-    state = PoolState(made, GenerationMade(pool="p", number=1, start=0, time=0.0, fold=made.fold))
+    state = PoolState(made, Generation(pool="p", number=1, start=0, time=0.0, fold=made.fold))
     state.fold([
         GameEvent(v=1, id=f"g{i}", pool="p", time=0.0, sides=[Side([f"a{i}"], 1), Side([f"b{i}"], 2)]) for i in range(games)
     ])  # fmt: skip
@@ -42,7 +42,7 @@ def test_pools_and_builds_are_counted_together_now_and_then() -> None:
     partition.pools["p"] = state
     build = Build.restored(pool(10), 0)
     partition.builds[build.key] = build
-    owned = Owned(partition, 1, cast("Any", None), cast("Any", None), Attempts(0, 1, 0, cast("Any", None)), even_at=0.0)
+    owned = PartitionRuntime(partition, 1, cast("Any", None), cast("Any", None), Attempts(0, 1, 0, cast("Any", None)), even_at=0.0)
     first = owned.memory(0.0)
     assert first == {part: 2 * size for part, size in state.memory().items()}
     del partition.builds[build.key]
@@ -53,7 +53,7 @@ def test_pools_and_builds_are_counted_together_now_and_then() -> None:
 def test_the_engine_tells_them_by_partition_and_part() -> None:
     metrics, health = EngineMetrics(None), health_of("shard-0/1")
     checkpointer = cast("Any", SimpleNamespace(position=None, written_at=None))
-    owned = Owned(Partition(3, 4), 1, checkpointer, cast("Any", None), Attempts(3, 1, 0, cast("Any", None)), even_at=0.0)
+    owned = PartitionRuntime(Partition(3, 4), 1, checkpointer, cast("Any", None), Attempts(3, 1, 0, cast("Any", None)), even_at=0.0)
     owned.partition.pools["p"] = pool(10)
     metrics.shards([msgspec.structs.replace(health, partitions=[owned.health(0.0, 0.0)])], 1)
     told = {s.labels["part"]: s.value for family in metrics.collect() for s in family.samples if s.name == "equirank_state_bytes"}

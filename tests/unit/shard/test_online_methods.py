@@ -14,7 +14,7 @@ from ratings_core.records.beliefs import Belief
 from services.admin.verify import _board_difference, _Value
 from services.checkpoints.objects import pack, unpack
 from services.control.raters import make_raters
-from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.control.records import FoldSettings, Generation, PoolCreated
 from services.shard.partition import Partition
 from services.shard.publisher import _update  # the boards as they go to the store
 from services.state.pool import PoolState
@@ -32,9 +32,9 @@ SETTINGS: dict[str, dict[str, float]] = {
 }
 
 
-def generation(**online: dict[str, float]) -> tuple[PoolCreated, GenerationMade]:
+def generation(**online: dict[str, float]) -> tuple[PoolCreated, Generation]:
     made = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings(online=online))
-    return made, GenerationMade(pool=POOL, number=1, start=0, time=0.0, fold=made.fold)
+    return made, Generation(pool=POOL, number=1, start=0, time=0.0, fold=made.fold)
 
 
 def events(count: int) -> list[GameEvent]:
@@ -105,7 +105,7 @@ def test_boards_show_what_ranks_and_verification_agrees(method: str) -> None:
 def test_initial_ratings_of_a_generation_reach_every_method(method: str) -> None:
     made, plain = generation(**{method: SETTINGS[method]})
     start = PoolState(made, plain).raters[method].init(1).rating[0]
-    given = GenerationMade(pool=POOL, number=2, start=0, time=0.0, fold=plain.fold, initial={method: {"a": start + 5, "b": start}})
+    given = Generation(pool=POOL, number=2, start=0, time=0.0, fold=plain.fold, initial={method: {"a": start + 5, "b": start}})
     shown = PoolState(made, given).reading(method, np.arange(2, dtype=np.int32)).rating
     assert shown[0] - shown[1] == pytest.approx(5)
 

@@ -9,7 +9,7 @@ import pytest
 
 from ratings_core.arrays.digest import digest
 from services.control.directory import FixedDirectory
-from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.log.dead_letters import DeadLetter, write
 from services.log.partition import partition_of
 from services.log.protocol import Record
@@ -27,7 +27,7 @@ def directory(*pools: PoolCreated, start: int = 0) -> FixedDirectory:
     state = ControlState()
     for offset, pool in enumerate(pools):
         state.apply(2 * offset, pool)
-        made = GenerationMade(pool=pool.pool, number=1, start=start, time=0.0, fold=pool.fold)
+        made = Generation(pool=pool.pool, number=1, start=start, time=0.0, fold=pool.fold)
         state.apply(2 * offset + 1, made)
     return FixedDirectory(state)
 
@@ -272,12 +272,12 @@ class OnFirstUse:
     """Creates pools as an embedded installation does: by the first outcome that has a kind."""
 
     def __init__(self) -> None:
-        self.made: dict[str, tuple[PoolCreated, GenerationMade]] = {}
+        self.made: dict[str, tuple[PoolCreated, Generation]] = {}
 
-    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, GenerationMade] | None:
+    def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, Generation] | None:
         if pool not in self.made and kind is not None:
             made = created(pool, kind)
-            self.made[pool] = made, GenerationMade(pool=pool, number=1, start=offset, time=0.0, fold=made.fold)
+            self.made[pool] = made, Generation(pool=pool, number=1, start=offset, time=0.0, fold=made.fold)
         return self.made.get(pool)
 
 
@@ -308,7 +308,7 @@ def test_a_failing_directory_leaves_the_partition_as_it_was() -> None:
     known = directory(created(first))
 
     class Failing:
-        def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, GenerationMade] | None:
+        def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, Generation] | None:
             if pool == second:
                 raise ConnectionError(pool)
             return known.generation(pool, kind, offset)
@@ -367,7 +367,7 @@ def test_a_generation_that_this_version_cannot_fold_stops_its_pool(asked: dict[s
     for offset, made in enumerate((created(first), created(second))):
         state.apply(2 * offset, made)
         more = asked if made.pool == first else {}
-        state.apply(2 * offset + 1, GenerationMade(pool=made.pool, number=1, start=0, time=0.0, fold=made.fold, **more))
+        state.apply(2 * offset + 1, Generation(pool=made.pool, number=1, start=0, time=0.0, fold=made.fold, **more))
     draw, partition = random.Random(1), Partition(1, PARTITIONS)
     partition.fold(records([game(first, 1, draw), game(second, 2, draw)]), FixedDirectory(state))
     assert partition.pools[first].stopped is not None
@@ -379,6 +379,6 @@ def test_initial_ratings_are_where_the_fold_starts() -> None:
     (pool,) = pools_of(1, 1)
     made = created(pool)
     initial = {"elo": {"agent-3": 1800.0, "agent-1": 1700.0}}
-    state = PoolState(made, GenerationMade(pool=pool, number=1, start=0, time=0.0, fold=made.fold, initial=initial))
+    state = PoolState(made, Generation(pool=pool, number=1, start=0, time=0.0, fold=made.fold, initial=initial))
     assert dict(zip(state.agents.names(), state.online["elo"].rating.tolist(), strict=True)) == {"agent-1": 1700.0, "agent-3": 1800.0}
     assert state.take_changes().tolist() == [0, 1]

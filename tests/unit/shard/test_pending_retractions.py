@@ -13,7 +13,7 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.checkpoints.objects import pack, unpack
 from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
-from services.control.records import FoldSettings, GenerationMade
+from services.control.records import FoldSettings, Generation
 from services.log.partition import partition_of
 from services.log.protocol import Log, Record
 from services.log.sqlite.log import open_sqlite_log
@@ -176,9 +176,9 @@ def test_the_next_generation_adds_what_came_since(log: Log, tmp_path: Path, monk
     shard.end()
 
 
-def later(state: PoolState, start: int = 0) -> GenerationMade:
+def later(state: PoolState, start: int = 0) -> Generation:
     own = state.generation
-    return GenerationMade(pool=POOL, number=2, start=own.start + start, time=0.0, retraction_horizon=END, fold=own.fold)
+    return Generation(pool=POOL, number=2, start=own.start + start, time=0.0, retraction_horizon=END, fold=own.fold)
 
 
 def test_a_checkpoint_of_another_release_leaves_it_to_the_log(log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

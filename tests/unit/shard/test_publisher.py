@@ -9,7 +9,7 @@ import pytest
 
 from services.boards.result import SolvedBoard
 from services.boards.store.protocol import ACTIVITY, Fence, LiveBoard, OtherLog, PoolHead, StoreError
-from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.control.records import FoldSettings, Generation, PoolCreated
 from services.demo import simulated
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
@@ -65,7 +65,7 @@ def partition_with(pools: int, **online: dict[str, float]) -> Partition:
     partition = Partition(0, 1)
     for i in range(pools):
         made = PoolCreated(pool=f"pool{i}", kind=Kind.GAMES, time=0.0, fold=FoldSettings(online={"elo": {}, **online}))
-        partition.pools[made.pool] = PoolState(made, GenerationMade(pool=made.pool, number=1, start=0, time=0.0, fold=made.fold))
+        partition.pools[made.pool] = PoolState(made, Generation(pool=made.pool, number=1, start=0, time=0.0, fold=made.fold))
     return partition
 
 

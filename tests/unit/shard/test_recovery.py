@@ -9,7 +9,7 @@ import pytest
 from ratings_core.arrays.frozen import Arrays
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.control.log import ControlLog
-from services.control.records import FOLD_VERSION, ControlState, FoldSettings, GenerationMade, PoolCreated, Takeover
+from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, PoolCreated, Takeover
 from services.log.protocol import Log, LogError, Reader, Record
 from services.log.sqlite.log import open_sqlite_log
 from services.shard import recovery
@@ -65,7 +65,7 @@ def control_of(*names: str) -> ControlState:
     for offset, name in enumerate(names):
         made = PoolCreated(pool=name, kind=Kind.GAMES, time=0.0)
         state.apply(2 * offset, made)
-        state.apply(2 * offset + 1, GenerationMade(pool=name, number=1, start=0, time=0.0, fold=made.fold))
+        state.apply(2 * offset + 1, Generation(pool=name, number=1, start=0, time=0.0, fold=made.fold))
     return state
 
 
@@ -128,7 +128,7 @@ def test_without_a_checkpoint_the_control_log_tells_another_log_too(log: Log, tm
 def test_the_control_log_may_go_on_while_its_pools_are_gone_through(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread that publishes refreshes it, too."""
     control, home = ControlState(), recovery.partition_of
-    first = GenerationMade(pool="a", number=1, start=0, time=0.0, fold=FoldSettings())
+    first = Generation(pool="a", number=1, start=0, time=0.0, fold=FoldSettings())
     control.apply(0, first)
 
     def meanwhile(pool: str, partitions: int) -> int:

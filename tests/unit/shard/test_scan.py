@@ -249,7 +249,7 @@ AT_THE_END_OF_MEMORY = """
 import ctypes, mmap, sys
 import numpy as np
 from services.wire.scanning.games import scan
-from services.wire.scanning.buffers import OUTCOMES, Room
+from services.wire.scanning.buffers import OUTCOMES, ColumnBuffers
 from services.wire.scanning.values import END
 size = mmap.PAGESIZE
 memory = mmap.mmap(-1, 2 * size)
@@ -259,7 +259,7 @@ value = sys.argv[1].encode()
 for length in range(len(value) + 1):
     data = pages[size - length - 1 : size]
     data[:] = np.frombuffer(value[:length] + END, np.uint8)
-    room = Room(len(data))
+    room = ColumnBuffers(len(data))
     scan(data, np.array([0, len(data)]), len(data), room.table)
 assert room.table[OUTCOMES] == 1
 """

@@ -9,7 +9,7 @@ import pytest
 from ratings_core.arrays.digest import digest
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry, SkippedCheckpoint
 from services.control.directory import FixedDirectory
-from services.control.records import ControlState, GenerationMade, PoolCreated
+from services.control.records import ControlState, Generation, PoolCreated
 from services.log.protocol import Record
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
@@ -32,7 +32,7 @@ class Shard:
         state = ControlState()
         for i, pool in enumerate(("resting", "busy")):
             made = PoolCreated(pool=pool, kind=Kind.GAMES, time=0.0)
-            state.apply_all([(2 * i, made), (2 * i + 1, GenerationMade(pool=pool, number=1, start=0, time=0.0, fold=made.fold))])
+            state.apply_all([(2 * i, made), (2 * i + 1, Generation(pool=pool, number=1, start=0, time=0.0, fold=made.fold))])
         self.store, self.partition, self.directory = store, Partition(0, 1), FixedDirectory(state)
         self.checkpointer, self.now = Checkpointer(store, "log", 1, KEPT, None), 0.0
 

@@ -11,7 +11,7 @@ from ratings_core.arrays.digest import digest
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
-from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.log.protocol import Record, Topic
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.checkpointing.checkpointer import Checkpointer
@@ -63,16 +63,16 @@ END = len(RECORDS)
 ANCHORS = [next(i for i, record in enumerate(RECORDS) if f'"o{number}"'.encode() in record.value) for number in (110, 180, 240)]
 
 
-def made(pool: str, number: int, horizon: int, edits: Mapping[str, object]) -> GenerationMade:
+def made(pool: str, number: int, horizon: int, edits: Mapping[str, object]) -> Generation:
     asked = {"pool": pool, "number": number, "start": 0, "time": 0.0, "fold": FoldSettings(), "retraction_horizon": horizon, **edits}
-    return GenerationMade(**asked)  # type: ignore[arg-type]
+    return Generation(**asked)  # type: ignore[arg-type]
 
 
 def retracted(pool: str, horizon: int) -> Retracted:
     return Retracted.of(retracted_below(horizon, pool, RECORDS))
 
 
-def state_at(position: int, generation: GenerationMade) -> PoolState:
+def state_at(position: int, generation: Generation) -> PoolState:
     """Of a pool by a generation when the log was read up to `position`."""
     created = PoolCreated(pool=generation.pool, kind=NAMES[generation.pool], time=0.0)
     partition = Partition(0, 1)
@@ -81,7 +81,7 @@ def state_at(position: int, generation: GenerationMade) -> PoolState:
     return partition.pools[generation.pool]
 
 
-def anchored(position: int, generation: GenerationMade) -> PoolState:
+def anchored(position: int, generation: Generation) -> PoolState:
     """The same as a checkpoint gives it back."""
     state = state_at(position, generation)
     return PoolState.restore(state.created, generation, {**state.arrays(), **state.pending.arrays()}, position)
@@ -145,7 +145,7 @@ def topic(tmp_path: Path) -> Topic:
     return log.outcomes
 
 
-def checkpointed(folder: Path, topic: Topic, *held: tuple[int, GenerationMade], identity: str | None = None) -> CheckpointStore:
+def checkpointed(folder: Path, topic: Topic, *held: tuple[int, Generation], identity: str | None = None) -> CheckpointStore:
     """Checkpoints of a partition that holds the pool by a generation at each of some positions."""
     store = CheckpointStore(folder.as_uri())
     for epoch, (position, generation) in enumerate(held):

@@ -3,7 +3,7 @@
 import pytest
 
 from ratings_core.errors import InputError
-from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.solve.registry.choice import choices, plan_of
 from services.solve.registry.methods import METHODS, NotApplicable, defaults
 from services.wire.pools import Kind
@@ -13,7 +13,7 @@ def control(kind: Kind = Kind.GAMES, **fold: object) -> ControlState:
     state = ControlState()
     made = PoolCreated(pool="p", kind=kind, time=0.0, fold=FoldSettings(**fold))
     state.apply(0, made)
-    state.apply(1, GenerationMade(pool="p", number=1, start=0, time=0.0, fold=made.fold))
+    state.apply(1, Generation(pool="p", number=1, start=0, time=0.0, fold=made.fold))
     return state
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
-from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.control.records import FoldSettings, Generation, PoolCreated
 from services.solve.problems.checkpointed import problem
 from services.solve.problems.inputs import GamesInput
 from services.solve.problems.load import Counted
@@ -44,7 +44,7 @@ def events(rows: list[dict[str, Any]]) -> list[Event]:
 
 def folded(rows: list[dict[str, Any]], **fold: Any) -> GamesInput:
     created = PoolCreated(pool="p", kind=Kind.GAMES, time=0.0, fold=FoldSettings(**fold))
-    state = PoolState(created, GenerationMade(pool="p", number=1, start=0, time=0.0, fold=created.fold))
+    state = PoolState(created, Generation(pool="p", number=1, start=0, time=0.0, fold=created.fold))
     assert state.fold(events(rows)) == []
     found = problem(Kind.GAMES, state.arrays())
     assert isinstance(found, GamesInput)
@@ -114,13 +114,13 @@ def test_a_pool_that_keeps_no_tasks_says_so() -> None:
         solve("stv", folded(games()))
 
 
-def test_tasks_of_few_games_are_freed_of_noise_where_asked() -> None:
+def test_tasks_of_few_games_are_denoised_where_asked() -> None:
     weighted = [row for row in games() if len(row["sides"]) > 2]
     found, options = folded([{**row, "weight": 1.0} for row in weighted], per_task=True), {"missing": "zero"}
-    one, other = (solve("deviation", found, {**options, "apart": apart}) for apart in ("observed", "freed"))
+    one, other = (solve("deviation", found, {**options, "difference": difference}) for difference in ("observed", "denoised"))
     assert one.status == other.status == "optimal"
     assert [row.rating for row in one.agents] != [row.rating for row in other.agents]
-    with pytest.raises(InputError, match="apart"):
-        solve("deviation", found, {**options, "apart": "freed", "players": 2})
+    with pytest.raises(InputError, match="difference"):
+        solve("deviation", found, {**options, "difference": "denoised", "players": 2})
     with pytest.raises(InputError, match="weight 1"):
-        solve("deviation", folded(weighted, per_task=True), {**options, "apart": "freed"})
+        solve("deviation", folded(weighted, per_task=True), {**options, "difference": "denoised"})

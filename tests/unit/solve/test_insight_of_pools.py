@@ -9,10 +9,10 @@ import pytest
 
 from ratings_core.tallies import PairCounts, PlaceCounts
 from services.boards.findings import Findings
+from services.boards.ranked_board import RankedBoard
 from services.boards.result import SolveResult
-from services.boards.standing import Standing
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
-from services.control.records import ControlState, FoldSettings, GenerationMade, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.solve.insight import job as insight
 from services.solve.insight import parts as insight_parts
 from services.solve.planning.jobs import Job
@@ -115,7 +115,7 @@ def test_ids_change_nothing() -> None:
 def test_the_task_reads_the_checkpoint_and_the_boards_of_its_own_log_and_generation(tmp_path: Path) -> None:
     fold = FoldSettings()
     state = PoolState(
-        PoolCreated(pool="blitz", kind=Kind.GAMES, time=0.0), GenerationMade(pool="blitz", number=1, start=0, time=0.0, fold=fold)
+        PoolCreated(pool="blitz", kind=Kind.GAMES, time=0.0), Generation(pool="blitz", number=1, start=0, time=0.0, fold=fold)
     )
     pairs = [(NAMES[a], NAMES[b]) for a in range(4) for b in range(4) if a != b for _ in range(int(WINS[a, b]) // 10)]
     sides = [[Side(agents=[one], place=1), Side(agents=[other], place=2)] for one, other in pairs]
@@ -158,6 +158,6 @@ def test_alarms_count_pools() -> None:
 
 
 def test_standings_leave_out_who_is_not_rated() -> None:
-    one = Standing.of_board(solved_of(ratings=[("b", 1.0), ("a", None)]))
+    one = RankedBoard.of_board(solved_of(ratings=[("b", 1.0), ("a", None)]))
     assert (one.rated, one.leaders(5)) == (1, ["b"])
-    assert Standing.of_ratings("elo", 1, ["b", "a", "c"], np.array([1.0, 1.0, 2.0])).leaders(3) == ["c", "a", "b"]
+    assert RankedBoard.of_ratings("elo", 1, ["b", "a", "c"], np.array([1.0, 1.0, 2.0])).leaders(3) == ["c", "a", "b"]

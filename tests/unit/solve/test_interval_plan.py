@@ -4,19 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.solve.intervals.plan import LOAD, Redrawn, Standing, next_job, rested
+from services.solve.intervals.plan import LOAD, PublishedBoard, Redrawn, next_job, rested
 from services.solve.planning.jobs import Job
 
 COST = {"copeland": 1, "nash_average": 2, "deviation": 3}
 A, B, C = (Job("blitz", method) for method in COST)
 
 
-def wanted(boards: list[Standing], tried: dict[Job, Redrawn] | None = None, budget: float = 5.0) -> Job | None:
+def wanted(boards: list[PublishedBoard], tried: dict[Job, Redrawn] | None = None, budget: float = 5.0) -> Job | None:
     return next_job(boards, tried or {}, budget, 32, COST)
 
 
-def board(job: Job, data: str = "d1", seconds: float = 0.01, **parameters: float) -> Standing:
-    return Standing(job, data, parameters, seconds)
+def board(job: Job, data: str = "d1", seconds: float = 0.01, **parameters: float) -> PublishedBoard:
+    return PublishedBoard(job, data, parameters, seconds)
 
 
 def test_the_cheaper_class_goes_first_and_unchanged_data_never_again() -> None:
@@ -26,7 +26,7 @@ def test_the_cheaper_class_goes_first_and_unchanged_data_never_again() -> None:
 
 
 @pytest.mark.parametrize("changed", [board(A, "d2"), board(A, prior=1.0)])
-def test_changed_data_or_parameters_are_redrawn(changed: Standing) -> None:
+def test_changed_data_or_parameters_are_redrawn(changed: PublishedBoard) -> None:
     assert wanted([changed], {A: Redrawn("d1", {}, 9.0)}) == A
 
 

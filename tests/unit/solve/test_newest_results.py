@@ -8,8 +8,8 @@ import msgspec
 
 from services.boards.history import PastRow, unpacked
 from services.boards.result import Intervals, SolvedBoard
-from services.boards.store.backoff import Rest
-from services.boards.store.solved import Held
+from services.boards.store.backoff import Backoff
+from services.boards.store.solved import StoredBoard
 from services.checkpoints.checkpoint import CheckpointStore
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
@@ -64,7 +64,7 @@ def test_lost_boards_are_looked_for_in_turn_where_pools_are_too_many_for_one_loo
     pools, asked = ["a", "b", "c", "d", "e"], list[str]()
 
     class Empty:
-        def held(self, pools: Iterable[str]) -> dict[str, dict[str, Held]]:
+        def held(self, pools: Iterable[str]) -> dict[str, dict[str, StoredBoard]]:
             asked.extend(pools)
             return {pool: {} for pool in asked}
 
@@ -72,7 +72,7 @@ def test_lost_boards_are_looked_for_in_turn_where_pools_are_too_many_for_one_loo
     for pool in pools:
         results.solved(Job(pool, JOB.method), board_at(1, pool), None)
         results[Job(pool, JOB.method)].awaits_store = False
-    publisher = ResultPublisher(Empty(), results, RankIntervals(), Rest(), pools_a_look=2)  # type: ignore[arg-type]  # no Redis
+    publisher = ResultPublisher(Empty(), results, RankIntervals(), Backoff(), pools_a_look=2)  # type: ignore[arg-type]  # no Redis
     for _ in range(4):
         publisher.find_lost()
     assert asked == [*pools, "a", "b"]

@@ -11,9 +11,9 @@ import pytest
 from ratings_core.errors import InputError
 from services.boards.history import Kept
 from services.boards.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
-from services.boards.store.backoff import Rest
+from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import StoreError
-from services.boards.store.solved import Held
+from services.boards.store.solved import StoredBoard
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.control.records import ControlState, SolvePlan
@@ -56,9 +56,9 @@ class Store:
     def publish_history(self, _: str, method: str, history: Iterable[Kept]) -> None:
         self.histories_held[method] = [one.past.position for one in history]
 
-    def held(self, pools: Iterable[str]) -> dict[str, dict[str, Held]]:
+    def held(self, pools: Iterable[str]) -> dict[str, dict[str, StoredBoard]]:
         self.fails()
-        found = {method: Held(board, len(self.histories_held.get(method, ()))) for method, board in self.boards.items()}
+        found = {method: StoredBoard(board, len(self.histories_held.get(method, ()))) for method, board in self.boards.items()}
         return dict.fromkeys(pools, found)
 
 
@@ -389,7 +389,7 @@ def test_what_the_store_has_not_taken_ages_by_what_readers_see(tasks: FakeTaskPo
         raise StoreError("gone", retriable=True)
 
     store, wall, settings = Store(), [1.0], Settings(data=tmp_path, solve_seconds=1.0)
-    runner = scheduler_in(settings, tasks, store, workers=2, clock=lambda: wall[0], backoff=Rest(lambda: 0.0))
+    runner = scheduler_in(settings, tasks, store, workers=2, clock=lambda: wall[0], backoff=Backoff(lambda: 0.0))
     runner.step(0.0, [manifest_at(1)], control)
     end_newest(tasks)
     runner.step(1.0, [manifest_at(1)], control)
@@ -485,7 +485,7 @@ def test_a_store_that_hangs_is_left_alone_for_longer_than_it_hung(tasks: FakeTas
         now[0] += 15.0
         raise StoreError("no answer", retriable=True)
 
-    runner, store, _ = solved_once(tasks, tmp_path, "log", backoff=Rest(lambda: now[0]))
+    runner, store, _ = solved_once(tasks, tmp_path, "log", backoff=Backoff(lambda: now[0]))
     store.boards.clear()
     store.fails = hang
     while now[0] < 300.0:

@@ -10,7 +10,7 @@ import pytest
 from ratings_core.equilibria.starts import Start
 from services.boards.result import VERSION, SolvedBoard
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
-from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.control.records import FoldSettings, Generation, PoolCreated
 from services.solve.registry.methods import METHODS, Solved
 from services.solve.registry.starts import packed, unpacked
 from services.solve.results import ResultFiles
@@ -34,7 +34,7 @@ class Pool:
     """Scores checkpointed as they come."""
 
     def __init__(self, folder: Path) -> None:
-        made = GenerationMade(pool="p", number=1, start=0, time=0.0, fold=FoldSettings())
+        made = Generation(pool="p", number=1, start=0, time=0.0, fold=FoldSettings())
         self.state = PoolState(PoolCreated(pool="p", kind=Kind.SCORES, time=0.0), made)
         self.checkpoints, self.url = CheckpointStore(folder.as_uri()), folder.as_uri()
 

@@ -1,4 +1,4 @@
-"""Room is looked for before anything is written: on real disks."""
+"""Free space is checked before anything is written: on real disks."""
 
 from collections.abc import Iterator
 from pathlib import Path

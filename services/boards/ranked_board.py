@@ -11,7 +11,7 @@ from services.boards.result import SolvedBoard
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RankedBoard:
     """rank: competition rank of each rated agent, by name, best first. position: up to where the board counts outcomes."""
 
     method: str
@@ -19,13 +19,13 @@ class Standing:
     rank: Mapping[str, int]
 
     @classmethod
-    def of_board(cls, board: SolvedBoard) -> "Standing":
+    def of_board(cls, board: SolvedBoard) -> "RankedBoard":
         """Of a solved board."""
         rank = {row.agent: row.rank for row in board.result.agents if row.rating is not None}
         return cls(board.result.method, board.position, rank)
 
     @classmethod
-    def of_ratings(cls, method: str, position: int, names: Sequence[str], ratings: NDArray[np.float64]) -> "Standing":
+    def of_ratings(cls, method: str, position: int, names: Sequence[str], ratings: NDArray[np.float64]) -> "RankedBoard":
         """Of an online method: equal ratings share a rank, and stand by name. names: of agents by id."""
         ranks = Ranking.from_scores(ratings).rank.tolist()
         return cls(method, position, dict(sorted(zip(names, ranks, strict=True), key=lambda one: (one[1], one[0]))))
