@@ -38,9 +38,8 @@ chaos: install   ## everything killed, paused and damaged under load, and plante
 	$(PYTEST) -W "ignore:unclosed <socket:ResourceWarning" tests/chaos  # kafka-python's, of brokers that went away
 
 cluster: install ## the Helm chart on a real Kubernetes node (needs root, or EQUIRANK_KUBECONFIG; FULL=1: every disaster, KEEP=1: stays up)
-	@EQUIRANK_CLUSTER_FULL=$(FULL) KEEP=$(KEEP) deploy/local/kubernetes/run $(PYTEST) -p no:randomly --timeout 900 tests/cluster || { \
-		status=$$?; [ $$status = 77 ] || exit $$status; \
-		echo "cluster: $$($(PYTEST) --collect-only tests/cluster | grep -c '::') checks are skipped"; }
+	@EQUIRANK_CLUSTER_FULL=$(FULL) KEEP=$(KEEP) deploy/local/kubernetes/run $(PYTEST) -p no:randomly --timeout 600 tests/cluster || { \
+		status=$$?; [ $$status = 77 ] && $(PYTEST) tests/cluster; }  # 77: no cluster can be had; the tests say how many are skipped
 
 lint: install    ## ruff and mypy strict
 	$(BIN)/ruff check .

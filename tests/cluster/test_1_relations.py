@@ -209,3 +209,13 @@ def test_the_pod_monitor_scrapes_ports_that_exist(chart: Chart) -> None:
         ports = {port["name"] for pod in pods for container in pod.spec["containers"] for port in container.get("ports", [])}
         assert {endpoint["port"] for endpoint in monitor["spec"]["podMetricsEndpoints"]} <= ports
         assert len(pods) == 2
+
+
+def test_rules_and_dashboards_are_those_of_the_repository(chart: Chart) -> None:
+    monitoring, root = chart.values["monitoring"], CHART.parents[1]
+    rules = yaml.safe_load((root / "deploy/prometheus/equirank.yaml").read_text())
+    assert [item["spec"] for item in chart.of("PrometheusRule")] == ([rules] if monitoring["prometheusRule"]["enabled"] else [])
+    files = {path.name: path.read_text() for path in (root / "deploy/grafana").glob("*.json")}
+    maps = [item for item in chart.of("ConfigMap") if item["metadata"]["labels"]["app.kubernetes.io/component"] == "dashboards"]
+    written = {name: text for item in maps for name, text in item["data"].items()}
+    assert written == (files if monitoring["dashboards"]["enabled"] else {})
