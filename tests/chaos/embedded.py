@@ -5,7 +5,7 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -18,9 +18,9 @@ from services.boards.store.redis import RedisStore
 from services.log.partition import partition_of
 from services.log.protocol import LogError, Topic
 from services.log.sqlite.log import open_sqlite_log
+from tests.chaos.account import whole_board
 from tests.chaos.damage import spoil
 from tests.chaos.oracle import Letter, Record
-from tests.chaos.room import whole_board
 from tests.chaos.traffic import GAMES, POOLS, Sent
 from tests.support.installation import Installation, until
 from tests.support.ray_processes import SCHEDULED, parts_of
@@ -41,6 +41,9 @@ class Embedded:
         self._one = Installation(data, environment=_CREATES).ready()
         self._log = open_sqlite_log(data / "log.sqlite", _PARTITIONS)
         self.k: dict[str, float] = {}
+        self.skipped: set[tuple[int, int]] = set()
+        self.checkpoints = str(data / "state")
+        self.forgetful = {"kill redis", "flush redis", "kill all"}
         self.faults = {
             "kill shard": lambda draw: os.kill(self._shard(draw), signal.SIGKILL),
             "pause shard": self._pause_shard,
@@ -63,6 +66,14 @@ class Embedded:
 
     def heads(self) -> Mapping[str, PoolHead]:
         return {head.pool: head for head in self._store(lambda store: store.pools())}
+
+    def log_ends(self) -> Mapping[int, int]:
+        return self.ends()
+
+    @contextmanager
+    def reader(self) -> Iterator[RedisStore]:
+        with closing(RedisStore(f"unix://{self._one.redis_socket}")) as store:
+            yield store
 
     def board(self, pool: str, method: str) -> dict[str, float]:
         return self._store(lambda store: whole_board(store, pool, method))

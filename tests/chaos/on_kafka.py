@@ -5,7 +5,7 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -20,9 +20,9 @@ from deploy.local.kafka.broker import Broker, Quorum
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.log.partition import partition_of
+from tests.chaos.account import whole_board
 from tests.chaos.damage import spoil
 from tests.chaos.oracle import Letter, Record
-from tests.chaos.room import whole_board
 from tests.chaos.traffic import GAMES, POOLS, Sent
 from tests.support.cluster import PARTITIONS, Cluster
 from tests.support.installation import until
@@ -72,7 +72,11 @@ class OnKafka:
             reconnect_backoff_max_ms=500,
         )  # fmt: skip
         self._ends: dict[int, int] = {}
+        self._ends_consumer: KafkaConsumer | None = None
         self.k: dict[str, float] = {}
+        self.skipped: set[tuple[int, int]] = set()
+        self.checkpoints = cluster.environment["EQUIRANK_CHECKPOINTS"]
+        self.forgetful = {"kill redis", "flush redis", "put old data of redis back", "kill shards, redis and a broker at once"}
         self.faults = {
             "kill shard": self._kill_shard,
             "pause shard": self._paused(self._shard),
@@ -106,6 +110,22 @@ class OnKafka:
     def heads(self) -> Mapping[str, PoolHead]:
         return {head.pool: head for head in self._store.pools()}
 
+    def log_ends(self) -> Mapping[int, int]:
+        places = [TopicPartition(self._cluster.topic, number) for number in range(PARTITIONS)]
+        try:
+            if self._ends_consumer is None:
+                self._ends_consumer = KafkaConsumer(
+                    bootstrap_servers=self._cluster.bootstrap, request_timeout_ms=3000, metadata_max_age_ms=5000
+                )
+            return {place.partition: end for place, end in self._ends_consumer.end_offsets(places).items()}
+        except KafkaError:
+            return {}
+
+    @contextmanager
+    def reader(self) -> Iterator[RedisStore]:
+        with closing(RedisStore(self._redis.url)) as store:
+            yield store
+
     def board(self, pool: str, method: str) -> dict[str, float]:
         return whole_board(self._store, pool, method)
 
@@ -133,6 +153,8 @@ class OnKafka:
 
     def close(self) -> None:
         self._producer.close(timeout=2.0)
+        if self._ends_consumer is not None:
+            self._ends_consumer.close()
         self._store.close()
 
     def _sent(self, sent: Sent) -> object:

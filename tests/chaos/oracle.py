@@ -1,13 +1,17 @@
-"""What the log must have become: read in plain Python, one outcome after the other, with none of the code under test."""
+"""What the log has to give: folded in plain Python, one outcome after the other, with none of the code under test."""
 
 import hashlib
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from tests.chaos.fold import Ratings, Tallies, units
+
+ACTIVITY = "outcomes"
+"""Name of the live board that counts each agent's outcomes."""
 Record = tuple[int, int, bytes]
 """Partition, offset, value."""
 Letter = tuple[int, int, int]
@@ -21,41 +25,41 @@ def mark(value: bytes) -> bytes:
 
 @dataclass
 class Pool:
-    """One pool: how often each agent counted, Elo as the textbook has it, and what was dropped.
+    """One pool: its ratings and tallies, and how many outcomes were dropped.
 
-    k: of Elo; retracted: ids of outcomes that do not count, wherever they stand.
+    retracted: ids of outcomes that do not count, wherever they stand in the log.
     """
 
-    k: float = 32.0
     retracted: frozenset[str] = frozenset()
     outcomes: int = 0
     duplicates: int = 0
     conflicts: int = 0
-    activity: Counter[str] = field(default_factory=Counter)
-    elo: defaultdict[str, float] = field(default_factory=lambda: defaultdict(lambda: 1500.0))
+    ratings: Ratings = field(default_factory=Ratings)
+    tallies: Tallies = field(default_factory=Tallies)
     bodies: dict[str, Any] = field(default_factory=dict)
 
     def take(self, outcome: Mapping[str, Any]) -> None:
+        """Count one outcome, unless it is retracted or its id was seen before."""
         if outcome["id"] in self.retracted or "retracts" in outcome:
             return
-        body = outcome.get("sides") or (outcome["task"], outcome["scores"])
-        if (standing := self.bodies.setdefault(outcome["id"], body)) is not body:
-            self.duplicates += standing == body
-            self.conflicts += standing != body
+        body = outcome.get("task"), outcome.get("sides"), outcome.get("scores"), units(outcome)
+        if (first := self.bodies.setdefault(outcome["id"], body)) is not body:
+            self.duplicates += first == body
+            self.conflicts += first != body
             return
         self.outcomes += 1
         if sides := outcome.get("sides"):
-            self._play(sides)
+            self.ratings.play(sides, units(outcome))
+            self.tallies.play(sides, units(outcome))
         else:
-            self.activity.update(outcome["scores"].keys())
+            self.ratings.activity.update(outcome["scores"].keys())
+            self.tallies.measure(outcome["task"], outcome["scores"], units(outcome))
 
-    def _play(self, sides: list[dict[str, Any]]) -> None:
-        (a,), (b,) = (side["agents"] for side in sides)
-        self.activity.update((a, b))
-        score = {-1: 1.0, 0: 0.5, 1: 0.0}[(sides[0]["place"] > sides[1]["place"]) - (sides[0]["place"] < sides[1]["place"])]
-        gain = self.k * (score - 1 / (1 + 10 ** ((self.elo[b] - self.elo[a]) / 400)))
-        self.elo[a] += gain
-        self.elo[b] -= gain
+    def boards(self) -> dict[str, dict[str, float]]:
+        """What the live boards have to show, by method."""
+        ratings = self.ratings
+        counted: dict[str, dict[str, float]] = {ACTIVITY: dict(ratings.activity)}
+        return counted | ({"elo": dict(ratings.elo), "sco": dict(ratings.sco)} if ratings.elo else {})
 
 
 @dataclass
@@ -67,28 +71,43 @@ class Expected:
     seen: set[bytes] = field(default_factory=set)
 
 
-def expected(records: Iterable[Record], refused: Mapping[bytes, Mapping[int, str]], k: Mapping[str, float]) -> Expected:
-    """records: of each partition in order; refused: by the mark of a value, item (-1 for the record) -> reason; k: of Elo, by pool, where
-    it was changed: all counts as if it had always been that.
+def expected(
+    records: Iterable[Record],
+    refused: Mapping[bytes, Mapping[int, str]],
+    k: Mapping[str, float],
+    skipped: Collection[tuple[int, int]] = (),
+) -> Expected:
+    """Fold the log.
+
+    Args:
+        records: Those of each partition in order.
+        refused: Mark of a record's value -> item (-1 for the record) -> reason of its dead letter.
+        k: Elo's K of pools whose settings were changed. Their newest generation folds everything by it.
+        skipped: Partition and offset of records that an operator skipped.
+
     """
-    found = Expected()
-    sound = list(_sound(records, refused, found))
+    wanted = Expected()
+    sound = list(_sound(records, refused, skipped, wanted))
     for pool, retracted in _retracted(sound).items():
-        found.pools[pool].retracted = frozenset(retracted)
+        wanted.pools[pool].retracted = frozenset(retracted)
     for pool, value in k.items():
-        found.pools[pool].k = value
+        wanted.pools[pool].ratings.k = value
     for outcome in sound:
-        found.pools[outcome["pool"]].take(outcome)
-    return found
+        wanted.pools[outcome["pool"]].take(outcome)
+    return wanted
 
 
-def _sound(records: Iterable[Record], refused: Mapping[bytes, Mapping[int, str]], found: Expected) -> Iterator[dict[str, Any]]:
-    """Outcomes and retractions in order; the rest is noted."""
+def _sound(
+    records: Iterable[Record], refused: Mapping[bytes, Mapping[int, str]], skipped: Collection[tuple[int, int]], wanted: Expected
+) -> Iterator[dict[str, Any]]:
+    """Outcomes and retractions in order; refused ones are noted."""
     for partition, offset, value in records:
         name = mark(value)
-        found.seen.add(name)
+        wanted.seen.add(name)
+        if (partition, offset) in skipped:
+            continue
         reasons = refused.get(name, {})
-        found.letters |= {(partition, offset, item): reason for item, reason in reasons.items()}
+        wanted.letters |= {(partition, offset, item): reason for item, reason in reasons.items()}
         if -1 in reasons:
             continue
         outcomes = msgspec.json.decode(value)

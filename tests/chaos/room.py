@@ -5,101 +5,27 @@ compares what readers see with what `oracle` makes of the log.
 """
 
 import random
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Final
 
-from services.boards.store.protocol import ACTIVITY, PoolHead, StoreError, StoreReader
+from services.boards.store.protocol import PoolHead, StoreError
 from services.log.partition import partition_of
-from tests.chaos.oracle import Expected, Letter, Record, expected, mark
+from tests.chaos.account import is_settled, settle
+from tests.chaos.held import positions
+from tests.chaos.helper import Helper
+from tests.chaos.oracle import mark
+from tests.chaos.readers import Readers
+from tests.chaos.report import Report
+from tests.chaos.system import System
 from tests.chaos.traffic import POOLS, Sent, traffic
 
 _AT_ONCE: Final = 40
 _LOOK_SECONDS: Final = 0.1
 _FLOW_SECONDS: Final = 60.0
 _END_SECONDS: Final = 240.0
-_PAGE: Final = 1000
-
-Fault = Callable[[random.Random], None]
-
-
-class System(Protocol):
-    """An installation under test. faults: name -> what breaks it; each returns once what it broke is whole or on its way; k: of Elo, by
-    pool, where one of them changed it.
-    """
-
-    partitions: int
-    faults: Mapping[str, Fault]
-    k: Mapping[str, float]
-
-    def send(self, batch: Sequence[Sent]) -> list[bool]:
-        """Which records the log accepted. One that it did not may be there all the same."""
-
-    def ends(self) -> dict[int, int]:
-        """One past the newest accepted offset of each partition that has any."""
-
-    def heads(self) -> Mapping[str, PoolHead]:
-        """What the store shows of every pool. Raises `StoreError` while it does not answer."""
-
-    def board(self, pool: str, method: str) -> dict[str, float]:
-        """A live board, whole."""
-
-    def generations(self, pool: str) -> Any:
-        """What the API says of the generations of a pool; None while it does not answer."""
-
-    def records(self) -> Iterator[Record]:
-        """All that is in the log, each partition in order."""
-
-    def letters(self) -> Iterator[tuple[Letter, str]]:
-        """Every dead letter delivered: its place and its reason."""
-
-    def keep(self) -> Sequence[str]:
-        """Start again what ended by itself and has nobody else who would; its names."""
-
-    def verify(self) -> tuple[bool, str]:
-        """Whether `equirank verify` finds no difference, and what it said."""
-
-
-@dataclass
-class Report:
-    """What a run did and found."""
-
-    faults: Counter[str] = field(default_factory=Counter)
-    revived: Counter[str] = field(default_factory=Counter)
-    records: int = 0
-    outcomes: int = 0
-    repeated: int = 0
-    conflicts: int = 0
-    retracted: int = 0
-    switches: int = 0
-    bad: Counter[str] = field(default_factory=Counter)
-    lost: int = 0
-    doubled: int = 0
-    seconds: float = 0.0
-    catch_up: dict[str, float] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
-    verified: str = ""
-
-    def __str__(self) -> str:
-        slowest = max(self.catch_up, key=self.catch_up.__getitem__, default="")
-        lines = [
-            f"faults injected: {self.faults.total()} ({_listed(self.faults)})",
-            f"outcomes: {self.outcomes} of {self.records} records in {self.seconds:.0f} s",
-            f"dropped: {self.repeated} repeats, {self.conflicts} conflicts, {self.retracted} retracted",
-            f"generations switched to: {self.switches}",
-            f"bad ones in the dead letters with their reason: {self.bad.total()} ({_listed(self.bad)})",
-            f"lost: {self.lost}",
-            f"doubled: {self.doubled}",
-            f"max catch-up seconds: {self.catch_up.get(slowest, 0.0):.1f} ({slowest})",
-            f"started again by the orchestrator: {self.revived.total()} ({_listed(self.revived)})",
-            self.verified,
-            *self.wrong,
-        ]
-        return "\n".join(lines)
 
 
 def run(
@@ -111,13 +37,14 @@ def run(
     """
     stream = traffic(seed, system.partitions)
     draw, report, began = random.Random(f"faults {seed}"), Report(), time.monotonic()
-    feed, watch = Feed(system, stream, outcomes, seconds), Watch(system)
+    feed, watch, readers = Feed(system, stream, outcomes, seconds), Watch(system), Readers(system.reader, system.log_ends)
+    helpers: list[Helper] = [feed, watch, readers]
 
     def wait(condition: Callable[[], bool], seconds: float) -> None:
-        _until(condition, system, report, seconds, [feed, watch])
+        _until(condition, system, report, seconds, helpers)
 
-    feed.start()
-    watch.start()
+    for helper in helpers:
+        helper.start()
     try:
         wait(lambda: watch.all_there, _FLOW_SECONDS)
         for name in schedule(draw, sorted(system.faults)):
@@ -127,7 +54,8 @@ def run(
                 continue
             wait(lambda: False, draw.uniform(*gap))
             say(f"{time.monotonic() - began:6.1f} s, {feed.outcomes} outcomes: {name}")
-            system.faults[name](draw)
+            with readers.blind() if name in system.forgetful else nullcontext():
+                system.faults[name](draw)
             report.faults[name] += 1
             watch.mark(name)
         wait(lambda: feed.outcomes >= outcomes, _END_SECONDS)
@@ -137,11 +65,14 @@ def run(
     feed.finish()
     watch.mark("the end")
     wait(lambda: watch.caught_up, _END_SECONDS)
-    wait(lambda: all(map(partial(_settled, system), POOLS)), _END_SECONDS)
+    wait(lambda: all(map(partial(is_settled, system), POOLS)), _END_SECONDS)
     watch.stop()
+    readers.stop()
+    wait(lambda: _checkpointed(system), _END_SECONDS)
     report.catch_up, report.seconds = watch.seconds, time.monotonic() - began
-    report.wrong += [f"never caught up with: {name}" for name in watch.waiting]
-    settle(system, feed, report)
+    report.records, report.looks = feed.records, readers.looks
+    report.wrong += [*readers.complaints, *(f"never caught up with: {name}" for name in watch.waiting)]
+    settle(system, feed.refused, feed.accepted, report)
     return report
 
 
@@ -149,30 +80,6 @@ def schedule(draw: random.Random, names: Sequence[str]) -> Iterator[str]:
     """Faults without end: all of them in some order, then all in another."""
     while True:
         yield from draw.sample(names, len(names))
-
-
-class Helper(threading.Thread):
-    """A thread of the room. What it dies of is kept, and raised where the room waits next: nobody goes on without it."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name=name, daemon=True)
-        self._stopping = threading.Event()
-        self._failure: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            self.work()
-        except BaseException as error:  # noqa: BLE001 - raised again by `check`
-            self._failure = error
-
-    def work(self) -> None:
-        """What it does until it is stopped."""
-        raise NotImplementedError
-
-    def check(self) -> None:
-        """Raise what it died of."""
-        if self._failure is not None:
-            raise AssertionError(f"the {self.name} thread died") from self._failure
 
 
 class Feed(Helper):
@@ -259,83 +166,14 @@ class Watch(Helper):
                     self._marks.remove((name, since, ends))
 
 
-def whole_board(store: StoreReader, pool: str, method: str) -> dict[str, float]:
-    """Agent -> rating of a live board."""
-    rows: dict[str, float] = {}
-    while (page := store.live(pool, method, len(rows), _PAGE)) is not None and page.rows:
-        rows |= {row.agent: row.rating for row in page.rows if row.rating is not None}
-    return rows
-
-
-def settle(system: System, feed: Feed, report: Report) -> None:
-    """The account: what readers see against what the log must give, and what `verify` says."""
-    wanted = expected(system.records(), feed.refused, system.k)
-    report.records = feed.records
-    for pool, kept in sorted(wanted.pools.items()):
-        if pool in POOLS:
-            report.outcomes += kept.outcomes
-            report.repeated += kept.duplicates
-            report.conflicts += kept.conflicts
-            report.retracted += len(kept.retracted)
-    if missing := len(feed.accepted - wanted.seen):
-        report.wrong.append(f"{missing} accepted records are not in the log")
-    _boards(system, wanted, report)
-    _letters(system.letters(), wanted, report)
-    fine, said = system.verify()
-    report.verified = said.strip().splitlines()[-1] if said.strip() else "verify said nothing"
-    if not fine:
-        report.wrong.append(f"verify:\n{said}")
-
-
-def _boards(system: System, wanted: Expected, report: Report) -> None:
-    heads = system.heads()
-    for pool in POOLS:
-        kept, head = wanted.pools[pool], heads.get(pool)
-        if head is None:
-            report.wrong.append(f"the store lacks {pool}")
-            report.lost += kept.outcomes
-            continue
-        report.switches += head.generation - 1
-        if not _settled(system, pool):
-            report.wrong.append(f"{pool} never came to its newest generation: {head}"[:400])
-        report.lost += max(0, kept.outcomes - head.outcomes)
-        report.doubled += max(0, head.outcomes - kept.outcomes)
-        counts = (head.outcomes, head.duplicates, head.conflicts)
-        if counts != (kept.outcomes, kept.duplicates, kept.conflicts):
-            report.wrong.append(f"{pool} shows (outcomes, duplicates, conflicts) {counts}, the log gives {kept}"[:300])
-        shown = system.board(pool, ACTIVITY)
-        if shown != kept.activity:
-            differing = sorted(name for name in shown.keys() | kept.activity.keys() if shown.get(name) != kept.activity.get(name))
-            report.wrong.append(f"{pool}: {len(differing)} agents count wrongly, such as {differing[0]}")
-        if kept.elo and (off := _furthest(system.board(pool, "elo"), kept.elo)) > 1e-6:
-            report.wrong.append(f"{pool}: Elo is off by {off}")
-
-
-def _furthest(shown: Mapping[str, float], wanted: Mapping[str, float]) -> float:
-    return max(abs(shown.get(name, 0.0) - value) for name, value in wanted.items())
-
-
-def _letters(delivered: Iterable[tuple[Letter, str]], wanted: Expected, report: Report) -> None:
-    """At least once each, with its reason, and none that should not be."""
-    found = dict(delivered)
-    report.bad.update(reason for place, reason in wanted.letters.items() if found.get(place) == reason)
-    for place in sorted(found.keys() | wanted.letters.keys()):
-        if found.get(place) != wanted.letters.get(place):
-            report.wrong.append(f"dead letter at {place}: {found.get(place)}, not {wanted.letters.get(place)}")
+def _checkpointed(system: System) -> bool:
+    """Whether the newest checkpoint of every partition is where its pools are: tallies are read from there."""
+    held = positions(system.checkpoints, system.partitions)
+    return all(held.get(head.partition, -1) >= head.position for head in system.heads().values())
 
 
 def _reached(heads: Mapping[str, PoolHead], ends: Mapping[int, int], partitions: int) -> bool:
     return all(heads[pool].position >= ends.get(partition_of(pool, partitions), 0) for pool in POOLS)
-
-
-def _settled(system: System, pool: str) -> bool:
-    """Whether readers see the newest generation of a pool, and nothing waits to become another."""
-    found = system.generations(pool)
-    if found is None or found["waiting"] is not None or found["serving"] != found["newest"]:
-        return False
-    head = system.heads()[pool]
-    newest = found["newest"]["number"] if found["newest"] else 1
-    return bool(head.generation == newest and head.pending == 0 and head.building is None)
 
 
 def _until(condition: Callable[[], bool], system: System, report: Report, seconds: float, helpers: Sequence[Helper]) -> None:
@@ -346,7 +184,3 @@ def _until(condition: Callable[[], bool], system: System, report: Report, second
             helper.check()
         report.revived.update(system.keep())
         time.sleep(_LOOK_SECONDS)
-
-
-def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in sorted(counts.items())) or "none"

@@ -3,13 +3,24 @@
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 
 import pytest
 
-from services.boards.store.protocol import PoolHead
+from services.boards.store.protocol import PoolHead, StoreReader
 from tests.chaos.oracle import Letter, Record
 from tests.chaos.room import run
 from tests.chaos.traffic import Sent
+
+
+class EmptyStore:
+    """A store without pools."""
+
+    def pools(self) -> list[PoolHead]:
+        return []
+
+    def close(self) -> None:
+        return
 
 
 class Unwatched:
@@ -20,7 +31,10 @@ class Unwatched:
     def __init__(self, *, feeds: bool) -> None:
         self.feeds = feeds
         self.faults = {"nothing": self.nothing}
+        self.forgetful: set[str] = set()
         self.k: dict[str, float] = {}
+        self.skipped: set[tuple[int, int]] = set()
+        self.checkpoints = "memory://"
 
     def nothing(self, _: random.Random) -> None:
         return
@@ -37,6 +51,12 @@ class Unwatched:
         if self.feeds:
             raise RuntimeError("nobody can read that")
         return {}
+
+    def log_ends(self) -> Mapping[int, int]:
+        return {}
+
+    def reader(self) -> AbstractContextManager[StoreReader]:
+        return closing(EmptyStore())  # type: ignore[arg-type, return-value, type-var]
 
     def board(self, pool: str, method: str) -> dict[str, float]:
         raise NotImplementedError

@@ -68,10 +68,26 @@ def _identity(draw: random.Random, numbers: Iterator[int]) -> int:
 
 
 def _game(draw: random.Random, pool: str, number: int) -> dict[str, Any]:
-    first, second = draw.sample(range(_AGENTS), 2)
-    places = (1, 1) if draw.random() < 0.1 else (1, 2)
-    sides = [{"agents": [f"{pool}/agent {agent}"], "place": place} for agent, place in zip((first, second), places, strict=True)]
-    return {"v": 1, "id": f"{pool}:{number}", "pool": pool, "time": 1.7e9 + number / 7, "sides": sides}
+    sizes = _sizes(draw)
+    agents = [f"{pool}/agent {agent}" for agent in draw.sample(range(_AGENTS), sum(sizes))]
+    numbers = range(1, len(sizes) + 1)
+    places = draw.choices(numbers, k=len(sizes)) if draw.random() < 0.3 else draw.sample(numbers, len(sizes))
+    sides = [{"agents": [agents.pop() for _ in range(size)], "place": place} for size, place in zip(sizes, places, strict=True)]
+    return {"v": 1, "id": f"{pool}:{number}", "pool": pool, "time": 1.7e9 + number / 7, "sides": sides, **_weight(draw)}
+
+
+def _sizes(draw: random.Random) -> list[int]:
+    """Agents of each side: most games are one against one, the others have teams, up to six sides, or both."""
+    chance = draw.random()
+    if chance < 0.6:
+        return [1, 1]
+    sides = 2 if chance < 0.75 else draw.randint(3, 6)
+    return [1] * sides if 0.75 <= chance < 0.9 else [draw.randint(1, 4) for _ in range(sides)]
+
+
+def _weight(draw: random.Random) -> dict[str, float]:
+    """One outcome in four has a weight other than 1, which the API leaves out when it writes."""
+    return {"weight": draw.choice([0.001, 0.5, 3.0, round(draw.uniform(1.001, 4.0), 3)])} if draw.random() < 0.25 else {}
 
 
 def _retraction(draw: random.Random, sent: Sent, number: int) -> Sent:
@@ -85,7 +101,7 @@ def _retraction(draw: random.Random, sent: Sent, number: int) -> Sent:
 def _scores(draw: random.Random, pool: str, number: int) -> dict[str, Any]:
     scores = {f"model {agent}": draw.randint(0, 1000) / 8 for agent in draw.sample(range(30), 3)}
     task = f"task {draw.randrange(_TASKS)}"
-    return {"v": 1, "id": f"{pool}:{number}", "pool": pool, "time": float(number), "task": task, "scores": scores}
+    return {"v": 1, "id": f"{pool}:{number}", "pool": pool, "time": float(number), "task": task, "scores": scores, **_weight(draw)}
 
 
 def _wrong(draw: random.Random, number: int, partitions: int) -> Sent:

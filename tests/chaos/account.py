@@ -1,0 +1,115 @@
+"""The account at the end of a run: boards, tallies and dead letters must equal what the oracle makes of the log."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from services.boards.store.protocol import PoolHead, StoreReader
+from tests.chaos.fold import Tallies
+from tests.chaos.held import held
+from tests.chaos.oracle import Expected, Letter, Pool, expected
+from tests.chaos.report import Report
+from tests.chaos.system import System
+from tests.chaos.traffic import POOLS
+
+_PAGE = 1000
+
+
+def settle(system: System, refused: Mapping[bytes, Mapping[int, str]], accepted: Collection[bytes], report: Report) -> None:
+    """Compare everything that readers and checkpoints hold with the log, and note what `verify` says.
+
+    Args:
+        system: Installation whose log has ended, and whose pools have settled.
+        refused: Reasons of dead letters by item, of every record that was sent to be refused, by its mark.
+        accepted: Marks of the records that the log accepted.
+        report: Takes what is lost, doubled or different.
+
+    """
+    wanted = expected(system.records(), refused, system.k, system.skipped)
+    for pool, kept in sorted(wanted.pools.items()):
+        if pool in POOLS:
+            report.outcomes += kept.outcomes
+            report.repeated += kept.duplicates
+            report.conflicts += kept.conflicts
+            report.retracted += len(kept.retracted)
+    report.wrong += missing(accepted, wanted)
+    _pools(system, wanted, report)
+    _letters(system.letters(), wanted, report)
+    fine, said = system.verify()
+    report.verified = said.strip().splitlines()[-1] if said.strip() else "verify said nothing"
+    if not fine:
+        report.wrong.append(f"verify:\n{said}")
+
+
+def missing(accepted: Collection[bytes], wanted: Expected) -> list[str]:
+    """Complaint about records that were accepted and that the log does not hold."""
+    lost = len(set(accepted) - wanted.seen)
+    return [f"{lost} accepted records are not in the log"] if lost else []
+
+
+def _pools(system: System, wanted: Expected, report: Report) -> None:
+    heads, tallies = system.heads(), held(system.checkpoints, system.partitions)
+    for pool in POOLS:
+        kept, head = wanted.pools[pool], heads.get(pool)
+        if head is None:
+            report.wrong.append(f"the store lacks {pool}")
+            report.lost += kept.outcomes
+            continue
+        report.switches += head.generation - 1
+        if not is_settled(system, pool):
+            report.wrong.append(f"{pool} never came to its newest generation: {head}"[:400])
+        report.lost += max(0, kept.outcomes - head.outcomes)
+        report.doubled += max(0, head.outcomes - kept.outcomes)
+        report.wrong += differences(head, {name: system.board(pool, name) for name in kept.boards()}, kept)
+        report.wrong += tally_differences(pool, tallies.get(pool, Tallies()), kept.tallies)
+        report.cells += len(kept.tallies.pairs) + len(kept.tallies.places) + len(kept.tallies.rows)
+
+
+def differences(head: PoolHead, boards: Mapping[str, Mapping[str, float]], kept: Pool) -> list[str]:
+    """Complaints about a pool's counts and live boards that do not equal the oracle's."""
+    counts, wanted = (head.outcomes, head.duplicates, head.conflicts), (kept.outcomes, kept.duplicates, kept.conflicts)
+    complaints = [] if counts == wanted else [f"{head.pool} shows (outcomes, duplicates, conflicts) {counts}, the log gives {wanted}"]
+    for method, rows in kept.boards().items():
+        complaints += _unequal(f"{head.pool}: agents on {method}", boards[method], rows)
+    return complaints
+
+
+def tally_differences(pool: str, shown: Tallies, kept: Tallies) -> list[str]:
+    """Complaints about a pool's checkpointed tallies that do not equal the oracle's."""
+    complaints = _unequal(f"{pool}: pairs", shown.pairs, kept.pairs)
+    complaints += _unequal(f"{pool}: places", shown.places, kept.places)
+    return complaints + _unequal(f"{pool}: score rows", shown.rows, kept.rows)
+
+
+def _unequal(what: str, shown: Mapping[Any, Any], kept: Mapping[Any, Any]) -> list[str]:
+    wrong = sorted(key for key in shown.keys() | kept.keys() if shown.get(key) != kept.get(key))
+    if not wrong:
+        return []
+    first = wrong[0]
+    return [f"{what}: {len(wrong)} of {len(kept)} differ, such as {first}: {shown.get(first)}, the log gives {kept.get(first)}"]
+
+
+def _letters(delivered: Iterable[tuple[Letter, str]], wanted: Expected, report: Report) -> None:
+    """At least once each, with its reason, and none that should not be."""
+    shown = dict(delivered)
+    report.bad.update(reason for place, reason in wanted.letters.items() if shown.get(place) == reason)
+    for place in sorted(shown.keys() | wanted.letters.keys()):
+        if shown.get(place) != wanted.letters.get(place):
+            report.wrong.append(f"dead letter at {place}: {shown.get(place)}, not {wanted.letters.get(place)}")
+
+
+def whole_board(store: StoreReader, pool: str, method: str) -> dict[str, float]:
+    """Agent -> rating of a live board."""
+    rows: dict[str, float] = {}
+    while (page := store.live(pool, method, len(rows), _PAGE)) is not None and page.rows:
+        rows |= {row.agent: row.rating for row in page.rows if row.rating is not None}
+    return rows
+
+
+def is_settled(system: System, pool: str) -> bool:
+    """Whether readers see the newest generation of a pool, and nothing waits to become another."""
+    known = system.generations(pool)
+    if known is None or known["waiting"] is not None or known["serving"] != known["newest"]:
+        return False
+    head = system.heads()[pool]
+    newest = known["newest"]["number"] if known["newest"] else 1
+    return bool(head.generation == newest and head.pending == 0 and head.building is None)

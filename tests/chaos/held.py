@@ -1,0 +1,55 @@
+"""Tallies of pools as their checkpoints hold them, keyed by names, to compare with the oracle's."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.records.roster import Roster
+from services.checkpoints.checkpoint import CheckpointStore
+from services.state.pool import part
+from tests.chaos.fold import Tallies
+
+_BYTE = 255
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def positions(url: str, partitions: int) -> dict[int, int]:
+    """Position of the newest checkpoint of each partition that has one."""
+    store = CheckpointStore(url)
+    newest = {number: store.newest(number) for number in range(partitions)}
+    return {number: manifest.position for number, manifest in newest.items() if manifest is not None}
+
+
+def held(url: str, partitions: int) -> dict[str, Tallies]:
+    """Tallies of every pool in the newest whole checkpoint of its partition."""
+    store, pools = CheckpointStore(url), {}
+    for number in range(partitions):
+        if (recovered := store.recover(number, [])) is not None:
+            manifest, arrays = recovered
+            pools |= {entry.pool: tallies(arrays[entry.object]) for entry in manifest.pools}
+    return pools
+
+
+def tallies(arrays: Arrays) -> Tallies:
+    """Tallies of a pool's content, by the layout of keys that the tallies document."""
+    agents, tasks = (Roster.from_arrays(part(arrays, name)).names() for name in ("agents", "tasks"))
+    read = Tallies()
+    for first, second, wins, losses, ties in _rows(part(arrays, "pairs"), 32, "wins", "losses", "ties"):
+        a, b = agents[first], agents[second]
+        read.pairs[min(a, b), max(a, b)] = (wins, losses, ties) if a < b else (losses, wins, ties)
+    for agent, rest, weight in _rows(part(arrays, "places"), 24, "weight"):
+        read.places[agents[agent], rest >> 16 & _BYTE, rest >> 8 & _BYTE, rest & _BYTE] = weight
+    for agent, task, weight, total, squares in _rows(part(arrays, "scores"), 32, "weight", "total", "squares"):
+        read.rows[agents[agent], tasks[task]] = (weight, total, squares)
+    return read
+
+
+def _rows(arrays: Arrays, bits: int, *columns: str) -> list[tuple[Any, ...]]:
+    """High and low part of each key, and its values. Raises `AssertionError` where there is more than one bucket."""
+    assert len(arrays["bucket"]) <= 1, "the pools of chaos have one bucket"
+    key = arrays["key"]
+    low = key & np.int64((1 << bits) - 1)
+    return list(zip((key >> bits).tolist(), low.tolist(), *(arrays[name].tolist() for name in columns), strict=True))

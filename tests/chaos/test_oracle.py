@@ -1,0 +1,106 @@
+"""The oracle agrees with the fold bit by bit on the traffic of chaos, and an error in any part of the fold makes them differ."""
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.state.pool import PoolState
+from services.wire import events
+from tests.chaos.fold import Tallies
+from tests.chaos.held import tallies
+from tests.chaos.oracle import Pool
+from tests.chaos.traffic import POOLS, Sent, traffic
+
+RECORDS = list(islice(traffic(3, 8), 4000))
+
+
+def outcomes_of(pool: str) -> list[Sent]:
+    return [sent for sent in RECORDS if sent.pool == pool and not sent.refused]
+
+
+def folded(pool: str) -> PoolState:
+    created = PoolCreated(pool=pool, kind=POOLS[pool], time=0.0)
+    state = PoolState(created, GenerationMade(pool=pool, number=1, start=0, time=0.0, fold=FoldSettings()))
+    assert state.fold(events.decode([sent.value for sent in outcomes_of(pool)]).events) == []
+    return state
+
+
+def by_oracle(pool: str) -> Pool:
+    expected = Pool()
+    for sent in outcomes_of(pool):
+        outcomes = msgspec.json.decode(sent.value)
+        for outcome in outcomes if isinstance(outcomes, list) else [outcomes]:
+            expected.take(outcome)
+    return expected
+
+
+def boards_of(state: PoolState) -> dict[str, dict[str, float]]:
+    names, ids = state.agents.names(), np.arange(len(state.agents), dtype=np.int32)
+    boards = {"outcomes": dict(zip(names, state.activity[ids].tolist(), strict=True))}
+    return boards | {method: dict(zip(names, state.reading(method, ids).rating.tolist(), strict=True)) for method in state.online}
+
+
+@pytest.mark.parametrize("pool", ["ladder-0", "ladder-3", "marks"])
+def test_oracle_and_fold_give_the_same_bits(pool: str) -> None:
+    state, expected = folded(pool), by_oracle(pool)
+    assert expected.outcomes > 100
+    assert (state.counts["outcomes"], state.counts["duplicates"]) == (expected.outcomes, expected.duplicates)
+    assert state.counts["conflicts"] == expected.conflicts
+    assert boards_of(state) == expected.boards()
+    assert tallies(state.arrays()) == expected.tallies
+
+
+def test_the_traffic_has_every_shape_of_outcome() -> None:
+    games = [outcome for sent in RECORDS for outcome in decoded(sent) if "sides" in outcome]
+    assert {len(game["sides"]) for game in games} == {2, 3, 4, 5, 6}
+    sides = [len(side["agents"]) for game in games for side in game["sides"]]
+    assert set(sides) == {1, 2, 3, 4}
+    assert len({game.get("weight") for game in games}) > 10
+    assert any(len({side["place"] for side in game["sides"]}) < len(game["sides"]) for game in games)
+    assert any("weight" in outcome for sent in RECORDS for outcome in decoded(sent) if "scores" in outcome)
+
+
+def decoded(sent: Sent) -> list[Any]:
+    if sent.refused:
+        return []
+    outcomes = msgspec.json.decode(sent.value)
+    return outcomes if isinstance(outcomes, list) else [outcomes]
+
+
+def add_unit(name: str, column: str) -> Callable[[PoolState], None]:
+    """A planted fault: one cell of a tally has one unit too many."""
+
+    def change(state: PoolState) -> None:
+        slab = next(iter(getattr(state, name).slabs.maps.values()))
+        slab.rows[0, 1 + getattr(state, name).slabs.integers.index(column)] += 1
+
+    return change
+
+
+@pytest.mark.parametrize(("name", "column"), [("pairs", "wins"), ("pairs", "ties"), ("places", "weight")])
+def test_one_unit_too_many_is_found(name: str, column: str) -> None:
+    state = folded("ladder-0")
+    add_unit(name, column)(state)
+    assert tallies(state.arrays()) != by_oracle("ladder-0").tallies
+
+
+def test_the_last_bit_of_a_score_row_is_found() -> None:
+    state = folded("marks")
+    slab = next(iter(state.scores.slabs.maps.values()))
+    slab.rows[0, 2] += 1  # the bits of a float
+    held, expected = tallies(state.arrays()), by_oracle("marks").tallies
+    assert isinstance(held, Tallies)
+    assert held != expected
+
+
+@pytest.mark.parametrize("method", ["elo", "sco"])
+def test_the_last_bit_of_a_rating_is_found(method: str) -> None:
+    state = folded("ladder-0")
+    rating = state.online[method].rating
+    rating[0] = np.nextafter(rating[0], np.inf)
+    assert boards_of(state) != by_oracle("ladder-0").boards()
