@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from services.control.records import FoldSettings, GenerationMade, PoolCreated
+from services.control.records import FoldSettings, Generation, PoolCreated
 from services.state.pool import PoolState
 from services.wire import events
 from tests.chaos.fold import Tallies
@@ -25,7 +25,7 @@ def outcomes_of(pool: str) -> list[Sent]:
 
 def folded(pool: str) -> PoolState:
     created = PoolCreated(pool=pool, kind=POOLS[pool], time=0.0)
-    state = PoolState(created, GenerationMade(pool=pool, number=1, start=0, time=0.0, fold=FoldSettings()))
+    state = PoolState(created, Generation(pool=pool, number=1, start=0, time=0.0, fold=FoldSettings()))
     assert state.fold(events.decode([sent.value for sent in outcomes_of(pool)]).events) == []
     return state
 

@@ -28,7 +28,7 @@ from services.runtime.settings import Settings
 from services.shard import publisher
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
-from services.shard.provenance import Standing
+from services.shard.provenance import Provenance
 from services.shard.publisher import Publisher
 from services.state.pool import PoolState
 from services.wire import events
@@ -214,7 +214,7 @@ def test_boards_of_records_that_the_log_lost(settings: Settings, log: Log, monke
     backup.restore(settings.data.parent / "saved", restored.data)
     cut = open_sqlite_log(restored.data / "log.sqlite", PARTITIONS)
     if planted:
-        monkeypatch.setattr(Standing, "was_folded_from_the_log", lambda self, head: True)
+        monkeypatch.setattr(Provenance, "was_folded_from_the_log", lambda self, head: True)
     try:
         with working(restored, cut) as worker:
             until(lambda: [one.position for one in worker.health().partitions if one.partition == HOME] == [20], "the log is folded")
