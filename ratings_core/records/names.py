@@ -2,7 +2,10 @@
 
 Names are opaque: they are compared byte by byte and never rewritten. A text that would look like another one (not in Unicode's
 NFC form, spaces at an end, invisible control characters, characters that reverse the order of what is shown) is refused.
-Normalisation is judged by the Unicode data of the running Python, which all processes of an installation share.
+Normalization is judged by the Unicode data of the running Python, which all processes of an installation share.
+
+There are two rules. `check_name` decides what the log's readers accept; it never changes, because it decides digests. `check_visible_name`
+is stricter: it decides what may newly be written, and refuses characters that are not displayed.
 """
 
 import re
@@ -25,6 +28,13 @@ _SPACE: Final = 0x20
 _LAST_PRINTABLE: Final = 0x7E
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 _BIDI: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_INVISIBLE: Final = re.compile(
+    # Unicode 15.1, DerivedCoreProperties.txt: Default_Ignorable_Code_Point. It holds all zero-width and bidi format characters.
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    # Line and paragraph separator, and interlinear annotation, which programs do not display either.
+    "\u2028\u2029\ufff9-\ufffb]"
+)
 
 
 def check_name(name: str, argument: str = "name") -> str:
@@ -41,6 +51,32 @@ def check_name(name: str, argument: str = "name") -> str:
 def is_name(name: str) -> bool:
     """Whether `check_name` accepts `name`."""
     return _broken_rule(name) is None
+
+
+def check_visible_name(name: str, argument: str = "name") -> str:
+    """`name` itself if it may newly be written; raises `InputError` with the rule it breaks.
+
+    The rules: those of `check_name`, and no characters that are not displayed (`hidden_character`).
+    """
+    check_name(name, argument)
+    if (character := hidden_character(name)) is not None:
+        raise InputError(argument, name, invisible_rule(character))
+    return name
+
+
+def hidden_character(text: str) -> str | None:
+    """The first character of `text` that programs do not display, or None.
+
+    These are Unicode's default-ignorable code points (zero-width, variation selectors, bidi marks, soft hyphen, fillers and tags), line
+    and paragraph separators, and marks of interlinear annotation.
+    """
+    found = None if text.isascii() else _INVISIBLE.search(text)
+    return None if found is None else found[0]
+
+
+def invisible_rule(character: str) -> str:
+    """The rule that a name with this hidden character breaks, in words."""
+    return f"must hold only characters that are displayed: U+{ord(character):04X} is invisible, and the name would look like another one"
 
 
 def are_names(names: Sequence[str]) -> bool:

@@ -16,6 +16,7 @@ from services.log.protocol import Log, LogError
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
 from services.wire.events import Decoded, Event, Reason, Refusal, RetractEvent, decode_request, encode_records
+from services.wire.new_names import hidden_names
 from services.wire.pools import Kind
 from services.wire.rules import MAX_RECORD_BYTES
 
@@ -49,10 +50,11 @@ class Intake:
         now = self._clock()
         found = decode_request(body, now=now, new_id=_new_id, future_seconds=self._settings.future_seconds)
         self._refuse(found.refusals)
+        self._refuse(_hidden(found, single=_is_single(body)))
         retracts = any(isinstance(event, RetractEvent) for event in found.events)
         if retracts:
             may_retract()
-        self._refuse(self._wrong_kinds(found, now, single=not body.lstrip().startswith(b"[")))
+        self._refuse(self._wrong_kinds(found, now, single=_is_single(body)))
         positions = {pool: self._append(pool, events) for pool, events in _by_pool(found.events).items()}
         self._metrics.counter("equirank_api_outcomes_accepted_total").inc(len(found.events))
         ids, note = [event.id for event in found.events], self._of_retractions() if retracts else ""
@@ -114,6 +116,19 @@ class Intake:
             raise
         self._metrics.histogram("equirank_api_append_seconds").observe(time.perf_counter() - began)
         return offsets[-1] + 1
+
+
+def _is_single(body: bytes) -> bool:
+    """Whether a body that could be read holds one outcome, not an array."""
+    return not body.lstrip().startswith(b"[")
+
+
+def _hidden(found: Decoded, *, single: bool) -> list[Refusal]:
+    """A refusal of each outcome with a name that is not displayed as a whole."""
+    items = [(found.item[name.number], name.broken) for name in hidden_names(found.events)]
+    return [
+        Refusal(0, item, Reason.BAD_FIELD, broken.path if single else f"$[{item}]{broken.path[1:]}", broken.rule) for item, broken in items
+    ]
 
 
 def default_fold(settings: Settings) -> FoldSettings:

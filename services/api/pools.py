@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ratings_core.records.names import check_visible_name
 from services.api.context import Context, context, reads
 from services.api.intake import default_fold
 from services.api.problems import ApiError, no_pool
@@ -92,6 +93,8 @@ def _wanted(here: Context, pool: str, body: bytes) -> PoolCreated:
         raise ApiError(422, "not a pool", f"{error}: send kind (games or scores), and fold and label where wanted") from error
     if len(asked.label) > _LABEL:
         raise ApiError(422, "label too long", f"a label holds at most {_LABEL} characters")
+    if asked.label:
+        check_visible_name(asked.label, "label")
     fold = asked.fold if asked.fold is not None else default_fold(here.settings)
     make_raters(kind, fold)  # refuses methods and parameters that no shard could fold
     return PoolCreated(pool=check_pool_name(pool), kind=kind, time=here.clock(), fold=fold, label=asked.label)

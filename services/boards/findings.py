@@ -114,6 +114,30 @@ class Clones(Part, frozen=True, kw_only=True):
     radius: float = 0.0
 
 
+class LookAlike(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent whose name looks like another one's.
+
+    agent: Its name.
+    activity: Games played, or tasks measured.
+    characters: The characters of its name outside of ASCII, each as `U+0430 CYRILLIC SMALL LETTER A`.
+    """
+
+    agent: str
+    activity: float
+    characters: list[str]
+
+
+class LookAlikes(Part, frozen=True, kw_only=True):
+    """Groups of agents whose names look alike though they are written with other characters, most active agent first (UTS 39).
+
+    groups: The first groups.
+    groups_total: Number of all groups.
+    """
+
+    groups: list[list[LookAlike]] = []
+    groups_total: int = 0
+
+
 class Top(Part, frozen=True, kw_only=True):
     """The least votes whose removal lets `rival` draw level with, or pass, who loses to nobody (`agents`; several, or none, where
     majorities tie or go round). low, high: bounds of their number, high None where tallies do not say; unit: what a vote is; votes:
@@ -199,4 +223,5 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     top: Top
     disagreement: Disagreement
     prequential: Prequential
+    look_alikes: LookAlikes = LookAlikes(not_applicable="the insight was computed by an earlier version")
     order: Order = Order(not_applicable="the insight was computed by an earlier version")

@@ -20,6 +20,7 @@ from services.boards.findings import (
     Cyclicity,
     Disagreement,
     Findings,
+    LookAlikes,
     Order,
     Part,
     Prequential,
@@ -85,6 +86,7 @@ def _lines(found: Findings) -> Iterator[tuple[str, str]]:
     yield "order", _told(found.order, _order)
     yield "cycles", _told(found.cycles, _cycles)
     yield "clones", _told(found.clones, _clones)
+    yield "look-alikes", _told(found.look_alikes, _look_alikes)
     yield "the top", _told(found.top, _top)
     yield "disagreement", _told(found.disagreement, _disagreement)
     yield "forecasts", _told(found.prequential, _forecasts)
@@ -148,6 +150,17 @@ def _clones(part: Clones) -> Iterator[str]:
     if part.near_not_applicable:
         yield f"near clones were {part.near_not_applicable}"
     elif not (part.exact or part.tasks or part.near):
+        yield "none"
+
+
+def _look_alikes(part: LookAlikes) -> Iterator[str]:
+    for group in part.groups[:_SHOWN]:
+        yield "names look alike: " + "; ".join(
+            f"{one.agent} ({one.activity:g} played, {', '.join(one.characters) or 'plain ASCII'})" for one in group[:_SHOWN]
+        )
+    if part.groups_total > _SHOWN:
+        yield f"and {part.groups_total - _SHOWN} more groups"
+    elif not part.groups:
         yield "none"
 
 

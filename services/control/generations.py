@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from msgspec.structs import replace
 
 from ratings_core.errors import InputError
-from ratings_core.records.names import check_name
+from ratings_core.records.names import check_name, check_visible_name
 from services.control.raters import make_raters
 from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, GenerationRequest, PoolCreated, Start
 from services.wire.pools import Kind
@@ -65,7 +65,13 @@ def wish(
     bans: Collection[str] | None = None,
     start: Start | None = None,
 ) -> GenerationRequest:
-    """What stands with the parts that are given in its place; a wish that waits keeps its start."""
+    """What stands with the parts that are given in its place; a wish that waits keeps its start.
+
+    Raises `InputError` if an alias stands for an agent whose name is not displayed as a whole. Aliases and bans themselves may be any
+    name, because outcomes in the log may have it.
+    """
+    for target_name in (aliases or {}).values():
+        check_visible_name(target_name, "aliases")
     if start is None:
         start = standing.start if isinstance(standing, GenerationRequest) else "same"
     return GenerationRequest(

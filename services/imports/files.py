@@ -30,6 +30,7 @@ from services.imports.row_counter import RowCounter, key_of
 from services.imports.sources import Source
 from services.wire import events
 from services.wire.events import Event, GameEvent, Reason, ScoreEvent, Side
+from services.wire.new_names import hidden_names
 from services.wire.pools import Kind
 
 _ID_BYTES: Final = 16
@@ -123,11 +124,14 @@ class OutcomeFile:
             yield batch
 
     def accepted(self, account: Account) -> Iterator[list[Event]]:
-        """As `batches`, without what the log's readers will not take, judged by the decoder that they use."""
+        """As `batches`, without what the log's readers refuse, by the decoder that they use, and without names that are not displayed."""
         for batch in self.batches(account):
             found = events.decode([events.encode([event]) for _, event in batch])
-            account.refuse(Refused(batch[one.record][0], one.reason, one.path, one.rule) for one in found.refusals)
-            yield found.events
+            hidden = {found.record[name.number]: name for name in hidden_names(found.events)}
+            refused = [Refused(batch[one.record][0], one.reason, one.path, one.rule) for one in found.refusals]
+            refused += [Refused(batch[record][0], Reason.BAD_FIELD, *name.broken) for record, name in hidden.items()]
+            account.refuse(sorted(refused, key=lambda one: one.line))
+            yield [event for record, event in zip(found.record, found.events, strict=True) if record not in hidden]
 
     def _rows(self, account: Account) -> Iterator[Row]:
         build = _Builder(self.kind, self.pool, self._now, self._options.time)

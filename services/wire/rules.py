@@ -135,7 +135,7 @@ def _check_outcome(item: Any, path: str) -> None:
     body = _body_of(item, path)
     for key in item:
         if key not in _FIELDS[body]:
-            _break(_member(path, key), f"is no field of an outcome with {body}; its fields are {', '.join(_FIELDS[body])}")
+            _break(member_path(path, key), f"is no field of an outcome with {body}; its fields are {', '.join(_FIELDS[body])}")
     for key in _NEEDED[body]:
         if key not in item:
             _break(f"{path}.{key}", "is required")
@@ -210,7 +210,7 @@ def _check_side(side: Any, path: str, met: set[str]) -> None:
         _break(path, "must be an object with agents and place")
     for key in side:
         if key not in ("agents", "place"):
-            _break(_member(path, key), "is no field of a side; its fields are agents, place")
+            _break(member_path(path, key), "is no field of a side; its fields are agents, place")
     for key in ("agents", "place"):
         if key not in side:
             _break(f"{path}.{key}", "is required")
@@ -241,7 +241,7 @@ def _check_scores(value: Any, path: str) -> None:
     if not isinstance(value, dict) or not value:
         _break(path, "must be an object with one or more agents and their scores")
     for agent, score in value.items():
-        where = _member(path, agent, quoted=True)
+        where = member_path(path, agent, quoted=True)
         try:
             check_name(agent)
         except InputError as error:
@@ -261,7 +261,8 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], None]]] = {
 }
 
 
-def _member(path: str, key: str, *, quoted: bool = False) -> str:
+def member_path(path: str, key: str, *, quoted: bool = False) -> str:
+    """The path of an object's member `key`. quoted: write the key as text, because it may be anything."""
     if not quoted and re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,63}", key):
         return f"{path}.{key}"
     shown = key if len(key) <= _SHOWN_KEY else key[:_SHOWN_KEY] + "…"

@@ -116,7 +116,7 @@ def test_methods_stand_side_by_side_with_their_proofs_and_insight_and_names_are_
         "all 3 agents", "Among the first 7, hardly linked to the others: stranger, other.", "What ratings do not say", "2 groups never met",
         "paper › rock-copy › scissors › paper", "alike against everybody: rock, rock-copy",
         "without 1 outcome other would be level or ahead",
-        "other: place 2 by Maximal lottery, 7 by Elo", "log loss 0.5000",
+        "other: place 2 by Maximal lottery, 7 by Elo", "log loss 0.5000", "Look-alikes none",
     )  # fmt: skip
     for part in insight:
         assert part in text

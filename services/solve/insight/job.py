@@ -22,6 +22,7 @@ from services.control.raters import make_raters
 from services.control.records import ControlState, FoldSettings
 from services.solve.insight import parts as insight_parts
 from services.solve.insight.flips import top
+from services.solve.insight.look_alikes import look_alikes
 from services.solve.planning.jobs import Job
 from services.solve.planning.ledger import PoolView
 from services.solve.problems.inputs import GamesInput, ScoresInput
@@ -70,6 +71,7 @@ def solve(
         left_out=n - len(taken.names),
         disagreement=insight_parts.disagreement(standings, n),
         prequential=insight_parts.prequential(sums),
+        look_alikes=look_alikes(taken.names, taken.activity),
         **parts,
     )
     return SolveResult(

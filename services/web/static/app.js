@@ -322,7 +322,7 @@ class InsightCard {
 
 function lines(found) {
   const parts = [["Links", found.connectivity, links], ["Cyclicity", found.cyclicity, cyclicity], ["Order", found.order, order], ["Strongest cycles", found.cycles, cycles],
-    ["Clones", found.clones, clones], ["The top", found.top, votes], ["Methods disagree", found.disagreement, disagree],
+    ["Clones", found.clones, clones], ["Look-alikes", found.look_alikes, lookAlikes], ["The top", found.top, votes], ["Methods disagree", found.disagreement, disagree],
     ["Forecasts", found.prequential, forecasts]];
   return parts.map(([name, part, told]) => [name, part.not_applicable ? [line(`not applicable: ${part.not_applicable}`, "none")] : told(part)]);
 }
@@ -378,6 +378,13 @@ function clones(part) {
     [...groups.slice(0, 5).map((group) => line(`${what}: ${some(group, group.length)}`)), ...(total > 5 ? [line(`and ${total - 5} more groups ${what}`)] : [])]);
   told.push(...part.near.slice(0, 5).map((pair) => line(`nearly alike: ${pair.agents.join(" and ")}, mean results within ${pair.distance.toPrecision(2)}`)));
   if (part.near_not_applicable) told.push(line(`near clones were ${part.near_not_applicable}`, "none"));
+  return told.length ? told : [line("none")];
+}
+
+function lookAlikes(part) {
+  const named = (one) => `${one.agent} (${one.activity.toLocaleString("en")} played, ${one.characters.join(", ") || "plain ASCII"})`;
+  const told = part.groups.slice(0, 5).map((group) => line(`names look alike: ${group.slice(0, 5).map(named).join("; ")}`, "bad"));
+  if (part.groups_total > 5) told.push(line(`and ${part.groups_total - 5} more groups`));
   return told.length ? told : [line("none")];
 }
 

@@ -1,0 +1,51 @@
+"""The rule of names that only new outcomes have to keep: every character is displayed.
+
+The decoder accepts more, because records that are in a log already must fold as before. What writes outcomes to a log (the API and
+`equirank replay`) asks here as well.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ratings_core.records.names import hidden_character, invisible_rule
+from services.wire.events import Event, GameEvent, ScoreEvent
+from services.wire.rules import Broken, member_path
+
+
+class HiddenName(NamedTuple):
+    """An outcome with a name that is not displayed as a whole. number: of the event among those given; broken: path from `$`, and rule."""
+
+    number: int
+    broken: Broken
+
+
+def hidden_names(events: Sequence[Event]) -> list[HiddenName]:
+    """The first hidden name of each event that has one. A retraction may name any id, because that id is in the log already."""
+    return [
+        HiddenName(number, broken)
+        for number, event in enumerate(events)
+        if not "".join(_texts(event)).isascii() and (broken := _broken(event)) is not None
+    ]
+
+
+def _texts(event: Event) -> list[str]:
+    if isinstance(event, GameEvent):
+        return [event.id, event.task or "", *(agent for side in event.sides for agent in side.agents)]
+    return [event.id, event.task, *event.scores] if isinstance(event, ScoreEvent) else [event.id]
+
+
+def _broken(event: Event) -> Broken | None:
+    for text, path in zip(_texts(event), _paths(event), strict=True):
+        if (character := hidden_character(text)) is not None:
+            return Broken(path, invisible_rule(character))
+    return None
+
+
+def _paths(event: Event) -> list[str]:
+    """Where each of `_texts` stands."""
+    if isinstance(event, GameEvent):
+        agents = [f"$.sides[{i}].agents[{j}]" for i, side in enumerate(event.sides) for j in range(len(side.agents))]
+        return ["$.id", "$.task", *agents]
+    if isinstance(event, ScoreEvent):
+        return ["$.id", "$.task", *(member_path("$.scores", agent, quoted=True) for agent in event.scores)]
+    return ["$.id"]
