@@ -1,6 +1,8 @@
-"""Limits of one connection: how many there are, how long a request's head may take, and how large it may be."""
+"""Limits of one connection: how many there are, how long and how large a request's head may be, and how slow a reader may be."""
 
 import asyncio
+import socket
+import struct
 from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -8,20 +10,37 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 HEAD_SECONDS: Final = 10.0
 """Deadline for the head of a request, and for the first byte of a new connection."""
 HEAD_BYTES: Final = 64 << 10
+READ_SECONDS: Final = 30.0
+"""A client that has read too little of an answer for so long is disconnected."""
+UNREAD_BYTES: Final = 64 << 20
+"""Most bytes that wait for slow readers, on all connections together."""
 
 _FULL: Final = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
+class Unread:
+    """The bytes that wait for slow readers, on all connections of a server. held: how many."""
+
+    def __init__(self, most: int = UNREAD_BYTES) -> None:
+        self.most, self.held = most, 0
+
+
 class LimitedConnection(HttpToolsProtocol):
-    """uvicorn's HTTP connection with what uvicorn lacks: a deadline for a request's head, a limit for its size, and a limit for the number
-    of connections that also holds for those which send nothing.
+    """uvicorn's HTTP connection with what uvicorn lacks.
+
+    It adds a deadline for a request's head, a limit for its size, a limit for the number of connections that also holds for those which
+    send nothing, a deadline for readers of answers, and a limit for the bytes that wait for them.
     """
 
     most = 8192
     head_seconds = HEAD_SECONDS
+    read_seconds = READ_SECONDS
+    unread = Unread()
     _deadline: asyncio.TimerHandle | None = None
+    _reader_deadline: asyncio.TimerHandle | None = None
+    _unread_bytes = 0
     _head_bytes = 0
     _in_head = True
 
@@ -34,8 +53,9 @@ class LimitedConnection(HttpToolsProtocol):
             self._begin_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End the wait for a head."""
+        """End the waits for a head and for a reader."""
         self._stop_deadline()
+        self._stop_reader_deadline()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -59,6 +79,39 @@ class LimitedConnection(HttpToolsProtocol):
         self._stop_deadline()
         super().on_headers_complete()
 
+    def pause_writing(self) -> None:
+        """The client reads slower than it is answered: start its deadline, or disconnect it if too many bytes wait already."""
+        super().pause_writing()
+        self._unread_bytes = self.transport.get_write_buffer_size()
+        self.unread.held += self._unread_bytes
+        if self.unread.held > self.unread.most:
+            self._reset()
+        else:
+            self._reader_deadline = self.loop.call_later(self.read_seconds, self._reset)
+
+    def resume_writing(self) -> None:
+        """The client has read: end its deadline."""
+        self._stop_reader_deadline()
+        super().resume_writing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close an idle connection; closing would wait for a client that has not read the whole answer."""
+        if self.transport.get_write_buffer_size():
+            self._reset()
+        super().timeout_keep_alive_handler()
+
+    def _reset(self) -> None:
+        """Disconnect at once, so that neither this process nor the kernel keeps what the client has not read."""
+        self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
+
+    def _stop_reader_deadline(self) -> None:
+        self.unread.held -= self._unread_bytes
+        self._unread_bytes = 0
+        if self._reader_deadline is not None:
+            self._reader_deadline.cancel()
+            self._reader_deadline = None
+
     def _begin_head(self) -> None:
         self._in_head = True
         self._stop_deadline()
@@ -74,8 +127,21 @@ class LimitedConnection(HttpToolsProtocol):
         if not self.transport.is_closing():
             self.transport.write(answer)
             self.transport.close()
+            if self.transport.get_write_buffer_size():
+                self._reset()
 
 
-def limited(most: int, head_seconds: float = HEAD_SECONDS) -> type[LimitedConnection]:
-    """The connections of one server: at most `most` are open, a further one is answered 503 and closed."""
-    return type("Connection", (LimitedConnection,), {"most": most, "head_seconds": head_seconds})
+def limited(
+    most: int, head_seconds: float = HEAD_SECONDS, read_seconds: float = READ_SECONDS, unread_bytes: int = UNREAD_BYTES
+) -> type[LimitedConnection]:
+    """The connections of one server: at most `most` are open, a further one is answered 503 and closed.
+
+    Args:
+        most: Open connections.
+        head_seconds: Deadline for a request's head.
+        read_seconds: Deadline for a client that does not read its answer.
+        unread_bytes: Bytes that wait for slow readers on all connections together; who would make them more is disconnected.
+
+    """
+    limits = {"most": most, "head_seconds": head_seconds, "read_seconds": read_seconds, "unread": Unread(unread_bytes)}
+    return type("Connection", (LimitedConnection,), limits)

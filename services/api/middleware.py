@@ -1,11 +1,13 @@
 """What every request passes: its id, the host and origin checks, security headers, metrics, and one log line for what failed or wrote."""
 
 import logging
+import random
 import re
 import time
-import uuid
+from http import HTTPStatus
 from typing import Final
 
+from prometheus_client import Counter, Histogram
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,6 +23,7 @@ _ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _METHODS: Final = frozenset({*SAFE_METHODS, "POST", "PUT", "PATCH", "DELETE"})
 _HUNG_UP: Final = 499
 """Counted where the client closed the connection before its request was read: not one of HTTP's own, as nobody is sent it."""
+_IDS: Final = random.Random()  # noqa: S311 - ids are to be unique, not secret; the system's generator takes five times as long
 _PROBES: Final = frozenset({"/livez", "/readyz", "/freshz", "/metrics"})
 """Answered under any Host: orchestrators and scrapers ask by address, and these tell no names."""
 _POLICY: Final = (
@@ -45,6 +48,8 @@ class RequestMiddleware:
 
     def __init__(self, app: ASGIApp, access: Access, metrics: Metrics) -> None:
         self._app, self._access, self._metrics = app, access, metrics
+        self._counters: dict[tuple[str, str, int], Counter] = {}
+        self._histograms: dict[str, Histogram] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -81,11 +86,20 @@ class RequestMiddleware:
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "none")
         method = scope["method"] if scope["method"] in _METHODS else "other"
-        self._metrics.counter("equirank_http_requests_total").labels(method, route, str(status)).inc()
-        self._metrics.histogram("equirank_http_request_seconds").labels(route).observe(seconds)
+        self._count(method, route, status, seconds)
         if status >= 400 or method not in SAFE_METHODS:
-            key = scope["state"].get("key", "-")
-            log.log(_level(status), "%s %s %d %.1f ms key %s", method, scope["path"], status, seconds * 1000, key)
+            key, level = scope["state"].get("key", "-"), _level(status, scope["path"])
+            log.log(level, "%s %s %d %.1f ms key %s", method, scope["path"], status, seconds * 1000, key)
+
+    def _count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request. The labeled metrics are kept, because looking them up takes longer than counting."""
+        key = (method, route, status)
+        if (counter := self._counters.get(key)) is None:
+            counter = self._counters[key] = self._metrics.counter("equirank_http_requests_total").labels(method, route, str(status))
+        if (histogram := self._histograms.get(route)) is None:
+            histogram = self._histograms[route] = self._metrics.histogram("equirank_http_request_seconds").labels(route)
+        counter.inc()
+        histogram.observe(seconds)
 
 
 class _Answer:
@@ -109,8 +123,11 @@ _FAILED: Final = ApiError(500, "internal error", "this is a fault of the service
 
 def _request_id(headers: Headers) -> str:
     given = headers.get("x-request-id", "")
-    return given if _ID.fullmatch(given) else uuid.uuid4().hex
+    return given if _ID.fullmatch(given) else f"{_IDS.getrandbits(128):032x}"
 
 
-def _level(status: int) -> int:
+def _level(status: int, path: str) -> int:
+    """Probes repeat their answer every few seconds, and it is what they ask for: the metrics count it, and the log keeps quiet."""
+    if path in _PROBES and status == HTTPStatus.SERVICE_UNAVAILABLE:
+        return logging.DEBUG
     return logging.ERROR if status >= 500 else logging.INFO

@@ -1,6 +1,7 @@
 """Who may ask what: host names (against DNS rebinding), origins (against foreign pages), bearer keys with two scopes."""
 
 import math
+from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from typing import Final
 from urllib.parse import urlsplit
@@ -108,6 +109,7 @@ def _netloc(origin: str) -> str | None:
         return None
 
 
+@lru_cache(maxsize=1024)
 def _host_name(host: str) -> str | None:
     try:
         parts = urlsplit(f"//{host}")

@@ -4,8 +4,7 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -16,23 +15,28 @@ _bound: ContextVar[dict[str, str | int]] = ContextVar("equirank_log_fields")
 _NONE: Final = MappingProxyType[str, str | int]({})
 
 
-@contextmanager
-def bound(
-    *,
-    pool: str | None = None,
-    position: int | None = None,
-    request_id: str | None = None,
-    partition: int | None = None,
-    method: str | None = None,
-) -> Iterator[None]:
-    """Every line logged inside, by this thread or task, carries these fields; what an outer `bound` gave stays."""
-    given = zip(_FIELDS, (pool, position, request_id, partition, method), strict=True)
-    fields = {**_bound.get(_NONE), **{name: value for name, value in given if value is not None}}
-    token = _bound.set(fields)
-    try:
-        yield
-    finally:
-        _bound.reset(token)
+class bound:  # noqa: N801 - used like a function
+    """Every line logged inside, by this thread or task, carries the given fields; what an outer `bound` gave stays."""
+
+    __slots__ = ("_given", "_token")
+
+    def __init__(
+        self,
+        *,
+        pool: str | None = None,
+        position: int | None = None,
+        request_id: str | None = None,
+        partition: int | None = None,
+        method: str | None = None,
+    ) -> None:
+        self._given = (pool, position, request_id, partition, method)
+
+    def __enter__(self) -> None:
+        given = {name: value for name, value in zip(_FIELDS, self._given, strict=True) if value is not None}
+        self._token = _bound.set({**_bound.get(_NONE), **given})
+
+    def __exit__(self, *_: object) -> None:
+        _bound.reset(self._token)
 
 
 class LogThrottle:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import uvicorn
@@ -58,14 +59,15 @@ def running(
 
 
 @contextmanager
-def served(app: FastAPI, connections: int = 8192, head_seconds: float = HEAD_SECONDS) -> Iterator[str]:
-    """The application on a free loopback port; its address."""
+def served(app: FastAPI, connections: int = 8192, head_seconds: float = HEAD_SECONDS, **readers: Any) -> Iterator[str]:
+    """The application on a free loopback port; its address. readers: limits of slow readers, as `limited` takes them."""
+    protocol = limited(connections, head_seconds, **readers)
     # The protocol is named, because asyncio turns Nagle's delays off for such sockets only.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen()
     server = uvicorn.Server(uvicorn.Config(
-            app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1, http=limited(connections, head_seconds)
+            app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1, http=protocol
         ))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

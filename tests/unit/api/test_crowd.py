@@ -1,5 +1,6 @@
 """Limits that hold in a crowd: connections, heads of requests, bodies."""
 
+import select
 import socket
 import time
 from contextlib import ExitStack
@@ -9,8 +10,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from fastapi import FastAPI
+from starlette.responses import Response
 
 from tests.support.api import Running, running, served
+from tests.support.installation import until
 from tests.support.redis import flush
 
 GAME = b'{"v":1,"id":"g1","pool":"blitz","time":5.0,"sides":[{"agents":["a"],"place":1},{"agents":["b"],"place":2}]}'
@@ -81,6 +84,67 @@ class TestConnections:
             for _ in range(3):
                 one.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 assert b" 404 " in answer(one)
+
+
+class TestSlowReaders:
+    """Clients that ask for much and read nothing."""
+
+    SIZE = 32 << 20  # more than the buffers of both sockets hold
+
+    @classmethod
+    def app(cls) -> FastAPI:
+        app = FastAPI()
+        body = b"x" * cls.SIZE
+
+        @app.get("/large")
+        async def large() -> Response:
+            return Response(body)
+
+        return app
+
+    @staticmethod
+    def asking(url: str) -> socket.socket:
+        """A connection that asked for the large answer, and does not read it."""
+        connection = connected(url)
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return connection
+
+    @staticmethod
+    def read(connection: socket.socket) -> int:
+        """Bytes until the connection ends."""
+        size = 0
+        try:
+            while part := connection.recv(1 << 20):
+                size += len(part)
+        except ConnectionResetError:
+            pass
+        return size
+
+    @staticmethod
+    def ended(connection: socket.socket) -> bool:
+        """Whether the server has closed, seen without reading: the kernel reports a reset or the end of the stream."""
+        poll = select.poll()
+        poll.register(connection, select.POLLRDHUP)
+        return any(event & (select.POLLERR | select.POLLHUP | select.POLLRDHUP) for _, event in poll.poll(20_000))
+
+    def test_one_who_reads_nothing_is_disconnected_at_the_deadline(self) -> None:
+        with served(self.app(), read_seconds=0.3) as url, self.asking(url) as slow:
+            assert self.ended(slow)
+            assert self.read(slow) < self.SIZE
+
+    def test_one_who_reads_gets_all(self) -> None:
+        with served(self.app(), read_seconds=30.0) as url, self.asking(url) as reader:
+            reader.shutdown(socket.SHUT_WR)
+            assert self.read(reader) > self.SIZE
+
+    def test_who_makes_too_many_bytes_wait_is_disconnected_and_others_are_answered(self) -> None:
+        with served(self.app(), unread_bytes=self.SIZE) as url, self.asking(url) as first:
+            until(lambda: len(first.recv(1 << 16, socket.MSG_PEEK)) > 0, "the first answer has begun")
+            with self.asking(url) as second:
+                assert self.ended(second)
+            first.shutdown(socket.SHUT_WR)
+            assert self.read(first) > self.SIZE
+            assert httpx.get(f"{url}/large", trust_env=False, timeout=30.0).status_code == 200
 
 
 class TestBodies:

@@ -1,5 +1,6 @@
 """/freshz: whether folding goes on. /readyz: whether boards can be served. Neither waits for a store that hangs."""
 
+import logging
 import os
 import signal
 import time
@@ -83,3 +84,12 @@ def test_probes_answer_in_time_while_the_store_hangs(tmp_path: Path, path: str, 
         while api.client.get(path).status_code != 200:
             assert time.monotonic() < deadline
     server.kill()
+
+
+def test_a_probe_that_fails_again_and_again_writes_no_error(api: Running, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "equirank.api"):
+        assert api.client.get("/freshz").status_code == 503
+        assert api.client.get("/v1/pools/nobody").status_code == 404
+    assert [record.args[1] for record in caplog.records if record.args] == ["/v1/pools/nobody"]
+    counted = 'equirank_http_requests_total{method="GET",route="/freshz",status="503"} 1.0'
+    assert counted in api.client.get("/metrics").text
