@@ -7,21 +7,17 @@ object stores serve. An object is named by pool, generation, position and epoch:
 
 import hashlib
 import logging
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from mmap import ACCESS_READ, mmap
-from pathlib import Path
+from mmap import mmap
 from typing import Any, Final, NamedTuple
 
-import fsspec
 import msgspec
 import numpy as np
-from fsspec.implementations.local import LocalFileSystem
 
 from services.checkpoints.anchors import Anchors
+from services.checkpoints.blob_files import CALL_SECONDS, BlobFiles
 from services.checkpoints.objects import BadObject, pack, unpack
 
 log = logging.getLogger("equirank.checkpoint")
@@ -101,24 +97,27 @@ class SkippedCheckpoint(msgspec.Struct, frozen=True):
 
 
 class CheckpointStore:
-    """Checkpoints under one fsspec URL. One writer a partition (the fence and the epoch see to that); any number of readers."""
+    """Checkpoints under one fsspec URL. One writer a partition (the fence and the epoch see to that); any number of readers.
 
-    def __init__(self, url: str) -> None:
+    A file system that fails or hangs raises `OSError`. seconds: deadline of one call to it, as `BlobFiles` has it.
+    """
+
+    def __init__(self, url: str, seconds: float = CALL_SECONDS) -> None:
         self.url = url
-        self._fs, self._root = fsspec.core.url_to_fs(url)
+        self._files = BlobFiles(url, seconds)
         self._anchors: dict[int, dict[str, _Anchor]] = {}
 
     @property
     def is_local(self) -> bool:
         """Whether only this machine sees them, however the URL spells it."""
-        return isinstance(self._fs, LocalFileSystem)
+        return self._files.is_local
 
     def write_object(self, name: str, arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any]) -> tuple[str, int]:
         """Write a data object; its SHA-256 and size."""
         parts, sha = pack(arrays, meta), hashlib.sha256()
         for part in parts:
             sha.update(part)
-        self._write(name, parts)
+        self._files.write(name, parts)
         return sha.hexdigest(), sum(len(part) for part in parts)
 
     def read_object(
@@ -129,7 +128,7 @@ class CheckpointStore:
 
         Raises `BadObject` when it is missing, changed or of another format.
         """
-        data = self._map(name) if mapped and self.is_local else self._read(name)
+        data = self._read(name, mapped=mapped and self.is_local)
         if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
             raise BadObject(f"{name}: checksum differs")
         return unpack(data, checked=sha256 is not None)
@@ -150,20 +149,17 @@ class CheckpointStore:
         """Write a manifest (its objects must stand already); its name."""
         body = msgspec.json.encode(manifest)
         name = _manifest_name(manifest)
-        self._write(name, [hashlib.sha256(body).hexdigest().encode() + b"\n", body])
+        self._files.write(name, [hashlib.sha256(body).hexdigest().encode() + b"\n", body])
         return name
 
     def manifests(self, partition: int) -> list[str]:
         """Names of a partition's manifests, newest (position, then epoch) first."""
-        folder = f"{self._root}/{_folder(partition)}"
-        if not self._fs.exists(folder):
-            return []
-        names = [path.rsplit("/", 1)[-1] for path in self._fs.ls(folder, detail=False)]
+        names = self._files.names(_folder(partition))
         return [f"{_folder(partition)}/{name}" for name in sorted(filter(_MANIFEST.match, names), key=_order, reverse=True)]
 
     def read_manifest(self, name: str) -> Manifest:
         """The manifest of that name. Raises `BadObject` when it is not whole or of a later format."""
-        checksum, _, body = self._read(name).partition(b"\n")
+        checksum, _, body = self.read_file(name).partition(b"\n")
         if hashlib.sha256(body).hexdigest().encode() != checksum:
             raise BadObject(f"{name}: checksum differs")
         try:
@@ -216,33 +212,29 @@ class CheckpointStore:
         anchored = self._anchored(partition, names[keep:], anchors) if anchors is not None else {}
         for name in names[keep:]:
             if name not in anchored:
-                self._fs.rm_file(f"{self._root}/{name}")
+                self._files.remove(name)
         named = {name for manifest in self._kept(names[:keep]) for entry in manifest.entries for name in entry.objects}
         named = named.union(*(one.objects for one in anchored.values()))
-        folder = f"{self._root}/{_objects(partition)}"
-        if not self._fs.exists(folder):
-            return
-        for path in self._fs.ls(folder, detail=False):
-            name = path.rsplit("/", 1)[-1]
-            if f"{_objects(partition)}/{name}" not in named and _epoch(name) <= epoch:
-                self._fs.rm_file(path)
+        for name in [f"{_objects(partition)}/{file}" for file in self._files.names(_objects(partition))]:
+            if name not in named and _epoch(name) <= epoch:
+                self._files.remove(name)
 
     def write_file(self, name: str, data: bytes) -> None:
         """Write a small file beside the checkpoints (a solve's result)."""
-        self._write(name, [data])
+        self._files.write(name, [data])
 
     def read_file(self, name: str) -> bytes:
         """Its bytes. Raises `BadObject` when it is not there."""
-        return self._read(name)
+        data = self._read(name)
+        return data if isinstance(data, bytes) else data[:]
 
     def files(self, folder: str) -> list[str]:
         """Names of all files under a folder, sorted."""
-        root = f"{self._root}/{folder}"
-        return sorted(f"{folder}/{path[len(root) + 1:]}" for path in self._fs.find(root)) if self._fs.exists(root) else []
+        return self._files.tree(folder)
 
     def remove_file(self, name: str) -> None:
         """Remove one file."""
-        self._fs.rm_file(f"{self._root}/{name}")
+        self._files.remove(name)
 
     def _whole(self, partition: int, skipped: list[SkippedCheckpoint] | None) -> Iterator[Manifest]:
         for name in self.manifests(partition):
@@ -279,40 +271,11 @@ class CheckpointStore:
         self._anchors[partition] = {older[i]: found[older[i]] for i in chosen}
         return self._anchors[partition]
 
-    def _write(self, name: str, parts: list[bytes | memoryview]) -> None:
-        path = f"{self._root}/{name}"
-        self._fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+    def _read(self, name: str, *, mapped: bool = False) -> bytes | mmap:
         try:
-            with self._fs.open(path, "wb") as file:
-                for part in parts:
-                    file.write(part)
-                if isinstance(self._fs, LocalFileSystem):
-                    file.flush()
-                    os.fsync(file.fileno())
-        except OSError as error:
-            self._give_up(path)
-            if error.filename is None:
-                error.filename = path
-            raise
-
-    def _give_up(self, path: str) -> None:
-        """Remove what a failed write left: on a full disk it would keep the next one from its room."""
-        with suppress(OSError):
-            self._fs.rm_file(path)
-
-    def _map(self, name: str) -> bytes | mmap:
-        try:
-            with Path(f"{self._root}/{name}").open("rb") as file:
-                return mmap(file.fileno(), 0, access=ACCESS_READ) if os.fstat(file.fileno()).st_size else b""
+            return self._files.map(name) if mapped else self._files.read(name)
         except FileNotFoundError as error:
             raise BadObject(f"{name}: not found") from error
-
-    def _read(self, name: str) -> bytes:
-        try:
-            data: bytes = self._fs.cat_file(f"{self._root}/{name}")
-        except FileNotFoundError as error:
-            raise BadObject(f"{name}: not found") from error
-        return data
 
 
 def object_name(partition: int, pool: str, generation: int, position: int, epoch: int) -> str:

@@ -1,0 +1,129 @@
+"""Files under one fsspec URL: a folder or an object store, which may hang. Every call has a deadline."""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Final, TypeVar
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+T = TypeVar("T")
+
+CALL_SECONDS: Final = 60.0
+"""Deadline of a call that moves no data. Libraries of object stores try again within it."""
+SLOWEST: Final = 1_000_000
+"""Bytes a second: the deadline of a call that moves data is later by the time that this rate takes."""
+MOST_CALLS: Final = 8
+"""Calls at once, those among them that hang. Further ones wait for a place, and fail at their deadline."""
+
+
+class BlobFiles:
+    """Files under `url`, by their names relative to it. Methods raise `OSError`; past a deadline it is `TimeoutError`.
+
+    A call that hangs cannot be ended. Its thread remains until the call returns, and does not keep the process from ending.
+
+    Args:
+        url: Any URL that fsspec knows.
+        seconds: Deadline of a call.
+
+    """
+
+    def __init__(self, url: str, seconds: float = CALL_SECONDS) -> None:
+        self._fs, self._root = fsspec.core.url_to_fs(url)
+        self._seconds, self._places = seconds, threading.BoundedSemaphore(MOST_CALLS)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine sees them, however the URL spells it."""
+        return isinstance(self._fs, LocalFileSystem)
+
+    def names(self, folder: str) -> list[str]:
+        """Last parts of the names in a folder; none where it does not exist."""
+
+        def listed() -> list[str]:
+            path = self._path(folder)
+            return [one.rsplit("/", 1)[-1] for one in self._fs.ls(path, detail=False)] if self._fs.exists(path) else []
+
+        return self._call(folder, listed)
+
+    def tree(self, folder: str) -> list[str]:
+        """Names of all files under a folder, sorted."""
+
+        def found() -> list[str]:
+            path = self._path(folder)
+            return sorted(f"{folder}/{one[len(path) + 1 :]}" for one in self._fs.find(path)) if self._fs.exists(path) else []
+
+        return self._call(folder, found)
+
+    def read(self, name: str) -> bytes:
+        """A file's bytes. Raises `FileNotFoundError`."""
+        path = self._path(name)
+        size: int = self._call(name, lambda: self._fs.size(path)) or 0
+        data: bytes = self._call(name, lambda: self._fs.cat_file(path), size)
+        return data
+
+    def map(self, name: str) -> bytes | mmap:
+        """The bytes of a local file, mapped into memory. Raises `FileNotFoundError`."""
+
+        def mapped() -> bytes | mmap:
+            with Path(self._path(name)).open("rb") as file:
+                return mmap(file.fileno(), 0, access=ACCESS_READ) if os.fstat(file.fileno()).st_size else b""
+
+        return self._call(name, mapped)
+
+    def write(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
+        """Write a file; on a local disk it is durable afterwards. What a failed write left is removed."""
+        path = self._path(name)
+        try:
+            self._call(name, lambda: self._write(path, parts), sum(len(part) for part in parts))
+        except OSError as error:
+            with suppress(OSError):  # on a full disk it would keep the next one from its room
+                self.remove(name)
+            if error.filename is None and error.errno is not None:
+                error.filename = path
+            raise
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        self._call(name, lambda: self._fs.rm_file(self._path(name)))
+
+    def _write(self, path: str, parts: Sequence[bytes | memoryview]) -> None:
+        self._fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+        with self._fs.open(path, "wb") as file:
+            for part in parts:
+                file.write(part)
+            if self.is_local:
+                file.flush()
+                os.fsync(file.fileno())
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+    def _call(self, name: str, work: Callable[[], T], size: int = 0) -> T:
+        """Return `work()`, which moves `size` bytes. Raises what it raises, and `TimeoutError`."""
+        seconds = self._seconds + size / SLOWEST
+        if not self._places.acquire(timeout=seconds):
+            raise TimeoutError(f"{self._path(name)}: {MOST_CALLS} earlier calls have not returned within {seconds:.3g} s")
+        future: Future[T] = Future()
+        threading.Thread(target=self._run, args=(work, future), name="blob-files", daemon=True).start()
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            if future.done():
+                return future.result()
+            raise TimeoutError(f"{self._path(name)}: no answer within {seconds:.3g} s") from None
+
+    def _run(self, work: Callable[[], T], future: "Future[T]") -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - the caller gets it
+            self._places.release()
+            future.set_exception(error)
+        else:
+            self._places.release()
+            future.set_result(result)

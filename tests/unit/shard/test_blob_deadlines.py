@@ -1,0 +1,112 @@
+"""A file system that hangs: callers get an error at the deadline, hanging calls are limited, and it is used again once it answers."""
+
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import fsspec
+import numpy as np
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from services.checkpoints.blob_files import MOST_CALLS, BlobFiles
+from services.checkpoints.checkpoint import CheckpointStore
+from services.checkpoints.objects import BadObject
+from tests.support.installation import until
+
+
+class Hanging(MemoryFileSystem):
+    """Memory whose calls wait while `open_` is cleared."""
+
+    protocol = "hanging"
+    open_: ClassVar[threading.Event] = threading.Event()
+    waiting: ClassVar[list[str]] = []
+
+    def _wait(self, what: str) -> None:
+        if not self.open_.is_set():
+            self.waiting.append(what)
+            assert self.open_.wait(60.0)
+            self.waiting.remove(what)
+
+    def cat_file(self, *arguments: Any, **options: Any) -> Any:
+        self._wait("read")
+        return super().cat_file(*arguments, **options)
+
+    def open(self, *arguments: Any, **options: Any) -> Any:
+        self._wait("write")
+        return super().open(*arguments, **options)
+
+    def exists(self, *arguments: Any, **options: Any) -> Any:
+        self._wait("list")
+        return super().exists(*arguments, **options)
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    fsspec.register_implementation("hanging", Hanging, clobber=True)
+    Hanging.open_.set()
+    yield "hanging://deadlines"
+    Hanging.open_.set()
+    Hanging.store.clear()
+
+
+def test_every_call_ends_at_its_deadline_and_works_again_later(url: str) -> None:
+    files = BlobFiles(url, seconds=0.05)
+    files.write("a/b", [b"bytes"])
+    Hanging.open_.clear()
+    for call in (lambda: files.read("a/b"), lambda: files.names("a"), lambda: files.tree("a"), lambda: files.write("a/c", [b"other"])):
+        with pytest.raises(TimeoutError, match=r"deadlines/a.* no answer within 0.05 s"):
+            call()
+    Hanging.open_.set()
+    until(lambda: not Hanging.waiting, "the hanging calls have returned")
+    assert files.read("a/b") == b"bytes"
+    assert files.names("a")[0] == "b"
+
+
+def test_calls_that_hang_are_limited(url: str) -> None:
+    files = BlobFiles(url, seconds=0.02)
+    files.write("a/b", [b"bytes"])
+    Hanging.open_.clear()
+    for _ in range(MOST_CALLS + 3):
+        with pytest.raises(TimeoutError):
+            files.names("a")
+    assert len(Hanging.waiting) == MOST_CALLS
+    with pytest.raises(TimeoutError, match="earlier calls have not returned"):
+        files.names("a")
+
+
+def test_the_deadline_grows_with_the_bytes_to_move(url: str) -> None:
+    store = CheckpointStore(url, seconds=0.05)
+    arrays = {"x": np.zeros(5_000_000, np.uint8)}  # five seconds more
+    store.write_object("o", arrays, {})
+    Hanging.open_.clear()
+    threading.Timer(0.3, Hanging.open_.set).start()
+    assert len(store.read_object("o")[0]["x"]) == 5_000_000
+
+
+def test_errors_of_the_file_system_stay_what_they_are(url: str) -> None:
+    store = CheckpointStore(url)
+    with pytest.raises(BadObject, match="not found"):
+        store.read_file("nothing")
+    with pytest.raises(FileNotFoundError):
+        store.remove_file("nothing")
+    assert store.files("nothing") == []
+    assert store.manifests(0) == []
+
+
+def test_a_call_that_hangs_does_not_keep_the_process_from_ending() -> None:
+    program = textwrap.dedent("""
+        import threading
+        from fsspec.implementations.memory import MemoryFileSystem
+        from services.checkpoints.blob_files import BlobFiles
+        MemoryFileSystem.exists = lambda *_: threading.Event().wait()
+        try:
+            BlobFiles("memory://x", seconds=0.05).names("a")
+        except TimeoutError:
+            print("ended")
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "ended\n"
