@@ -19,6 +19,8 @@ from services.wire.pools import POOL_PATTERN
 _PATH: Final = re.compile(rf"/v1/pools/(?P<pool>{POOL_PATTERN})/(?:(?P<insight>insight)|boards(?:/(?P<method>{METHOD_PATTERN}))?)")
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,9}")
 _BOARDS: Final = "/v1/pools/{pool}/boards"
+_LONGEST_POLL: Final = 512
+"""Bytes of a path and its query. No poll is longer, and what is remembered of requests has to stay small."""
 _ROUTES: Final = {
     "boards": SimpleNamespace(path=_BOARDS),
     "board": SimpleNamespace(path=f"{_BOARDS}/{{method}}"),
@@ -79,9 +81,13 @@ def sent(answer: Answer, if_none_match: str) -> Sent:
     return Sent(200, headers, answer.body)
 
 
-@lru_cache(maxsize=4096)
 def asked_for(path: str, query: bytes) -> Asked | None:
     """What a request polls; None where it is no poll, or one that a route has to refuse."""
+    return _asked_for(path, query) if len(path) + len(query) <= _LONGEST_POLL else None
+
+
+@lru_cache(maxsize=4096)
+def _asked_for(path: str, query: bytes) -> Asked | None:
     match = _PATH.fullmatch(path)
     if match is None:
         return None
