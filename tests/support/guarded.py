@@ -25,6 +25,7 @@ from tests.support.hostile import JSON_FAMILIES
 _PAGE: Final = mmap.PAGESIZE
 _PROT_NONE: Final = 0
 _PIECES: Final = (b'"', b"\\", b"\\u", b"\\u00", b"{", b"[", b",", b":", b"-", b"1e", b".", b"nul", b"\0", b"\x80", b'"v":1,')
+_NAMES: Final = ("a", "é", "agent ", "\U0001f600")
 _libc: Final = ctypes.CDLL(None, use_errno=True)
 _libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
@@ -79,10 +80,8 @@ def record(rng: random.Random) -> bytes:
 
 def _game(rng: random.Random) -> dict[str, Any]:
     names = iter(rng.sample(range(1000), 80))
-    sides = [
-        {"agents": [rng.choice(("a", "é", "agent ", "\U0001f600")) + str(next(names)) for _ in range(rng.choice((1, 1, 3)))], "place": place}
-        for place in range(rng.choice((2, 2, 3, 20)))
-    ]
+    agents = [[rng.choice(_NAMES) + str(next(names)) for _ in range(rng.choice((1, 1, 3)))] for _ in range(rng.choice((2, 2, 3, 20)))]
+    sides = [{"agents": side, "place": place} for place, side in enumerate(agents)]
     fields = {"v": 1, "id": f"g{rng.random()}", "pool": "blitz", "time": rng.choice((1, -1.5, 1e9, 1234567.123456789)), "sides": sides}
     if rng.random() < 0.5:
         fields["task"] = rng.choice((None, "pong"))
