@@ -89,11 +89,13 @@ def games(agents: int, count: int, first: int, seed: int) -> list[GameEvent]:
 
 def memory(state: PoolState, agents: int, pairs: int, ids: int) -> Iterator[Row]:
     """Steady memory by part."""
-    by_agent = state.agents.nbytes + sum(online.nbytes for online in state.online.values()) + state.activity.nbytes + agents
+    content = state.content
+    by_agent = content.agents.nbytes + content.ratings.nbytes + content.activity.nbytes + agents
+    with_places = by_agent + content.tallies.places.nbytes
     yield Row("memory: an agent, without place tallies", f"{agents:,} agents, 2 methods", by_agent / agents, "goal", GOAL_AGENT, "B")
-    yield Row("memory: an agent, with place tallies", "2 places each", (by_agent + state.places.nbytes) / agents, "goal", GOAL_AGENT, "B")
-    yield Row("memory: a met pair", f"{pairs:,} pairs", state.pairs.nbytes / pairs, "goal", GOAL_PAIR, "B")
-    yield Row("memory: a remembered id", f"{ids:,} ids, full", state.dedupe.nbytes / ids, "goal", GOAL_ID, "B")
+    yield Row("memory: an agent, with place tallies", "2 places each", with_places / agents, "goal", GOAL_AGENT, "B")
+    yield Row("memory: a met pair", f"{pairs:,} pairs", content.tallies.pairs.nbytes / pairs, "goal", GOAL_PAIR, "B")
+    yield Row("memory: a remembered id", f"{ids:,} ids, full", content.dedupe.nbytes / ids, "goal", GOAL_ID, "B")
 
 
 class Folding:

@@ -40,8 +40,8 @@ def _warm(kind: Kind, event: Event, chosen: Chosen) -> None:
     generation = Generation(pool=_POOL, number=1, start=0, time=0.0, fold=_settings(kind))
     state = PoolState(created, generation)
     state.fold([event])
-    for method in state.online:
-        state.reading(method, np.zeros(1, np.int32))
+    for method in state.content.ratings.online:
+        state.content.ratings.read(method, np.zeros(1, np.int32))
     arrays = state.arrays()
     PoolState.restore(created, generation, arrays, 1).fold([event])
     for method, parameters in chosen.items():

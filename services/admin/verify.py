@@ -323,7 +323,7 @@ def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believ
     """What is wrong with the boards `seen`, by method. believed: methods of which the store holds beliefs (earlier releases wrote none)."""
     if state is None:
         return "the store shows a pool that the log does not give"
-    names = state.agents.names()
+    names = state.content.agents.names()
     for method, board in seen.items():
         expected = dict(zip(names, _expected(state, method, deviations=method in believed), strict=True))
         wrong = sorted(name for name in expected.keys() | board.keys() if expected.get(name) != board.get(name))
@@ -336,13 +336,13 @@ def _board_difference(state: PoolState | None, seen: Mapping[str, _Seen], believ
 
 def _expected(state: PoolState, method: str, *, deviations: bool) -> list[_Value]:
     """Of every agent, in their order; deviations as readers of the store evaluate them."""
-    ids = np.arange(len(state.agents), dtype=np.int32)
+    ids = np.arange(len(state.content.agents), dtype=np.int32)
     if method == ACTIVITY:
-        return [_Value(float(count)) for count in state.activity[ids].tolist()]
-    reading, model = state.reading(method, ids), state.beliefs.get(method)
+        return [_Value(float(count)) for count in state.content.activity[ids].tolist()]
+    reading, model = state.content.ratings.read(method, ids), state.content.ratings.beliefs.get(method)
     if model is None or reading.beliefs is None or not deviations:
         return list(map(_Value, reading.rating.tolist()))
-    spread = (model.deviation(belief, state.pool_time) for belief in reading.beliefs.each())
+    spread = (model.deviation(belief, state.content.clock.time) for belief in reading.beliefs.each())
     return list(map(_Value, reading.rating.tolist(), spread))
 
 

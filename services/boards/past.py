@@ -28,7 +28,7 @@ from services.checkpoints.objects import BadObject
 from services.control.raters import make_raters
 from services.control.records import ControlState
 from services.runtime.settings import PROVISIONAL, Provisional
-from services.state.pool import part
+from services.state.parts import part
 
 
 class When(NamedTuple):

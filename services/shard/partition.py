@@ -110,7 +110,7 @@ class Partition:
         if build.state is None or build.behind(self.position):
             msg = f"generation {build.generation.number} of pool {build.generation.pool} has not caught up"
             raise ValueError(msg)
-        build.state.mark_all()
+        build.state.changes.mark_all()
         self.pools[build.generation.pool] = build.state
         self.hidden.discard(build.generation.pool)
         for key in [key for key in self.builds if key[0] == build.generation.pool and key[1] <= build.generation.number]:
@@ -167,7 +167,7 @@ class Partition:
         """One pool's outcomes in order. A pool that breaks stops alone, where it is."""
         if state.stopped is not None or not len(share):
             return
-        late = state.late
+        late = state.content.clock.late
         try:
             refused = state.fold(share.outcomes)
             state.note(share.retractions())
@@ -178,8 +178,8 @@ class Partition:
             hint = f"retract what it cannot fold, or change its settings, then `equirank pools resume {share.pool}`"
             state.stop(f"{why}; {hint}", first, broken=True)
             return
-        self.odd_times["late"] += state.late - late
-        if state.pool_time is not None and state.pool_time > batch.records[0].time + self.future_seconds:
+        self.odd_times["late"] += state.content.clock.late - late
+        if state.content.clock.time is not None and state.content.clock.time > batch.records[0].time + self.future_seconds:
             self.odd_times["future"] += share.ahead(self.future_seconds)
         for i, reason, path, rule in refused:
             batch.refuse(share, i, reason, path, rule, state.generation.number)

@@ -138,8 +138,8 @@ class Publisher:
             for pool, state in partition.pools.items()
             if pool not in partition.hidden and _ready(state, partition, track := self._track(pool, state))
         ]
-        idle = [one for one in ready if not one[0].changed and now - one[1].written_at >= _IDLE_SECONDS]
-        due = [one for one in ready if one[0].changed] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda one: one[1].written_at)
+        idle = [one for one in ready if not one[0].changes.any and now - one[1].written_at >= _IDLE_SECONDS]
+        due = [one for one in ready if one[0].changes.any] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda one: one[1].written_at)
         at = self._clock()
         updates = [_update(state, track, epochs[partition.number], partition, at) for state, track, partition in due]
         return updates + [update for partition in partitions for update in self._frozen(now, partition, epochs[partition.number])]
@@ -236,11 +236,11 @@ class Publisher:
                     if not update.frozen:
                         update.track.head = update.head
                 case _End.LOST:
-                    update.state.mark_all()
+                    update.state.changes.mark_all()
                     update.track.head = None
                     self.counters["store_losses"] += 1
                 case _End.BEHIND | _End.FAILED:
-                    update.state.mark(update.ids)
+                    update.state.changes.mark(update.ids)
                     self.counters["store_failures"] += end is _End.FAILED
                 case _End.FENCED:
                     self.counters["fenced_writes"] += 1
@@ -259,18 +259,18 @@ def _ready(state: PoolState, partition: Partition, track: _Track) -> bool:
 
 def _update(state: PoolState, track: _Track, epoch: int, partition: Partition, at: float) -> _Update:
     """What changed of a pool, as of `at`, seconds since 1970."""
-    ids = state.take_changes()
-    readings = {} if state.broken else {method: state.reading(method, ids) for method in state.online}
+    ids = state.changes.take()
+    readings = {} if state.broken else {method: state.content.ratings.read(method, ids) for method in state.content.ratings.online}
     if wrong := [method for method, reading in readings.items() if not _finite(reading).all()]:
         _stop_unfinite(state, wrong[0], ids[~_finite(readings[wrong[0]])], partition.position)
     if state.broken:
         head = track.head or _head(state.emptied(), partition, at)
         head = msgspec.structs.replace(head, published_at=at, stopped=state.stopped, building=_building(state, partition))
         return _Update(state, track, epoch, head, ids, {})
-    names = state.agents.names(ids)
-    total = len(state.agents)
+    names = state.content.agents.names(ids)
+    total = len(state.content.agents)
     boards = {method: _board(names, reading, total) for method, reading in readings.items()}
-    boards[ACTIVITY] = LiveBoard(names, state.activity[ids].astype(np.float64).tolist(), total=total)
+    boards[ACTIVITY] = LiveBoard(names, state.content.activity[ids].astype(np.float64).tolist(), total=total)
     return _Update(state, track, epoch, _head(state, partition, at), ids, boards)
 
 
@@ -287,37 +287,37 @@ def _board(names: Sequence[str], reading: Reading, total: int) -> LiveBoard:
 def _stop_unfinite(state: PoolState, method: str, ids: NDArray[np.int32], position: int) -> None:
     """Stop a pool alone whose ratings or deviations are no numbers any more: no store takes them, no order has a place for them (law 6)."""
     pool = state.generation.pool
-    why = f"the {method} rating of {state.agents.names(ids[:1])[0]!r} is no finite number; change the method's settings"
+    why = f"the {method} rating of {state.content.agents.names(ids[:1])[0]!r} is no finite number; change the method's settings"
     log.error("pool stopped: %s", why, extra={"pool": pool, "position": position})
     state.stop(f"{why} by `equirank pools settings {pool}`", position, broken=True)
 
 
 def _head(state: PoolState, partition: Partition, at: float) -> PoolHead:
-    counts, position = state.counts, state.folded_to(partition.position)
+    counts, position = state.content.counts, state.folded_to(partition.position)
     return PoolHead(
         pool=state.generation.pool,
         kind=state.kind,
-        label=state.label,
+        label=state.created.label,
         partition=partition.number,
         generation=state.generation.number,
         position=position,
         published_at=at,
-        pool_time=state.pool_time,
+        pool_time=state.content.clock.time,
         outcomes=counts["outcomes"],
-        agents=len(state.agents),
-        tasks=len(state.tasks),
+        agents=len(state.content.agents),
+        tasks=len(state.content.tasks),
         duplicates=counts["duplicates"],
         conflicts=counts["conflicts"],
         retractions=counts["retractions"],
         dead_letters=counts["refused"],
-        online=list(state.online),
-        prequential={name: means for name, sums in state.prequential.items() if (means := sums.means())},
+        online=list(state.content.ratings.online),
+        prequential={name: means for name, sums in state.content.ratings.prequential.items() if (means := sums.means())},
         stopped=state.stopped or partition.stopped,
         pending=state.waiting_retractions,
-        left_out=0 if state.edits is None else int(state.edits.left_out.sum()),
-        unmatched=state.unmatched_retractions + (0 if state.edits is None else state.edits.unmatched),
+        left_out=0 if state.content.edits is None else int(state.content.edits.left_out.sum()),
+        unmatched=state.pending.unmatched + (0 if state.content.edits is None else state.content.edits.unmatched),
         building=_building(state, partition),
-        beliefs=state.beliefs,
+        beliefs=state.content.ratings.beliefs,
         record=_record_before(position, partition),
     )
 

@@ -18,7 +18,7 @@ from services.checkpoints.objects import BadObject
 from services.solve.problems.checkpointed import problem
 from services.solve.problems.inputs import GamesInput, ScoresInput
 from services.solve.registry import methods
-from services.state.pool import part
+from services.state.parts import part
 from services.wire.pools import Kind
 
 MOST_AGENTS: Final = 300

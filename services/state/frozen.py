@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.arrays.frozen import Arrays, Frozen, FrozenColumns
+from services.state.parts import named
 
 
 class FrozenPool:
@@ -39,8 +40,3 @@ class FrozenPool:
         for part in (*self._parts.values(), self._activity):
             part.close()
         self._parts, self._by_agent, self.open = {}, [], False
-
-
-def named(parts: Mapping[str, Arrays]) -> Arrays:
-    """The arrays of all parts by their full names."""
-    return {f"{prefix}.{name}": array for prefix, arrays in parts.items() for name, array in arrays.items()}

@@ -11,16 +11,22 @@ from numpy.typing import NDArray
 
 from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import InputError
+from services.state.dedupe import DedupeWindow
+from services.state.edits import Retracted
 from services.wire.columns import retracted_hash
 from services.wire.events import RetractEvent
 
 
 class Pending:
-    """Retractions in log order. Its arrays are replaced, never changed, so whoever holds them holds one moment's."""
+    """Retractions in log order. Its arrays are replaced, never changed: a reference to them is a snapshot.
+
+    idle: how many of them change nothing, as of the last review. unmatched: how many of the idle ones name an id that no outcome has had.
+    """
 
     def __init__(self) -> None:
         self._offset = np.zeros(0, np.int64)
         self._id = np.zeros((0, 2), np.uint64)
+        self.idle = self.unmatched = 0
 
     def __len__(self) -> int:
         return len(self._offset)
@@ -29,11 +35,6 @@ class Pending:
         """More of them, each with the offset of its record."""
         self._offset = np.concatenate([self._offset, np.array([offset for offset, _ in found], np.int64)])
         self._id = np.concatenate([self._id, retracted_hash([event for _, event in found])])
-
-    @property
-    def ids(self) -> NDArray[np.uint64]:
-        """Hashes uint64 (n, 2) of the ids that they name."""
-        return self._id
 
     def below(self, horizon: int) -> NDArray[np.uint64]:
         """Hashes uint64 (n, 2) of the ids that those before `horizon` name."""
@@ -44,6 +45,26 @@ class Pending:
         later, left = self._offset >= horizon, Pending()
         left._offset, left._id = self._offset[later], self._id[later]
         return left
+
+    def review(self, expected: int, applied: Retracted, dedupe: DedupeWindow) -> bool:
+        """Count the idle retractions anew. Returns whether `idle` or `unmatched` changed.
+
+        A retraction is idle if it names an outcome that is left out already, or an id that no outcome has had so far. No retraction is
+        idle where the dedupe window may have forgotten ids, or where the pool counted more retractions than are known here.
+
+        Args:
+            expected: Pending retractions that the pool counted.
+            applied: Retractions that the pool's generation applies.
+            dedupe: Ids of the outcomes that the pool has seen.
+        """
+        before = self.idle, self.unmatched
+        self.idle = self.unmatched = 0
+        if len(self) == expected:
+            ids = self._id[~applied.among(self._id)]
+            if not dedupe.full:
+                self.unmatched = len(ids) - int(np.count_nonzero(dedupe.holds(ids)))
+            self.idle = expected - len(ids) + self.unmatched
+        return (self.idle, self.unmatched) != before
 
     def arrays(self) -> Arrays:
         """Their offset int64 (n,) and id uint64 (n, 2); nothing where there are none."""

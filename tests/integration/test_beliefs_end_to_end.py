@@ -42,17 +42,17 @@ class Shard:
         made = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings(online={"elo": {}, **METHODS}))
         generation = Generation(pool=POOL, number=1, start=0, time=0.0, fold=made.fold)
         self.partition, self.publisher, self.epoch, self.now = Partition(0, 1), Publisher(store, 0.2, Content()), epoch, 0.0
-        restored = held and PoolState.restore(made, generation, held.arrays(), held.counts["outcomes"])
+        restored = held and PoolState.restore(made, generation, held.arrays(), held.content.counts["outcomes"])
         self.state = restored or PoolState(made, generation)
         self.partition.pools[POOL] = self.state
-        self.partition.position = self.state.counts["outcomes"]
+        self.partition.position = self.state.content.counts["outcomes"]
 
     def play(self, games: list[Game]) -> None:
         """Fold `games` and publish them, in rounds until nothing is left to tell."""
         assert self.state.fold([event(self.partition.position + i, one) for i, one in enumerate(games)]) == []
         self.partition.position += len(games)
         self.round()
-        while self.state.changed:
+        while self.state.changes.any:
             self.round()
 
     def round(self) -> None:

@@ -75,7 +75,7 @@ def folded_without(numbers: Sequence[int], total: int, fold: FoldSettings | None
     partition = Partition(HOME, PARTITIONS)
     partition.fold([Record(i, events.encode([game]), 0.0) for i, game in enumerate(games)], FixedDirectory(known))
     state = partition.pools[POOL]
-    return dict(zip(state.agents.names(), state.online["elo"].rating.tolist(), strict=True))
+    return dict(zip(state.content.agents.names(), state.content.ratings.online["elo"].rating.tolist(), strict=True))
 
 
 def board(settings: Settings) -> dict[str, float]:  # noqa: F811

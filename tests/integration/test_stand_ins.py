@@ -21,7 +21,7 @@ from services.shard.generations.build import retracted_below
 from services.shard.generations.builder import Builder
 from services.shard.partition import Partition
 from services.state.edits import Retracted
-from services.state.pool import PoolState
+from services.state.pool import PoolState, Refused
 from services.wire import events
 from tests.support.forgetting import Run, forget, log, run
 from tests.support.redis import serving
@@ -192,18 +192,19 @@ def test_a_pool_that_stopped_is_resumed_from_an_anchor_without_what_broke_it(
 ) -> None:
     fold(settings, log, 300)
     forgotten = forget_and_tell(settings, log, 15)
-    keep = PoolState._fold_games
+    fold_all = PoolState.fold
 
-    def breaks(state: PoolState, batch: Any, bucket: Any) -> None:
-        keep(state, batch, bucket)
+    def breaks(state: PoolState, outcomes: Any) -> list[Refused]:
+        refused = fold_all(state, outcomes)
         if state.generation.number == 1:
             msg = "boom"
             raise ValueError(msg)
+        return refused
 
     with working(settings, log):
         play(log, 300, 310)
         until(lambda: published(settings) == 310, "it folds")
-        monkeypatch.setattr(PoolState, "_fold_games", breaks)
+        monkeypatch.setattr(PoolState, "fold", breaks)
         play(log, 310, 320)
         until(lambda: "boom" in (head(settings).stopped or ""), "the pool stopped")
         retract(log, 315)

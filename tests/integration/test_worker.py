@@ -22,7 +22,7 @@ from services.log.sqlite.file import table_of
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.publisher import Fenced
-from services.state.pool import PoolState
+from services.state.tallies import Tallies
 from services.wire.pools import Kind
 from tests.support.redis import flush, serving
 from tests.support.worker import HOME, PARTITIONS, SECONDS, SETTINGS, differences, newest_digest, play, published, store_of, until, working
@@ -235,7 +235,7 @@ def test_readers_are_told_of_a_pool_that_breaks_at_once_after_a_restart(
         msg = "boom"
         raise ValueError(msg)
 
-    monkeypatch.setattr(PoolState, "_fold_games", breaks)
+    monkeypatch.setattr(Tallies, "add_games", breaks)
     play(log, 100, 110)
     with store_of(settings) as store, working(settings, log):
         until(lambda: (head := store.head(simulated.POOL)) is not None and "boom" in (head.stopped or ""), "readers are told")

@@ -56,7 +56,7 @@ def expected(events: Sequence[Event], without: set[str], retractions: int, fold:
     for start in range(0, len(records), 5_000):
         partition.fold(records[start : start + 5_000], FixedDirectory(known))
     state = partition.pools[POOL]
-    state.counts["retractions"] = retractions
+    state.content.counts["retractions"] = retractions
     return {name: digest({name: array}) for name, array in state.arrays().items()}
 
 

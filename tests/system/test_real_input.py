@@ -102,7 +102,7 @@ def folded(pool: str, fold: FoldSettings | None = None, without: Collection[str]
         records = [Record(partition.position + i, value, 0.0) for i, value in enumerate(values)]
         assert partition.fold(records, FixedDirectory(known)) == []
     state = partition.pools[pool]
-    state.counts["retractions"] = len(without)
+    state.content.counts["retractions"] = len(without)
     return {name: digest({name: array}) for name, array in state.arrays().items()}
 
 

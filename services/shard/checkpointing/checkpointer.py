@@ -188,7 +188,7 @@ class Checkpointer:
     def _frozen(self, state: PoolState, position: int, partition: int) -> _Frozen:
         pool, number = state.generation.pool, state.generation.number
         before, name = self._written.get((pool, number)), object_name(partition, pool, number, position, self._epoch)
-        if before is not None and (before.version == state.version or state.stopped is not None):
+        if before is not None and (before.version == state.changes.version or state.stopped is not None):
             entry, stands = before.entry, before.entry.position if state.stopped is not None else position
             if before.named >= max(1, self._keep - 1) and state.stopped is None and entry.spare is None and name not in entry.objects:
                 again = msgspec.structs.replace(entry, position=stands, object=name, spare=entry.object)
@@ -203,14 +203,14 @@ class Checkpointer:
             kind=state.kind,
             generation=number,
             position=position,
-            outcomes=kept.counts["outcomes"],
+            outcomes=kept.content.counts["outcomes"],
             object=name,
             sha256="",
             bytes=0,
             digest="",
             stopped=state.stopped,
         )
-        return _Frozen(fresh, state.version, kept.freeze(), beside=kept.pending.arrays())
+        return _Frozen(fresh, state.changes.version, kept.freeze(), beside=kept.pending.arrays())
 
     def _write(self, checkpoint: _Checkpoint, frozen: list[_Frozen]) -> _Checkpoint:
         try:

@@ -215,7 +215,7 @@ class Builder:
         if sought is None:
             if self._stand_ins is None or self._topic.begin(self._partition.number) <= target.start:
                 return Build(created, target, retracted)
-            heeded = state.edits.retracted if state.edits is not None else NONE
+            heeded = state.content.edits.retracted if state.content.edits is not None else NONE
             self._sought = {other: one for other, one in self._sought.items() if other[0] != target.pool}
             asked = self._seek(self._stand_ins, created, target, control, heeded if retracted is None else retracted)
             self._sought[key] = retracted, asked

@@ -26,7 +26,7 @@ from services.solve.insight.look_alikes import look_alikes
 from services.solve.planning.jobs import Job
 from services.solve.planning.ledger import PoolView
 from services.solve.problems.inputs import GamesInput, ScoresInput
-from services.state.pool import part
+from services.state.parts import part
 from services.wire.pools import Kind
 
 __all__ = ["COST", "INSIGHT", "alarms", "online_standings", "solve", "sums_of", "views"]

@@ -18,7 +18,7 @@ from services.solve.registry import methods
 from services.solve.registry.parameters import Value
 from services.solve.worker.limits import memory_limit
 from services.state.clusters import counts_of_groups
-from services.state.pool import part
+from services.state.parts import part
 from services.wire.pools import Kind
 
 

@@ -10,7 +10,7 @@ from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from services.solve.problems.inputs import GamesInput, ScoresInput
 from services.state.clusters import counts_of_groups
-from services.state.pool import part
+from services.state.parts import part
 from services.wire.pools import Kind
 
 

@@ -17,7 +17,7 @@ from services.solve.registry import methods
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles, read_result
 from services.solve.worker.limits import forget_peak, memory_limit, peak
-from services.state.pool import part
+from services.state.parts import part
 from services.wire.pools import Kind
 
 

@@ -57,10 +57,10 @@ class World:
             assert state.fold([simulated.game(i, 3e6 * i) for i in range(position - 10, position)]) == []
             self.checkpoint(state, position)
             for method in online:
-                reading = state.reading(method, np.arange(len(state.agents), dtype=np.int32))
-                self.readings[method, position] = (state.agents.names(), reading)
-            names = state.agents.names()
-            self.ratings[position] = dict(zip(names, state.online["elo"].rating.tolist(), strict=True))
+                reading = state.content.ratings.read(method, np.arange(len(state.content.agents), dtype=np.int32))
+                self.readings[method, position] = (state.content.agents.names(), reading)
+            names = state.content.agents.names()
+            self.ratings[position] = dict(zip(names, state.content.ratings.online["elo"].rating.tolist(), strict=True))
 
     def checkpoint(self, state: PoolState, position: int) -> None:
         name = f"objects/p00000/at-{position}.eqr"

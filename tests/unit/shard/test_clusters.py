@@ -12,7 +12,8 @@ from services.control import generations
 from services.control.records import FoldSettings, Generation, PoolCreated
 from services.demo import simulated
 from services.state.clusters import GROUPS, counts_of_groups
-from services.state.pool import PoolState, part
+from services.state.parts import part
+from services.state.pool import PoolState
 from services.wire.pools import Kind
 
 
@@ -30,8 +31,8 @@ def test_groups_add_up_to_the_pairs_whatever_the_batches() -> None:
     groups = counts_of_groups(PairTally.from_arrays(part(at_once.arrays(), "clusters")))
     assert len(groups) == GROUPS
     assert sum(len(group) > 0 for group in groups) > GROUPS // 2
-    total = at_once.pairs.counts().dense(len(at_once.agents))
-    parts = [group.dense(len(at_once.agents)) for group in groups]
+    total = at_once.content.tallies.pairs.counts().dense(len(at_once.content.agents))
+    parts = [group.dense(len(at_once.content.agents)) for group in groups]
     np.testing.assert_array_equal(np.sum([wins for wins, _ in parts], axis=0), total[0])
     np.testing.assert_array_equal(np.sum([ties for _, ties in parts], axis=0), total[1])
 
@@ -49,8 +50,8 @@ def test_the_rest_of_the_content_is_that_of_a_plain_pool_and_it_is_restored_whol
 
 def test_old_buckets_are_dropped_from_groups_too() -> None:
     state = folded([400], clustered=True, bucket_seconds=100, buckets_kept=2)
-    assert state.clusters is not None
-    assert state.clusters.buckets == state.pairs.buckets == [2, 3]
+    assert state.content.tallies.clusters is not None
+    assert state.content.tallies.clusters.buckets == state.content.tallies.pairs.buckets == [2, 3]
 
 
 def test_scores_have_no_groups_of_games() -> None:

@@ -88,7 +88,7 @@ class Shard:
         if self.draw.random() < 0.5:
             state.stop("stopped", self.partition.position, broken=self.draw.random() < 0.5)
         else:
-            self._patch.setattr(state, "_touch", broken)
+            self._patch.setattr(state.changes, "touch", broken)
 
     def something(self) -> None:
         for _ in range(self.draw.randrange(3)):

@@ -132,8 +132,8 @@ def test_without_retracted_outcomes_it_is_the_fold_of_the_log_without_them(cut: 
     expected = fold(without(VALUES, lambda item: item.get("pool") == POOL and item.get("id") in RETRACTED)).pools[POOL]
     assert content(state) == content(expected)
     assert content(state) != content(fold(VALUES).pools[POOL])
-    assert state.edits is not None
-    assert state.edits.left_out[0] >= len(RETRACTED)
+    assert state.content.edits is not None
+    assert state.content.edits.left_out[0] >= len(RETRACTED)
     assert state.pending_retractions == 0
 
 
@@ -167,9 +167,9 @@ def test_aliases_are_the_fold_of_a_log_that_names_the_agent_itself() -> None:
     rewritten = [[renamed(item) for item in value] if isinstance(value, list) else renamed(value) for value in VALUES]  # type: ignore[arg-type]
     expected = content(fold(without(rewritten, merged)).pools[POOL])
     assert {**content(state), "dedupe.bodies": ""} == {**expected, "dedupe.bodies": ""}, "a repeat is told by what was sent"
-    assert "agent-1" not in state.agents.names()
-    assert state.edits is not None
-    assert state.edits.left_out[2] > 0
+    assert "agent-1" not in state.content.agents.names()
+    assert state.content.edits is not None
+    assert state.content.edits.left_out[2] > 0
 
 
 def test_games_of_banned_agents_do_not_count() -> None:
@@ -190,21 +190,21 @@ def test_scores_of_banned_agents_are_left_out_and_the_others_stay() -> None:
     assert {**content(state), "dedupe.bodies": ""} == {**expected, "dedupe.bodies": ""}
     alone = [{"v": 1, "id": "x", "pool": SCORES, "time": 0, "task": "t", "scores": {"a": 1.0}}]
     nothing = built(alone, made(pool=SCORES, bans=("a",)))
-    assert nothing.counts["outcomes"] == 0
-    assert nothing.edits is not None
-    assert nothing.edits.left_out.tolist() == [0, 1, 0]
+    assert nothing.content.counts["outcomes"] == 0
+    assert nothing.content.edits is not None
+    assert nothing.content.edits.left_out.tolist() == [0, 1, 0]
 
 
 def test_aliases_in_scores_measure_the_agent_itself() -> None:
     state = built(VALUES, made(pool=SCORES, aliases={"a": "b"}))
-    assert "a" not in state.agents.names()
-    assert state.activity.sum() == fold(VALUES).pools[SCORES].activity.sum(), "every measurement counts, for another agent"
+    assert "a" not in state.content.agents.names()
+    assert state.content.activity.sum() == fold(VALUES).pools[SCORES].content.activity.sum(), "every measurement counts, for another agent"
 
 
 def test_initial_ratings_are_where_the_new_generation_starts() -> None:
     fold_ = FoldSettings(online={"elo": {"k": 0.0}})
     state = built(VALUES, made(fold=fold_, initial={"elo": {"agent-1": 1800.0, "new": 900.0}}))
-    ratings = dict(zip(state.agents.names(), state.online["elo"].rating.tolist(), strict=True))
+    ratings = dict(zip(state.content.agents.names(), state.content.ratings.online["elo"].rating.tolist(), strict=True))
     assert (ratings["agent-1"], ratings["new"], ratings["agent-2"]) == (1800.0, 900.0, 1500.0)
 
 
@@ -268,7 +268,7 @@ def test_a_crash_at_any_step_gives_the_same_digest(slices: int) -> None:
     catch_up(again, log, 33)
     again.switch(again.builds[POOL, 2])
     assert digest(again.pools[POOL].arrays()) == digest(built(VALUES, generation).arrays())
-    assert again.pools[POOL].take_changes().size == len(again.pools[POOL].agents), "nobody was told of it"
+    assert again.pools[POOL].changes.take().size == len(again.pools[POOL].content.agents), "nobody was told of it"
 
 
 def test_a_build_takes_nothing_that_does_not_begin_where_it_stands() -> None:
@@ -283,7 +283,7 @@ def test_a_build_takes_nothing_that_does_not_begin_where_it_stands() -> None:
         partition.catch_up(log[start : start + 100], start)
     assert build.state is not None
     partition.catch_up(log[100:200], 100)
-    assert (build.position, build.state.counts["outcomes"]) == (0, 0)
+    assert (build.position, build.state.content.counts["outcomes"]) == (0, 0)
     partition.catch_up(log[:200], 0)
     assert build.position == 200
 
@@ -307,12 +307,12 @@ def test_names_in_other_spellings_are_found() -> None:
     log = [Record(i, value, 0.0) for i, value in enumerate(spelled)]
     partition = Partition(NUMBER, PARTITIONS)
     partition.fold(log, FixedDirectory(control()))
-    assert partition.pools[POOL].counts["outcomes"] == 2
+    assert partition.pools[POOL].content.counts["outcomes"] == 2
     partition.begin(Build(partition.pools[POOL].created, made(retraction_horizon=3)))
     catch_up(partition, log, 10)
     state = partition.builds[POOL, 2].state
     assert state is not None
-    assert state.counts["outcomes"] == 1
+    assert state.content.counts["outcomes"] == 1
 
 
 def test_a_build_that_breaks_ends_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,7 +320,7 @@ def test_a_build_that_breaks_ends_alone(monkeypatch: pytest.MonkeyPatch) -> None
     before = digest(partition.pools[POOL].arrays())
     build = Build(partition.pools[POOL].created, made())
     assert build.state is not None
-    monkeypatch.setattr(build.state.pairs, "add", lambda *_: 1 / 0)
+    monkeypatch.setattr(build.state.content.tallies.pairs, "add", lambda *_: 1 / 0)
     partition.begin(build)
     catch_up(partition, records(VALUES), 50)
     assert "ZeroDivisionError" in (build.failed or "")
@@ -332,7 +332,7 @@ def test_a_build_that_breaks_ends_alone(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_pool_that_broke_goes_on_with_a_generation_that_leaves_the_outcome_out(monkeypatch: pytest.MonkeyPatch) -> None:
     partition = fold(VALUES[:50])
-    monkeypatch.setattr(partition.pools[POOL].pairs, "add", lambda *_: 1 / 0)
+    monkeypatch.setattr(partition.pools[POOL].content.tallies.pairs, "add", lambda *_: 1 / 0)
     partition.fold(records(VALUES)[50:], FixedDirectory(control()))
     assert partition.pools[POOL].broken
     partition.begin(Build(partition.pools[POOL].created, made(retraction_horizon=END)))
@@ -345,7 +345,7 @@ def test_a_generation_that_starts_later_reads_from_there() -> None:
     state = built(VALUES, made(start=200))
     assert content(state) == content(fold([[0]] * 200 + VALUES[200:]).pools[POOL])
     empty = built(VALUES, made(start=END))
-    assert empty.counts["outcomes"] == 0
+    assert empty.content.counts["outcomes"] == 0
 
 
 # which generation is next

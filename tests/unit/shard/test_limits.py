@@ -47,7 +47,7 @@ def test_a_call_refuses_what_is_refused_one_by_one(kind: Kind, seed: int) -> Non
     singly = [one._replace(at=at) for at, event in enumerate(events) for one in alone.fold([event])]
     assert refused == singly
     assert digest(together.arrays()) == digest(alone.arrays())
-    assert msgspec.to_builtins(together.counts) == msgspec.to_builtins(alone.counts)
+    assert msgspec.to_builtins(together.content.counts) == msgspec.to_builtins(alone.content.counts)
 
 
 def test_a_full_pool_refuses_in_linear_time() -> None:

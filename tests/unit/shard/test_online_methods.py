@@ -68,7 +68,7 @@ def test_a_pool_goes_on_from_its_checkpoint_bit_for_bit(method: str) -> None:
     for event in GAMES[170:]:
         restored.fold([event])
     assert digest(restored.arrays()) == digest(whole.arrays())
-    assert all(sums.pairs > 0 for sums in restored.prequential.values())
+    assert all(sums.pairs > 0 for sums in restored.content.ratings.prequential.values())
 
 
 @pytest.mark.parametrize("method", RATERS)
@@ -85,15 +85,15 @@ def test_boards_show_what_ranks_and_verification_agrees(method: str) -> None:
         beliefs |= dict(zip(told.names, told.beliefs, strict=bool(told.beliefs)))
     assert len(board) == 40
     assert _board_difference(state, {method: board}) is None
-    read = state.raters[method].read(state.online[method], np.arange(40, dtype=np.int32))
-    assert [board[name].rating for name in state.agents.names()] == read.rating.tolist()
+    read = state.content.ratings.raters[method].read(state.content.ratings.online[method], np.arange(40, dtype=np.int32))
+    assert [board[name].rating for name in state.content.agents.names()] == read.rating.tolist()
     wrong = board | {"agent-3": _Value(board["agent-3"].rating + 1e-9)}
     assert "agent-3" in (_board_difference(state, {method: wrong}) or "")
     model = update.head.beliefs.get(method)
     assert (model is None) == (read.deviation is None) == (not beliefs)
     if model is not None:
-        deviations = {name: model.deviation(beliefs[name], state.pool_time) for name in board}
-        assert [deviations[name] for name in state.agents.names()] == pytest.approx(read.deviation, rel=1e-13)
+        deviations = {name: model.deviation(beliefs[name], state.content.clock.time) for name in board}
+        assert [deviations[name] for name in state.content.agents.names()] == pytest.approx(read.deviation, rel=1e-13)
         shown = {name: _Value(board[name].rating, deviations[name]) for name in board}
         assert _board_difference(state, {method: shown}, [method]) is None
         assert "40 agents differ" in (_board_difference(state, {method: board}, [method]) or "")
@@ -104,9 +104,9 @@ def test_boards_show_what_ranks_and_verification_agrees(method: str) -> None:
 @pytest.mark.parametrize("method", RATERS)
 def test_initial_ratings_of_a_generation_reach_every_method(method: str) -> None:
     made, plain = generation(**{method: SETTINGS[method]})
-    start = PoolState(made, plain).raters[method].init(1).rating[0]
+    start = PoolState(made, plain).content.ratings.raters[method].init(1).rating[0]
     given = Generation(pool=POOL, number=2, start=0, time=0.0, fold=plain.fold, initial={method: {"a": start + 5, "b": start}})
-    shown = PoolState(made, given).reading(method, np.arange(2, dtype=np.int32)).rating
+    shown = PoolState(made, given).content.ratings.read(method, np.arange(2, dtype=np.int32)).rating
     assert shown[0] - shown[1] == pytest.approx(5)
 
 

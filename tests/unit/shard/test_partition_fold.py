@@ -190,7 +190,7 @@ def test_a_generation_starts_where_it_says() -> None:
     draw = random.Random(3)
     stream = records([game(pool, number, draw) for number in range(20)])
     late = folded(100, stream, directory(created(pool), start=12), 1)
-    assert late.pools[pool].counts["outcomes"] == 8
+    assert late.pools[pool].content.counts["outcomes"] == 8
 
 
 def test_wrong_things_end_as_dead_letters_with_their_reason() -> None:
@@ -210,7 +210,7 @@ def test_wrong_things_end_as_dead_letters_with_their_reason() -> None:
         (6, 0, "wrong_kind"),
         (7, 1, "mixed_pools"),
     ]
-    counts = partition.pools[pool].counts
+    counts = partition.pools[pool].content.counts
     assert (counts["outcomes"], counts["duplicates"], counts["conflicts"]) == (1, 2, 1)
     assert "partitioner" in next(letter.rule for letter in letters if letter.reason == "wrong_partition")
     assert all(len(letter.excerpt) <= 4096 for letter in letters)
@@ -225,7 +225,7 @@ def test_a_wrong_record_is_a_dead_letter_among_plain_ones_and_no_pool(wrong: dic
     partition = Partition(1, PARTITIONS)
     letters = partition.fold(records(list(values)), directory(created(pool)))
     assert [(letter.offset, letter.item, letter.reason) for letter in letters] == [(1, 0, "bad_field")]
-    assert {name: state.counts["outcomes"] for name, state in partition.pools.items()} == {pool: 2}
+    assert {name: state.content.counts["outcomes"] for name, state in partition.pools.items()} == {pool: 2}
 
 
 def test_an_entry_shows_its_own_item() -> None:
@@ -298,7 +298,7 @@ def test_retractions_before_a_pool_take_none_of_its_outcomes_along(together: boo
         known[cut] = partition
         again = Partition(1, PARTITIONS).fold(stream, directory_)
         assert [one.key for one in again] == [one.key for one in found], "a refold tells it again"
-    assert {cut: partition.pools[pool].counts["outcomes"] for cut, partition in known.items()} == {1: 2, 2: 2, 3: 2}
+    assert {cut: partition.pools[pool].content.counts["outcomes"] for cut, partition in known.items()} == {1: 2, 2: 2, 3: 2}
     assert {cut: digests(partition) for cut, partition in known.items()} == dict.fromkeys(known, digests(known[1]))
     assert letters == dict.fromkeys(letters, [] if together else [("0/1/0/0", "unknown_pool")])
 
@@ -320,7 +320,7 @@ def test_a_failing_directory_leaves_the_partition_as_it_was() -> None:
         partition.fold(stream, Failing())
     assert partition.position == 0
     partition.fold(stream, directory(created(first), created(second)))
-    assert [state.counts["outcomes"] for state in partition.pools.values()] == [1, 1]
+    assert [state.content.counts["outcomes"] for state in partition.pools.values()] == [1, 1]
 
 
 def test_a_pool_that_breaks_stops_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,14 +329,14 @@ def test_a_pool_that_breaks_stops_alone(monkeypatch: pytest.MonkeyPatch) -> None
     draw = random.Random(1)
     partition = Partition(1, PARTITIONS)
     partition.fold(records([game(first, 1, draw), game(second, 2, draw)]), known)
-    monkeypatch.setattr(partition.pools[first].pairs, "add", lambda *_: 1 / 0)
+    monkeypatch.setattr(partition.pools[first].content.tallies.pairs, "add", lambda *_: 1 / 0)
     more = [Record(2 + i, record.value, 0.0) for i, record in enumerate(records([game(first, 3, draw), game(second, 4, draw)]))]
     partition.fold(more, known)
     assert "ZeroDivisionError" in (partition.pools[first].stopped or "")
     assert partition.pools[first].folded_to(partition.position) == 2, "readers are not told that what came later counts"
     assert partition.pools[second].folded_to(partition.position) == 4
     assert partition.pools[second].stopped is None
-    assert partition.pools[second].counts["outcomes"] == 2
+    assert partition.pools[second].content.counts["outcomes"] == 2
     assert partition.position == 4
 
 
@@ -371,8 +371,8 @@ def test_a_generation_that_this_version_cannot_fold_stops_its_pool(asked: dict[s
     draw, partition = random.Random(1), Partition(1, PARTITIONS)
     partition.fold(records([game(first, 1, draw), game(second, 2, draw)]), FixedDirectory(state))
     assert partition.pools[first].stopped is not None
-    assert partition.pools[first].counts["outcomes"] == 0
-    assert partition.pools[second].counts["outcomes"] == 1
+    assert partition.pools[first].content.counts["outcomes"] == 0
+    assert partition.pools[second].content.counts["outcomes"] == 1
 
 
 def test_initial_ratings_are_where_the_fold_starts() -> None:
@@ -380,5 +380,6 @@ def test_initial_ratings_are_where_the_fold_starts() -> None:
     made = created(pool)
     initial = {"elo": {"agent-3": 1800.0, "agent-1": 1700.0}}
     state = PoolState(made, Generation(pool=pool, number=1, start=0, time=0.0, fold=made.fold, initial=initial))
-    assert dict(zip(state.agents.names(), state.online["elo"].rating.tolist(), strict=True)) == {"agent-1": 1700.0, "agent-3": 1800.0}
-    assert state.take_changes().tolist() == [0, 1]
+    ratings = state.content.ratings.online["elo"].rating.tolist()
+    assert dict(zip(state.content.agents.names(), ratings, strict=True)) == {"agent-1": 1700.0, "agent-3": 1800.0}
+    assert state.changes.take().tolist() == [0, 1]

@@ -154,7 +154,7 @@ def test_a_rating_that_is_no_number_stops_its_pool_alone(store: FakeStore, shown
     if shown:
         driver.round()
     bad.fold([simulated.game(0, 0.0)])
-    bad.online["elo"].rating[0] = math.nan
+    bad.content.ratings.online["elo"].rating[0] = math.nan
     partition.position = 20
     for _ in range(20):
         driver.round()
@@ -172,7 +172,7 @@ def test_a_deviation_that_is_no_number_stops_its_pool_too(store: FakeStore, meth
     driver = Driver(store, partition_with(1, **{method: {}}))
     bad = driver.partition.pools["pool0"]
     bad.fold([simulated.game(0, 0.0)])
-    bad.online[method].column("deviation")[0] = math.nan
+    bad.content.ratings.online[method].column("deviation")[0] = math.nan
     driver.partition.position = 20
     driver.round()
     assert f"{method} rating of" in (store.heads["pool0"].stopped or "")
@@ -185,7 +185,8 @@ def test_beliefs_go_with_the_ratings_of_those_who_played_and_of_methods_that_hol
     games = [simulated.game(i, 1e6 * i) for i in range(50)]
     state.fold(games)
     driver.round()
-    assert store.heads["pool0"].beliefs == {"weng_lin": state.raters["weng_lin"].beliefs, "glicko2": state.raters["glicko2"].beliefs}
+    raters = state.content.ratings.raters
+    assert store.heads["pool0"].beliefs == {"weng_lin": raters["weng_lin"].beliefs, "glicko2": raters["glicko2"].beliefs}
     state.fold([simulated.game(50, 5e7)])
     driver.round()
     boards = store.boards["pool0"]
@@ -193,7 +194,7 @@ def test_beliefs_go_with_the_ratings_of_those_who_played_and_of_methods_that_hol
     assert len(told) == 2
     assert [len(boards[method].beliefs) for method in ("elo", "weng_lin", "glicko2", ACTIVITY)] == [0, 2, 2, 0]
     for method in ("weng_lin", "glicko2"):
-        reading = state.reading(method, state.agents.lookup(told))
+        reading = state.content.ratings.read(method, state.content.agents.lookup(told))
         assert reading.deviation is not None
         assert [belief.deviation for belief in boards[method].beliefs] == reading.deviation.tolist(), "they have just played"
     driver.publisher.drain(driver.now, {}, {})
@@ -204,14 +205,14 @@ def test_boards_that_an_earlier_release_wrote_without_beliefs_are_written_whole(
     driver = Driver(store, partition_with(1, **{method: {}}))
     state = driver.partition.pools["pool0"]
     state.fold([simulated.game(i, float(i)) for i in range(50)])
-    state.take_changes()
+    state.changes.take()
     state.recovered_at = driver.partition.position = 50
     store.stands["pool0"] = Fence(EPOCH - 1, 1, 50)
     store.heads["pool0"] = head_of("pool0", position=50)
     driver.round()
     driver.round()
     names = store.boards["pool0"][method].names
-    assert (len(names) == len(state.agents)) is whole
+    assert (len(names) == len(state.content.agents)) is whole
     assert (len(names) == 0) is not whole
     driver.partition.pools["pool0"].fold([simulated.game(50, 50.0)])
     driver.round()
@@ -251,7 +252,7 @@ def after_a_round(store: FakeStore, driver: Driver, seconds: float) -> Callable[
     publisher.step(0.0, partitions, epochs)
     until_done(publisher)
     publisher.step(seconds, partitions, epochs)
-    driver.partition.pools["pool0"].mark_all()
+    driver.partition.pools["pool0"].changes.mark_all()
 
     def step(after: float, *, behind: bool) -> int:
         publisher.step(seconds + after, partitions, epochs, behind=behind)

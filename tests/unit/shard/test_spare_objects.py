@@ -125,7 +125,7 @@ def test_after_a_start_from_the_spare_another_is_written(shard: Shard) -> None:
     assert found is not None
     shard.checkpointer._executor.shutdown()
     for state in shard.partition.pools.values():  # as restored ones
-        state.version = 0
+        state.changes.version = 0
     shard.checkpointer = Checkpointer(shard.store, "log", 2, KEPT, found[0])
     healed = shard.rest(1)
     assert entry.object not in healed.objects

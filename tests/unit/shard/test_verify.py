@@ -60,7 +60,7 @@ class Store:
     def take(self, partition: Partition) -> None:
         """Publish the partition's one pool as it stands, whole."""
         [state] = partition.pools.values()
-        state.mark_all()
+        state.changes.mark_all()
         update = _update(state, None, EPOCH, partition, 0.0)  # type: ignore[arg-type]
         self.states.append((update.head, dict(update.boards)))
 

@@ -40,7 +40,7 @@ class Pool:
 
     def add(self, events: list[ScoreEvent]) -> bytes:
         assert self.state.fold(events) == []
-        name = f"objects/{self.state.counts['outcomes']}"
+        name = f"objects/{self.state.content.counts['outcomes']}"
         sha256, size = self.checkpoints.write_object(name, self.state.arrays(), {})
         entry = PoolEntry(pool="p", kind="scores", generation=1, position=0, outcomes=0, object=name, sha256=sha256, bytes=size, digest="")
         return msgspec.json.encode(entry)

@@ -1,0 +1,75 @@
+"""Online ratings of one pool: every rater of its generation, with its state and its prediction scores."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.arrays.frozen import Arrays
+from ratings_core.errors import InputError
+from ratings_core.online import Prequential, Rater, Reading
+from ratings_core.online.state import OnlineState
+from ratings_core.records.beliefs import BeliefModel
+from ratings_core.records.outcomes import OutcomeBatch
+from services.control.generations import check
+from services.control.raters import make_raters
+from services.control.records import Generation
+from services.state.parts import part
+from services.wire.pools import Kind
+
+
+class OnlineRatings:
+    """One state per online method, folded by its rater.
+
+    raters: by method. online: state of each, one row per agent. prequential: prediction scores of each. failure: why this version
+    cannot fold the generation; then there are no raters.
+    """
+
+    def __init__(self, kind: Kind, generation: Generation) -> None:
+        self.raters, self.failure = _raters(kind, generation)
+        self.online: dict[str, OnlineState] = {name: rater.init(0) for name, rater in self.raters.items()}
+        self.prequential = {name: Prequential() for name in self.raters}
+
+    @classmethod
+    def from_arrays(cls, kind: Kind, generation: Generation, arrays: Arrays) -> "OnlineRatings":
+        """The ratings that are among a pool's content."""
+        ratings = cls(kind, generation)
+        for name, state in ratings.online.items():
+            ratings.online[name] = type(state).from_arrays(part(arrays, f"online.{name}"))
+            ratings.prequential[name] = Prequential.from_arrays(part(arrays, f"prequential.{name}"))
+        return ratings
+
+    def start_from(self, initial: Mapping[str, Mapping[str, float]], ids: Mapping[str, int]) -> None:
+        """Set the first ratings of agents. initial: ratings by method and agent; ids: of all agents so far."""
+        for name, rater in self.raters.items():
+            self.online[name] = rater.init(len(ids))
+        for method, ratings in initial.items():
+            self.online[method].rating[[ids[name] for name in ratings]] = list(ratings.values())
+
+    def fold(self, batch: OutcomeBatch) -> None:
+        """Fold games by every method."""
+        for name, rater in self.raters.items():
+            rater.fold(self.online[name], batch, self.prequential[name])
+
+    def read(self, method: str, ids: NDArray[np.int32]) -> Reading:
+        """What boards show of the agents `ids` by a method, as of the newest time folded."""
+        return self.raters[method].read(self.online[method], ids)
+
+    @property
+    def beliefs(self) -> dict[str, BeliefModel]:
+        """How deviations follow from beliefs, of the methods that hold beliefs."""
+        return {name: model for name, rater in self.raters.items() if (model := rater.beliefs) is not None}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, with what is reserved for growth."""
+        return sum(online.nbytes for online in self.online.values())
+
+
+def _raters(kind: Kind, generation: Generation) -> tuple[dict[str, Rater[Any]], str | None]:
+    try:
+        check(kind, generation.fold, generation.initial, generation.aliases, generation.bans)
+        return make_raters(kind, generation.fold), None
+    except InputError as error:
+        return {}, f"its settings cannot run here: {error}; change them by `equirank pools settings {generation.pool}`"

@@ -1,0 +1,58 @@
+"""Tallies of one pool: what solved methods read. Pairs, places and, where asked for, groups of whole games; or scores."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.arrays.frozen import Arrays
+from ratings_core.records.outcomes import OutcomeBatch, ScoreBatch
+from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
+from ratings_core.tallies.tally import Tally
+from services.control.records import FoldSettings
+from services.state.clusters import in_groups
+from services.state.parts import part
+
+
+class Tallies:
+    """pairs, places: of games. scores: of measurements. clusters: pairs by groups of whole games; None where the pool keeps none."""
+
+    def __init__(self, fold: FoldSettings) -> None:
+        self.pairs, self.places, self.scores = PairTally(per_task=fold.per_task), PlaceTally(), ScoreTable()
+        self.clusters = PairTally(per_task=True) if fold.clustered else None
+
+    @classmethod
+    def from_arrays(cls, fold: FoldSettings, arrays: Arrays) -> "Tallies":
+        """The tallies that are among a pool's content."""
+        tallies = cls(fold)
+        tallies.pairs = PairTally.from_arrays(part(arrays, "pairs"))
+        tallies.places = PlaceTally.from_arrays(part(arrays, "places"))
+        tallies.scores = ScoreTable.from_arrays(part(arrays, "scores"))
+        if tallies.clusters is not None:
+            tallies.clusters = PairTally.from_arrays(part(arrays, "clusters"))
+        return tallies
+
+    def add_games(self, batch: OutcomeBatch, bucket: NDArray[np.int64]) -> None:
+        """Count games. bucket: time bucket of each."""
+        self.pairs.add(batch, bucket)
+        self.places.add(batch, bucket)
+        if self.clusters is not None:
+            self.clusters.add(in_groups(batch), bucket)
+
+    def add_scores(self, batch: ScoreBatch, bucket: NDArray[np.int64]) -> None:
+        """Count measurements. bucket: time bucket of each."""
+        self.scores.add(batch, bucket)
+
+    def drop_before(self, bucket: int) -> None:
+        """Drop the buckets below `bucket`."""
+        for tally in self.parts.values():
+            tally.drop_before(bucket)
+
+    @property
+    def parts(self) -> dict[str, Tally]:
+        """The tallies by the prefix of their arrays."""
+        always: dict[str, Tally] = {"pairs": self.pairs, "places": self.places, "scores": self.scores}
+        return always if self.clusters is None else {**always, "clusters": self.clusters}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, with what is reserved for growth."""
+        return sum(tally.nbytes for tally in self.parts.values())
