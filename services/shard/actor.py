@@ -18,9 +18,9 @@ from services.log.protocol import Log
 from services.runtime.logging import configure
 from services.runtime.private_files import make_files_private
 from services.runtime.settings import Settings
+from services.shard.fencing import Fenced
 from services.shard.health import WorkerHealth
 from services.shard.heartbeat import HeartbeatThread
-from services.shard.publisher import Fenced
 from services.shard.worker import ShardWorker
 
 log = logging.getLogger("equirank.shard")

@@ -51,6 +51,12 @@ class PartitionRuntime:
         """Offsets of the log that nobody looked at yet."""
         return max(0, self.end - max(self.passed, self.partition.position))
 
+    def pass_to(self, position: int, *, idle: bool) -> None:
+        """Everything below `position` was folded or is no record, unless the partition stopped on the way."""
+        if self.stopped is None:
+            self.passed = position
+            self.attempts.settle(position, idle=idle)
+
     def stop(self, error: Exception) -> None:
         """Stop the partition, and say so to whoever asks. Where its log begins too late, an operator's word lets it go on."""
         partition, why = self.partition, str(error)

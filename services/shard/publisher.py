@@ -23,6 +23,7 @@ from ratings_core.online import Reading
 from services.boards.store.protocol import ACTIVITY, Building, Fence, LiveBoard, OtherLog, PoolHead, StoreError, StoreLost, StoreWriter
 from services.log.protocol import LogError
 from services.runtime.durations import Durations
+from services.shard.fencing import Fenced
 from services.shard.partition import Partition
 from services.state.pool import PoolState
 
@@ -35,10 +36,6 @@ _MOST_PAUSE: Final = 2.0
 _LOAD: Final = 2.0
 """A round of writing that took s seconds is followed by a pause of at least _LOAD * s while records wait, so that it never starves the
 fold, and after one that failed."""
-
-
-class Fenced(Exception):  # noqa: N818 - names the fact
-    """Another shard took over: this one must end."""
 
 
 class Judge(Protocol):

@@ -18,7 +18,7 @@ from services.boards.store.protocol import LiveBoard, PoolHead
 from services.boards.store.redis import RedisStore
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
-from services.shard.publisher import Fenced
+from services.shard.fencing import Fenced
 from services.shard.worker import ShardWorker
 from tests.support.worker import PARTITIONS, SETTINGS
 

@@ -17,10 +17,10 @@ from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.attempts import Attempts
 from services.shard.checkpointing.checkpointer import Checkpointer
+from services.shard.fencing import Fenced
 from services.shard.generations.builder import Builder
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
-from services.shard.publisher import Fenced
 from services.shard.slices import slices
 from services.shard.worker import ShardWorker
 from tests.support.redis import Server

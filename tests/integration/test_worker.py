@@ -21,7 +21,7 @@ from services.log.protocol import Log, LogError, Reader, Record
 from services.log.sqlite.file import table_of
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
-from services.shard.publisher import Fenced
+from services.shard.fencing import Fenced
 from services.state.tallies import Tallies
 from services.wire.pools import Kind
 from tests.support.redis import flush, serving

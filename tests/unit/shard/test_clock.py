@@ -17,8 +17,8 @@ from services.demo import simulated
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
+from services.shard.fencing import Fenced
 from services.shard.health import PartitionHealth
-from services.shard.publisher import Fenced
 from services.shard.worker import ShardWorker
 from services.wire import events
 
@@ -68,21 +68,20 @@ class Driven:
         self.files = CheckpointStore(settings.checkpoint_url)
         self.worker = ShardWorker(settings, [0], "driven", log, self.store, lambda: self.wall + self.now, lambda: self.now)
         self.worker._take_over()
-        self.reader: Any = None
 
     def rounds(self, what: str, done: Any) -> int:
         """Rounds until `done`."""
         for count in range(ROUNDS):
             if done():
                 return count
-            self.reader = self.worker._round(self.reader)
+            self.worker._round()
             self.now += 0.05
             self.finish()
         pytest.fail(f"did not happen in {ROUNDS} rounds: {what}")
 
     def finish(self) -> None:
         """Wait for what the round began beside itself, so that rounds are of one length."""
-        for job in (self.worker._publisher._job, self.worker._owned[0].checkpointer._job):
+        for job in (self.worker._maintenance.publisher._job, self.worker._owned.runtimes[0].checkpointer._job):
             if job is not None:
                 job.exception(60.0)
 
@@ -95,12 +94,11 @@ class Driven:
         return self.worker.health().partitions[0]
 
     def close(self) -> None:
-        if self.reader is not None:
-            self.reader.close()
-        owned = self.worker._owned[0]
+        self.worker._feed.close()
+        owned = self.worker._owned.runtimes[0]
         owned.builder.close()
         owned.checkpointer._executor.shutdown()
-        self.worker._publisher._executor.shutdown()
+        self.worker._maintenance.publisher._executor.shutdown()
         self.worker._control.close()
 
 
@@ -178,7 +176,7 @@ def test_a_retraction_is_heeded_as_soon_as_ever(stepped: Driven) -> None:
 
 
 def test_a_lag_is_told_by_the_timer_where_the_log_is_ahead_of_the_clock(stepped: Driven) -> None:
-    owned = stepped.worker._owned[0]
+    owned = stepped.worker._owned.runtimes[0]
     stepped.rounds("a look", lambda: stepped.now - owned.even_at < 0.1)
     owned.end, stepped.now, owned.folded_at = 99, stepped.now + 30.0, stepped.wall + stepped.now + HOUR
     assert 30.0 <= stepped.told.lag_seconds < 31.5

@@ -1,0 +1,132 @@
+"""Reads the running partitions of a shard from the log, and decides what a log that fails means for them."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from typing import Final, NamedTuple
+
+from services.control.log import ControlLog
+from services.log.protocol import BatchDamaged, LogError, OffsetLost, Reader, Record, Topic, TopicReplaced
+from services.log.skipping import open_reader
+from services.shard.owned import OwnedPartitions
+from services.shard.partition_runtime import PartitionRuntime
+
+log = logging.getLogger("equirank.shard")
+
+_PAUSE_SECONDS: Final = 1.0
+"""After a log that does not answer."""
+_PROBES: Final = 10
+_PROBE_SECONDS: Final = 0.5
+
+
+class Poll(NamedTuple):
+    """What one look at the log brought. records: by partition. passed: offset below which all was read, of each partition that ran."""
+
+    records: Mapping[int, Sequence[Record]]
+    passed: Mapping[int, int]
+
+
+class LogFeed:
+    """One reader over all running partitions; it is opened again when another set of them runs, and after a failure.
+
+    stopping: set when the shard is to end. failures: polls that the log did not answer.
+    """
+
+    def __init__(self, topic: Topic, control: ControlLog, owned: OwnedPartitions, most_records: int, stopping: threading.Event) -> None:
+        self._topic, self._control, self._owned = topic, control, owned
+        self._most_records, self._stopping = most_records, stopping
+        self._reader: Reader | None = None
+        self.failures = 0
+
+    def poll(self, seconds: float) -> Poll | None:
+        """Read, waiting at most `seconds` for a record. None after a failure: what it means for the partitions is done.
+
+        Raises `LogError` where neither stopping a partition nor waiting helps.
+        """
+        try:
+            if self._owned.take_change():
+                self.close()
+            self._reader = self._reader or self._open()
+            if self._reader is None:
+                self._stopping.wait(seconds)
+                return Poll({}, {})
+            records = self._reader.poll(seconds, self._most_records)
+            return Poll(records, {number: self._reader.position(number) for number in self._owned.running()})
+        except LogError as error:
+            self.close()
+            self._failed(error)
+            return None
+
+    def close(self) -> None:
+        """Close the reader."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def _open(self) -> Reader | None:
+        positions = {number: runtime.partition.position for number, runtime in self._owned.running().items()}
+        return open_reader(self._topic, positions, self._control.known().skipped) if positions else None
+
+    def _failed(self, error: LogError) -> None:
+        """Stop the partition whose offset is lost or whose records cannot be read, or all where the log is another one; wait where the
+        log does not answer.
+        """
+        match error:
+            case OffsetLost() | BatchDamaged():
+                self._owned.stop(error.partition, error)
+            case TopicReplaced():
+                self._owned.stop_all(error)
+            case _ if error.retriable:
+                self._wait(error)
+            case _:
+                self._stop_unreadable(error)
+
+    def _wait(self, error: LogError) -> None:
+        log.warning("the log cannot be read, trying again: %s", error)
+        self.failures += 1
+        self._stopping.wait(_PAUSE_SECONDS)
+
+    def _stop_unreadable(self, error: LogError) -> None:
+        """Stop the partitions that cannot be read alone either: a damaged batch does not say where it is, and holds up all partitions of
+        its reader. Waits where the log does not answer that; raises `error` where each partition alone can be read.
+        """
+        probed = {number: self._unreadable(number, runtime) for number, runtime in self._owned.running().items()}
+        reasons = {number: reason for number, reason in probed.items() if reason is not None}
+        for number, reason in reasons.items():
+            if not reason.retriable:
+                self._owned.stop(number, reason)
+        if all(reason.retriable for reason in reasons.values()):
+            if not reasons:
+                raise error
+            self._wait(next(iter(reasons.values())))
+
+    def _unreadable(self, number: int, runtime: PartitionRuntime) -> LogError | None:
+        """Why a partition cannot be read on, now or ever; None if it can."""
+        try:
+            end = self._topic.end(number)
+            with closing(open_reader(self._topic, {number: runtime.partition.position}, self._control.known().skipped)) as reader:
+                for _ in range(_PROBES):  # sound records may come before the damage
+                    if reader.position(number) >= end:
+                        break
+                    reader.poll(_PROBE_SECONDS, self._most_records)
+        except LogError as error:
+            return error
+        return None
+
+
+def retry(work: Callable[[], None], stopping: threading.Event, seconds: Sequence[float] = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)) -> None:
+    """Do `work` again while the log says that this can help and the shard does not end. seconds: pauses; the last one for all later tries.
+
+    Raises `LogError`.
+    """
+    tries = 0
+    while True:
+        try:
+            return work()
+        except LogError as error:
+            if not error.retriable or stopping.is_set():
+                raise
+            log.warning("trying again: %s", error)
+            stopping.wait(seconds[min(tries, len(seconds) - 1)])
+            tries += 1

@@ -1,0 +1,96 @@
+"""Taking partitions over: a new epoch in the control log, then the state from the newest checkpoint."""
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from services.checkpoints.anchors import spacing
+from services.checkpoints.checkpoint import CheckpointStore, Manifest, SkippedCheckpoint
+from services.control.log import ControlLog
+from services.control.records import ControlState, Takeover
+from services.log.protocol import Log, LogError, TopicReplaced
+from services.runtime.settings import Settings
+from services.shard.attempts import Attempts
+from services.shard.checkpointing.checkpointer import Checkpointer
+from services.shard.generations.builder import Builder
+from services.shard.generations.pace import Pace
+from services.shard.partition import Partition
+from services.shard.partition_runtime import PartitionRuntime
+from services.shard.recovery import WrongLog, recover, served
+from services.shard.slices import slices
+from services.state.pool import PoolState
+
+log = logging.getLogger("equirank.shard")
+
+
+class Takeovers:
+    """Makes the runtimes of a shard's partitions.
+
+    owner: name of the shard, for the control log. clock: seconds since 1970. timer: seconds that never go back.
+    anchor_seconds: least time between two anchors, None for none. checkpoints_skipped: checkpoints that could not be read.
+    """
+
+    def __init__(
+        self, settings: Settings, owner: str, log_: Log, control: ControlLog, clock: Callable[[], float], timer: Callable[[], float]
+    ) -> None:
+        self._settings, self._owner, self._log, self._control = settings, owner, log_, control
+        self._clock, self._timer = clock, timer
+        self._checkpoints = CheckpointStore(settings.checkpoint_url)
+        self._pace = Pace(settings.retraction_share)
+        self.anchor_seconds = spacing(log_.outcomes, settings.anchor_seconds)
+        self.checkpoints_skipped = 0
+
+    def take_over(self, number: int) -> PartitionRuntime:
+        """Own a partition under a new epoch, from its newest checkpoint. Raises `LogError`."""
+        control = self._control.refresh()
+        bound, again = control.logs.get(number, self._log.outcomes.identity), number in control.epochs
+        epoch = self._control.append(Takeover(partition=number, owner=self._owner, time=self._clock(), log=bound))
+        return self.recover(number, epoch, again=again)
+
+    def recover(self, number: int, epoch: int, *, again: bool = True) -> PartitionRuntime:
+        """The partition from its newest checkpoint; stopped where that and the log do not fit. again: whether a shard had it before.
+
+        Raises `LogError` that can be retried.
+        """
+        partition, manifest, failure = self._restored(number)
+        partition.future_seconds = self._settings.future_seconds
+        log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
+        topic, kept = self._log.outcomes, self._settings.checkpoints_kept
+        checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self.anchor_seconds, self._clock)
+        quiet = self._settings.retraction_seconds
+        builder = Builder(partition, topic, self._control, quiet, slices, self._clock, self._checkpoints, self._pace)
+        attempts = Attempts(number, epoch, topic.end(number) if again and failure is None else 0, self._control, self._clock)
+        attempts.look_back(partition.position)
+        runtime = PartitionRuntime(partition, epoch, checkpointer, builder, attempts, even_at=self._timer(), recovered=failure is None)
+        if failure is not None:
+            runtime.stop(failure)
+        return runtime
+
+    def _restored(self, number: int) -> "_Restored":
+        topic, skipped = self._log.outcomes, list[SkippedCheckpoint]()
+        control = self._control.refresh()
+        try:
+            partition, manifest = recover(number, topic, control, self._checkpoints, skipped)
+        except (WrongLog, LogError) as error:
+            if isinstance(error, LogError) and error.retriable:
+                raise
+            return _Restored(self._unread(number, error, control), None, error)
+        finally:
+            self.checkpoints_skipped += len(skipped)
+        return _Restored(partition, manifest, None)
+
+    def _unread(self, number: int, error: WrongLog | LogError, control: ControlState) -> Partition:
+        """An empty partition. Where the log is the right one, readers see its pools, stopped."""
+        topic = self._log.outcomes
+        partition = Partition(number, topic.partitions)
+        if isinstance(error, LogError) and not isinstance(error, TopicReplaced):
+            partition.unread = {made.pool: PoolState(control.pools[made.pool], made) for made in served(number, topic, control)}
+        return partition
+
+
+class _Restored(NamedTuple):
+    """A partition, the manifest that it comes from, and why it stops at once."""
+
+    partition: Partition
+    manifest: Manifest | None
+    failure: WrongLog | LogError | None

@@ -1,0 +1,97 @@
+"""What a shard asks the logs about once a second: how far its topic reaches, who owns its partitions, and what operators decided."""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from services.control.log import ControlLog
+from services.control.records import ControlState
+from services.log.protocol import CommitsPositions, LogError, Topic, TopicReplaced
+from services.log.skipping import beyond
+from services.shard.owned import OwnedPartitions
+from services.shard.partition_runtime import PartitionRuntime
+from services.shard.takeover import Takeovers
+
+log = logging.getLogger("equirank.shard")
+
+_LOOK_SECONDS: Final = 1.0
+_BEGINS_SECONDS: Final = 10.0
+
+
+class LogWatch:
+    """measured_at: when the topic answered last, by the timer."""
+
+    def __init__(
+        self, topic: Topic, control: ControlLog, owned: OwnedPartitions, takeovers: Takeovers, timer: Callable[[], float]
+    ) -> None:
+        self._topic, self._control, self._owned, self._takeovers, self._timer = topic, control, owned, takeovers, timer
+        self._looked_at = self._begins_at = float("-inf")
+        self.measured_at = timer()
+
+    def step(self, now: float) -> None:
+        """Look, if the last look was a second ago. Raises `Fenced` where another shard owns a partition now."""
+        if now - self._looked_at >= _LOOK_SECONDS:
+            self._looked_at = now
+            self._look()
+
+    def _look(self) -> None:
+        try:
+            self._measure()
+            self.measured_at = self._timer()
+            control = self._control.refresh()
+            self._owned.check_epochs(control.epochs)
+            self._resume(control)
+            for runtime in self._owned.running().values():
+                runtime.builder.look(self._timer(), control)
+        except TopicReplaced as error:
+            self._owned.stop_all(error)
+        except LogError as error:
+            log.warning("the log does not answer: %s", error)
+
+    def _measure(self) -> None:
+        """Ask the topic how far it reaches, and commit how far it was folded. Nothing where the topic is another one."""
+        if self._owned.replaced:
+            return
+        for number, runtime in self._owned.runtimes.items():
+            runtime.end = self._topic.end(number)
+            if runtime.lag == 0:
+                runtime.even_at = self._timer()
+        self._look_for_begins()
+        if isinstance(self._topic, CommitsPositions):  # for lag tools; recovery never reads them
+            running = self._owned.running()
+            self._topic.commit({number: max(runtime.passed, runtime.partition.position) for number, runtime in running.items()})
+
+    def _look_for_begins(self) -> None:
+        """Learn what a log of finite retention still holds: anchors before that are of no more use."""
+        now = self._timer()
+        if self._takeovers.anchor_seconds is None or now - self._begins_at < _BEGINS_SECONDS:
+            return
+        self._begins_at = now
+        for number, runtime in self._owned.runtimes.items():
+            runtime.checkpointer.log_begin = self._topic.begin(number)
+
+    def _resume(self, control: ControlState) -> None:
+        """Let stopped partitions go on whose reason an operator decided; one that stopped in recovery is recovered."""
+        for number, runtime in list(self._owned.runtimes.items()):
+            if runtime.stopped is None or (position := _resumed_at(runtime, control)) is None:
+                continue
+            log.warning("an operator decided: going on at %d", position, extra={"partition": number})
+            runtime.attempts.resume(self._topic.end(number))
+            if runtime.recovered:
+                runtime.partition.position = position
+                runtime.go_on()
+            else:
+                self._owned.runtimes[number] = self._takeovers.recover(number, runtime.epoch)
+                runtime.builder.close()
+            self._owned.changed = True
+
+
+def _resumed_at(runtime: PartitionRuntime, control: ControlState) -> int | None:
+    """Where a stopped partition goes on; None where that is not decided. Its reader passes over what is skipped."""
+    number, position = runtime.partition.number, runtime.partition.position
+    if runtime.lost is not None:
+        begin = control.beyond_losses(number, runtime.lost)
+        return begin if begin > runtime.lost else None
+    if runtime.damaged is not None:
+        return position if beyond(control.skipped.get(number, ()), runtime.damaged) > runtime.damaged else None
+    return position if runtime.attempts.is_decided(control) else None
