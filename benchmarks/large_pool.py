@@ -138,7 +138,7 @@ def pauses(folder: Path, state: PoolState, agents: int, pairs: int) -> Iterator[
     checkpointer.drain(1.0, partition)
     if wanted not in _digests(store):
         raise ValueError("the checkpoint is not of the moment when it began")
-    spent = checkpointer.durations.seconds
+    spent = checkpointer.writer.durations.seconds
     print(f"{len(beside)} batches of {PER_BATCH} folded meanwhile, {spent:.1f} s of writing")
     print(f"CPU ms of the longest batches: {_longest(alone)} alone, {_longest(beside)} beside")
     yield Row("longest hold-up of the fold by a checkpoint", f"{agents:,} agents, {pairs:,} pairs", held, "goal", GOAL_PAUSE)

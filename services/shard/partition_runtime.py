@@ -75,7 +75,7 @@ class PartitionRuntime:
 
     def health(self, at: float, now: float) -> PartitionHealth:
         """Where the partition stands. at: by the clock; now: by the timer."""
-        partition, checkpointer = self.partition, self.checkpointer
+        partition, checkpoint = self.partition, self.checkpointer.newest
         pools, builds = list(partition.pools.values()), [build for build in list(partition.builds.values()) if build.failed is None]
         return PartitionHealth(
             partition=partition.number,
@@ -84,8 +84,8 @@ class PartitionRuntime:
             lag=self.lag,
             lag_seconds=self.lag_seconds(at, now),
             folded_at=self.folded_at,
-            checkpoint=checkpointer.position,
-            checkpoint_at=checkpointer.written_at,
+            checkpoint=None if checkpoint is None else checkpoint.position,
+            checkpoint_at=None if checkpoint is None else checkpoint.written_at,
             stopped=self.stopped,
             isolated=self.attempts.isolated,
             pools=len(pools),

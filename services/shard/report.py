@@ -42,7 +42,7 @@ class ShardReport:
                 "checkpoint": Durations.together([runtime.checkpointer.pauses for runtime in runtimes]),
                 "publication": Durations.together([publisher.pauses]),
             },
-            checkpoints=Durations.together([runtime.checkpointer.durations for runtime in runtimes], CHECKPOINT_BUCKETS),
+            checkpoints=Durations.together([runtime.checkpointer.writer.durations for runtime in runtimes], CHECKPOINT_BUCKETS),
             published_at=publisher.written_at,
             partitions=[runtime.health(self._clock(), self._timer()) for runtime in runtimes],
         )

@@ -68,7 +68,7 @@ class LogWatch:
             return
         self._begins_at = now
         for number, runtime in self._owned.runtimes.items():
-            runtime.checkpointer.log_begin = self._topic.begin(number)
+            runtime.checkpointer.writer.log_begin = self._topic.begin(number)
 
     def _resume(self, control: ControlState) -> None:
         """Let stopped partitions go on whose reason an operator decided; one that stopped in recovery is recovered."""

@@ -1,0 +1,84 @@
+"""Which pools a checkpoint writes: a pool that did not change since the last one keeps its object."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from ratings_core.arrays.frozen import Arrays
+from services.checkpoints.checkpoint import PoolEntry, object_name
+from services.state.frozen import FrozenPool
+from services.state.pool import PoolState
+
+
+@dataclass(frozen=True, slots=True)
+class PoolToWrite:
+    """One pool as it was when the checkpoint began.
+
+    version: of the pool's changes. content: None where the entry's object holds it already. named: how many checkpoints named that
+    object. beside: arrays of the object that are no part of the content.
+    """
+
+    entry: PoolEntry
+    version: int
+    content: FrozenPool | None
+    named: int = 1
+    beside: Arrays = field(default_factory=dict)
+
+    def close(self) -> None:
+        """Give the frozen content up."""
+        if self.content is not None:
+            self.content.close()
+
+
+class PoolEntries:
+    """Pools of the newest checkpoint, by name and generation. keep: how many checkpoints are kept. epoch: of the owner."""
+
+    def __init__(self, epoch: int, keep: int, entries: Iterable[PoolEntry]) -> None:
+        self._epoch, self._keep = epoch, keep
+        self._newest = {(entry.pool, entry.generation): PoolToWrite(entry, 0, None, keep) for entry in entries}
+
+    def freeze(self, state: PoolState, position: int, partition: int) -> PoolToWrite:
+        """A pool of a partition as it is now, folded up to `position`. Raises `MemoryError`."""
+        name = object_name(partition, state.generation.pool, state.generation.number, position, self._epoch)
+        before = self._newest.get((state.generation.pool, state.generation.number))
+        if before is not None and (before.version == state.changes.version or state.stopped is not None):
+            return self._unchanged(state, before, before.entry.position if state.stopped is not None else position, name)
+        if not state.broken:
+            return self._changed(state, state, position, name)
+        start, generation = state.generation.start, state.generation
+        name = object_name(partition, generation.pool, generation.number, start, self._epoch)
+        return self._changed(state, state.emptied(), start, name)
+
+    def replace(self, items: Iterable[PoolToWrite]) -> None:
+        """A checkpoint of these pools was written. Entries are dropped one by one: to free thousands at once would delay the fold."""
+        written = {(item.entry.pool, item.entry.generation): item for item in items}
+        for key in [key for key in self._newest if key not in written]:
+            del self._newest[key]
+        for key, item in written.items():
+            self._newest[key] = item
+
+    def _unchanged(self, state: PoolState, before: PoolToWrite, folded_to: int, name: str) -> PoolToWrite:
+        """The object of the last checkpoint; once as many checkpoints as are kept would name it, a second copy (a spare) is written."""
+        entry = before.entry
+        if before.named >= max(1, self._keep - 1) and state.stopped is None and entry.spare is None and name not in entry.objects:
+            copied = msgspec.structs.replace(entry, position=folded_to, object=name, spare=entry.object)
+            return PoolToWrite(copied, before.version, state.freeze(), beside=state.pending.arrays())
+        named_again = msgspec.structs.replace(entry, position=folded_to, stopped=state.stopped)
+        return PoolToWrite(named_again, before.version, None, before.named + 1)
+
+    def _changed(self, state: PoolState, source: PoolState, position: int, name: str) -> PoolToWrite:
+        """A new object. source: the state to write; that before any outcome where the pool is broken."""
+        entry = PoolEntry(
+            pool=state.generation.pool,
+            kind=state.kind,
+            generation=state.generation.number,
+            position=position,
+            outcomes=source.content.counts["outcomes"],
+            object=name,
+            sha256="",
+            bytes=0,
+            digest="",
+            stopped=state.stopped,
+        )
+        return PoolToWrite(entry, state.changes.version, source.freeze(), beside=source.pending.arrays())

@@ -1,0 +1,76 @@
+"""Writes one checkpoint: an object per changed pool, then the manifest that names them, then deletes what is no longer kept."""
+
+import time
+from dataclasses import dataclass
+
+import msgspec
+
+from ratings_core.arrays.digest import digest
+from services.checkpoints.anchors import Anchors
+from services.checkpoints.checkpoint import CheckpointStore, Manifest
+from services.runtime.durations import Durations
+from services.runtime.metrics import CHECKPOINT_BUCKETS
+from services.shard.checkpointing.entries import PoolEntries, PoolToWrite
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A partition as it was when the checkpoint began.
+
+    manifest: without pools, which are added once they are written. pools: how many of the frozen items are pools; builds follow.
+    caught_up: builds that were as far as the partition. edition: of the partition.
+    """
+
+    manifest: Manifest
+    pools: int
+    caught_up: frozenset[tuple[str, int]]
+    edition: int
+
+
+class CheckpointWriter:
+    """Runs in the checkpointer's thread.
+
+    keep: how many checkpoints to keep. anchor_seconds: least time between two anchors, None for none. log_begin: first offset that the
+    log still holds, as far as is known. durations: seconds of checkpoints written. seconds: of the last one, written or failed.
+    """
+
+    def __init__(self, store: CheckpointStore, epoch: int, keep: int, anchor_seconds: float | None) -> None:
+        self._store, self._epoch, self._keep, self._anchor_seconds = store, epoch, keep, anchor_seconds
+        self.log_begin = 0
+        self.durations = Durations(CHECKPOINT_BUCKETS)
+        self.seconds = 0.0
+
+    def write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite], entries: PoolEntries) -> Checkpoint:
+        """Write a checkpoint; `entries` are those of the newest one from then on. Raises `OSError`."""
+        began = time.perf_counter()
+        try:
+            self._write(checkpoint, frozen, entries)
+            self.durations.add(time.perf_counter() - began)
+        finally:
+            self.seconds = time.perf_counter() - began
+            for item in frozen:
+                item.close()
+        return checkpoint
+
+    def _write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite], entries: PoolEntries) -> None:
+        """Each frozen pool is dropped as soon as it is written: to free thousands at once would delay the fold."""
+        frozen.reverse()
+        items = list[PoolToWrite]()
+        while frozen:
+            items.append(self._write_pool(frozen[-1]))
+            frozen.pop().close()
+        written = [item.entry for item in items]
+        manifest = msgspec.structs.replace(checkpoint.manifest, pools=written[: checkpoint.pools], builds=written[checkpoint.pools :])
+        self._store.write_manifest(manifest)
+        anchors = None if self._anchor_seconds is None else Anchors(self._anchor_seconds, self.log_begin)
+        self._store.prune(manifest.partition, self._keep, self._epoch, anchors)
+        entries.replace(items)
+
+    def _write_pool(self, item: PoolToWrite) -> PoolToWrite:
+        if item.content is None:
+            return item
+        arrays = item.content.arrays()
+        sha256, size = self._store.write_object(item.entry.object, {**arrays, **item.beside}, {"pool": item.entry.pool})
+        spare = item.entry.spare if sha256 == item.entry.sha256 else None  # the header of another release's object may differ
+        entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays), spare=spare)
+        return PoolToWrite(entry, item.version, None)
