@@ -6,6 +6,7 @@ agent or a task was copied.
 """
 
 import hashlib
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -43,10 +44,9 @@ def clone_classes(rows: Floats, within: float = 0.0) -> CloneClasses:
     if rows.ndim != 2:
         raise InputError("rows", rows.shape, "must be a matrix")
     if checks.number("within", within, low=0.0) > 0:
-        absent = np.isnan(rows)
-        return grouped(len(rows), lambda a, b: bool((absent[a] == absent[b]).all() and not (np.abs(rows[a] - rows[b]) > within).any()))
+        return _near(rows, within)
     seen: dict[bytes, int] = {}
-    return _described(np.array([seen.setdefault(_digest(row), len(seen)) for row in rows], np.int64))
+    return described(np.array([seen.setdefault(_digest(row), len(seen)) for row in rows], np.int64))
 
 
 def grouped(n: int, same: Callable[[int, int], bool]) -> CloneClasses:
@@ -58,7 +58,26 @@ def grouped(n: int, same: Callable[[int, int], bool]) -> CloneClasses:
         if found == len(leaders):
             leaders.append(row)
         member[row] = found
-    return _described(member)
+    return described(member)
+
+
+def _near(rows: Floats, within: float) -> CloneClasses:
+    """Classes of near rows. Rows near each other are near in the one column that spreads widest, so leaders are kept sorted by it."""
+    absent, member, classes = np.isnan(rows), np.empty(len(rows), np.int64), 0
+    spread = np.ptp(np.where(absent, 0.0, rows), axis=0) if rows.size else np.zeros(1)
+    key = np.where(absent, 0.0, rows)[:, int(spread.argmax())] if rows.size else np.zeros(len(rows))
+    leaders: dict[bytes, list[tuple[float, int]]] = {}
+    for row, (mask, at) in enumerate(zip(map(bytes, absent), key.tolist(), strict=True)):
+        own = leaders.setdefault(mask, [])
+        low, high = np.nextafter(at - within, -np.inf), np.nextafter(at + within, np.inf)
+        close = own[bisect_left(own, (low, -1)) : bisect_right(own, (high, len(rows)))]
+        near = (leader for _, leader in close if not (np.abs(rows[row] - rows[leader]) > within).any())
+        if (leader := min(near, default=None)) is None:
+            insort(own, (at, row))
+            member[row], classes = classes, classes + 1
+        else:
+            member[row] = member[leader]
+    return described(member)
 
 
 def _digest(row: Floats) -> bytes:
@@ -70,7 +89,7 @@ def _digest(row: Floats) -> bytes:
 
 def singletons(n: int) -> CloneClasses:
     """The partition of n rows in which each is a class of its own."""
-    return _described(np.arange(n, dtype=np.int64))
+    return described(np.arange(n, dtype=np.int64))
 
 
 def split_evenly(totals: Floats, classes: CloneClasses) -> Floats:
@@ -81,6 +100,7 @@ def split_evenly(totals: Floats, classes: CloneClasses) -> Floats:
     return np.asarray((given / classes.size)[classes.member], np.float64)
 
 
-def _described(member: NDArray[np.int64]) -> CloneClasses:
+def described(member: NDArray[np.int64]) -> CloneClasses:
+    """The partition by the class of each row, numbered by first appearance."""
     _, first, size = np.unique(member, return_index=True, return_counts=True)
     return CloneClasses(member, first.astype(np.int64), size.astype(np.int64))

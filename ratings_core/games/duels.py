@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ratings_core import checks
 from ratings_core.errors import InputError
-from ratings_core.games.clones import CloneClasses, clone_classes, grouped, singletons
+from ratings_core.games.clones import CloneClasses, clone_classes, singletons
+from ratings_core.games.duel_clones import duel_classes
 from ratings_core.games.duel_noise import denoised
 from ratings_core.games.duel_prior import kappa_by_held_out, predicted
 from ratings_core.games.gamified import GameT, Gamified, Mask, Side
@@ -258,16 +259,7 @@ def _classes(duels: Duels, merge: bool) -> tuple[CloneClasses, CloneClasses]:
         return singletons(n), singletons(tasks)
     results = np.hstack([part.reshape(tasks, -1) for part in _parts(duels)])
     columns = clone_classes(results)
-    return grouped(n, lambda a, b: _same(duels, columns.first, a, b)), columns
-
-
-def _same(duels: Duels, tasks: NDArray[np.int64], a: int, b: int) -> bool:
-    """Whether a and b did equally against all others, and tied with each other wherever they met."""
-    if duels.ahead[tasks, a, b].any():
-        return False
-    others = np.ones(duels.ahead.shape[1], bool)
-    others[[a, b]] = False
-    return all(np.array_equal(part[tasks, a][:, others], part[tasks, b][:, others]) for part in _parts(duels))
+    return duel_classes([part[columns.first] for part in _parts(duels)]), columns
 
 
 def _parts(duels: Duels) -> list[Floats]:
