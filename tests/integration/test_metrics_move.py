@@ -125,7 +125,7 @@ def test_every_metric_of_a_shard_moves(settings: Settings, log: Log, server: Ser
 def fenced(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     with working(settings, log) as first:
         until(lambda: published(settings) == 100, "100 outcomes published")
-        monkeypatch.setattr(first, "_check_epochs", lambda _: None)  # so that it learns of the other by its next write
+        monkeypatch.setattr(first._owned, "check_epochs", lambda _: None)  # so that it learns of the other by its next write
         with working(settings, log) as second:
             until(lambda: len(second.health().partitions) == PARTITIONS, "taken over")
             assert samples(second)["equirank_partition_epoch", ""] > samples(first)["equirank_partition_epoch", ""]

@@ -163,7 +163,7 @@ def sleeping(settings: Settings, log: Log) -> None:
     asleep, awake, over = threading.Event(), threading.Event(), threading.Event()
     with working(settings, log) as first, closing(ControlLog(log.control)) as control:
         until(lambda: len(first.health().partitions) == PARTITIONS, "taken over")
-        fold = first._fold
+        fold = first._folding.fold
 
         def late(owned: Any, records: Any) -> None:
             asleep.set()
@@ -173,7 +173,7 @@ def sleeping(settings: Settings, log: Log) -> None:
             finally:
                 over.set()
 
-        first._fold = late  # type: ignore[method-assign]
+        first._folding.fold = late  # type: ignore[method-assign]
         play(log, 0, 10)
         until(asleep.is_set, "it holds the record")
         with working(settings, log) as second:
