@@ -82,7 +82,7 @@ def fold_all(reader: Reader, first: int, records: int, outcomes: int) -> None:
             for part in slices(polled):
                 if partition.fold(part, known):
                     raise ValueError("the workload must be sound")
-    if partition.pools[POOL].counts["outcomes"] != outcomes:
+    if partition.pools[POOL].content.counts["outcomes"] != outcomes:
         raise ValueError("an outcome was lost")
 
 

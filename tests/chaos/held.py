@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ratings_core.records.roster import Roster
 from services.checkpoints.checkpoint import CheckpointStore
-from services.state.pool import part
+from services.state.parts import part
 from tests.chaos.fold import Tallies
 
 _BYTE = 255

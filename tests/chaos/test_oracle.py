@@ -40,17 +40,18 @@ def by_oracle(pool: str) -> Pool:
 
 
 def boards_of(state: PoolState) -> dict[str, dict[str, float]]:
-    names, ids = state.agents.names(), np.arange(len(state.agents), dtype=np.int32)
-    boards = {"outcomes": dict(zip(names, state.activity[ids].tolist(), strict=True))}
-    return boards | {method: dict(zip(names, state.reading(method, ids).rating.tolist(), strict=True)) for method in state.online}
+    names, ids = state.content.agents.names(), np.arange(len(state.content.agents), dtype=np.int32)
+    ratings = state.content.ratings
+    boards = {"outcomes": dict(zip(names, state.content.activity[ids].tolist(), strict=True))}
+    return boards | {method: dict(zip(names, ratings.read(method, ids).rating.tolist(), strict=True)) for method in ratings.online}
 
 
 @pytest.mark.parametrize("pool", ["ladder-0", "ladder-3", "marks"])
 def test_oracle_and_fold_give_the_same_bits(pool: str) -> None:
     state, expected = folded(pool), by_oracle(pool)
     assert expected.outcomes > 100
-    assert (state.counts["outcomes"], state.counts["duplicates"]) == (expected.outcomes, expected.duplicates)
-    assert state.counts["conflicts"] == expected.conflicts
+    assert (state.content.counts["outcomes"], state.content.counts["duplicates"]) == (expected.outcomes, expected.duplicates)
+    assert state.content.counts["conflicts"] == expected.conflicts
     assert boards_of(state) == expected.boards()
     assert tallies(state.arrays()) == expected.tallies
 
@@ -76,8 +77,8 @@ def add_unit(name: str, column: str) -> Callable[[PoolState], None]:
     """A planted fault: one cell of a tally has one unit too many."""
 
     def change(state: PoolState) -> None:
-        slab = next(iter(getattr(state, name).slabs.maps.values()))
-        slab.rows[0, 1 + getattr(state, name).slabs.integers.index(column)] += 1
+        slab = next(iter(getattr(state.content.tallies, name).slabs.maps.values()))
+        slab.rows[0, 1 + getattr(state.content.tallies, name).slabs.integers.index(column)] += 1
 
     return change
 
@@ -91,7 +92,7 @@ def test_one_unit_too_many_is_found(name: str, column: str) -> None:
 
 def test_the_last_bit_of_a_score_row_is_found() -> None:
     state = folded("marks")
-    slab = next(iter(state.scores.slabs.maps.values()))
+    slab = next(iter(state.content.tallies.scores.slabs.maps.values()))
     slab.rows[0, 2] += 1  # the bits of a float
     held, expected = tallies(state.arrays()), by_oracle("marks").tallies
     assert isinstance(held, Tallies)
@@ -101,6 +102,6 @@ def test_the_last_bit_of_a_score_row_is_found() -> None:
 @pytest.mark.parametrize("method", ["elo", "sco"])
 def test_the_last_bit_of_a_rating_is_found(method: str) -> None:
     state = folded("ladder-0")
-    rating = state.online[method].rating
+    rating = state.content.ratings.online[method].rating
     rating[0] = np.nextafter(rating[0], np.inf)
     assert boards_of(state) != by_oracle("ladder-0").boards()

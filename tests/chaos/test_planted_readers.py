@@ -141,7 +141,7 @@ def test_a_new_generation_shown_before_its_rows(settings: Settings, log: Log, mo
         if state.generation.number == 1 or state.generation.pool in halved:
             return made
         halved.add(state.generation.pool)
-        state.mark(made.ids[len(made.ids) // 2 :])
+        state.changes.mark(made.ids[len(made.ids) // 2 :])
         boards = {name: _first_half(board) for name, board in made.boards.items()}
         return publisher._Update(state, made.track, made.epoch, made.head, made.ids, boards)
 
