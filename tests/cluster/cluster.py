@@ -14,6 +14,8 @@ CHART: Final = ROOT / "helm" / "equirank"
 RELEASE: Final = "equirank"
 NAMESPACE: Final = "equirank"
 LOADER: Final = "load"
+FULL: Final = bool(os.environ.get("EQUIRANK_CLUSTER_FULL"))
+"""Whether slow tests run, too: `FULL=1 make cluster`."""
 
 
 def run(*command: str, stdin: str | None = None, check: bool = True, timeout: float = 300) -> str:

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import CHART, NAMESPACE, RELEASE, Loader, Status, helm, kubectl, objects, pods, ready, wait_until
+from tests.cluster.cluster import CHART, FULL, NAMESPACE, RELEASE, Loader, Status, helm, kubectl, objects, pods, ready, wait_until
 
 RECORDS, LEAST_SECONDS, MOST_SECONDS = 20, 5.0, 240.0
 NODE = os.environ.get("EQUIRANK_CLUSTER_NODE")
-FULL = bool(os.environ.get("EQUIRANK_CLUSTER_FULL"))
 TABLE: list[str] = []
 
 

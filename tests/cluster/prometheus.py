@@ -1,0 +1,115 @@
+"""A Prometheus in the cluster that scrapes the release as the chart's PodMonitor says, and evaluates the chart's rules."""
+
+import json
+import os
+import urllib.parse
+from typing import Any, Final
+
+import yaml
+
+from tests.cluster.cluster import CHART, NAMESPACE, RELEASE, kubectl, run
+
+NAME: Final = "prometheus"
+MONITORING: Final = "monitoring"
+IMAGE: Final = os.environ.get("EQUIRANK_CLUSTER_DEMO_IMAGE") or "docker.io/prom/prometheus:v3.7.3"
+_SECONDS: Final = 2
+_PORTS: Final = {"api": 8000, "engine": 9464}
+_FETCH: Final = """
+import json, sys, urllib.request
+print(json.dumps([json.load(urllib.request.urlopen(address, timeout=20)) for address in sys.argv[1:]]))
+"""
+
+
+class Prometheus:
+    """The pod, asked through an API pod, which has Python."""
+
+    def __init__(self, values: list[str]) -> None:
+        run("kubectl", "create", "namespace", MONITORING)
+        rendered = run("helm", "template", RELEASE, str(CHART), "-n", NAMESPACE, "-f", str(CHART / "ci/monitoring.yaml"), *values)
+        chart = [item for item in yaml.safe_load_all(rendered) if item]
+        run("kubectl", "apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": _objects(chart)}))
+        run("kubectl", "-n", MONITORING, "wait", "--for=condition=Ready", f"pod/{NAME}", "--timeout=120s")
+
+    def value(self, query: str) -> float | None:
+        """The value of a query with one result; None without result."""
+        (results,) = self.query(query)
+        return float(results[0]["value"][1]) if results else None
+
+    def query(self, *queries: str) -> list[list[dict[str, Any]]]:
+        """All results of each instant query."""
+        return [data["result"] for data in self._ask(*(f"query?{urllib.parse.urlencode({'query': query})}" for query in queries))]
+
+    def firing(self) -> set[str]:
+        """Names of the alerts that fire."""
+        (data,) = self._ask("alerts")
+        return {alert["labels"]["alertname"] for alert in data["alerts"] if alert["state"] == "firing"}
+
+    def _ask(self, *paths: str) -> list[Any]:
+        addresses = [f"http://{NAME}.{MONITORING}:9090/api/v1/{path}" for path in paths]
+        answers = json.loads(kubectl("exec", f"deployment/{RELEASE}-api", "--", "python", "-c", _FETCH, *addresses))
+        assert {answer["status"] for answer in answers} == {"success"}, answers
+        return [answer["data"] for answer in answers]
+
+
+def remove() -> None:
+    """Take everything away again."""
+    run("kubectl", "delete", "namespace", MONITORING, "--wait=false", "--ignore-not-found")
+    kubectl("delete", "service", *(f"scrape-{component}" for component in _PORTS), "--ignore-not-found")
+
+
+def _objects(chart: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    rules = next(item["spec"] for item in chart if item["kind"] == "PrometheusRule")
+    monitor = next(item for item in chart if item["kind"] == "PodMonitor")
+    config = {
+        "global": {"scrape_interval": f"{_SECONDS}s", "evaluation_interval": f"{_SECONDS}s"},
+        "rule_files": ["/config/rules.yaml"],
+        "scrape_configs": [_job(monitor, component, port) for component, port in _PORTS.items()],
+    }
+    files = {"prometheus.yaml": yaml.safe_dump(config), "rules.yaml": yaml.safe_dump(rules)}
+    metadata = {"name": NAME, "namespace": MONITORING}
+    return [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": files},
+        {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"selector": {"app": NAME}, "ports": [{"port": 9090}]}},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": metadata | {"labels": {"app": NAME}}, "spec": _pod()},
+        *(_headless(monitor, component, port) for component, port in _PORTS.items()),
+    ]
+
+
+def _job(monitor: dict[str, Any], component: str, port: int) -> dict[str, Any]:
+    """The pods of a component under the names that the Prometheus operator gives. Debian's Prometheus finds pods by DNS only."""
+    job = f"{monitor['metadata']['namespace']}/{monitor['metadata']['name']}"
+    labels = {"job": job, "namespace": NAMESPACE}
+    return {
+        "job_name": component,
+        "dns_sd_configs": [
+            {"names": [f"scrape-{component}.{NAMESPACE}.svc.cluster.local"], "type": "A", "port": port, "refresh_interval": "5s"}
+        ],
+        "relabel_configs": [{"target_label": name, "replacement": value} for name, value in labels.items()],
+    }
+
+
+def _headless(monitor: dict[str, Any], component: str, port: int) -> dict[str, Any]:
+    """A Service without address whose name is resolved to the pods of a component that the PodMonitor selects."""
+    selector = monitor["spec"]["selector"]
+    (rule,) = selector["matchExpressions"]
+    assert component in rule["values"]
+    spec = {"clusterIP": "None", "selector": selector["matchLabels"] | {rule["key"]: component}, "ports": [{"port": port}]}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": f"scrape-{component}", "namespace": NAMESPACE}, "spec": spec}
+
+
+def _pod() -> dict[str, Any]:
+    container = {
+        "name": NAME,
+        "image": IMAGE,
+        "imagePullPolicy": "Never" if IMAGE.startswith("localhost/") else "IfNotPresent",
+        "command": ["prometheus", "--config.file=/config/prometheus.yaml", "--storage.tsdb.path=/data", "--web.listen-address=:9090"],
+        "readinessProbe": {"httpGet": {"path": "/-/ready", "port": 9090}, "periodSeconds": 1},
+        "volumeMounts": [{"name": "config", "mountPath": "/config"}, {"name": "data", "mountPath": "/data"}],
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
+    }
+    return {
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 10001, "fsGroup": 10001},
+        "terminationGracePeriodSeconds": 1,
+        "containers": [container],
+        "volumes": [{"name": "config", "configMap": {"name": NAME}}, {"name": "data", "emptyDir": {}}],
+    }

@@ -1,0 +1,41 @@
+"""deploy/local/cluster: brokers, Ray nodes and two APIs behind nginx. A killed API is seen by no client."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from deploy.local.cluster.installation import Installation
+from deploy.local.kafka.broker import missing
+from tests.support.installation import until
+
+LACKING = missing() or next((f"{program} is missing" for program in ("redis-server", "nginx") if shutil.which(program) is None), None)
+pytestmark = pytest.mark.skipif(LACKING is not None, reason=f"no local cluster: {LACKING}")
+POOL = "/v1/pools/ladder"
+
+
+@pytest.fixture(scope="module")
+def installation() -> Iterator[Installation]:
+    with tempfile.TemporaryDirectory(prefix="eqc-") as folder, Installation(Path(folder)) as running:
+        running.wait_until_ready()
+        yield running
+
+
+def game(number: int) -> dict[str, object]:
+    sides = [{"agents": ["ann"], "place": 1}, {"agents": ["bob"], "place": 2}]
+    return {"v": 1, "id": f"g{number}", "pool": "ladder", "time": 1.7e9 + number, "sides": sides}
+
+
+def test_a_killed_api_is_seen_by_no_client(installation: Installation) -> None:
+    with httpx.Client(base_url=installation.environment["EQUIRANK_URL"], timeout=60.0, trust_env=False) as client:
+        assert client.put(POOL, json={"kind": "games"}).status_code == 201
+        answers = []
+        for number in range(60):
+            if number == 20:
+                installation.kill("api-0")
+            answers += [client.post("/v1/outcomes", json=[game(number)]).status_code, client.get("/v1/pools").status_code]
+        assert set(answers) <= {200, 202}
+        until(lambda: (head := client.get(POOL).json()["head"]) and head["outcomes"] == 60, "each outcome is counted once", 60.0)
