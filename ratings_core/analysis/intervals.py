@@ -6,7 +6,7 @@ depend on each other: resampling them apart is too narrow by sqrt((k + 1)/3) for
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -88,6 +88,26 @@ def intervals_of(ratings: Floats, ranks: NDArray[np.int64] | None = None, *, lev
         unrated=np.asarray(lacking.mean(axis=0), np.float64),
         level=float(level),
         replicates=len(ratings),
+    )
+
+
+def including(intervals: Intervals, ratings: Floats, ranks: NDArray[np.int64]) -> Intervals:
+    """Intervals extended to the estimates, so that none excludes its own estimate.
+
+    Percentiles of replicates can lie beside an estimate that is biased under resampling: a resampled sparse pool has fewer met pairs than
+    the pool, so all of its Copeland scores are smaller. Extending an interval never lowers its coverage.
+
+    Args:
+        intervals: Of m agents.
+        ratings: Estimates (m,), NaN for agents without one.
+        ranks: Their ranks, int64 (m,).
+    """
+    return replace(
+        intervals,
+        low=np.where(np.isnan(intervals.low), np.nan, np.fmin(intervals.low, ratings)),
+        high=np.where(np.isnan(intervals.high), np.nan, np.fmax(intervals.high, ratings)),
+        rank_low=np.minimum(intervals.rank_low, ranks),
+        rank_high=np.maximum(intervals.rank_high, ranks),
     )
 
 

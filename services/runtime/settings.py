@@ -121,7 +121,10 @@ class Settings(BaseSettings):
     )
     solve_deadline_seconds: float = Field(120.0, gt=0, description="A solve past this is cancelled.")
     interval_seconds: float = Field(
-        5.0, ge=0, description="Most seconds of one worker for the intervals of one board, a tenth of its time in all; 0: no intervals."
+        5.0,
+        ge=0,
+        description="Most seconds of one worker for the intervals of one board; all intervals take at most half of one worker that no "
+        "solve needs. 0: no intervals.",
     )
 
     provisional_outcomes: int = Field(

@@ -1,7 +1,7 @@
-"""Which board gets its intervals next: a pure function, as `plan.due` is. Intervals wait for every solve, and rest after their work.
+"""Choice of the board whose intervals are computed next: a pure function, as `planning.due` is. Intervals wait for every solve.
 
-A board is wanted whose data changed since its intervals were computed, where a budget of seconds holds enough replicates by what its
-solve took. The one that was looked at longest ago comes first, so nobody starves; then the cheaper class of cost.
+A board is a candidate if its data or parameters changed since its intervals were computed and the budget of seconds allows enough
+replicates, judged by the seconds of its solve. The least recently tried board comes first, so no board starves; then the cheaper class.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,8 +10,10 @@ from typing import Final, NamedTuple
 
 from services.solve.planning.jobs import Job, Parameters
 
-LOAD: Final = 9.0
-"""Work of s seconds is followed by a rest of LOAD * s: intervals take a tenth of one worker at most."""
+LOAD: Final = 1.0
+"""Work of s seconds is followed by a rest of LOAD * s, so intervals take at most half of one worker that no solve needs, at low
+priority. With a rest of 9 s for each second, the boards of a quiet pool waited for their intervals for minutes.
+"""
 
 
 class PublishedBoard(NamedTuple):

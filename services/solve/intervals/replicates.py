@@ -14,12 +14,13 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from ratings_core.analysis import intervals as core
 from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Floats
 from services.boards.result import AgentRow, Intervals, SolveResult
-from services.solve.intervals.resampling import Resampling, resampling
+from services.solve.intervals.resampling import Resampling, is_smooth, resampling
 from services.solve.problems.inputs import Problem
 from services.solve.registry.methods import Parameters, Taken, ranking_of, taken
 
@@ -34,6 +35,32 @@ TOP: Final = 10
 """Best agents of a board whose ranks have to stay."""
 _MOST_FAILED: Final = 0.1
 """Share of replicates without an answer beyond which the others stand for a selection."""
+
+
+class Ends(msgspec.Struct, frozen=True, kw_only=True):
+    """Ends of one agent's intervals. low, high: percentiles of the replicates' ratings, None for an agent that no replicate rates.
+
+    rank_low, rank_high: percentiles of their ranks. reach: standard deviation of the replicates' ratings times Student's quantile, 0 for
+    methods whose ratings jump.
+    """
+
+    low: float | None
+    high: float | None
+    rank_low: int
+    rank_high: int
+    reach: float = 0.0
+
+    def beside(self, row: AgentRow) -> AgentRow:
+        """The row of this agent with its intervals: percentiles, extended to the estimate and to `reach` on both sides of it.
+
+        Percentiles alone cover less than they say: their center is off by the bias of resampling, in the direction opposite to the bias
+        of the estimate. The wider of both intervals covers at least as often as either. No interval excludes its own estimate.
+        """
+        ranks = min(self.rank_low, row.rank), max(self.rank_high, row.rank)
+        if row.rating is None or self.low is None or self.high is None:
+            return msgspec.structs.replace(row, low=self.low, high=self.high, rank_low=ranks[0], rank_high=ranks[1])
+        low, high = min(self.low, row.rating - self.reach), max(self.high, row.rating + self.reach)
+        return msgspec.structs.replace(row, low=low, high=high, rank_low=ranks[0], rank_high=ranks[1])
 
 
 class Sample(NamedTuple):
@@ -176,33 +203,34 @@ def add_intervals(
     while not found.done:
         first, most = found.next
         found.add(sample(whole, source, base, first, most, seconds - found.spent))
-    return with_intervals(result, whole.problem.names, source.about, found)
+    return with_intervals(result, whole.problem.names, source.about, found, smooth=is_smooth(whole.method))
 
 
 def with_intervals(
-    result: SolveResult, names: Sequence[str], about: Intervals, found: Replication, position: int | None = None
+    result: SolveResult, names: Sequence[str], about: Intervals, found: Replication, position: int | None = None, *, smooth: bool = False
 ) -> SolveResult:
     """`result` with the intervals that replicates of the agents `names` give, or with why there are none. about: kind, assumes."""
+    told, ends = measured(names, about, found, smooth=smooth)
+    rows = [row if row.agent not in ends else ends[row.agent].beside(row) for row in result.agents]
+    return msgspec.structs.replace(result, agents=rows, intervals=msgspec.structs.replace(told, position=position))
+
+
+def measured(names: Sequence[str], about: Intervals, found: Replication, *, smooth: bool = False) -> tuple[Intervals, dict[str, Ends]]:
+    """Intervals from replicates: what they are, and the ends of each agent; without ends where there are too few replicates.
+
+    Args:
+        names: Agents of the replicates.
+        about: Kind and assumptions of the resampling.
+        found: The replicates.
+        smooth: Whether ratings move a little when the data do, so that normal intervals apply, too (`resampling.is_smooth`).
+    """
     whole = found.whole()
     if (why := _too_few(whole, found)) is not None:
-        return without_intervals(result, why, position)
-    ends, at = core.intervals_of(whole.ratings, whole.ranks, level=LEVEL), {name: i for i, name in enumerate(names)}
+        return Intervals(kind="none", why_not=why), {}
     told = msgspec.structs.replace(
-        about,
-        level=LEVEL,
-        replicates=len(whole.ratings),
-        failed=whole.failed,
-        settled=found.settled,
-        seconds=found.spent,
-        position=position,
+        about, level=LEVEL, replicates=len(whole.ratings), failed=whole.failed, settled=found.settled, seconds=found.spent
     )
-    rows = [row if row.agent not in at else _row(row, ends, at[row.agent]) for row in result.agents]
-    return msgspec.structs.replace(result, agents=rows, intervals=told)
-
-
-def without_intervals(result: SolveResult, why: str, position: int | None = None) -> SolveResult:
-    """`result`, saying why it has no intervals."""
-    return msgspec.structs.replace(result, intervals=Intervals(kind="none", why_not=why, position=position))
+    return told, _ends_of(names, core.intervals_of(whole.ratings, whole.ranks, level=LEVEL), smooth=smooth)
 
 
 def _too_few(whole: Sample, found: Replication) -> str | None:
@@ -213,9 +241,21 @@ def _too_few(whole: Sample, found: Replication) -> str | None:
     return None
 
 
-def _row(row: AgentRow, ends: core.Intervals, i: int) -> AgentRow:
-    low, high = (float(side[i]) if np.isfinite(side[i]) else None for side in (ends.low, ends.high))
-    return msgspec.structs.replace(row, low=low, high=high, rank_low=int(ends.rank_low[i]), rank_high=int(ends.rank_high[i]))
+def _ends_of(names: Sequence[str], found: core.Intervals, *, smooth: bool) -> dict[str, Ends]:
+    """Ends by agent."""
+    student = float(stdtrit(found.replicates - 1, (1 + LEVEL) / 2))
+    return {
+        name: Ends(
+            low=float(low) if np.isfinite(low) else None,
+            high=float(high) if np.isfinite(high) else None,
+            rank_low=int(first),
+            rank_high=int(last),
+            reach=float(student * error) if smooth and np.isfinite(error) else 0.0,
+        )
+        for name, low, high, first, last, error in zip(
+            names, found.low, found.high, found.rank_low, found.rank_high, found.error, strict=True
+        )
+    }
 
 
 def _ends(ranks: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -17,8 +17,7 @@ from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput,
 from services.solve.registry.method import Method, Takes
 
 _SMOOTH: Final = frozenset({"bradley_terry", "davidson", "fenchel_young_fit", "sco_fit", "borda", "plurality", "approval", "uniform"})
-"""Methods whose ratings move a little when the data do. Percentiles of refits cover somewhat less than they say: 90 to 91 % measured for
-Bradley-Terry at nominal 95 %, with 30 games a pair."""
+"""Methods whose ratings move a little when the data do."""
 _JUMPS: Final = "; ratings of this method can jump where data move a little: how often refits came out so is no proven coverage"
 
 
@@ -35,10 +34,15 @@ class Resampling(NamedTuple):
         return Intervals(kind=self.kind, assumes=self.assumes)
 
 
+def is_smooth(method: Method) -> bool:
+    """Whether small changes of the data change the ratings of a method a little, so that normal intervals apply to them."""
+    return method.name in _SMOOTH
+
+
 def resampling(problem: Problem, method: Method) -> Resampling:
     """How `problem` is redrawn for `method`. Raises `InputError` where it does not say enough of its outcomes."""
     found = _resampling(problem, method.takes)
-    return found if method.name in _SMOOTH else found._replace(assumes=found.assumes + _JUMPS)
+    return found if is_smooth(method) else found._replace(assumes=found.assumes + _JUMPS)
 
 
 def _resampling(problem: Problem, takes: Takes) -> Resampling:

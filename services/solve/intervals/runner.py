@@ -1,8 +1,8 @@
 """Computes intervals of solved boards as Ray tasks, one board at a time and only while no solve is due.
 
-A first task reads the pool's checkpoint into the object store, the next ones solve slices of replicates of it, until their number is
-enough or the time is spent. What is found is a small file beside the results, and goes onto the board that stands: an older position
-is said. A board whose intervals cannot be had says why.
+A first task reads the pool's checkpoint into the object store. The next ones solve slices of replicates, until their number is
+enough or the time is spent. Intervals belong to one solve: they are shown beside the board of that solve only (same position,
+generation, data, parameters and time of the solve). A board whose intervals are missing or outdated says why.
 """
 
 import logging
@@ -13,12 +13,13 @@ from typing import Any, Final
 
 import msgspec
 
-from services.boards.result import AgentRow, Intervals, SolvedBoard, SolveResult
+from services.boards.result import AgentRow, Intervals, SolvedBoard
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.runtime.settings import Settings
 from services.solve.intervals import replicates as intervals
 from services.solve.intervals.plan import PublishedBoard, Redrawn, next_job, rested
+from services.solve.intervals.resampling import is_smooth
 from services.solve.intervals.tasks import Facts, prepare, solve_slice
 from services.solve.planning.jobs import Job
 from services.solve.registry import methods
@@ -36,7 +37,11 @@ _UNREAD: Final = ""
 
 
 class IntervalFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Intervals of one method on one pool. data, parameters: of what was redrawn; rows: agent -> low, high, rank_low, rank_high."""
+    """Intervals of one solve.
+
+    generation, data, parameters, solved_at: Identity of the solve, with `told.position`.
+    rows: Agent -> ends of its intervals.
+    """
 
     pool: str
     method: str
@@ -44,8 +49,9 @@ class IntervalFile(msgspec.Struct, frozen=True, kw_only=True):
     generation: int
     data: str
     parameters: dict[str, float | str | bool]
+    solved_at: float
     told: Intervals
-    rows: dict[str, tuple[float | None, float | None, int, int | None]]
+    rows: dict[str, intervals.Ends]
 
 
 @dataclass(slots=True)
@@ -82,6 +88,8 @@ class IntervalRunner:
 
     def step(self, now: float, idle: bool, boards: Mapping[Job, SolvedBoard], entries: Mapping[str, PoolEntry]) -> Job | None:
         """Go on. idle: whether a worker is free that no solve wants. The job that has new intervals, if one has."""
+        if self._run is not None and not _same_solve(self._run.board, boards.get(self._run.job)):
+            self._superseded(self._run, now)
         if self._run is not None:
             return self._go_on(self._run, now, idle)
         if idle and self._settings.interval_seconds and rested(now, self._ended, self._spent):
@@ -89,20 +97,22 @@ class IntervalRunner:
         return None
 
     def told(self, job: Job, board: SolvedBoard) -> Intervals | msgspec.UnsetType:
-        """What the board says of its intervals."""
-        found = self._of(job, board)
-        return board.result.intervals if found is None else found.told
+        """What the board says about its intervals: those of its own solve, or that the newest ones are of an earlier solve."""
+        found = self._found.get(job)
+        if found is None or isinstance(board.result.intervals, Intervals) or not board.result.agents:
+            return board.result.intervals
+        if _of_solve(found, board):
+            return found.told
+        why = f"the newest intervals are of an earlier solve (position {found.told.position}); those of this board are not computed yet"
+        return Intervals(kind="none", why_not=why)
 
     def shown(self, job: Job, board: SolvedBoard) -> SolvedBoard:
-        """The board with its intervals: those of the newest position at which they were computed, which they say. What moved out of
-        an interval of earlier data has none until they are computed again.
-        """
-        found = self._of(job, board)
-        if found is None:
+        """The board with the intervals of its own solve. Intervals of another solve are not shown; the board then says so."""
+        found, told = self._found.get(job), self.told(job, board)
+        if found is None or told is board.result.intervals:
             return board
-        older = found.data != board.data
-        rows = [row if older and _left(row, found) else _row(row, found) for row in board.result.agents]
-        return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows, intervals=found.told))
+        rows = [_row(row, found) for row in board.result.agents] if told is found.told else board.result.agents
+        return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows, intervals=told))
 
     def forget(self, job: Job) -> None:
         """Drop a job that is solved no more, and what of it is under way."""
@@ -119,12 +129,11 @@ class IntervalRunner:
         if self._run is not None and self._run.waits_for is not None:
             self._tasks.cancel(self._run.waits_for)
 
-    def _of(self, job: Job, board: SolvedBoard) -> IntervalFile | None:
-        """What was found for a board of this generation and these parameters, where the method gave no intervals itself."""
-        found = self._found.get(job)
-        if found is None or isinstance(board.result.intervals, Intervals) or not board.result.agents:
-            return None
-        return found if (found.generation, found.parameters) == (board.generation, board.parameters) else None
+    def _superseded(self, run: _Run, now: float) -> None:
+        """Stop work on a solve that readers no longer see. Its job takes its turn again after the others."""
+        self.cancel()
+        self._tried[run.job] = Redrawn(run.entry.digest, run.board.parameters, now)
+        self._run, self._ended, self._spent = None, now, run.spent(now)
 
     def _begin(self, now: float, boards: Mapping[Job, SolvedBoard], entries: Mapping[str, PoolEntry]) -> None:
         standing = [
@@ -167,15 +176,15 @@ class IntervalRunner:
         self.replicates[run.job.method] += len(answer.ratings)
         if not run.so_far.done:
             return None
-        bare = msgspec.structs.replace(run.board.result, agents=[AgentRow(agent=name, rating=None, rank=0) for name in run.facts.names])
-        return self._end(run, now, intervals.with_intervals(bare, run.facts.names, run.facts.about, run.so_far, run.entry.position))
+        told, rows = intervals.measured(run.facts.names, run.facts.about, run.so_far, smooth=is_smooth(methods.find(run.job.method)))
+        return self._end(run, now, told, rows)
 
     def _next_slice(self, run: _Run, now: float) -> None:
         if run.so_far is None:
             return
         first, most = run.so_far.next
         seconds = min(_SLICE_SECONDS, run.so_far.seconds - run.so_far.spent)
-        seed = intervals.seed_of(run.entry.pool, run.entry.position, run.job.method)
+        seed = intervals.seed_of(run.entry.pool, run.board.position, run.job.method)
         run.waits_for = self._tasks.start(_SLICE, run.prepared, seed, first, most, seconds, self._settings.solve_memory_bytes)
         run.since, run.deadline = now, now + self._settings.solve_deadline_seconds
 
@@ -187,22 +196,20 @@ class IntervalRunner:
             return None
         overdue = f"a refit did not end within {self._settings.solve_deadline_seconds:g} s and was cancelled"
         why = overdue if now > run.deadline else failure_text(cause)
-        log.info("no intervals: %s", why, extra={**run.job._asdict(), "position": run.entry.position})
-        return self._end(run, now, intervals.without_intervals(run.board.result, why, run.entry.position))
+        log.info("no intervals: %s", why, extra={**run.job._asdict(), "position": run.board.position})
+        return self._end(run, now, Intervals(kind="none", why_not=why), {})
 
-    def _end(self, run: _Run, now: float, result: SolveResult) -> Job:
-        """Keep what was found, in a file too, and rest."""
-        if not isinstance(result.intervals, Intervals):
-            raise TypeError(result.intervals)
-        rows = {row.agent: (row.low, row.high, row.rank_low, row.rank_high) for row in result.agents if row.rank_low is not None}
+    def _end(self, run: _Run, now: float, told: Intervals, rows: dict[str, intervals.Ends]) -> Job:
+        """Keep the intervals, in a file too, and rest."""
         found = IntervalFile(
             pool=run.job.pool,
             method=run.job.method,
             log=self._log,
-            generation=run.entry.generation,
-            data=run.entry.digest,
+            generation=run.board.generation,
+            data=run.board.data,
             parameters=run.board.parameters,
-            told=result.intervals,
+            solved_at=run.board.solved_at,
+            told=msgspec.structs.replace(told, position=run.board.position),
             rows=rows,
         )
         self._found[run.job] = found
@@ -228,24 +235,28 @@ class IntervalRunner:
 
 
 def _wants(board: SolvedBoard, entry: PoolEntry) -> bool:
-    """Whether a board may have intervals: a good one of the generation that is checkpointed, whose method gave none itself."""
+    """Whether a board may have intervals: a good one of the checkpointed data, whose method gave none itself."""
     plain = not isinstance(board.result.intervals, Intervals) and bool(board.result.agents)
-    return plain and board.error is None and board.generation == entry.generation
+    return plain and board.error is None and (board.generation, board.data) == (entry.generation, entry.digest)
 
 
-def _left(row: AgentRow, found: IntervalFile) -> bool:
-    """Whether rating or rank are outside of their interval."""
-    low, high, rank_low, rank_high = found.rows.get(row.agent, (None, None, 0, None))
-    below = row.rating is not None and low is not None and row.rating < low
-    above = row.rating is not None and high is not None and row.rating > high
-    return below or above or row.rank < rank_low or (rank_high is not None and row.rank > rank_high)
+def _same_solve(first: SolvedBoard, second: SolvedBoard | None) -> bool:
+    """Whether two boards are of one solve; one of them may carry another error."""
+    return second is not None and _identity(first) == _identity(second)
+
+
+def _of_solve(found: IntervalFile, board: SolvedBoard) -> bool:
+    """Whether intervals are of the very solve that a board shows."""
+    return (found.generation, found.told.position, found.data, found.parameters, found.solved_at) == _identity(board)
+
+
+def _identity(board: SolvedBoard) -> tuple[object, ...]:
+    return board.generation, board.position, board.data, board.parameters, board.solved_at
 
 
 def _row(row: AgentRow, found: IntervalFile) -> AgentRow:
-    if (ends := found.rows.get(row.agent)) is None:
-        return row
-    low, high, rank_low, rank_high = ends
-    return msgspec.structs.replace(row, low=low, high=high, rank_low=rank_low, rank_high=rank_high)
+    ends = found.rows.get(row.agent)
+    return row if ends is None else ends.beside(row)
 
 
 def _folder(job: Job) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ratings_core.analysis.intervals import cell_replicates, replicate_intervals
+from ratings_core.analysis.intervals import cell_replicates, including, replicate_intervals
 from ratings_core.batch.bradley_terry import BradleyTerry, bradley_terry
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.fenchel_young import fenchel_young
@@ -16,6 +16,7 @@ from ratings_core.batch.soft_condorcet import soft_condorcet
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
 from ratings_core.margins import PosteriorMargins
+from ratings_core.ranking import Ranking
 from ratings_core.solution import Solution
 from services.solve.problems.inputs import MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.registry.margins import MARGINS, chosen, fitted
@@ -146,7 +147,9 @@ def _with_intervals(
     """Ratings' intervals, and ranks', over replicates of the pairs' results."""
     if not replicates:
         return rated
-    found = replicate_intervals(lambda drawn: fit(drawn).ratings, cell_replicates(counts, seed=seed, replicates=replicates))
+    drawn = replicate_intervals(lambda again: fit(again).ratings, cell_replicates(counts, seed=seed, replicates=replicates))
+    ranking = rated.ranking or Ranking.from_scores(rated.solution.ratings)
+    found = including(drawn, rated.solution.ratings, ranking.rank)
     ranks = dict(zip(problem.names, zip(found.rank_low.tolist(), found.rank_high.tolist(), strict=True), strict=True))
     extra = {**rated.extra, "assumes": "independent pairs", "interval": found.level, "rank_intervals": ranks}
     return replace(rated, low=found.low, high=found.high, extra=extra)

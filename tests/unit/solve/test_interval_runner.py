@@ -1,13 +1,16 @@
 """The runner of intervals without Ray: what stops, what cannot be read, what was damaged."""
 
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, SolveResult
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.runtime.settings import Settings
+from services.solve.intervals.replicates import Ends
 from services.solve.intervals.runner import IntervalFile, IntervalRunner
 from services.solve.intervals.tasks import Facts
 from services.solve.planning.jobs import Job
@@ -73,9 +76,9 @@ def test_what_failed_after_long_work_is_followed_by_a_rest(tasks: FakeTaskPool, 
     runner.step(0.0, True, BOARDS, ENTRIES)
     tasks.newest.end(ValueError("too large"))
     assert runner.step(10.0, True, BOARDS, ENTRIES) == Job("bad", METHOD)
-    runner.step(99.0, True, BOARDS, ENTRIES)
+    runner.step(19.0, True, BOARDS, ENTRIES)
     assert len(tasks.tasks) == 1
-    runner.step(100.0, True, BOARDS, ENTRIES)
+    runner.step(20.0, True, BOARDS, ENTRIES)
     assert len(tasks.tasks) == 2
 
 
@@ -87,25 +90,59 @@ def test_a_damaged_file_is_computed_anew(tasks: FakeTaskPool, tmp_path: Path, co
     assert runner.shown(job, BOARDS[job]) == BOARDS[job]
 
 
+def interval_file(solved: SolvedBoard, ends: Ends) -> IntervalFile:
+    told = Intervals(kind="cells", replicates=64, assumes="a", position=solved.position)
+    return IntervalFile(
+        pool="good", method=METHOD, log="log", generation=solved.generation, data=solved.data, parameters=solved.parameters,
+        solved_at=solved.solved_at, told=told, rows={"a": ends},
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("data", "ends", "kept"),
+    "change", [{"position": 200}, {"generation": 2}, {"data": "other"}, {"parameters": {"tie_tolerance": 0.5}}, {"solved_at": 9.0}]
+)
+def test_a_board_shows_no_intervals_of_another_solve_and_says_so(
+    tasks: FakeTaskPool, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    runner, job = runner_in(tmp_path, tasks), Job("good", METHOD)
+    runner._found[job] = interval_file(BOARDS[job], Ends(low=0.5, high=1.5, rank_low=1, rank_high=1))
+    same, other = runner.shown(job, BOARDS[job]), runner.shown(job, msgspec.structs.replace(BOARDS[job], **change))
+    assert same.result.agents[0].low == 0.5
+    assert isinstance(other.result.intervals, Intervals)
+    assert (other.result.agents[0].low, other.result.agents[0].rank_low, other.result.intervals.kind) == (None, None, "none")
+    assert "earlier solve (position 1)" in (other.result.intervals.why_not or "")
+    assert other.result.intervals == runner.told(job, msgspec.structs.replace(BOARDS[job], **change))
+
+
+@pytest.mark.parametrize(
+    ("ends", "shown"),
     [
-        ("d", (2.0, 3.0, 2, 3), True),  # percentiles of the same data may lie beside the rating
-        ("before", (0.5, 1.5, 1, 1), True),
-        ("before", (1.5, 3.0, 1, 1), False),
-        ("before", (0.0, 0.5, 1, 1), False),
-        ("before", (0.5, 1.5, 2, 3), False),
-        ("before", (None, 1.5, 1, None), True),
+        (Ends(low=2.0, high=3.0, rank_low=2, rank_high=3), (1.0, 3.0, 1, 3)),
+        (Ends(low=0.2, high=0.5, rank_low=1, rank_high=1), (0.2, 1.0, 1, 1)),
+        (Ends(low=0.9, high=1.5, rank_low=1, rank_high=2, reach=0.3), (0.7, 1.5, 1, 2)),
+        (Ends(low=None, high=None, rank_low=1, rank_high=4), (None, None, 1, 4)),
     ],
 )
-def test_what_moved_out_of_an_older_interval_shows_none(
-    tasks: FakeTaskPool, tmp_path: Path, data: str, ends: tuple[float | None, float | None, int, int | None], kept: bool
+def test_intervals_are_extended_to_their_estimate(
+    tasks: FakeTaskPool, tmp_path: Path, ends: Ends, shown: tuple[float | None, float | None, int, int]
 ) -> None:
-    told = Intervals(kind="cells", replicates=64, failed=0, level=0.95, assumes="a")
-    file = IntervalFile(
-        pool="good", method=METHOD, log="log", generation=1, data=data, parameters={}, told=told, rows={"a": ends}
-    )
     runner, job = runner_in(tmp_path, tasks), Job("good", METHOD)
-    runner._found[job] = file
-    shown = runner.shown(job, BOARDS[job]).result.agents[0]
-    assert (shown.low, shown.high, shown.rank_low, shown.rank_high) == (ends if kept else (None, None, None, None))
+    runner._found[job] = interval_file(BOARDS[job], ends)
+    row = runner.shown(job, BOARDS[job]).result.agents[0]
+    assert (row.low, row.high, row.rank_low, row.rank_high) == pytest.approx(shown)
+
+
+def test_work_on_a_solve_that_readers_no_longer_see_stops_and_other_boards_take_their_turn(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    runner = runner_in(tmp_path, tasks)
+    runner.step(0.0, True, BOARDS, ENTRIES)
+    newer = {**BOARDS, Job("bad", METHOD): msgspec.structs.replace(BOARDS[Job("bad", METHOD)], data="later", position=2)}
+    runner.step(1.0, True, newer, ENTRIES)
+    assert tasks.cancelled == tasks.tasks
+    runner.step(10.0, True, newer, {**ENTRIES, "bad": msgspec.structs.replace(ENTRIES["bad"], digest="later")})
+    assert [b'"good"' in task.arguments[1] for task in tasks.tasks] == [False, True]
+
+
+def test_a_board_older_than_its_checkpoint_waits_for_its_solve(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    runner, job = runner_in(tmp_path, tasks), Job("good", METHOD)
+    runner.step(0.0, True, {job: BOARDS[job]}, {"good": msgspec.structs.replace(ENTRIES["good"], digest="later")})
+    assert tasks.tasks == []
