@@ -13,15 +13,18 @@ from rich.text import Text
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind
 from ratings_core.formats.results import Unplayed
+from ratings_core.online import RATERS
 from ratings_core.voting.profile import Unlisted
 from services.boards.result import Intervals, SolveResult
 from services.cli.interval_columns import interval_columns, interval_line, roster_line
 from services.cli.numbers import shower, tied_within
 from services.cli.options import Columns, Delimiter, file_options
+from services.imports.files import FileOptions
 from services.solve.check import Check
 from services.solve.check import check as compare
 from services.solve.intervals.replicates import add_intervals
 from services.solve.problems.inputs import Problem, ScoresInput
+from services.solve.problems.live import fold_file
 from services.solve.problems.load import load
 from services.solve.registry import methods
 from services.solve.registry.method import Takes
@@ -34,7 +37,7 @@ _ROWS_SHOWN = 50
 
 def solve(
     file: Annotated[Path, typer.Argument(help="Scores, margins, results, battles, chess games, contests, outcomes or a PrefLib profile.")],
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(methods.METHODS)}.")],
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(methods.METHODS)}; or, folding rows in order, {', '.join(RATERS)}.")],
     input_kind: Annotated[FileKind | None, typer.Option("--input", help="Kind of the file, where its guess is wrong.")] = None,
     players: Annotated[int | None, typer.Option(help="Players of the game that is solved, where the method has a choice (2 or 3).")] = None,
     param: Annotated[list[str] | None, typer.Option(help="A parameter of the method, as name=value; may be repeated.")] = None,
@@ -55,8 +58,13 @@ def solve(
     output: Annotated[Format, typer.Option("--format", help="One JSON object, or a table for people.")] = "table",
 ) -> None:
     """Rate a file's agents by one method, with the certificate that proves how good the answer is."""
-    per_task = methods.find(method).takes is Takes.TASK_PAIRS
     options = file_options(input_kind, unplayed, column, delimiter)
+    if method in RATERS:
+        given: dict[str, object] = {"players": players, "tie-tolerance": tie_tolerance}
+        given |= {"intervals": intervals or None, "check": check or None}
+        _fold(file, method, _parameters(param or []), options, pool, given, output)
+        return
+    per_task = methods.find(method).takes is Takes.TASK_PAIRS
     loaded = load(file, options, pool=pool, per_task=per_task, clustered=intervals, unlisted=unlisted)
     parameters = _with_players(method, players, loaded.problem, _parameters(param or []))
     found = methods.solve(method, loaded.problem, parameters, tie_tolerance, ties)
@@ -73,6 +81,21 @@ def solve(
         _show(result, loaded.left_out)
     if checked is not None:
         _report(checked, output)
+
+
+def _fold(
+    file: Path, method: str, parameters: dict[str, str], options: FileOptions, pool: str | None, given: dict[str, object], output: Format
+) -> None:
+    """Fold the file in its order by an online method. Raises `InputError` for options of solved methods."""
+    if (name := next((name for name, value in given.items() if value is not None), None)) is not None:
+        raise InputError(name, given[name], f"must be left out for {method}, an online method: it folds the file in its order")
+    folded = fold_file(file, method, parameters, options, pool)
+    added: dict[str, object] = {"rows_left_out": folded.left_out} if folded.left_out else {}
+    result = msgspec.structs.replace(folded.result, input=folded.kind.value, extra={**folded.result.extra, **added})
+    if output == "json":
+        sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
+    else:
+        _show(result, folded.left_out)
 
 
 def _report(checked: Check, output: Format) -> None:

@@ -6,7 +6,7 @@ Games are counted as they come, so a file of them may be larger than memory; tab
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,9 @@ from services.state.dedupe import MAX_CAPACITY, NEW, DedupeWindow
 from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
 from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent
 
-_OFFLINE = "offline"
+_OFFLINE: Final = "offline"
+_SHOWN_BAD: Final = 20
+"""Bad rows that an error names; it counts all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +87,22 @@ def _held(source: Source, account: Account) -> Iterator[Contest]:
 
 def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | None, counting: "_Counting") -> Loaded:
     account = Account()
-    named = _named(source, pool) if kind is FileKind.OUTCOMES else _Named(_OFFLINE, [])
+    named = named_pool(source, pool) if kind is FileKind.OUTCOMES else NamedPool(_OFFLINE, [])
     file = OutcomeFile(source, named.pool, now=0.0, options=replace(options, kind=kind), one_pool=False)
     counted = Counted(named.retractions, counting.per_task, counting.clustered)
     for batch in file.batches(account):
         counted.add([event for _, event in batch])
-    if account.refused:
-        first = account.first[0]
-        raise InputError(f"{source.path.name}: line {first.line}: {first.path}", f"{account.refused.total()} refused in all", first.rule)
+    refuse_bad_rows(source.path, account)
     return Loaded(kind, counted.problem(), dict(account.skipped))
+
+
+def refuse_bad_rows(path: Path, account: Account) -> None:
+    """Refuse a file with bad rows, naming the first ones and how many there are. Raises `InputError`."""
+    if not account.refused:
+        return
+    lines = [f"line {one.line}: {one.path} {one.rule}" for one in account.first[:_SHOWN_BAD]]
+    total = account.refused.total()
+    raise InputError(path.name, f"{total} bad rows", f"must be without bad rows (--bad-rows skip leaves them out): {'; '.join(lines)}")
 
 
 class _Counting(NamedTuple):
@@ -161,14 +170,14 @@ def _keys(hashes: NDArray[np.uint64]) -> NDArray[np.void]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class NamedPool:
     """The pool whose outcomes are counted, and the retractions in it."""
 
     pool: str
     retractions: list[RetractEvent]
 
 
-def _named(source: Source, pool: str | None) -> _Named:
+def named_pool(source: Source, pool: str | None) -> NamedPool:
     """`pool`, or the only one that the file names. Raises `InputError` naming those there are."""
     named: set[str] = set()
     retractions: list[RetractEvent] = []
@@ -180,4 +189,4 @@ def _named(source: Source, pool: str | None) -> _Named:
         pool = next(iter(named))
     if pool is None or pool not in named:
         raise InputError("pool", pool, f"must be one of the file's pools: {', '.join(sorted(named)) or 'none (it holds no outcome)'}")
-    return _Named(pool, [event for event in retractions if event.pool == pool])
+    return NamedPool(pool, [event for event in retractions if event.pool == pool])

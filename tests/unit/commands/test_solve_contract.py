@@ -128,7 +128,9 @@ def test_a_table_shows_names_as_they_are(run: Any) -> None:
     ("kind", "arguments", "words"),
     [
         ("scores", ("--method", "no_such"), "must be one of"),
-        ("scores", ("--method", "elo"), "this one is live"),
+        ("scores", ("--method", "elo"), "online methods rate games"),
+        ("results", ("--method", "elo", "--param", "q=1"), "must be one of k"),
+        ("results", ("--method", "elo", "--intervals"), "must be left out for elo"),
         ("margins", ("--method", "bradley_terry"), "wins, losses and ties"),
         ("results", ("--method", "nash_average"), "results on tasks"),
         ("scores", ("--method", "copeland", "--param", "x"), "name=value"),

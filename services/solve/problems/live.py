@@ -1,0 +1,122 @@
+"""Online methods on a file: `equirank solve FILE --method elo` folds the file in its order through the state of a live pool.
+
+The fold is `services.state.pool.PoolState`, which shards use, so ratings equal those of a live pool that received the same outcomes in
+the same order, digit for digit. Retractions of the file are known from its beginning, as in a generation that was built after them.
+"""
+
+import time
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ratings_core.errors import InputError
+from ratings_core.formats import FileKind
+from ratings_core.online import RATERS, Rater
+from ratings_core.ranking import Ranking
+from services.boards.reading import belief_intervals
+from services.boards.result import AgentRow, CertificateRow, SolveResult
+from services.boards.store.beliefs import believed
+from services.control.raters import make_raters
+from services.control.records import FoldSettings, Generation, PoolCreated
+from services.imports.files import Account, FileOptions, OutcomeFile
+from services.imports.sources import Source
+from services.solve.problems.load import NamedPool, named_pool, refuse_bad_rows
+from services.solve.registry.parameters import Value
+from services.state.dedupe import MAX_CAPACITY
+from services.state.edits import Retracted
+from services.state.pool import PoolState
+from services.wire.pools import Kind
+
+_OFFLINE = "offline"
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """An online method's ratings of a file. left_out: rows that are no outcome, by why."""
+
+    kind: FileKind
+    result: SolveResult
+    left_out: dict[str, int] = field(default_factory=dict)
+
+
+def fold_file(path: Path, method: str, parameters: dict[str, str], options: FileOptions | None = None, pool: str | None = None) -> Folded:
+    """Fold a file of games by an online method, in the order of its rows.
+
+    Args:
+        path: The file.
+        method: Name of an online method (`ratings_core.online.RATERS`).
+        parameters: Its parameters as text; those left out take their defaults.
+        options: How the file is read.
+        pool: Pool of the outcomes, where the file names several.
+
+    Returns:
+        All agents, best first, with the deviations and intervals of methods that hold beliefs.
+
+    Raises:
+        InputError: The file holds no games, a row is bad, or a parameter is not one of the method.
+    """
+    options = options or FileOptions()
+    begun = time.perf_counter()
+    with Source(path) as source:
+        kind = source.kind(options.kind, options.delimiter)
+        if kind in (FileKind.SCORES, FileKind.MARGINS, FileKind.PROFILE):
+            raise InputError("method", method, f"must be a solved method for {kind}: online methods rate games, in their order")
+        fold = FoldSettings(online={method: _numbers(method, parameters)}, dedupe_window=MAX_CAPACITY)
+        rater = make_raters(Kind.GAMES, fold)[method]
+        named = named_pool(source, pool) if kind is FileKind.OUTCOMES else NamedPool(_OFFLINE, [])
+        state = _state(named, fold)
+        account = Account()
+        file = OutcomeFile(source, named.pool, now=0.0, options=replace(options, kind=kind), one_pool=False)
+        for batch in file.batches(account):
+            if refused := state.fold([event for _, event in batch]):
+                first = refused[0]
+                raise InputError(f"{path.name}: line {batch[first.at][0]}: {first.path}", f"{len(refused)} refused", first.rule)
+        refuse_bad_rows(path, account)
+    return Folded(kind, _result(state, method, rater, time.perf_counter() - begun), dict(account.skipped))
+
+
+def _numbers(method: str, parameters: dict[str, str]) -> dict[str, float]:
+    """Parameters as numbers, whole ones where the default is whole. Raises `InputError`."""
+    known = {one.name: one.default for one in fields(RATERS[method])}  # type: ignore[arg-type]  # raters are dataclasses by their protocol
+    numbers: dict[str, float] = {}
+    for name, text in parameters.items():
+        if name not in known:
+            raise InputError("parameter", name, f"must be one of {', '.join(known)}")
+        try:
+            numbers[name] = int(text) if isinstance(known[name], int) else float(text)
+        except ValueError:
+            raise InputError(name, text, "must be a number") from None
+    return numbers
+
+
+def _state(named: NamedPool, fold: FoldSettings) -> PoolState:
+    """The empty state of a pool's first generation, which leaves out what the file retracts."""
+    created = PoolCreated(pool=named.pool, kind=Kind.GAMES, time=0.0)
+    generation = Generation(pool=named.pool, number=1, start=0, time=0.0, fold=fold, retraction_horizon=len(named.retractions))
+    return PoolState(created, generation, Retracted.of(named.retractions))
+
+
+def _result(state: PoolState, method: str, rater: Rater[Any], seconds: float) -> SolveResult:
+    """All agents of a state as a result; ranks and rows as those of a live board."""
+    if not len(state.agents):
+        raise InputError("file", 0, "must hold games")
+    ids = np.arange(len(state.agents), dtype=np.int32)
+    shown = rater.read(state.online[method], ids)
+    ranking = Ranking.from_scores(shown.rating)
+    names, ranks, model = state.agents.names(), ranking.rank.tolist(), rater.beliefs
+    rows = [AgentRow(agent=names[i], rating=float(shown.rating[i]), rank=ranks[i]) for i in ids.tolist()]
+    if model is not None and shown.beliefs is not None:
+        rows = [believed(row, belief, model, state.pool_time) for row, belief in zip(rows, shown.beliefs.each(), strict=True)]
+    parameters: dict[str, Value] = {one.name: getattr(rater, one.name) for one in fields(rater)}  # type: ignore[arg-type]
+    return SolveResult(
+        method=method,
+        input="games",
+        agents=sorted(rows, key=lambda row: (row.rank, row.agent)),
+        certificate=CertificateRow(kind="none", value=None),
+        status="folded",
+        seconds=seconds,
+        extra={"parameters": parameters, "outcomes": state.counts["outcomes"], "duplicates": state.counts["duplicates"]},
+        intervals=belief_intervals(model),
+    )
