@@ -100,15 +100,15 @@ def _state(named: NamedPool, fold: FoldSettings) -> PoolState:
 
 def _result(state: PoolState, method: str, rater: Rater[Any], seconds: float) -> SolveResult:
     """All agents of a state as a result; ranks and rows as those of a live board."""
-    if not len(state.agents):
+    if not len(state.content.agents):
         raise InputError("file", 0, "must hold games")
-    ids = np.arange(len(state.agents), dtype=np.int32)
-    shown = rater.read(state.online[method], ids)
+    ids = np.arange(len(state.content.agents), dtype=np.int32)
+    shown = rater.read(state.content.ratings.online[method], ids)
     ranking = Ranking.from_scores(shown.rating)
-    names, ranks, model = state.agents.names(), ranking.rank.tolist(), rater.beliefs
+    names, ranks, model = state.content.agents.names(), ranking.rank.tolist(), rater.beliefs
     rows = [AgentRow(agent=names[i], rating=float(shown.rating[i]), rank=ranks[i]) for i in ids.tolist()]
     if model is not None and shown.beliefs is not None:
-        rows = [believed(row, belief, model, state.pool_time) for row, belief in zip(rows, shown.beliefs.each(), strict=True)]
+        rows = [believed(row, belief, model, state.content.clock.time) for row, belief in zip(rows, shown.beliefs.each(), strict=True)]
     parameters: dict[str, Value] = {one.name: getattr(rater, one.name) for one in fields(rater)}  # type: ignore[arg-type]
     return SolveResult(
         method=method,
@@ -117,6 +117,6 @@ def _result(state: PoolState, method: str, rater: Rater[Any], seconds: float) ->
         certificate=CertificateRow(kind="none", value=None),
         status="folded",
         seconds=seconds,
-        extra={"parameters": parameters, "outcomes": state.counts["outcomes"], "duplicates": state.counts["duplicates"]},
+        extra={"parameters": parameters, "outcomes": state.content.counts["outcomes"], "duplicates": state.content.counts["duplicates"]},
         intervals=belief_intervals(model),
     )
