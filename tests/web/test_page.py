@@ -60,9 +60,12 @@ def beat(api: Running, idle: float = 0.0) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/pools/rps"])
 def test_a_page_of_a_pool_that_nobody_folds_any_more_says_since_when(filled: Running, path: str) -> None:
-    assert 'class="state ok"' in dump(filled, path)[0]
+    before = dump(filled, path)[0]
+    assert 'class="state ok"' in before
+    assert ">not updated<" not in before
     beat(filled, idle=93.0)
     document, console = dump(filled, path)
+    assert (">not updated<" in document) == (path == "/pools/rps"), "a board that nobody updates is not called live"
     assert console == ""
     assert 'class="state bad"' in document
     assert re.search(r"Folding has not moved for \d+ (s|min): no shard reports partition", document)
@@ -82,6 +85,8 @@ def test_a_page_whose_store_hangs_shows_what_was_last_known_and_says_so(tmp_path
             os.kill(server.pid, signal.SIGCONT)
         assert "1510.5" in document
         assert "The store does not answer: this is what was known" in document
+        assert "known now" not in document
+        assert ">not updated<" in document
     server.kill()
 
 

@@ -93,9 +93,19 @@ class Folding {
 
 // The state in the page's head: "live", or what keeps the page from being of now.
 function tellState(polled, trouble) {
-  if (polled?.stale_seconds !== undefined) tell(`The store does not answer: this is what was known ${ago(polled.stale_seconds)}.`, "bad");
+  const stale = polled?.stale_seconds;
+  if (stale !== undefined) tell(`The store does not answer: this is what was known ${stale < 2 ? "a moment ago" : ago(stale)}.`, "bad");
   else if (trouble) tell(trouble, "bad");
   else tell("live", "ok");
+  mark(stale !== undefined || trouble);
+}
+
+// Boards that nothing writes at the moment are not called live.
+function mark(troubled) {
+  for (const kind of document.querySelectorAll(".kind.live")) {
+    kind.textContent = troubled ? "not updated" : "live";
+    kind.classList.toggle("late", Boolean(troubled));
+  }
 }
 
 async function problem(answer) {
@@ -122,14 +132,14 @@ function facts(head) {
 function counted(board, head) {
   const newer = head && head.generation === board.generation ? head.outcomes - board.outcomes : null;
   if (newer === null) return `counts ${count(board.outcomes, "outcome")} of generation ${board.generation}`;
-  return newer <= 0 ? "counts all outcomes" : `${count(newer, "outcome")} behind the live boards`;
+  return newer <= 0 ? "level with the live boards" : `${count(newer, "outcome")} behind the live boards`;
 }
 
 function proof(board, head) {
   const line = make("p", { class: "proof" });
   const age = make("span", { "data-age": board.age_seconds }, "");
   if (board.source === "live") {
-    line.append("counts all outcomes · published ", age);
+    line.append(`counts ${count(board.outcomes ?? head?.outcomes ?? 0, "outcome")} · published `, age);
     line.title = `position ${board.position}. ${POSITION}`;
     return line;
   }
@@ -565,6 +575,7 @@ function failed(error) {
     main.replaceChildren(make("h1", {}, pool ?? ""), empty("There is no pool of this name. Send it an outcome, or, where pools are created first, PUT /v1/pools/NAME:", "games"));
   }
   tell(error.status === 404 ? "no such pool" : `not updating: ${error.message}`, "bad");
+  mark(true);
 }
 
 async function run() {
