@@ -5,13 +5,13 @@
 
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
+from services.control.lifecycles import GENERATION_LIFECYCLE, PARTITION_LIFECYCLE, POOL_LIFECYCLE
 from services.runtime.lifecycle import Lifecycle
 from services.solve.planning.jobs import JOB_LIFECYCLE
 
-LIFECYCLES: Final[Sequence[Lifecycle[StrEnum, StrEnum]]] = (JOB_LIFECYCLE,)  # type: ignore[assignment]  # enums of their own
+LIFECYCLES: Final[Sequence[Lifecycle[Any, Any]]] = (PARTITION_LIFECYCLE, POOL_LIFECYCLE, GENERATION_LIFECYCLE, JOB_LIFECYCLE)
 _HEAD: Final = """# Lifecycles
 
 This page shows the statuses of long-lived things, and the events that change them. `python -m services.cli.lifecycles` writes it from the
@@ -24,7 +24,7 @@ def page() -> str:
     return _HEAD + "".join(map(_section, LIFECYCLES))
 
 
-def _section(lifecycle: Lifecycle[StrEnum, StrEnum]) -> str:
+def _section(lifecycle: Lifecycle[Any, Any]) -> str:
     title = lifecycle.name[0].upper() + lifecycle.name[1:]
     rows = "".join(f"| `{status}` | `{event}` | `{following}` |\n" for (status, event), following in lifecycle.table.items())
     table = f"| status | event | next status |\n| --- | --- | --- |\n{rows}"

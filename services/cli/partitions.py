@@ -16,6 +16,7 @@ from services.admin import log_coverage as reaches
 from services.admin import partition_decisions
 from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
+from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
 from services.log.protocol import Log
 from services.runtime.settings import Settings
@@ -31,20 +32,31 @@ def list_(data: _Data = None) -> None:
     """What the log holds, the newest checkpoint, from where on all can be verified, and pools that can no longer be folded anew; and why
     partitions stop: what the log lost, where that is more than checkpoints hold, or that it is another log.
     """
-    table, stopped = Table("partition", "log holds", "checkpoint", "verified from", "cannot be folded anew"), list[str]()
+    table, stopped = Table("partition", "status", "log holds", "checkpoint", "verified from", "cannot be folded anew"), list[str]()
     with _opened(data) as (log, control, checkpoints):
         state = control.refresh()
         for one in reaches.reach(log, state, checkpoints):
             since = one.oldest if one.beyond else one.begin
-            told = (str(one.partition), f"{one.begin} to {one.end}", _or_none(one.checkpoint), _or_none(since))
-            table.add_row(*told, Text(", ".join(one.beyond) or "-"))
+            isolated = isolated_at(one.partition, state)
+            held = f"{one.begin} to {one.end}"
+            cells = str(one.partition), _status(one, isolated).value, held, _or_none(one.checkpoint), _or_none(since)
+            table.add_row(*cells, Text(", ".join(one.beyond) or "-"))
             stopped += _why(one)
-            if (isolated := isolated_at(one.partition, state)) is not None:
+            if isolated is not None:
                 stopped.append(f"partition {one.partition} stops: {Isolated(one.partition, isolated)}")
     console = Console(soft_wrap=True)
     console.print(table)
     for why in stopped:
         console.print(Text(why))
+
+
+def _status(one: reaches.LogCoverage, isolated: int | None) -> PartitionStatus:
+    """As far as log, checkpoints and control log show it; the status of damage alone is known to the shard."""
+    if one.wrong is not None:
+        return PartitionStatus.LOG_REPLACED
+    if one.lost is not None:
+        return PartitionStatus.RECORDS_LOST
+    return PartitionStatus.RUNNING if isolated is None else PartitionStatus.ISOLATED
 
 
 def _why(one: reaches.LogCoverage) -> list[str]:

@@ -122,6 +122,7 @@ class EngineMetrics(Collector):
         yield _family("equirank_published_timestamp_seconds", published)
         for name, value in _PARTITION.items():
             yield _family(name, [((str(one.partition),), number) for one in told if (number := value(one)) is not None])
+        yield _family("equirank_partition_status", [((str(one.partition), one.status.value), 1.0) for one in told])
         held = [((str(one.partition), part), float(size)) for one in told for part, size in sorted(one.memory.items())]
         yield _family("equirank_state_bytes", held)
         for counter, name in _COUNTERS.items():

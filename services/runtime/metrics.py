@@ -59,6 +59,7 @@ ENGINE: Final = (
     Metric("gauge", "equirank_partition_folded_timestamp_seconds", "When the log took the newest record folded.", ("partition",)),
     Metric("gauge", "equirank_partition_epoch", "Epoch of the partition's owner.", ("partition",)),
     Metric("gauge", "equirank_partition_isolated", "1 where shards died at one record, which waits for an operator.", ("partition",)),
+    Metric("gauge", "equirank_partition_status", "1 for the status of the partition's lifecycle.", ("partition", "status")),
     Metric("gauge", "equirank_partition_stopped", "1 where the partition stopped; the shard's log says why.", ("partition",)),
     Metric("gauge", "equirank_checkpoint_position", "Log offset of the newest checkpoint.", ("partition",)),
     Metric("gauge", "equirank_checkpoint_timestamp_seconds", "When the newest checkpoint was written.", ("partition",)),

@@ -2,17 +2,27 @@
 
 import msgspec
 
+from services.control.lifecycles import PartitionStatus
 from services.runtime.durations import Durations
 
 
 class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a partition stands, and what its pools counted. lag: offsets not yet folded; lag_seconds: since when, at most, the first of
-    them waits; folded_at: when the log took the last record.
+    """Progress of one partition.
 
-    checkpoint, checkpoint_at: position and time of the newest checkpoint of this start; stopped: why the partition stopped;
-    isolated: offset of a record at which shards died, which is not folded; pools_frozen: pools whose boards go no further, as their
-    generation cannot be folded again; pending: retractions that no generation heeds yet; building: generations under construction;
-    progress: of the one that is least far, 0 to 1; memory: bytes by part.
+    Attributes:
+        position: First offset not yet folded.
+        lag: Offsets not yet folded.
+        lag_seconds: How long the first of them waits, at most.
+        folded_at: When the log took the last record folded, seconds since 1970.
+        checkpoint, checkpoint_at: Position and time of the newest checkpoint.
+        status: Whether the partition runs, and for what it stopped.
+        stopped: Why it stopped, for people.
+        isolated: Offset of a record at which shards died, which is not folded.
+        pools_frozen: Pools whose boards go no further, as their generation cannot be folded again.
+        pending: Retractions that no generation applies yet.
+        building: Generations under construction.
+        progress: Of the generation that is least far, 0 to 1.
+        memory: Bytes by part.
     """
 
     partition: int
@@ -23,6 +33,7 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
     folded_at: float | None
     checkpoint: int | None
     checkpoint_at: float | None
+    status: PartitionStatus
     stopped: str | None
     isolated: int | None
     pools: int

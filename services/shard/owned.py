@@ -37,9 +37,10 @@ class OwnedPartitions:
         return changed
 
     def stop(self, number: int, error: Exception) -> None:
-        """Stop one partition; the others go on."""
-        self.runtimes[number].stop(error)
-        self.changed = True
+        """Stop one partition, unless it stopped before; the others go on."""
+        if self.runtimes[number].stopped is None:
+            self.runtimes[number].stop(error)
+            self.changed = True
 
     def stop_all(self, error: TopicReplaced) -> None:
         """Stop every partition: the log is another one, of which nothing may be read, and a restart of the shard would not help."""

@@ -107,11 +107,10 @@ class Partition:
 
     def switch(self, build: Build) -> None:
         """From now on the pool's state is that of `build`, which has caught up. Nobody was told anything of it yet."""
-        if build.state is None or build.behind(self.position):
+        if build.behind(self.position):
             msg = f"generation {build.generation.number} of pool {build.generation.pool} has not caught up"
             raise ValueError(msg)
-        build.state.changes.mark_all()
-        self.pools[build.generation.pool] = build.state
+        self.pools[build.generation.pool] = build.switch()
         self.hidden.discard(build.generation.pool)
         for key in [key for key in self.builds if key[0] == build.generation.pool and key[1] <= build.generation.number]:
             del self.builds[key]

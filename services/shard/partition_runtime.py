@@ -5,9 +5,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+from services.control.lifecycles import PARTITION_LIFECYCLE, PartitionEvent, PartitionStatus
 from services.log.dead_letters import DeadLetter
-from services.log.protocol import BatchDamaged, OffsetLost
-from services.shard.attempts import Attempts
+from services.log.protocol import BatchDamaged, OffsetLost, TopicReplaced
+from services.shard.attempts import Attempts, Isolated
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.builder import Builder
 from services.shard.health import PartitionHealth
@@ -23,10 +24,19 @@ _SKEW_SECONDS: Final = 60.0
 
 @dataclass(slots=True)
 class PartitionRuntime:
-    """A partition and what goes with it. even_at: when nothing waited last, or its start, by the timer; passed: all before it was folded or
-    is no record; end: the log's, when it was asked last; folded_at: when the log took the last record, seconds since 1970; lost: the offset
-    for which it stopped, as its log begins later; damaged: that of the batch for which it stopped; attempts: notes of what is folded;
-    recovered: it did not stop before it was what its checkpoint holds.
+    """A partition and what goes with it.
+
+    Attributes:
+        attempts: Notes of what is folded.
+        even_at: When no record waited last, or its start, by the timer.
+        passed: Offset below which everything was folded or is no record.
+        end: End of the log, when it was asked last.
+        folded_at: When the log took the last record, seconds since 1970.
+        status: Whether it runs, and for what it stopped.
+        stopped: Why it stopped, for people; None while it runs.
+        stopped_at: Offset that the log lost, or of the damaged batch, for which it stopped.
+        recovered: Whether it has been what its checkpoint holds.
+        letters: Dead letters not yet written.
     """
 
     partition: Partition
@@ -39,8 +49,8 @@ class PartitionRuntime:
     end: int = 0
     folded_at: float | None = None
     stopped: str | None = None
-    lost: int | None = None
-    damaged: int | None = None
+    status: PartitionStatus = PARTITION_LIFECYCLE.start
+    stopped_at: int | None = None
     recovered: bool = True
     letters: list[DeadLetter] = field(default_factory=list)
     _memory_read: dict[str, int] = field(default_factory=dict)
@@ -58,20 +68,22 @@ class PartitionRuntime:
             self.attempts.settle(position, idle=idle)
 
     def stop(self, error: Exception) -> None:
-        """Stop the partition, and say so to whoever asks. Where its log begins too late, an operator's word lets it go on."""
-        partition, why = self.partition, str(error)
-        if isinstance(error, OffsetLost) and error.forgotten:
-            self.lost = partition.position if self.recovered else error.offset
+        """Stop the partition for an error of its log; readers see why. Raises `UndefinedTransition` if it stopped before."""
+        partition, why, event = self.partition, str(error), _event(error)
+        self.status = PARTITION_LIFECYCLE.after(self.status, event)
+        if isinstance(error, OffsetLost) and event is PartitionEvent.LOSE_RECORDS:
+            self.stopped_at = partition.position if self.recovered else error.offset
             why = f"{why}, or go on without what is lost by `equirank partitions accept-loss {partition.number}`"
         if isinstance(error, BatchDamaged):
-            self.damaged = error.begin
+            self.stopped_at = error.begin
         log.error("partition stopped: %s", why, extra={"partition": partition.number, "position": partition.position})
         self.stopped = why
         partition.stopped = f"partition {partition.number} stopped: {why}"
 
     def go_on(self) -> None:
-        """It stopped, and what it stopped for is decided."""
-        self.stopped = self.partition.stopped = self.lost = self.damaged = None
+        """An operator decided on what it stopped for."""
+        self.status = PARTITION_LIFECYCLE.after(self.status, PartitionEvent.DECIDE)
+        self.stopped = self.partition.stopped = self.stopped_at = None
 
     def health(self, at: float, now: float) -> PartitionHealth:
         """Where the partition stands. at: by the clock; now: by the timer."""
@@ -86,6 +98,7 @@ class PartitionRuntime:
             folded_at=self.folded_at,
             checkpoint=None if checkpoint is None else checkpoint.position,
             checkpoint_at=None if checkpoint is None else checkpoint.written_at,
+            status=self.status,
             stopped=self.stopped,
             isolated=self.attempts.isolated,
             pools=len(pools),
@@ -117,3 +130,16 @@ class PartitionRuntime:
         if self.folded_at is None or self.folded_at > at + _SKEW_SECONDS:
             return since
         return max(0.0, min(since, at - self.folded_at))
+
+
+def _event(error: Exception) -> PartitionEvent:
+    match error:
+        case OffsetLost() if error.forgotten:
+            return PartitionEvent.LOSE_RECORDS
+        case BatchDamaged():
+            return PartitionEvent.MEET_DAMAGE
+        case Isolated():
+            return PartitionEvent.ISOLATE
+        case TopicReplaced():
+            return PartitionEvent.REPLACE_LOG
+    return PartitionEvent.FAIL

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
+from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
 from services.control.records import ControlState
 from services.log.protocol import CommitsPositions, LogError, Topic, TopicReplaced
@@ -89,9 +90,13 @@ class LogWatch:
 def _resumed_at(runtime: PartitionRuntime, control: ControlState) -> int | None:
     """Where a stopped partition goes on; None where that is not decided. Its reader passes over what is skipped."""
     number, position = runtime.partition.number, runtime.partition.position
-    if runtime.lost is not None:
-        begin = control.beyond_losses(number, runtime.lost)
-        return begin if begin > runtime.lost else None
-    if runtime.damaged is not None:
-        return position if beyond(control.skipped.get(number, ()), runtime.damaged) > runtime.damaged else None
-    return position if runtime.attempts.is_decided(control) else None
+    offset = runtime.stopped_at
+    match runtime.status:
+        case PartitionStatus.RECORDS_LOST if offset is not None:
+            begin = control.beyond_losses(number, offset)
+            return begin if begin > offset else None
+        case PartitionStatus.DAMAGED if offset is not None:
+            return position if beyond(control.skipped.get(number, ()), offset) > offset else None
+        case PartitionStatus.ISOLATED:
+            return position if runtime.attempts.is_decided(control) else None
+    return None

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.arrays.frozen import Arrays
+from services.control.lifecycles import POOL_LIFECYCLE, PoolEvent, PoolStatus
 from services.control.records import Generation, PoolCreated
 from services.state.changes import ChangeTracker
 from services.state.content import PoolContent
@@ -36,14 +37,10 @@ class Refused(NamedTuple):
 
 
 class Stopped(NamedTuple):
-    """Why a pool folds no more. position: first offset that may be only partially folded.
-
-    broken: the fold failed in the middle of a call, so the content belongs to no position.
-    """
+    """Why a pool folds no more. position: first offset that may be only partially folded."""
 
     why: str
     position: int
-    broken: bool = False
 
 
 class PoolState:
@@ -51,19 +48,20 @@ class PoolState:
 
     retracted: retractions below the generation's horizon, read from the log by the caller.
     content: what outcomes made of the pool. changes: what readers have not seen yet. pending: retractions that the generation does not
-    apply. stop_record: None while the pool folds. recovered_at: position of the checkpoint that the state comes from, else 0.
-    on_change: called once, before the next change.
+    apply. status: whether it folds. stop_record: why it does not, None while it folds. recovered_at: position of the checkpoint that the
+    state comes from, else 0. on_change: called once, before the next change.
     """
 
     def __init__(self, created: PoolCreated, generation: Generation, retracted: Retracted = NONE) -> None:
         self.created, self.generation = created, generation
         self.content = PoolContent(created.kind, generation, retracted)
         self.changes, self.pending = ChangeTracker(), Pending()
+        self.status: PoolStatus = POOL_LIFECYCLE.start
         self.stop_record: Stopped | None = None
         self.recovered_at = 0
         self.on_change: Callable[[PoolState], None] | None = None
         if self.content.ratings.failure is not None:
-            self.stop_record = Stopped(self.content.ratings.failure, generation.start)
+            self._stop(Stopped(self.content.ratings.failure, generation.start), PoolEvent.STOP)
         else:
             self.changes.touch(self.content.start_from(generation.initial), len(self.content.agents))
 
@@ -157,7 +155,10 @@ class PoolState:
         """Fold no more. The content stays as it is, and counts as folded up to `position` unless it is broken."""
         self._about_to_change()
         self.changes.version += 1
-        self.stop_record = Stopped(why, position, broken)
+        self._stop(Stopped(why, position), PoolEvent.BREAK if broken else PoolEvent.STOP)
+
+    def _stop(self, record: Stopped, event: PoolEvent) -> None:
+        self.status, self.stop_record = POOL_LIFECYCLE.after(self.status, event), record
 
     @property
     def stopped(self) -> str | None:
@@ -167,7 +168,7 @@ class PoolState:
     @property
     def broken(self) -> bool:
         """Whether the content belongs to no position."""
-        return self.stop_record is not None and self.stop_record.broken
+        return self.status is PoolStatus.BROKEN
 
     def folded_to(self, position: int) -> int:
         """Up to where the pool is folded when its partition is at `position`."""

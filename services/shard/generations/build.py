@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from services.control.lifecycles import GENERATION_LIFECYCLE, GenerationEvent
 from services.control.records import Generation, PoolCreated
 from services.log.protocol import Record
 from services.shard.batch import Outcomes
@@ -33,7 +34,8 @@ class Build:
 
     retracted: that, where it is known; else the log is read for it first. stand_in: what to go on from, where the log forgot the start;
     it has folded nothing of `retracted`.
-    position: first offset not yet read; state: None while retractions are looked for, and after a failure; failed: why it ended.
+    status: where it is in its lifecycle. position: first offset not yet read. state: None while retractions are looked for, and after a
+    failure. failed: why it ended.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class Build:
     ) -> None:
         self.created, self.generation, self._stand_in = created, generation, stand_in
         self.position = self._start = generation.start if stand_in is None else stand_in.position
+        self.status = GENERATION_LIFECYCLE.start
         self.state: PoolState | None = None
         self.failed: str | None = None
         self._found: list[RetractEvent] = []
@@ -102,6 +105,7 @@ class Build:
 
     def fail(self, why: str) -> None:
         """Go no further, and give the memory back."""
+        self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.FAIL)
         self.failed, self.state, self._stand_in, self._found = why, None, None, []
 
     def _begin_with_found(self) -> None:
@@ -113,7 +117,17 @@ class Build:
         else:
             self._begin(retracted)
 
+    def switch(self) -> PoolState:
+        """The state that readers see from now on. Raises `ValueError` before the log was read for it."""
+        if self.state is None:
+            msg = f"generation {self.generation.number} of pool {self.generation.pool} has not caught up"
+            raise ValueError(msg)
+        self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.SWITCH)
+        self.state.changes.mark_all()
+        return self.state
+
     def _begin(self, retracted: Retracted) -> None:
+        self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.BEGIN)
         self.position, self._found = self._start, []
         if self._stand_in is not None:
             self.state, self._stand_in = self._stand_in.state, None
