@@ -9,3 +9,5 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 settings.register_profile("equirank", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("equirank")
+
+from tests.support.required import pytest_configure, pytest_make_collect_report, pytest_runtest_makereport  # noqa: E402, F401 - hooks
