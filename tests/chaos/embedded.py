@@ -20,6 +20,7 @@ from services.log.protocol import LogError, Topic
 from services.log.sqlite.log import open_sqlite_log
 from tests.chaos.account import whole_board
 from tests.chaos.damage import spoil
+from tests.chaos.isolation import Decision, blame_a_record, decide
 from tests.chaos.oracle import Letter, Record
 from tests.chaos.traffic import GAMES, POOLS, Sent
 from tests.support.installation import Installation, until
@@ -53,6 +54,8 @@ class Embedded:
             "corrupt checkpoint and kill its shard": self._corrupt,
             "kill all": self._kill_all,
             "other settings of a pool, and kill its shard": self._change,
+            "a record is isolated, and an operator skips it": partial(self._isolate, "skip"),
+            "a record is isolated, and an operator retries it": partial(self._isolate, "retry"),
             **{f"kill {part} of ray": partial(self._kill_ray, part) for part in SCHEDULED},
         }
 
@@ -184,6 +187,12 @@ class Embedded:
         self.k[pool] = k
         time.sleep(draw.uniform(0.0, 2.0))
         os.kill(self._shard(draw), signal.SIGKILL)
+
+    def _isolate(self, decision: Decision, draw: random.Random) -> None:
+        partition, offset = blame_a_record(self._log, until(self._living, "shards live"), draw)
+        if decision == "skip":
+            self.skipped.add((partition, offset))
+        decide(decision, partition, offset, self.heads, self._one.run, f"the record at offset {offset}")
 
     def _wished(self, pool: str, k: float) -> bool:
         try:

@@ -22,8 +22,10 @@ from services.boards.store.redis import RedisStore
 from services.log.partition import partition_of
 from tests.chaos.account import whole_board
 from tests.chaos.damage import spoil
+from tests.chaos.isolation import Decision, blame_a_record, decide
 from tests.chaos.oracle import Letter, Record
 from tests.chaos.traffic import GAMES, POOLS, Sent
+from tests.support.bombs import drop
 from tests.support.cluster import PARTITIONS, Cluster
 from tests.support.installation import until
 from tests.support.proxy import Proxy
@@ -35,6 +37,8 @@ _NOTICED_SECONDS: Final = 60.0
 """Within so many seconds an engine whose Ray is dead has ended: Ray itself takes 15 s to declare its node dead."""
 _WOKEN_SECONDS: Final = 20.0
 """For a woken engine to end: twice what tests/system/test_woken_engine.py allows, as the machine is busy with chaos."""
+_BOMB_BYTES: Final = 128 << 20
+"""Twice what a shard takes of a batch."""
 _ANSWER_SECONDS: Final = 5.0
 
 
@@ -95,6 +99,9 @@ class OnKafka:
             "kill shards, redis and a broker at once": self._kill_together,
             "other settings of a pool, and kill its shard": self._change,
             "a second engine takes over while the first one is stopped": self._zombie,
+            "a record is isolated, and an operator skips it": partial(self._isolate, "skip"),
+            "a record is isolated, and an operator retries it": partial(self._isolate, "retry"),
+            "a bomb stops a partition, and an operator skips it": self._bomb,
             **{f"kill {part} of ray": partial(self._kill_ray, part) for part in SCHEDULED},
             **{f"slow, reset and silent network between {way}": partial(self._fail, way, proxy) for way, proxy in network.ways.items()},
         }
@@ -299,6 +306,25 @@ class OnKafka:
             return False
         assert answer.status_code in {202, 503}, answer.text
         return answer.status_code == 202
+
+    def _isolate(self, decision: Decision, draw: random.Random) -> None:
+        with self._cluster.log() as log:
+            partition, offset = blame_a_record(log, self._shards(), draw)
+        if decision == "skip":
+            self.skipped.add((partition, offset))
+        decide(decision, partition, offset, self._kept_heads, self._cluster.run, f"the record at offset {offset}")
+
+    def _bomb(self, draw: random.Random) -> None:
+        partition = partition_of(draw.choice(GAMES), PARTITIONS)
+        offset = drop(self._cluster.bootstrap, self._cluster.topic, partition, size=_BOMB_BYTES, seconds=30.0)
+        self.skipped.add((partition, offset))
+        decide("skip", partition, offset, self._kept_heads, self._cluster.run, f"damaged batch at offsets {offset} to {offset}")
+
+    def _kept_heads(self) -> Mapping[str, PoolHead]:
+        """Heads, while the orchestrator does its work."""
+        self.keep()
+        with self.reader() as store:
+            return {head.pool: head for head in store.pools()}
 
     def _ask(self, *command: str) -> None:
         with redis.Redis.from_url(self._redis.url, socket_timeout=30.0) as client:

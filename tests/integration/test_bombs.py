@@ -5,8 +5,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from kafka import KafkaProducer
-from kafka.record import default_records
 
 from services.admin import partition_decisions
 from services.checkpoints.checkpoint import CheckpointStore
@@ -15,7 +13,7 @@ from services.demo import simulated
 from services.log.kafka.batches import MAX_BATCH_BYTES
 from services.log.protocol import Log
 from services.runtime.settings import Settings
-from tests.support.bombs import compressed, peak_memory, record_bytes
+from tests.support.bombs import drop, peak_memory
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.log_laws import PATIENCE, KafkaBackend
 from tests.support.redis import serving
@@ -39,27 +37,13 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
         yield Settings(data=tmp_path / "data", redis=url, **SETTINGS)
 
 
-def drop_bomb(kafka: str, topic: str, monkeypatch: pytest.MonkeyPatch) -> int:  # noqa: F811
-    """Send a batch of 1 GiB in less than 64 KB; its offset."""
-    bomb = compressed("zstd", record_bytes(1 << 30))
-    assert len(bomb) < 65_536
-    with monkeypatch.context() as patch:
-        patch.setattr(default_records, "zstd_encode", lambda data: bomb)
-        producer = KafkaProducer(bootstrap_servers=kafka, compression_type="zstd")
-        sent = producer.send(topic, value=b" " * (len(bomb) + 1000), partition=HOME).get(PATIENCE)
-        producer.close()
-    assert isinstance(sent.offset, int)
-    return sent.offset
-
-
 def test_a_bomb_stops_its_partition_alone_and_is_skipped_by_an_operators_word(
     settings: Settings,
     log: Log,
     kafka: str,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     play(log, 0, 100)
-    at = drop_bomb(kafka, log.outcomes.name, monkeypatch)
+    at = drop(kafka, log.outcomes.name, HOME, size=1 << 30, seconds=PATIENCE)
     play(log, 100, 200)
     with peak_memory() as peak, working(settings, log) as worker:
         until(lambda: [one.partition for one in worker.health().partitions if one.stopped] == [HOME], "stopped")

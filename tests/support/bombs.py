@@ -11,6 +11,8 @@ from typing import Final
 import lz4.frame
 import snappy
 import zstandard
+from kafka import KafkaProducer
+from kafka.record import default_records
 from kafka.record.util import calc_crc32c, encode_varint
 
 CODECS: Final = {"gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
@@ -62,6 +64,21 @@ def batch(name: str, packed: bytes, records: int = 1, base: int = 0) -> bytes:
     fields = (CODECS[name], records - 1, 0, 0, -1, -1, -1, records)
     checked = struct.pack(">hiqqqhii", *fields) + packed
     return struct.pack(">qiibI", base, len(checked) + 9, 0, 2, calc_crc32c(checked)) + checked
+
+
+def drop(bootstrap: str, topic: str, partition: int, size: int, seconds: float) -> int:
+    """Send one batch that holds `size` bytes after decompression, by a producer of its own. Its offset."""
+    bomb = compressed("zstd", record_bytes(size))
+    encode = default_records.zstd_encode
+    producer = KafkaProducer(bootstrap_servers=bootstrap, compression_type="zstd")
+    default_records.zstd_encode = lambda _: bomb
+    try:
+        sent = producer.send(topic, value=b" " * (len(bomb) + 1000), partition=partition).get(seconds)
+    finally:
+        default_records.zstd_encode = encode
+        producer.close()
+    assert isinstance(sent.offset, int)
+    return sent.offset
 
 
 @contextmanager
