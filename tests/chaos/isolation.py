@@ -22,7 +22,7 @@ Decision = Literal["skip", "retry"]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Heads = Callable[[], Mapping[str, PoolHead]]
 
-SECONDS = 120.0
+SECONDS = 180.0
 
 
 def blame_a_record(log: Log, shards: Iterable[int], draw: random.Random) -> tuple[int, int]:
@@ -39,7 +39,8 @@ def blame_a_record(log: Log, shards: Iterable[int], draw: random.Random) -> tupl
     [offset] = log.outcomes.append(number, [(pool.encode(), msgspec.json.encode(record))])
     control = ControlLog(log.control)
     try:
-        control.append(Attempt(partition=number, epoch=0, begin=offset, end=offset + 1, deaths=DEATHS, time=0.0))
+        epoch = control.refresh().epochs[number]  # notes of an earlier owner do not count
+        control.append(Attempt(partition=number, epoch=epoch, begin=offset, end=offset + 1, deaths=DEATHS, time=0.0))
     finally:
         control.close()
     for pid in shards:
@@ -64,7 +65,11 @@ def decide(decision: Decision, partition: int, offset: int, heads: Heads, run: R
         here = [head for head in _read(heads).values() if head.partition == partition]
         return bool(here) and all(told in (head.stopped or "") and head.position <= offset for head in here)
 
-    until(stopped, f"readers are told that partition {partition} stopped at {offset}", SECONDS)
+    try:
+        until(stopped, f"readers are told that partition {partition} stopped at {offset}", SECONDS)
+    except AssertionError as error:
+        shown = [(head.pool, head.position, head.stopped) for head in _read(heads).values() if head.partition == partition]
+        raise AssertionError(f"{error}; they see {shown}\n{run('partitions', 'list').stdout}") from None
     before = {pool: head.position for pool, head in _read(heads).items() if head.partition != partition}
     until(lambda: _moved(before, _read(heads)), "the other partitions go on", SECONDS)
     given = ["--offset", str(offset)] if decision == "skip" else []

@@ -4,7 +4,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import httpx
 import msgspec
 import redis
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.errors import KafkaError
+from kafka.errors import CorruptRecordError, KafkaError
 
 from deploy.local.kafka.broker import Broker, Quorum
 from services.boards.store.protocol import PoolHead
@@ -144,7 +144,7 @@ class OnKafka:
         return answer.json() if answer.status_code == 200 else None
 
     def records(self) -> Iterator[Record]:
-        yield from read_all(self._cluster.bootstrap, self._cluster.topic, PARTITIONS)
+        yield from read_all(self._cluster.bootstrap, self._cluster.topic, PARTITIONS, self.skipped)
 
     def letters(self) -> Iterator[tuple[Letter, str]]:
         for _, _, value in read_all(self._cluster.bootstrap, f"{self._cluster.prefix}dead-letters", 1):
@@ -363,16 +363,26 @@ def _signal(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
-def read_all(bootstrap: str, topic: str, partitions: int) -> Iterator[Record]:
-    """Every record of a topic up to its end now, each partition in order, by Kafka's own client."""
+def read_all(bootstrap: str, topic: str, partitions: int, skipped: Collection[tuple[int, int]] = ()) -> Iterator[Record]:
+    """Every record of a topic up to its end now, each partition in order, by Kafka's own client. Skipped ones may be unreadable."""
     options = {"enable_auto_commit": False, "auto_offset_reset": "earliest", "max_partition_fetch_bytes": 8 << 20}
     consumer = KafkaConsumer(bootstrap_servers=bootstrap, **options)
     places = [TopicPartition(topic, number) for number in range(partitions)]
     try:
         consumer.assign(places)
-        ends = consumer.end_offsets(places)
-        while any(consumer.position(place) < ends[place] for place in places):
-            for place, records in consumer.poll(timeout_ms=1000, max_records=5000).items():
-                yield from ((place.partition, record.offset, record.value) for record in records if record.offset < ends[place])
+        ends, at = consumer.end_offsets(places), dict.fromkeys(places, 0)
+        while any(at[place] < ends[place] for place in places):
+            for place in places:
+                while (place.partition, at[place]) in skipped:
+                    at[place] += 1
+                consumer.seek(place, at[place])
+            try:
+                read = consumer.poll(timeout_ms=1000, max_records=5000)
+            except CorruptRecordError:
+                continue  # of a skipped batch: the next round seeks beyond it
+            for place, records in read.items():
+                kept = [record for record in records if record.offset < ends[place] and (place.partition, record.offset) not in skipped]
+                yield from ((place.partition, record.offset, record.value) for record in kept)
+                at[place] = records[-1].offset + 1
     finally:
         consumer.close()

@@ -95,7 +95,7 @@ def answers(api: Running) -> dict[str, int]:
     return counts
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1600)
 def test_every_answer_is_as_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
@@ -109,7 +109,7 @@ def test_every_answer_is_as_described(tmp_path: Path, capsys: pytest.CaptureFixt
             "--generation-database", "none", "--report", "json", "--report-json-path", "report.json", "--no-color",
         ]  # fmt: skip
         before = answers(api)
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=540, check=False)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=1500, check=False)
         by_status = {status: count - before.get(status, 0) for status, count in answers(api).items()}
     report = json.loads((tmp_path / "report.json").read_text()) if (tmp_path / "report.json").exists() else {}
     assert report, done.stdout + done.stderr
