@@ -5,7 +5,7 @@ from collections.abc import Callable
 from services.shard.checkpointing.turns import CheckpointTurns
 from services.shard.generations.steps import GenerationSteps
 from services.shard.owned import OwnedPartitions
-from services.shard.publisher import Publisher
+from services.shard.publishing.publisher import Publisher
 from services.shard.watch import LogWatch
 
 

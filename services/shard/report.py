@@ -9,7 +9,7 @@ from services.runtime.metrics import CHECKPOINT_BUCKETS
 from services.shard.folding import Folding
 from services.shard.health import WorkerHealth
 from services.shard.owned import OwnedPartitions
-from services.shard.publisher import Publisher
+from services.shard.publishing.publisher import Publisher
 
 
 class ShardReport:

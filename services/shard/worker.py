@@ -27,7 +27,7 @@ from services.shard.maintenance import Maintenance
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.provenance import Provenance
-from services.shard.publisher import Publisher
+from services.shard.publishing.publisher import Publisher
 from services.shard.report import ShardReport
 from services.shard.slices import size
 from services.shard.takeover import Takeovers

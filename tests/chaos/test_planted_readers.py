@@ -25,11 +25,11 @@ from services.log.partition import partition_of
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
-from services.shard import publisher
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.provenance import Provenance
-from services.shard.publisher import Publisher
+from services.shard.publishing import updates
+from services.shard.publishing.writing import BoardWriter
 from services.state.pool import PoolState
 from services.wire import events
 from tests.chaos.readers import Readers
@@ -84,16 +84,16 @@ def watched(
             yield store
 
     readers = Readers(opened, lambda: {number: log.outcomes.end(number) for number in range(PARTITIONS)}, timer)
-    write = Publisher._write
+    write = BoardWriter.write
 
-    def write_and_wait(self: Publisher, updates: Any) -> Any:
+    def write_and_wait(self: BoardWriter, updates: Any) -> Any:
         ends = write(self, updates)
         if updates:
             looked(readers)
         return ends
 
     with monkeypatch.context() as patch:
-        patch.setattr(Publisher, "_write", write_and_wait)
+        patch.setattr(BoardWriter, "write", write_and_wait)
         readers.start()
         try:
             yield readers
@@ -116,14 +116,14 @@ def test_a_restarted_shard_that_publishes_below_what_readers_see(
             until(lambda: published(settings) == 300, "300 games are published")
         for checkpoint in (settings.data / "state" / "checkpoints").rglob("*.json"):
             checkpoint.unlink()
-        ask = Publisher._ask
+        ask = BoardWriter._ask
 
-        def careless(self: Publisher, update: Any) -> Any:
+        def careless(self: BoardWriter, update: Any) -> Any:
             ask(self, update)
             update.track.visible = 0
 
         if planted:
-            monkeypatch.setattr(Publisher, "_ask", careless)
+            monkeypatch.setattr(BoardWriter, "_ask", careless)
         play(log, 300, 310)
         with working(settings, log):
             until(lambda: published(settings) == 310, "310 games are published")
@@ -133,7 +133,7 @@ def test_a_restarted_shard_that_publishes_below_what_readers_see(
 
 @planted
 def test_a_new_generation_shown_before_its_rows(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, planted: bool) -> None:
-    update = publisher._update
+    update = updates.update_of
     halved: set[str] = set()
 
     def early(state: PoolState, *more: Any) -> Any:
@@ -143,10 +143,10 @@ def test_a_new_generation_shown_before_its_rows(settings: Settings, log: Log, mo
         halved.add(state.generation.pool)
         state.changes.mark(made.ids[len(made.ids) // 2 :])
         boards = {name: _first_half(board) for name, board in made.boards.items()}
-        return publisher._Update(state, made.track, made.epoch, made.head, made.ids, boards)
+        return updates.Update(state, made.track, made.epoch, made.head, made.ids, boards)
 
     if planted:
-        monkeypatch.setattr(publisher, "_update", early)
+        monkeypatch.setattr(updates, "update_of", early)
     with watched(settings, log, monkeypatch) as readers:
         after_other_settings(settings, log)
         looked(readers)
@@ -234,10 +234,10 @@ def neighbor() -> str:
 
 @planted
 def test_a_stopped_pool_that_does_not_say_so(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, planted: bool) -> None:
-    fold, head, broken, timer = PoolState.fold, publisher._head, neighbor(), Timer()
+    fold, head, broken, timer = PoolState.fold, updates.head_of, neighbor(), Timer()
 
     def folded(self: PoolState, outcomes: Any) -> Any:
-        if self.generation.pool == broken and self.counts["outcomes"] >= 2:
+        if self.generation.pool == broken and self.content.counts["outcomes"] >= 2:
             raise ValueError("planted: this pool breaks")
         return fold(self, outcomes)
 
@@ -246,8 +246,8 @@ def test_a_stopped_pool_that_does_not_say_so(settings: Settings, log: Log, monke
 
     monkeypatch.setattr(PoolState, "fold", folded)
     if planted:
-        monkeypatch.setattr(publisher, "_head", silent)
-        monkeypatch.setattr(publisher, "_update", update_without_stop(publisher._update))
+        monkeypatch.setattr(updates, "head_of", silent)
+        monkeypatch.setattr(updates, "update_of", update_without_stop(updates.update_of))
     with watched(settings, log, monkeypatch, timer) as readers, working(settings, log):
         play_one(log, broken, 1)
         play(log, 0, 10)
@@ -277,7 +277,7 @@ def without_stop(head: PoolHead) -> PoolHead:
 def update_without_stop(update: Callable[..., Any]) -> Callable[..., Any]:
     def changed(*given: Any) -> Any:
         made = update(*given)
-        return publisher._Update(made.state, made.track, made.epoch, without_stop(made.head), made.ids, made.boards, made.frozen)
+        return updates.Update(made.state, made.track, made.epoch, without_stop(made.head), made.ids, made.boards, made.frozen)
 
     return changed
 

@@ -13,7 +13,7 @@ from services.boards.store.redis import RedisStore
 from services.control.records import FoldSettings, Generation, PoolCreated
 from services.runtime.settings import PROVISIONAL
 from services.shard.partition import Partition
-from services.shard.publisher import Publisher
+from services.shard.publishing.publisher import Publisher
 from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind

@@ -16,7 +16,7 @@ from services.checkpoints.objects import pack, unpack
 from services.control.raters import make_raters
 from services.control.records import FoldSettings, Generation, PoolCreated
 from services.shard.partition import Partition
-from services.shard.publisher import _update  # the boards as they go to the store
+from services.shard.publishing.updates import update_of  # the boards as they go to the store
 from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
@@ -79,7 +79,7 @@ def test_boards_show_what_ranks_and_verification_agrees(method: str) -> None:
     beliefs: dict[str, Belief] = {}
     for start in range(0, len(GAMES), 60):  # only agents that played since are told
         state.fold(GAMES[start : start + 60])
-        update = _update(state, None, 1, partition, 0.0)  # type: ignore[arg-type]
+        update = update_of(state, None, 1, partition, 0.0)  # type: ignore[arg-type]
         told = update.boards[method]
         board |= dict(zip(told.names, map(_Value, told.values), strict=True))
         beliefs |= dict(zip(told.names, told.beliefs, strict=bool(told.beliefs)))

@@ -13,7 +13,7 @@ from services.control.records import FoldSettings, Generation, PoolCreated
 from services.demo import simulated
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
-from services.shard.publisher import _MOST_PAUSE, Publisher
+from services.shard.publishing.publisher import _MOST_PAUSE, Publisher
 from services.state.pool import PoolState
 from services.wire.pools import Kind
 from tests.support.boards import Content, head_of

@@ -19,7 +19,7 @@ from services.log.protocol import Log, LogError, Reader, Record
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
-from services.shard.publisher import _update
+from services.shard.publishing.updates import update_of
 from services.wire import events
 
 EPOCH = 1
@@ -61,7 +61,7 @@ class Store:
         """Publish the partition's one pool as it stands, whole."""
         [state] = partition.pools.values()
         state.changes.mark_all()
-        update = _update(state, None, EPOCH, partition, 0.0)  # type: ignore[arg-type]
+        update = update_of(state, None, EPOCH, partition, 0.0)  # type: ignore[arg-type]
         self.states.append((update.head, dict(update.boards)))
 
     def pools(self) -> list[PoolHead]:

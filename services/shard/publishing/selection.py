@@ -1,0 +1,62 @@
+"""Which pools a round of publication writes."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from heapq import nsmallest
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from services.shard.partition import Partition
+from services.shard.publishing import updates
+from services.shard.publishing.updates import Track, Update
+from services.state.pool import PoolState
+
+_IDLE_SECONDS: Final = 2.0
+_IDLE_AT_ONCE: Final = 100
+
+
+class Selection:
+    """Keeps what the store has of each pool. clock: seconds since 1970, for heads."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._tracks: dict[str, Track] = {}
+
+    def updates(self, now: float, partitions: Collection[Partition], epochs: Mapping[int, int]) -> list[Update]:
+        """Changed pools, plus the unchanged pools least recently written, so that the store's loss of any pool is found out."""
+        ready = [
+            (state, track, partition)
+            for partition in partitions
+            for pool, state in partition.pools.items()
+            if pool not in partition.hidden and _ready(state, partition, track := self._track(pool, state))
+        ]
+        idle = [one for one in ready if not one[0].changes.any and now - one[1].written_at >= _IDLE_SECONDS]
+        due = [one for one in ready if one[0].changes.any] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda one: one[1].written_at)
+        at = self._clock()
+        changed = [updates.update_of(state, track, epochs[partition.number], partition, at) for state, track, partition in due]
+        return changed + [update for partition in partitions for update in self._frozen(now, partition, epochs[partition.number])]
+
+    def _frozen(self, now: float, partition: Partition, epoch: int) -> Iterator[Update]:
+        """Heads of pools whose boards go no further: the serving generation could not be built again, the partition could not be
+        recovered, or the pool broke before this shard wrote anything of it.
+        """
+        frozen = {pool: partition.pools[pool] for pool in sorted(partition.frozen)}
+        broken = {pool: state for pool, state in partition.pools.items() if state.broken and self._track(pool, state).head is None}
+        for pool, state in (frozen | partition.unread | broken).items():
+            track = self._track(pool, state)
+            if now - track.written_at >= _IDLE_SECONDS:
+                head = updates.head_of(state.emptied() if state.broken else state, partition, self._clock())
+                head = msgspec.structs.replace(head, stopped=state.stopped or partition.stopped)
+                yield Update(state, track, epoch, head, np.zeros(0, np.int32), {}, frozen=True)
+
+    def _track(self, pool: str, state: PoolState) -> Track:
+        track = self._tracks.get(pool)
+        if track is None or (track.generation, track.recovered) != (state.generation.number, state.recovered_at):
+            track = self._tracks[pool] = Track(state.generation.number, state.recovered_at)
+        return track
+
+
+def _ready(state: PoolState, partition: Partition, track: Track) -> bool:
+    """Whether the pool may be written: not below what readers see, and of one that broke only what was written before."""
+    return partition.position >= track.visible and (not state.broken or track.head is not None)

@@ -1,0 +1,125 @@
+"""What is copied of a pool for readers: the rows that changed on each board, and the pool's head."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.online import Reading
+from services.boards.store.protocol import ACTIVITY, Building, LiveBoard, PoolHead
+from services.shard.partition import Partition
+from services.state.pool import PoolState
+
+log = logging.getLogger("equirank.publish")
+
+
+@dataclass(slots=True)
+class Track:
+    """One generation of a pool as the store has it.
+
+    recovered: position that its shard started from. known: whether the store was asked for the pool's fence. visible: position that readers
+    see already; nothing is written before the fold has reached it again. written_at: by the timer. head: the last one written.
+    """
+
+    generation: int
+    recovered: int
+    known: bool = False
+    visible: int = 0
+    written_at: float = float("-inf")
+    head: PoolHead | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Changes of one pool. ids: agents in `boards`. frozen: only the head changes; readers keep their boards, and it says why."""
+
+    state: PoolState
+    track: Track
+    epoch: int
+    head: PoolHead
+    ids: NDArray[np.int32]
+    boards: Mapping[str, LiveBoard]
+    frozen: bool = False
+
+
+def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, at: float) -> Update:
+    """What changed of a pool, as of `at`, seconds since 1970."""
+    ids = state.changes.take()
+    readings = {} if state.broken else {method: state.content.ratings.read(method, ids) for method in state.content.ratings.online}
+    if wrong := [method for method, reading in readings.items() if not _finite(reading).all()]:
+        _stop_unfinite(state, wrong[0], ids[~_finite(readings[wrong[0]])], partition.position)
+    if state.broken:
+        head = track.head or head_of(state.emptied(), partition, at)
+        head = msgspec.structs.replace(head, published_at=at, stopped=state.stopped, building=_building(state, partition))
+        return Update(state, track, epoch, head, ids, {})
+    names = state.content.agents.names(ids)
+    total = len(state.content.agents)
+    boards = {method: _board(names, reading, total) for method, reading in readings.items()}
+    boards[ACTIVITY] = LiveBoard(names, state.content.activity[ids].astype(np.float64).tolist(), total=total)
+    return Update(state, track, epoch, head_of(state, partition, at), ids, boards)
+
+
+def _finite(reading: Reading) -> NDArray[np.bool_]:
+    """Whose numbers are numbers."""
+    ratings = np.isfinite(reading.rating)
+    return ratings if reading.deviation is None else ratings & np.isfinite(reading.deviation)
+
+
+def _board(names: Sequence[str], reading: Reading, total: int) -> LiveBoard:
+    return LiveBoard(names, reading.rating.tolist(), [] if reading.beliefs is None else list(reading.beliefs.each()), total)
+
+
+def _stop_unfinite(state: PoolState, method: str, ids: NDArray[np.int32], position: int) -> None:
+    """Stop a pool alone whose ratings or deviations are no numbers any more: no store takes them, no order has a place for them (law 6)."""
+    pool = state.generation.pool
+    why = f"the {method} rating of {state.content.agents.names(ids[:1])[0]!r} is no finite number; change the method's settings"
+    log.error("pool stopped: %s", why, extra={"pool": pool, "position": position})
+    state.stop(f"{why} by `equirank pools settings {pool}`", position, broken=True)
+
+
+def head_of(state: PoolState, partition: Partition, at: float) -> PoolHead:
+    """The head of a pool, as of `at`, seconds since 1970."""
+    counts, position = state.content.counts, state.folded_to(partition.position)
+    return PoolHead(
+        pool=state.generation.pool,
+        kind=state.kind,
+        label=state.created.label,
+        partition=partition.number,
+        generation=state.generation.number,
+        position=position,
+        published_at=at,
+        pool_time=state.content.clock.time,
+        outcomes=counts["outcomes"],
+        agents=len(state.content.agents),
+        tasks=len(state.content.tasks),
+        duplicates=counts["duplicates"],
+        conflicts=counts["conflicts"],
+        retractions=counts["retractions"],
+        dead_letters=counts["refused"],
+        online=list(state.content.ratings.online),
+        prequential={name: means for name, sums in state.content.ratings.prequential.items() if (means := sums.means())},
+        stopped=state.stopped or partition.stopped,
+        pending=state.waiting_retractions,
+        left_out=0 if state.content.edits is None else int(state.content.edits.left_out.sum()),
+        unmatched=state.pending.unmatched + (0 if state.content.edits is None else state.content.edits.unmatched),
+        building=_building(state, partition),
+        beliefs=state.content.ratings.beliefs,
+        record=_record_before(position, partition),
+    )
+
+
+def _record_before(position: int, partition: Partition) -> str | None:
+    """Hash of the record that ends at `position`, if it is the last one folded."""
+    return partition.last[1] if partition.last is not None and partition.last[0] + 1 == position else None
+
+
+def _building(state: PoolState, partition: Partition) -> Building | None:
+    """The newest generation of the pool that is being built, or could not be."""
+    numbers = [number for pool, number in partition.builds if pool == state.generation.pool]
+    if not numbers:
+        return None
+    build = partition.builds[state.generation.pool, max(numbers)]
+    return Building(generation=max(numbers), progress=round(build.progress(partition.position), 4), failed=build.failed)

@@ -1,0 +1,105 @@
+"""Writes updates into the store, and finds out what the store shows that this shard did not write."""
+
+import logging
+import sys
+from enum import Enum, auto
+from typing import Protocol
+
+import msgspec
+
+from services.boards.store.protocol import Fence, OtherLog, PoolHead, StoreError, StoreLost, StoreWriter
+from services.log.protocol import LogError
+from services.shard.publishing.updates import Update
+
+log = logging.getLogger("equirank.publish")
+
+
+class Judge(Protocol):
+    """Knows the log that a store was written from."""
+
+    def was_folded_from_the_log(self, head: PoolHead) -> bool:
+        """Whether the log holds what `head` tells of. Raises `LogError`, `StoreError`."""
+
+    def is_superseded(self, partition: int, epoch: int) -> bool:
+        """Whether another took the partition over after `epoch`. Raises `LogError`."""
+
+
+class End(Enum):
+    """What became of an update. behind: readers are ahead of it. lost: the store lost the pool, or showed records that the log lost."""
+
+    WRITTEN = auto()
+    BEHIND = auto()
+    LOST = auto()
+    FAILED = auto()
+    FENCED = auto()
+
+
+class BoardWriter:
+    """Runs in the publisher's thread. judge: of what the store shows."""
+
+    def __init__(self, store: StoreWriter, judge: Judge) -> None:
+        self._store, self._judge = store, judge
+
+    def write(self, updates: list[Update]) -> list[tuple[Update, End]]:
+        """Each update's end. Once the store does not answer, the others wait for the next round instead of a timeout each."""
+        ends: list[tuple[Update, End]] = []
+        down = False
+        for update in updates:
+            try:
+                ends.append((update, End.FAILED if down else self._write_one(update)))
+            except (StoreError, LogError) as error:
+                log.warning("not published, changes gather: %s", error, extra={"pool": update.head.pool, "position": update.head.position})
+                ends.append((update, End.FAILED))
+                down = error.retriable and not isinstance(error, OtherLog)
+        return ends
+
+    def _write_one(self, update: Update) -> End:
+        try:
+            if update.frozen:
+                return self._write_frozen(update)
+            if not update.track.known and (end := self._ask(update)) is not None:
+                return end
+            written = self._store.publish_live(update.head, update.epoch, update.boards)
+        except StoreLost:
+            return End.LOST
+        return End.WRITTEN if written else self._refused(update)
+
+    def _refused(self, update: Update) -> End:
+        """A newer epoch stands in the store: of an owner whom the control log knows, or of one that it lost, who will never come back."""
+        return End.FENCED if self._judge.is_superseded(update.head.partition, update.epoch) else self._forget(update)
+
+    def _forget(self, update: Update) -> End:
+        log.warning("readers saw what the log has lost: written anew", extra={"pool": update.head.pool, "position": update.head.position})
+        self._store.forget(update.head.pool)
+        return End.LOST
+
+    def _write_frozen(self, update: Update) -> End:
+        """Let the head that readers see say why nothing follows. A store that was lost has nothing that could say it."""
+        standing, told, stopped = self._store.head(update.head.pool), update.head.building, update.head.stopped
+        if told is not None:
+            stopped = f"generation {told.generation} could not be folded again, so its boards stay as they were: {told.failed}"
+        if standing is None or stopped is None:
+            return End.WRITTEN
+        head = msgspec.structs.replace(standing, published_at=update.head.published_at, stopped=stopped, building=told)
+        return End.WRITTEN if self._store.publish_live(head, update.epoch, {}) else self._refused(update)
+
+    def _ask(self, update: Update) -> End | None:
+        """What readers see of a pool that this shard has not written yet, and what follows from it."""
+        standing, head = self._store.published(update.head.pool), self._store.head(update.head.pool)
+        if standing is not None and head is not None and not self._judge.was_folded_from_the_log(head):
+            return self._forget(update)
+        update.track.known = True
+        if standing is not None and standing.generation > update.head.generation:
+            update.track.visible = sys.maxsize  # readers are ahead: what they have stays until that generation is built again
+            return End.BEHIND
+        if standing is None or not _covers(standing, update):
+            return End.LOST if update.track.recovered else None
+        if update.head.beliefs and (head is None or not head.beliefs.keys() >= update.head.beliefs.keys()):
+            return End.LOST  # earlier releases wrote none
+        update.track.visible = standing.position
+        return End.BEHIND if update.head.position < standing.position else None
+
+
+def _covers(standing: Fence, update: Update) -> bool:
+    """Whether what stands holds every change before the checkpoint this shard started from."""
+    return standing.generation == update.head.generation and standing.position >= update.track.recovered
