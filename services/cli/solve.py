@@ -22,9 +22,9 @@ from services.cli.options import Columns, Delimiter, file_options
 from services.imports.files import FileOptions
 from services.solve.check import Check
 from services.solve.check import check as compare
+from services.solve.fold_file import fold_file
 from services.solve.intervals.replicates import add_intervals
 from services.solve.problems.inputs import Problem, ScoresInput
-from services.solve.problems.live import fold_file
 from services.solve.problems.load import load
 from services.solve.registry import methods
 from services.solve.registry.method import Takes

@@ -17,7 +17,7 @@ from services.demo import simulated
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
-from services.solve.problems.live import fold_file
+from services.solve.fold_file import fold_file
 from services.wire import events
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
