@@ -144,3 +144,16 @@ def test_an_acl_keeps_other_topics_closed() -> None:
 def test_redis_keeps_dangerous_commands_closed() -> None:
     script = "import os, redis; redis.Redis.from_url(os.environ['EQUIRANK_REDIS']).flushall()"
     assert "NoPermission" in api("python", "-c", script)
+
+
+def test_keys_are_rotated_without_a_gap() -> None:
+    """As docs/operations/secrets.md says: old and new key together, then the new one alone."""
+    body = json.dumps({"kind": "games"})
+    for number, keys in enumerate(([secure.ADMIN_KEY, "admin-key-2"], ["admin-key-2"])):
+        patch = {"stringData": {"admin-keys": json.dumps(keys)}}
+        kubectl("patch", "secret", "api-keys", "--patch", json.dumps(patch))
+        kubectl("rollout", "restart", f"deployment/{RELEASE}-api")
+        kubectl("rollout", "status", f"deployment/{RELEASE}-api", "--timeout=120s")
+        old = api("python", "-c", ASK, "PUT", f"/v1/pools/old-{number}", secure.ADMIN_KEY, body).strip()
+        assert old == ("201" if number == 0 else "403 key does not allow this")
+        assert api("python", "-c", ASK, "PUT", f"/v1/pools/new-{number}", "admin-key-2", body).strip() == "201"
