@@ -221,10 +221,20 @@ def test_decisions_are_numbered_and_listed() -> None:
     folder = ROOT / "docs/decisions"
     files = sorted(path for path in folder.glob("*.md") if path.name != "README.md")
     listed = re.findall(r"\]\((\d{4}-[\w-]+\.md)\)", (folder / "README.md").read_text(encoding="utf-8"))
-    assert [path.name for path in files] == listed
+    assert [path.name for path in files] == sorted(listed), "the index by subject names each decision once"
     for number, path in enumerate(files, 1):
         assert path.name.startswith(f"{number:04d}-")
         assert path.read_text(encoding="utf-8").startswith(f"# {number}. ")
+
+
+def test_the_index_of_decisions_names_what_changed_each() -> None:
+    folder = ROOT / "docs/decisions"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    named: dict[str, str] = dict(re.findall(r"^- \[(\d+)\..*\(changed by ([\d, ]+)\)$", index, re.MULTILINE))
+    for path in folder.glob("0*.md"):
+        note = re.search(r"^\*Changed by .*\*$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        later = ", ".join(re.findall(r"\[(\d+)\]\(", note[0])) if note else None
+        assert named.get(str(int(path.name[:4]))) == later, path.name
 
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
