@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 
-POOL, METHOD, OTHER = simulated.POOL, "bradley_terry", "maximal_lottery"
+POOL, METHOD, OTHER, NORMAL = simulated.POOL, "fenchel_young_fit", "maximal_lottery", "bradley_terry"
 SECONDS = 120.0
 
 
@@ -38,7 +38,7 @@ class World:
     def __init__(self, folder: Path, store: RedisStore, state: PoolState) -> None:
         self.store, self.state = store, state
         self.control = ControlState()
-        plan = SolvePlan(pool=POOL, methods={METHOD: {"prior": 1.0}, OTHER: {}}, time=0.0)
+        plan = SolvePlan(pool=POOL, methods={METHOD: {"prior": 1.0}, OTHER: {}, NORMAL: {}}, time=0.0)
         for offset, record in enumerate([state.created, state.generation, plan]):
             self.control.apply(offset, record)
         checkpoints = CheckpointStore((folder / "checkpoints").as_uri())
@@ -103,6 +103,12 @@ def test_boards_get_their_intervals_which_reproduce_and_outlive_store_and_engine
     later.until(lambda: (found := later.board(METHOD)) is not None and found.position == 310, "solved at the next position")
     newer = later.board(METHOD)
     assert newer is not None
+    later.until(lambda: (found := later.board(NORMAL)) is not None and found.position == 310, "the next Bradley-Terry solve")
+    normal = later.board(NORMAL)
+    assert normal is not None
+    assert isinstance(normal.result.intervals, Intervals)
+    assert normal.result.intervals.kind == "sandwich", "they come with the solve itself"
+    assert all(row.low < row.rating < row.high for row in normal.result.agents if row.rating is not None and row.low and row.high)
     assert isinstance(newer.result.intervals, Intervals)
     if newer.result.intervals.position != 310:
         assert newer.result.intervals.kind == "none", "intervals of an earlier solve are not shown"

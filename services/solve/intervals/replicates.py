@@ -20,6 +20,7 @@ from ratings_core.analysis import intervals as core
 from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Floats
 from services.boards.result import AgentRow, Intervals, SolveResult
+from services.solve.intervals.normal import with_normal_intervals
 from services.solve.intervals.resampling import Resampling, is_smooth, resampling
 from services.solve.problems.inputs import Problem
 from services.solve.registry.methods import Parameters, Taken, ranking_of, taken
@@ -193,10 +194,13 @@ def replication(names: Sequence[str], result: SolveResult, seconds: float) -> Re
 def add_intervals(
     method: str, problem: Problem, parameters: Parameters, result: SolveResult, seconds: float, seed: int | None = None
 ) -> SolveResult:
-    """`result`, which `methods.solve` gave for the same, with intervals by as many replicates as `seconds` allow and ranks need.
+    """`result`, which `methods.solve` gave for the same, with intervals: normal ones where the method has them, else by as many
+    replicates as `seconds` allow and ranks need.
 
     seed: that of no pool by default. Raises `InputError` where the problem cannot be redrawn.
     """
+    if (normal := with_normal_intervals(method, problem, parameters, result)) is not None:
+        return normal
     whole = taken(method, problem, parameters)
     source, found = resampling(whole.problem, whole.method), replication(whole.problem.names, result, seconds)
     base = seed_of("", 0, method) if seed is None else seed

@@ -39,6 +39,11 @@ def is_smooth(method: Method) -> bool:
     return method.name in _SMOOTH
 
 
+def assumed(problem: Problem, method: Method) -> str:
+    """What intervals of a problem's games, ballots or tasks take for granted. Raises `InputError` where it has none."""
+    return _resampling(problem, method.takes).assumes
+
+
 def resampling(problem: Problem, method: Method) -> Resampling:
     """How `problem` is redrawn for `method`. Raises `InputError` where it does not say enough of its outcomes."""
     found = _resampling(problem, method.takes)

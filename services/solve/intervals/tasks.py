@@ -6,19 +6,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from ratings_core.arrays.frozen import Arrays
-from ratings_core.tallies import PairTally
 from services.boards.result import Intervals
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.solve.intervals.replicates import Sample, most_of, sample
 from services.solve.intervals.resampling import resampling
-from services.solve.problems.checkpointed import problem
-from services.solve.problems.inputs import GamesInput, Problem
+from services.solve.problems.checkpointed import problem, with_groups
+from services.solve.problems.inputs import Problem
 from services.solve.registry import methods
 from services.solve.registry.parameters import Value
 from services.solve.worker.limits import memory_limit
-from services.state.clusters import counts_of_groups
-from services.state.parts import part
 from services.wire.pools import Kind
 
 
@@ -43,14 +39,12 @@ class Facts(NamedTuple):
     seconds: float
 
 
-def prepare(
-    url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int
-) -> tuple[Facts, Prepared]:
+def prepare(url: str, entry: bytes, method: str, parameters: Mapping[str, float | str | bool], memory: int) -> tuple[Facts, Prepared]:
     """(What the engine has to know, what is redrawn), of the data object that `entry` names. Raises what `solve_pool` does."""
     began, pool = time.perf_counter(), msgspec.json.decode(entry, type=PoolEntry)
     with memory_limit(memory):
         _, arrays = CheckpointStore(url).read_pool(pool, mapped=True)
-        found = methods.taken(method, _with_groups(problem(Kind(pool.kind), arrays), arrays), parameters)
+        found = methods.taken(method, with_groups(problem(Kind(pool.kind), arrays), arrays), parameters)
         most_of(len(found.problem.names))
         facts = Facts(found.problem.names, resampling(found.problem, found.method).about, time.perf_counter() - began)
         return facts, Prepared(method, found.problem, found.values)
@@ -61,11 +55,3 @@ def solve_slice(prepared: Prepared, seed: int, first: int, most: int, seconds: f
     with memory_limit(memory):
         taken = prepared.taken
         return sample(taken, resampling(taken.problem, taken.method), seed, first, most, seconds)
-
-
-def _with_groups(found: Problem, arrays: Arrays) -> Problem:
-    """With the groups of games that a clustered pool counts."""
-    clusters = part(arrays, "clusters")
-    if not clusters or not isinstance(found, GamesInput):
-        return found
-    return found.in_groups(counts_of_groups(PairTally.from_arrays(clusters)))

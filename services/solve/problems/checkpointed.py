@@ -39,3 +39,11 @@ def of_tallies(
     groups = () if clusters is None else counts_of_groups(clusters)
     by_task = tuple(on_tasks.values())
     return GamesInput(names, pairs.counts(), places.counts(), tuple(tasks[task] for task in on_tasks), by_task, groups)
+
+
+def with_groups(found: GamesInput | ScoresInput, arrays: Mapping[str, NDArray[Any]]) -> GamesInput | ScoresInput:
+    """With the groups of games that a clustered pool counts."""
+    clusters = part(arrays, "clusters")
+    if not clusters or not isinstance(found, GamesInput):
+        return found
+    return found.in_groups(counts_of_groups(PairTally.from_arrays(clusters)))

@@ -12,7 +12,9 @@ from services.boards.ranked_board import RankedBoard
 from services.boards.result import VERSION, SolveResult
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.solve.insight import job as insight
-from services.solve.problems.checkpointed import problem
+from services.solve.intervals.normal import NORMAL_METHODS, with_normal_intervals
+from services.solve.problems.checkpointed import problem, with_groups
+from services.solve.problems.inputs import Problem
 from services.solve.registry import methods
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles, read_result
@@ -44,8 +46,17 @@ def _solved(
             return Solved(_insight(pool, files, arrays, parameters))
         before = None if previous is None else read_result(files, previous)
         start = before.start if before is not None and (before.parameters, before.version) == (parameters, VERSION) else None
-        found = methods.solve_from(start, method, problem(Kind(pool.kind), arrays), parameters)
+        given = problem(Kind(pool.kind), arrays)
+        found = methods.solve_from(start, method, given, parameters)
+        if method in NORMAL_METHODS:
+            found = _with_intervals(found, with_groups(given, arrays), parameters)
         return found if before is None else _after(found, before.result)
+
+
+def _with_intervals(found: Solved, given: Problem, parameters: Mapping[str, float | str | bool]) -> Solved:
+    """With the intervals that need no refits, which are therefore of this very solve."""
+    result = with_normal_intervals(found.result.method, given, parameters, found.result)
+    return found if result is None else msgspec.structs.replace(found, result=result)
 
 
 def _after(found: Solved, before: SolveResult) -> Solved:

@@ -1,0 +1,201 @@
+"""Normal intervals of Bradley-Terry and Davidson ratings from the sandwich covariance, and simultaneous intervals of their ranks.
+
+Percentiles of refits cover 90 to 91 % at a nominal 95 %, because a resampled fit is biased twice. The sandwich covers 94.5 to 96.5 %
+from 10 to 1,000 games a pair (`benchmarks.coverage`), also where results deviate from the model, and needs no refit.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.special import expit, ndtri, stdtrit
+
+from ratings_core import checks
+from ratings_core.analysis.intervals import Intervals
+from ratings_core.batch.bradley_terry import components_of, inside
+from ratings_core.batch.covariance import centred
+from ratings_core.batch.logistic import PairLikelihood, grounds_of, variance
+from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.errors import InputError, SolverError
+from ratings_core.graphs.components import Labels
+from ratings_core.margins.posterior import shares
+from ratings_core.ranking import Ranking
+from ratings_core.solution import Floats
+
+NORMAL_AGENTS: Final = 1_000
+"""Largest number of agents: the covariance is dense."""
+_DRAWN_AGENTS: Final = 300
+"""Up to so many agents the critical value of all differences is drawn; beyond, Bonferroni's bound takes its place."""
+_DRAWS: Final = 2_000
+
+
+def normal_intervals(
+    counts: PairCounts,
+    theta: Floats,
+    *,
+    nu: float | None = None,
+    prior: float = 0.0,
+    groups: Sequence[PairCounts] = (),
+    level: float = 0.95,
+) -> Intervals:
+    """Intervals of ratings in logits, and simultaneous intervals of ranks.
+
+    Args:
+        counts: Pairs of m agents.
+        theta: The fitted ratings (m,), in logits, NaN for agents without one.
+        nu: Tie parameter of Davidson's model; None for Bradley-Terry, where a tie is half a win.
+        prior: Pseudo-games of each agent against an anchor, as in the fit.
+        groups: The same games in groups at random, two or more, if games have more than two sides or weights; none: games are
+            independent and of weight 1.
+        level: Coverage of each rating's interval, and of all rank intervals together.
+
+    Returns:
+        The intervals; `error` is the standard error, `replicates` the number of groups. An agent without a rating has no interval and
+        may have any rank. Agents of different components do not compare, so either may be above the other.
+
+    Raises:
+        InputError: An argument is out of range.
+        SolverError: The information is singular to rounding.
+
+    Source: White 1982 (sandwich); Davidson 1970, eq. 2.6; Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for Ranks (single step).
+    """
+    checks.number("level", level, above=0.0, high=1.0 - 1e-9)
+    if counts.m > NORMAL_AGENTS:
+        raise InputError("counts", counts.m, f"must be of at most {NORMAL_AGENTS} agents")
+    component = components_of(counts, prior)
+    covariance = _covariance(counts, np.where(np.isnan(theta), 0.0, theta), nu, prior, component, groups)
+    error = np.where(np.isnan(theta), np.nan, np.sqrt(np.maximum(covariance.diagonal(), 0.0)))
+    tail = 1 - (1 - level) / 2
+    reach = (float(stdtrit(len(groups) - 1, tail)) if groups else float(ndtri(tail))) * error
+    first, last = simultaneous_ranks(theta, covariance, component, level=level, freedom=len(groups) - 1 if groups else None)
+    return Intervals(
+        low=theta - reach, high=theta + reach, rank_low=first, rank_high=last, error=error,
+        unrated=np.isnan(theta).astype(np.float64), level=level, replicates=len(groups),
+    )  # fmt: skip
+
+
+def simultaneous_ranks(
+    theta: Floats, covariance: Floats, component: Labels | None = None, *, level: float = 0.95, freedom: int | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Intervals that hold the true ranks of all agents at once with probability `level`.
+
+    All differences of ratings get simultaneous intervals. An agent's best rank counts the agents whose rating is surely higher, its worst
+    rank excludes those whose rating is surely lower. Equal true ratings share the better rank.
+
+    Args:
+        theta: Ratings (m,), NaN for agents without one, which may have any rank.
+        covariance: Of the ratings (m, m).
+        component: Component of each agent; agents of different ones do not compare. None: all compare.
+        level: Probability.
+        freedom: Degrees of freedom of the covariance; None: infinitely many.
+
+    Returns:
+        Best and worst rank of each agent, int64 (m,), which include the rank among `theta`.
+
+    Source: Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies, sec. 3 (single step); the critical value is drawn up to
+    300 agents, Bonferroni's beyond.
+    """
+    m, rated = len(theta), ~np.isnan(theta)
+    label = np.zeros(m, np.int64) if component is None else component
+    compare = (label[:, None] == label) & rated & rated[:, None] & ~np.eye(m, dtype=bool)
+    spread = covariance.diagonal()
+    error = np.sqrt(np.maximum(spread[:, None] + spread - 2 * covariance, 0.0))
+    gap = np.where(compare, theta[:, None] - theta, 0.0)
+    surely = compare & (np.abs(gap) > _critical(covariance, error, compare, level, freedom) * error)
+    above, below = (surely & (gap < 0)).sum(axis=1), (surely & (gap > 0)).sum(axis=1)
+    rank = Ranking.from_scores(theta).rank
+    return np.minimum(1 + above, rank).astype(np.int64), np.maximum(m - below, rank).astype(np.int64)
+
+
+def _critical(covariance: Floats, error: Floats, compare: NDArray[np.bool_], level: float, freedom: int | None) -> float:
+    """Standard errors that all differences stay within together, with probability `level`."""
+    pairs = int(compare.sum()) // 2
+    if not pairs:
+        return math.inf
+    share = 1 - (1 - level) / (2 * pairs)
+    if len(covariance) > _DRAWN_AGENTS or freedom is not None:
+        return float(ndtri(share) if freedom is None else stdtrit(freedom, share))
+    values, vectors = linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    i, j = np.nonzero(np.triu(compare, 1))
+    drawn = np.random.default_rng(0).standard_normal((_DRAWS, len(values))) @ root.T
+    largest = np.array([np.max(np.abs(one[i] - one[j]) / np.maximum(error[i, j], np.finfo(float).tiny)) for one in drawn])
+    return float(np.quantile(largest, level, method="higher"))
+
+
+def _covariance(
+    counts: PairCounts, theta: Floats, nu: float | None, prior: float, component: Labels, groups: Sequence[PairCounts]
+) -> Floats:
+    """Sandwich covariance of theta less its component's mean (of theta itself with a prior), in logits squared (m, m)."""
+    within, m = inside(counts, component), counts.m
+    ties = nu is not None and 0 < nu < math.inf
+    model = _Scores(m, nu if ties else None)
+    bread, held = model.information(within, theta), [] if prior else grounds_of(PairLikelihood(within, prior), component).tolist()
+    bread[np.arange(m), np.arange(m)] += prior * variance(theta)
+    bread[held] = bread[:, held] = 0.0
+    bread[held, held] = 1.0
+    if groups:
+        sums = np.array([model.total(inside(group, component), theta) for group in groups])
+        meat = len(groups) / (len(groups) - 1) * (sums - sums.mean(axis=0)).T @ (sums - sums.mean(axis=0))
+    else:
+        meat = model.squares(within, theta)
+    try:
+        inverse = linalg.cho_solve(linalg.cho_factor(bread), np.eye(len(bread)))
+    except linalg.LinAlgError as error:
+        raise SolverError("intervals: the information is singular to rounding, set a prior") from error
+    inverse[held] = inverse[:, held] = 0.0
+    covariance = np.asarray((inverse @ meat @ inverse)[:m, :m], np.float64)
+    return covariance if prior else centred(covariance, component)
+
+
+class _Scores:
+    """Scores (derivatives of the log-likelihood) of single games: of theta (m), then of log nu where ties have a parameter."""
+
+    def __init__(self, m: int, nu: float | None) -> None:
+        self._m, self._nu = m, nu
+
+    def information(self, counts: PairCounts, theta: Floats) -> Floats:
+        """Expected second derivatives of minus the log-likelihood, dense."""
+        win, tie, _ = self._shares(counts, theta)
+        points, games = win + tie / 2, counts.games
+        own, border = win + tie / 4 - points**2, tie / 2 - points * tie
+        return self._outer(counts, games * own, games * border, games * tie * (1 - tie))
+
+    def squares(self, counts: PairCounts, theta: Floats) -> Floats:
+        """Sum over games of the outer products of their scores, dense."""
+        win, tie, _ = self._shares(counts, theta)
+        points = win + tie / 2
+        result = ((counts.won, 1.0, 0.0), (counts.tied, 0.5, 1.0), (counts.lost, 0.0, 0.0))
+        own = sum(number * (score - points) ** 2 for number, score, _ in result)
+        border = sum(number * (score - points) * (tied - tie) for number, score, tied in result)
+        corner = sum(number * (tied - tie) ** 2 for number, _, tied in result)
+        return self._outer(counts, own, border, corner)
+
+    def total(self, counts: PairCounts, theta: Floats) -> Floats:
+        """Sum of the scores of all games (m,) or (m + 1,)."""
+        win, tie, _ = self._shares(counts, theta)
+        surplus = counts.won + counts.tied / 2 - counts.games * (win + tie / 2)
+        both = counts.per_agent(surplus, -surplus)
+        return both if self._nu is None else np.append(both, counts.tied.sum() - counts.games @ tie)
+
+    def _shares(self, counts: PairCounts, theta: Floats) -> Any:
+        """Probabilities of a win, a tie and a loss; Bradley-Terry has no ties."""
+        gap = theta[counts.first] - theta[counts.second]
+        if self._nu is None:
+            return expit(gap), np.zeros_like(gap), expit(-gap)
+        return shares(gap, self._nu)
+
+    def _outer(self, counts: PairCounts, own: Any, border: Any, corner: Any) -> Floats:
+        """Sum over pairs of own (e_a - e_b)(e_a - e_b)' with its border and corner for log nu."""
+        m, size = self._m, self._m + (self._nu is not None)
+        matrix = np.zeros((size, size))
+        np.add.at(matrix, (counts.first, counts.second), -own)
+        matrix += matrix.T
+        matrix[np.arange(m), np.arange(m)] = counts.per_agent(own, own)
+        if self._nu is not None:
+            matrix[:m, m] = matrix[m, :m] = counts.per_agent(border, -border)
+            matrix[m, m] = corner.sum()
+        return matrix

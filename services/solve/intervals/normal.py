@@ -1,0 +1,89 @@
+"""Intervals that need no refits: sandwich intervals of Bradley-Terry and Davidson ratings, computed with the solve itself."""
+
+from collections.abc import Sequence
+from math import isinf
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_intervals
+from ratings_core.batch.pair_counts import PairCounts, of_tally
+from ratings_core.errors import SolverError
+from ratings_core.solution import Floats
+from services.boards.result import Intervals, SolveResult
+from services.solve.intervals.resampling import assumed
+from services.solve.problems.inputs import GamesInput, PairsInput, Problem
+from services.solve.registry import methods
+from services.solve.registry.methods import Taken
+
+NORMAL_METHODS: Final = frozenset({"bradley_terry", "davidson"})
+_RANKS: Final = "; the intervals of ranks hold together"
+
+
+def with_normal_intervals(method: str, problem: Problem, parameters: methods.Parameters, result: SolveResult) -> SolveResult | None:
+    """A result with its sandwich intervals.
+
+    Args:
+        method: The solved method.
+        problem: What was solved, with groups of games where the pool keeps them.
+        parameters: What the method was given.
+        result: Its result.
+
+    Returns:
+        The same result with intervals; None if the method, the size of the pool or the kind of data has no such intervals, or the
+        result has intervals of its own.
+    """
+    if method not in NORMAL_METHODS or isinstance(result.intervals, Intervals) or not result.agents:
+        return None
+    taken = methods.taken(method, problem, parameters)
+    pairs = taken.problem
+    if not isinstance(pairs, PairsInput) or len(pairs.names) > NORMAL_AGENTS:
+        return None
+    groups = _groups(pairs)
+    counts = of_tally(pairs.counts, len(pairs.names))
+    if not groups and not _whole(counts):
+        return None
+    return _with_rows(result, taken, counts, groups)
+
+
+def _with_rows(result: SolveResult, taken: Taken, counts: PairCounts, groups: Sequence[PairCounts]) -> SolveResult | None:
+    names, scale, centre = taken.problem.names, float(taken.values["scale"]), float(taken.values["centre"])
+    by_name = {row.agent: row.rating for row in result.agents}
+    theta = np.array([np.nan if by_name[name] is None else (by_name[name] - centre) / scale for name in names])  # type: ignore[operator]
+    try:
+        found = normal_intervals(counts, theta, nu=_nu(result), prior=float(taken.values["prior"]), groups=groups)
+    except SolverError:
+        return None
+    at = {name: i for i, name in enumerate(names)}
+    ends = (centre + scale * found.low, centre + scale * found.high)
+    rows = [
+        msgspec.structs.replace(
+            row, **_ends(ends, at[row.agent]), rank_low=int(found.rank_low[at[row.agent]]), rank_high=int(found.rank_high[at[row.agent]])
+        )
+        for row in result.agents
+    ]
+    told = Intervals(kind="clustered" if groups else "sandwich", assumes=assumed(taken.problem, taken.method) + _RANKS, settled=True)
+    return msgspec.structs.replace(result, agents=rows, intervals=told)
+
+
+def _ends(ends: tuple[Floats, Floats], i: int) -> dict[str, float | None]:
+    low, high = (float(side[i]) if np.isfinite(side[i]) else None for side in ends)
+    return {"low": low, "high": high}
+
+
+def _nu(result: SolveResult) -> float | None:
+    """Davidson's tie parameter; None for Bradley-Terry and where everything or nothing was tied."""
+    nu = result.extra.get("nu")
+    return float(nu) if isinstance(nu, float) and not isinf(nu) and nu > 0 else None
+
+
+def _groups(pairs: PairsInput) -> tuple[PairCounts, ...]:
+    if not isinstance(pairs, GamesInput):
+        return ()
+    return tuple(of_tally(group, len(pairs.names)) for group in pairs.groups)
+
+
+def _whole(counts: PairCounts) -> bool:
+    """Whether all games have weight 1, as far as counts tell."""
+    return all(bool((column == np.floor(column)).all()) for column in (counts.won, counts.tied, counts.lost))

@@ -1,0 +1,139 @@
+"""Normal intervals against the fit's own sandwich, a readable twin by numerical differentiation, and clustered outcomes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_intervals, simultaneous_ranks
+from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.comparisons import Comparisons
+from ratings_core.batch.davidson import davidson
+from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.errors import InputError
+from ratings_core.solution import Floats
+
+M = 6
+FIRST, SECOND = np.triu_indices(M, 1)
+
+
+def played(seed: int, games: int, nu: float = 0.0) -> PairCounts:
+    """Results of every pair by Davidson's model."""
+    rng = np.random.default_rng(seed)
+    theta = rng.normal(0.0, 0.7, M)
+    half = (theta[FIRST] - theta[SECOND]) / 2
+    weights = np.stack([np.exp(half), np.full_like(half, nu), np.exp(-half)], axis=1)
+    won, tied, lost = np.array([rng.multinomial(games, one / one.sum()) for one in weights], float).T
+    return PairCounts(M, FIRST, SECOND, won, lost, tied)
+
+
+def log_likelihood(counts: PairCounts, point: Floats) -> Floats:
+    """Of one win, tie and loss of each pair (3, pairs), straight from Davidson's equation 2.3."""
+    half, eta = (point[counts.first] - point[counts.second]) / 2, point[-1]
+    logits = np.stack([half, np.full_like(half, eta), -half])
+    return np.asarray(logits - np.log(np.exp(logits).sum(axis=0)), np.float64)
+
+
+def twin(counts: PairCounts, point: Floats) -> Floats:
+    """Sandwich covariance of theta less its mean: derivatives by central differences."""
+    cells = np.stack([counts.won, counts.tied, counts.lost]).ravel()
+    step, n = 1e-4, len(point)
+    unit = np.eye(n) * step
+    scores = np.array([(log_likelihood(counts, point + one) - log_likelihood(counts, point - one)).ravel() / (2 * step) for one in unit])
+
+    def total(at: Floats) -> float:
+        return float(cells @ log_likelihood(counts, at).ravel())
+
+    bread = -np.array(
+        [[(total(point + a + b) - total(point + a - b) - total(point - a + b) + total(point - a - b)) / (4 * step**2) for b in unit]
+         for a in unit]
+            [(total(point + a + b) - total(point + a - b) - total(point - a + b) + total(point - a - b)) / (4 * step**2) for b in unit]
+            for a in unit
+        ]
+    )
+    meat = (scores * cells) @ scores.T
+    less = np.eye(n)
+    less[:M, :M] -= 1 / M
+    inverse = np.linalg.pinv(bread, rcond=1e-6)
+    return np.asarray((less @ inverse @ meat @ inverse @ less.T)[:M, :M], np.float64)
+
+
+@pytest.mark.parametrize("prior", [0.0, 0.5])
+def test_bradley_terry_equals_the_sandwich_of_the_fit(prior: float) -> None:
+    counts = played(1, 12, nu=0.6)
+    fit = bradley_terry(counts, scale=1.0, centre=0.0, prior=prior, standard_errors="sandwich")
+    found = normal_intervals(counts, fit.ratings, prior=prior)
+    assert fit.standard_error is not None
+    np.testing.assert_allclose(found.error, fit.standard_error, rtol=1e-9)
+    np.testing.assert_allclose(found.high - found.low, 2 * 1.959964 * fit.standard_error, rtol=1e-6)
+
+
+def test_davidson_equals_the_readable_twin() -> None:
+    counts = played(2, 15, nu=0.8)
+    fit = davidson(counts, scale=1.0, centre=0.0)
+    found = normal_intervals(counts, fit.ratings, nu=fit.nu)
+    expected = twin(counts, np.append(fit.ratings, np.log(fit.nu)))
+    np.testing.assert_allclose(found.error**2, expected.diagonal(), rtol=1e-4)
+
+
+def test_groups_of_single_outcomes_equal_the_sandwich_clustered_by_outcome() -> None:
+    rng, n = np.random.default_rng(4), 60
+    games = np.array([rng.permutation(M)[:3] for _ in range(n)])
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    first, second = (games[:, [pair[side] for pair in pairs]].ravel() for side in (0, 1))
+    data = Comparisons(M, first, second, np.ones(3 * n), np.repeat(np.arange(n), 3), np.ones(n))
+    fit = bradley_terry(data, scale=1.0, centre=0.0, standard_errors="clustered")
+    groups = [
+        Comparisons(M, first[3 * g : 3 * g + 3], second[3 * g : 3 * g + 3], np.ones(3), np.zeros(3, np.int64), np.ones(1)).counts()
+        for g in range(n)
+    ]
+    found = normal_intervals(data.counts(), fit.ratings, groups=groups)
+    assert fit.standard_error is not None
+    np.testing.assert_allclose(found.error, fit.standard_error * np.sqrt(n / (n - 1)), rtol=1e-6)
+
+
+def test_ranks_of_agents_far_apart_are_certain_and_of_equal_ones_are_open() -> None:
+    certain = simultaneous_ranks(np.array([3.0, 2.0, 1.0]), np.eye(3) * 1e-4)
+    assert [side.tolist() for side in certain] == [[1, 2, 3], [1, 2, 3]]
+    open_ = simultaneous_ranks(np.array([0.02, 0.01, 0.0]), np.eye(3))
+    assert [side.tolist() for side in open_] == [[1, 1, 1], [3, 3, 3]]
+
+
+def test_agents_of_other_components_and_without_rating_may_be_anywhere() -> None:
+    theta, component = np.array([5.0, 1.0, 9.0, np.nan]), np.array([0, 0, 1, 2])
+    first, last = simultaneous_ranks(theta, np.eye(4) * 1e-6, component)
+    assert (first.tolist(), last.tolist()) == ([1, 2, 1, 1], [3, 4, 4, 4])
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), games=st.integers(1, 40), nu=st.sampled_from([0.0, 0.5]), prior=st.sampled_from([0.0, 1.0]))
+def test_no_interval_excludes_its_estimate(seed: int, games: int, nu: float, prior: float) -> None:
+    counts = played(seed, games, nu)
+    fit = bradley_terry(counts, scale=1.0, centre=0.0, prior=prior, unconnected="components")
+    found = normal_intervals(counts, fit.ratings, prior=prior)
+    rated = ~np.isnan(fit.ratings)
+    rank = 1 + (np.where(rated, fit.ratings, -np.inf)[:, None] < np.where(rated, fit.ratings, -np.inf)).sum(axis=1)
+    assert ((found.low <= fit.ratings) & (fit.ratings <= found.high))[rated].all()
+    assert ((found.rank_low <= rank) & (rank <= found.rank_high)).all()
+
+
+def test_ninety_five_percent_intervals_of_ten_games_a_pair_cover_as_often_as_they_say() -> None:
+    """500 pools of six agents; 3 standard errors of the share are .013."""
+    covered, together = [], []
+    for seed in range(500):
+        rng = np.random.default_rng(seed)
+        truth = rng.normal(0.0, 0.7, M)
+        fit = bradley_terry(counts := played(seed, 30), scale=1.0, centre=0.0)
+        found, truth = normal_intervals(counts, fit.ratings), truth - truth.mean()
+        covered.append((found.low <= truth) & (truth <= found.high))
+        rank = 1 + (truth[:, None] < truth).sum(axis=1)
+        together.append(((found.rank_low <= rank) & (rank <= found.rank_high)).all())
+    assert 0.935 <= np.mean(covered) <= 0.965
+    assert np.mean(together) >= 0.95
+
+
+def test_bad_arguments_are_refused() -> None:
+    with pytest.raises(InputError, match="level"):
+        normal_intervals(played(1, 3), np.zeros(M), level=1.0)
+    with pytest.raises(InputError, match="at most"):
+        normal_intervals(PairCounts(NORMAL_AGENTS + 1, *(np.zeros(0, np.int64),) * 2, *(np.zeros(0),) * 3), np.zeros(NORMAL_AGENTS + 1))
