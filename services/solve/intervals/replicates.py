@@ -20,10 +20,10 @@ from ratings_core.analysis import intervals as core
 from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Floats
 from services.boards.result import AgentRow, Intervals, SolveResult
-from services.solve.intervals.normal import with_normal_intervals
-from services.solve.intervals.resampling import Resampling, is_smooth, resampling
 from services.solve.problems.inputs import Problem
 from services.solve.registry.methods import Parameters, Taken, ranking_of, taken
+from services.solve.uncertainty.normal import with_normal_intervals
+from services.solve.uncertainty.resampling import Resampling, is_smooth, resampling
 
 LEVEL: Final = 0.95
 LEAST: Final = 32

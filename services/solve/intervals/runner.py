@@ -19,10 +19,10 @@ from services.checkpoints.objects import BadObject
 from services.runtime.settings import Settings
 from services.solve.intervals import replicates as intervals
 from services.solve.intervals.plan import PublishedBoard, Redrawn, next_job, rested
-from services.solve.intervals.resampling import is_smooth
 from services.solve.intervals.tasks import Facts, prepare, solve_slice
 from services.solve.planning.jobs import Job
 from services.solve.registry import methods
+from services.solve.uncertainty.resampling import is_smooth
 from services.solve.worker.task_pool import TaskPool, TaskType, failure_text
 
 log = logging.getLogger("equirank.intervals")

@@ -12,12 +12,12 @@ from services.boards.ranked_board import RankedBoard
 from services.boards.result import VERSION, SolveResult
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.solve.insight import job as insight
-from services.solve.intervals.normal import NORMAL_METHODS, with_normal_intervals
 from services.solve.problems.checkpointed import problem, with_groups
 from services.solve.problems.inputs import Problem
 from services.solve.registry import methods
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles, read_result
+from services.solve.uncertainty.normal import NORMAL_METHODS, with_normal_intervals
 from services.solve.worker.limits import forget_peak, memory_limit, peak
 from services.state.parts import part
 from services.wire.pools import Kind

@@ -44,13 +44,10 @@ def twin(counts: PairCounts, point: Floats) -> Floats:
     def total(at: Floats) -> float:
         return float(cells @ log_likelihood(counts, at).ravel())
 
-    bread = -np.array(
-        [[(total(point + a + b) - total(point + a - b) - total(point - a + b) + total(point - a - b)) / (4 * step**2) for b in unit]
-         for a in unit]
-            [(total(point + a + b) - total(point + a - b) - total(point - a + b) + total(point - a - b)) / (4 * step**2) for b in unit]
-            for a in unit
-        ]
-    )
+    def mixed(a: Floats, b: Floats) -> float:
+        return (total(point + a + b) - total(point + a - b) - total(point - a + b) + total(point - a - b)) / (4 * step**2)
+
+    bread = -np.array([[mixed(a, b) for b in unit] for a in unit])
     meat = (scores * cells) @ scores.T
     less = np.eye(n)
     less[:M, :M] -= 1 / M

@@ -22,9 +22,9 @@ from services.solve.intervals.replicates import (
     seed_of,
     with_intervals,
 )
-from services.solve.intervals.resampling import resampling
 from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, ProfileInput, ScoresInput
 from services.solve.registry import methods
+from services.solve.uncertainty.resampling import resampling
 
 TEAMS = ("Argentina", "Brazil", "England", "Germany", "South Korea", "Sweden")
 STRENGTHS = np.array([1579.0, 1605, 1521, 1503, 1321, 1470])

@@ -12,10 +12,10 @@ from ratings_core.batch.pair_counts import PairCounts, of_tally
 from ratings_core.errors import SolverError
 from ratings_core.solution import Floats
 from services.boards.result import Intervals, SolveResult
-from services.solve.intervals.resampling import assumed
 from services.solve.problems.inputs import GamesInput, PairsInput, Problem
 from services.solve.registry import methods
 from services.solve.registry.methods import Taken
+from services.solve.uncertainty.resampling import assumed
 
 NORMAL_METHODS: Final = frozenset({"bradley_terry", "davidson"})
 _RANKS: Final = "; the intervals of ranks hold together"

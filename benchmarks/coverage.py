@@ -1,0 +1,293 @@
+"""How often 95 % intervals of ratings and ranks hold the truth, and how wide they are: the grid of docs/concepts/intervals.md.
+
+`python -m benchmarks.coverage [--quick] [--before CHECKOUT] [--only WORD]`. Each row plants pools whose truth is known, solves them as
+`equirank solve --intervals` does (online methods: as boards show them), and counts. `covered` is the share of agents whose interval holds
+the true rating, with its Monte Carlo standard error over pools; `width` is the mean width (points, or the method's unit); `ranks` is the
+share of pools in which all intervals of ranks hold at once; `excluded` is the number of rows whose interval excludes its own estimate.
+`--before` runs the same pools with another checkout of the project, in the same table.
+
+The truth of a fit is the fit to the true probabilities of all pairs; that of other methods is their answer on the true margins. Planted
+skills are normal with a deviation of 0.7 logits. Online methods have two rows: planted skills, and skills drawn from the prior of the
+method's own model.
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from argparse import SUPPRESS
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
+
+import numpy as np
+
+from benchmarks.common import machine, parser
+from ratings_core.online import RATERS
+from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
+from ratings_core.records.roster import Roster
+from ratings_core.tallies import PairCounts, PlaceCounts
+from services.solve.intervals.replicates import add_intervals
+from services.solve.problems.inputs import GamesInput, MarginsInput, Problem, ScoresInput
+from services.solve.registry import methods
+
+POINTS = 400 / math.log(10)
+SECONDS = 1.0
+NO_PLACES = PlaceCounts(*(np.zeros(0, np.int32) for _ in range(4)), np.zeros(0))
+
+
+class Cell(NamedTuple):
+    """One row of the grid. games: of each pair that meets, tasks of a table, or games in all (clustered and online)."""
+
+    method: str
+    kind: str
+    agents: int
+    games: int
+    pools: int
+
+    @property
+    def label(self) -> str:
+        """Its name in the table."""
+        return f"{self.method:22}{self.kind:14}{self.agents:7}{self.games:7}{self.pools:7}"
+
+
+class Pool(NamedTuple):
+    """A planted pool. truth: true ratings (agents,) by name."""
+
+    problem: Problem
+    truth: Any
+
+
+def grid(quick: bool) -> list[Cell]:
+    """All rows."""
+    pools = 0.1 if quick else 1.0
+
+    def cells(method: str, kind: str, sizes: Sequence[tuple[int, int, int]]) -> list[Cell]:
+        return [Cell(method, kind, agents, games, max(4, round(count * pools))) for agents, games, count in sizes]
+
+    found = cells(
+        "bradley_terry",
+        "transitive",
+        [(3, 10, 600), (3, 100, 600), (6, 30, 400), (10, 10, 300), (10, 1_000, 300), (50, 10, 60), (50, 100, 60)],
+    )
+    found += cells("bradley_terry", "cyclic", [(6, 30, 400), (10, 100, 300)])
+    found += cells("bradley_terry", "sparse", [(20, 20, 150), (50, 10, 60)])
+    found += cells("bradley_terry", "clustered", [(16, 600, 150)])
+    found += cells("davidson", "transitive", [(3, 30, 600), (6, 30, 300), (10, 100, 200), (20, 10, 100)])
+    found += cells("davidson", "cyclic", [(6, 30, 300)])
+    found += (
+        cells("copeland", "transitive", [(6, 30, 60)])
+        + cells("copeland", "cyclic", [(6, 30, 60)])
+        + cells("copeland", "sparse", [(20, 20, 30)])
+    )
+    found += cells("maximal_lottery", "transitive", [(6, 30, 60)]) + cells("maximal_lottery", "cyclic", [(6, 30, 60), (6, 300, 60)])
+    found += cells("nash_average_agents", "cyclic", [(6, 30, 60)])
+    found += cells("uniform", "tasks", [(5, 40, 100), (20, 200, 40)])
+    for method in ("glicko2", "weng_lin"):
+        found += cells(method, "planted", [(20, 400, 60), (20, 4_000, 20)]) + cells(method, "own prior", [(20, 400, 60), (20, 4_000, 20)])
+    return found
+
+
+def chances(rng: np.random.Generator, m: int, *, cyclic: bool) -> Any:
+    """True log odds of every pair (m, m): skills, and three types of which each is ahead of the next by a logit."""
+    skill = rng.normal(0.0, 0.7, m)
+    gap = skill[:, None] - skill
+    kind = np.arange(m) % 3
+    ahead = ((kind[None, :] - kind[:, None]) % 3 == 1).astype(float)
+    return gap + (ahead - ahead.T if cyclic else 0.0)
+
+
+def drawn(cell: Cell, seed: int) -> Pool:
+    """One pool of the cell."""
+    rng = np.random.default_rng([seed, cell.agents, cell.games])
+    if cell.kind == "tasks":
+        return _table(rng, cell)
+    if cell.kind == "clustered":
+        return _clustered(rng, cell)
+    gap = chances(rng, cell.agents, cyclic=cell.kind == "cyclic")
+    first, second = np.triu_indices(cell.agents, 1)
+    if cell.kind == "sparse":
+        ring = (second - first == 1) | (second - first == cell.agents - 1)
+        met = ring | (rng.random(len(first)) < 0.15)
+        first, second = first[met], second[met]
+    nu = 0.7 if cell.method == "davidson" else 0.0
+    half = gap[first, second] / 2
+    weights = np.stack([np.exp(half), np.full_like(half, nu), np.exp(-half)], axis=1)
+    chance = weights / weights.sum(axis=1, keepdims=True)
+    counts = np.array([rng.multinomial(cell.games, one) for one in chance], float)
+    problem = GamesInput(_names(cell.agents), _tally(first, second, counts.T), NO_PLACES)
+    return Pool(problem, _truth(cell, first, second, chance, gap))
+
+
+def _truth(cell: Cell, first: Any, second: Any, chance: Any, gap: Any) -> Any:
+    if cell.method in ("bradley_terry", "davidson"):
+        exact = _tally(first, second, 1e6 * chance.T)
+        return _rated(methods.solve(cell.method, GamesInput(_names(cell.agents), exact, NO_PLACES), {}))
+    margins = np.tanh(gap / 2)
+    if cell.method == "nash_average_agents":
+        i, j = np.triu_indices(cell.agents, 1)
+        share = (1 + margins[i, j]) / 2
+        exact = _tally(i, j, 1e6 * np.stack([share, 0 * share, 1 - share]))
+        return _rated(methods.solve(cell.method, GamesInput(_names(cell.agents), exact, NO_PLACES), {"margins": "observed"}))
+    return _rated(methods.solve(cell.method, MarginsInput(_names(cell.agents), margins), {}))
+
+
+def _clustered(rng: np.random.Generator, cell: Cell) -> Pool:
+    """Games of four sides by Plackett-Luce, whose pairs follow Bradley-Terry, in 64 groups."""
+    m = cell.agents
+    skill = rng.normal(0.0, 0.7, m)
+    groups = np.zeros((64, m, m))
+    for game in range(cell.games):
+        sides = rng.permutation(m)[:4]
+        order = sides[np.argsort(-(skill[sides] + rng.gumbel(size=4)))]
+        for place in range(3):
+            groups[game % 64, order[place], order[place + 1 :]] += 1
+    parts = tuple(PairCounts.from_dense(group) for group in groups)
+    places = PlaceCounts(*(np.array([value], np.int32) for value in (0, 4, 0, 1)), np.ones(1))
+    return Pool(
+        GamesInput(_names(m), PairCounts.from_dense(groups.sum(axis=0)), places, groups=parts), 1500 + POINTS * (skill - skill.mean())
+    )
+
+
+def _table(rng: np.random.Generator, cell: Cell) -> Pool:
+    """Scores of agents on tasks drawn at random; the truth is the same method on 20,000 tasks of the same kind."""
+    level = rng.normal(0.0, 1.0, cell.agents)
+
+    def table(tasks: int) -> Problem:
+        scores = level[:, None] + rng.normal(0.0, 1.0, tasks) + rng.normal(0.0, 1.0, (cell.agents, tasks))
+        return ScoresInput(_names(cell.agents), tuple(f"t{i:06}" for i in range(tasks)), scores)
+
+    return Pool(table(cell.games), _rated(methods.solve(cell.method, table(20_000), {})))
+
+
+def _tally(first: Any, second: Any, cells: Any) -> PairCounts:
+    met = cells.sum(axis=0) > 0
+    ids = first[met].astype(np.int32), second[met].astype(np.int32)
+    return PairCounts(*ids, cells[0][met], cells[2][met], cells[1][met])
+
+
+def _names(m: int) -> tuple[str, ...]:
+    return tuple(f"a{i:03}" for i in range(m))
+
+
+def _rated(result: Any) -> Any:
+    by_name = {row.agent: row.rating for row in result.agents}
+    return np.array([np.nan if by_name[name] is None else by_name[name] for name in sorted(by_name)])
+
+
+def offline(cell: Cell, seed: int) -> dict[str, Any]:
+    """Coverage of one pool by `equirank solve --intervals`."""
+    pool = drawn(cell, seed)
+    plain = methods.solve(cell.method, pool.problem, {})
+    rows = sorted(add_intervals(cell.method, pool.problem, {}, plain, SECONDS, seed).agents, key=lambda row: row.agent)
+    low, high = (
+        np.array([math.nan if end is None else end for end in ends]) for ends in zip(*((row.low, row.high) for row in rows), strict=True)
+    )
+    slack = 1e-9 * np.maximum(1.0, np.abs(pool.truth))
+    inside = (low <= pool.truth + slack) & (pool.truth - slack <= high)
+    known = ~np.isnan(low) & ~np.isnan(pool.truth)
+    rank = 1 + (np.round(pool.truth, 9)[:, None] < np.round(pool.truth, 9)).sum(axis=1)
+    held = all(row.rank_low is None or row.rank_low <= true <= (row.rank_high or 0) for row, true in zip(rows, rank.tolist(), strict=True))
+    excluded = sum(not _includes(row) for row in rows)
+    return {"covered": float(inside[known].mean()), "width": float((high - low)[known].mean()), "ranks": float(held), "excluded": excluded}
+
+
+def _includes(row: Any) -> bool:
+    of_rating = row.low is None or row.rating is None or row.low <= row.rating <= row.high
+    return of_rating and (row.rank_low is None or row.rank_low <= row.rank <= row.rank_high)
+
+
+def online(cell: Cell, seed: int) -> dict[str, Any]:
+    """Coverage of one pool by the belief of an online method, as its live board shows it. Ratings and skills are centered."""
+    rng = np.random.default_rng([seed, cell.agents, cell.games])
+    rater = RATERS[cell.method]()
+    unit, prior = _units(cell.method, rater)
+    skill = rng.normal(0.0, 0.7 if cell.kind == "planted" else prior / unit, cell.agents)
+    sides = np.array([rng.permutation(cell.agents)[:2] for _ in range(cell.games)])
+    won = rng.random(cell.games) < 1 / (1 + np.exp(skill[sides[:, 1]] - skill[sides[:, 0]]))
+    names = _names(cell.agents)
+    games = [
+        Outcome((Side((names[a],), 1 if first else 2), Side((names[b],), 2 if first else 1)), time=60.0 * i)
+        for i, ((a, b), first) in enumerate(zip(sides.tolist(), won.tolist(), strict=True))
+    ]
+    agents = Roster()
+    agents.intern(list(names))
+    state = rater.init(cell.agents)
+    rater.fold(state, OutcomeBatch.of(games, agents))
+    shown = rater.read(state, np.arange(cell.agents, dtype=np.int32))
+    model = rater.beliefs
+    assert model is not None
+    assert shown.beliefs is not None
+    ends = np.array(
+        [model.interval(rating, belief, None) for rating, belief in zip(shown.rating.tolist(), shown.beliefs.each(), strict=True)]
+    )
+    mean = ends.mean(axis=1)
+    truth = unit * (skill - skill.mean()) + mean.mean()
+    inside = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
+    return {"covered": float(inside.mean()), "width": float((ends[:, 1] - ends[:, 0]).mean()), "ranks": math.nan, "excluded": 0}
+
+
+def _units(method: str, rater: Any) -> tuple[float, float]:
+    """Rating points a logit of the method's model, and the deviation of its prior in points."""
+    return (POINTS, rater.deviation) if method == "glicko2" else (math.sqrt(2) * rater.beta, rater.sigma)
+
+
+def measured(cell: Cell) -> dict[str, float]:
+    """All pools of a cell. Pools without an answer or interval are counted in `failed`."""
+    run: Callable[[Cell, int], dict[str, Any]] = online if cell.method in RATERS else offline
+    found, failed = [], 0
+    for seed in range(cell.pools):
+        try:
+            found.append(run(cell, seed))
+        except (ValueError, RuntimeError):
+            failed += 1
+    if not found:
+        return {"failed": failed}
+    means = {name: float(np.mean([one[name] for one in found])) for name in ("covered", "width", "ranks")}
+    error = float(np.std([one["covered"] for one in found], ddof=1) / math.sqrt(len(found))) if len(found) > 1 else math.nan
+    return {**means, "error": error, "excluded": sum(one["excluded"] for one in found), "failed": failed}
+
+
+def shown(found: dict[str, float]) -> str:
+    """The figures of a row."""
+    if "covered" not in found:
+        return f"{'no intervals':>48}"
+    ranks = "     -" if math.isnan(found["ranks"]) else f"{found['ranks']:6.1%}"
+    return f"{found['covered']:7.1%} ±{found['error']:5.1%}{found['width']:10.4g}{ranks:>8}{found['excluded']:9.0f}{found['failed']:7.0f}"
+
+
+def before(checkout: Path, cell: Cell) -> dict[str, float]:
+    """The same cell with another checkout of the project."""
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    command = [sys.executable, str(Path(__file__).resolve()), "--cell", json.dumps(cell)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=checkout, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Prints the grid."""
+    options = parser(__doc__ or "")
+    options.add_argument("--before", type=Path, help="another checkout of the project, measured on the same pools")
+    options.add_argument("--only", default="", help="rows that contain this word")
+    options.add_argument("--cell", help=SUPPRESS)
+    chosen = options.parse_args(argv)
+    if chosen.cell:
+        print(json.dumps(measured(Cell(*json.loads(chosen.cell)))))
+        return
+    print(machine(["numpy", "scipy"]))
+    columns = f"{'covered':>15}{'width':>10}{'ranks':>8}{'excluded':>9}{'failed':>7}"
+    print(f"{'method':22}{'pool':14}{'agents':>7}{'games':>7}{'pools':>7}{columns}{'   before:' + columns if chosen.before else ''}")
+    for cell in grid(chosen.quick):
+        if chosen.only in cell.label:
+            then = f"          {shown(before(chosen.before.resolve(), cell))}" if chosen.before else ""
+            print(cell.label + shown(measured(cell)) + then, flush=True)
+
+
+if __name__ == "__main__":
+    main()
