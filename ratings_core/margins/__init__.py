@@ -8,14 +8,17 @@ Read first: `posterior.py` (the model), `concentration.py` (how strongly pairs d
 
 from ratings_core.margins.concentration import Concentration, concentration
 from ratings_core.margins.copeland import posterior_copeland
+from ratings_core.margins.draws import DRAWN_AGENTS, MarginDraws
 from ratings_core.margins.half_life import HalfLife, choose_half_life, decayed
 from ratings_core.margins.lottery import PosteriorLottery, posterior_lottery
 from ratings_core.margins.posterior import DENSE_AGENTS, PosteriorMargins, posterior_margins
 
 __all__ = [
     "DENSE_AGENTS",
+    "DRAWN_AGENTS",
     "Concentration",
     "HalfLife",
+    "MarginDraws",
     "PosteriorLottery",
     "PosteriorMargins",
     "choose_half_life",

@@ -38,7 +38,8 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Intervals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the intervals of a board's rows are.
 
-    kind: ``cells`` (counts of pairs or places redrawn), ``clustered`` (whole outcomes redrawn), ``tasks`` or ``ballots`` (redrawn),
+    kind: ``posterior`` (draws of the true margins),
+    ``cells`` (counts of pairs or places redrawn), ``clustered`` (whole outcomes redrawn), ``tasks`` or ``ballots`` (redrawn),
     ``fisher`` or ``sandwich`` (normal, of standard errors), ``belief`` (an online method's own, normal), or ``none``; of: what they are
     intervals of, where not of the rating that ranks; assumes: what has to hold for them, why_not: why there are none;
     level: they are central ones of; replicates: refits they are of, failed: refits without an answer; settled: whether more would

@@ -102,7 +102,7 @@ def sample(
     for replicate in range(first, first + most):
         if replicate > first and clock() - began >= seconds:
             break
-        again = solved._replace(problem=source.draw(np.random.default_rng([seed, replicate])))
+        again = solved._replace(problem=source.draw(np.random.default_rng([seed, replicate])), values={**solved.values, **source.values})
         try:
             rated = again.rated()
         except (SolverError, InputError):  # what was drawn may be too little for the method
@@ -202,7 +202,7 @@ def add_intervals(
     if (normal := with_normal_intervals(method, problem, parameters, result)) is not None:
         return normal
     whole = taken(method, problem, parameters)
-    source, found = resampling(whole.problem, whole.method), replication(whole.problem.names, result, seconds)
+    source, found = resampling(whole.problem, whole.method, whole.values), replication(whole.problem.names, result, seconds)
     base = seed_of("", 0, method) if seed is None else seed
     while not found.done:
         first, most = found.next

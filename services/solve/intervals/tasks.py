@@ -46,7 +46,7 @@ def prepare(url: str, entry: bytes, method: str, parameters: Mapping[str, float 
         _, arrays = CheckpointStore(url).read_pool(pool, mapped=True)
         found = methods.taken(method, with_groups(problem(Kind(pool.kind), arrays), arrays), parameters)
         most_of(len(found.problem.names))
-        facts = Facts(found.problem.names, resampling(found.problem, found.method).about, time.perf_counter() - began)
+        facts = Facts(found.problem.names, resampling(found.problem, found.method, found.values).about, time.perf_counter() - began)
         return facts, Prepared(method, found.problem, found.values)
 
 
@@ -54,4 +54,4 @@ def solve_slice(prepared: Prepared, seed: int, first: int, most: int, seconds: f
     """Replicates from `first` on, as `intervals.sample` solves them. Raises `InputError` where the data cannot be redrawn."""
     with memory_limit(memory):
         taken = prepared.taken
-        return sample(taken, resampling(taken.problem, taken.method), seed, first, most, seconds)
+        return sample(taken, resampling(taken.problem, taken.method, taken.values), seed, first, most, seconds)

@@ -1,8 +1,9 @@
 """How the data of a solve can be redrawn, and what that takes for granted: what its intervals are made of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import sqrt
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -10,11 +11,17 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ratings_core.analysis.resampling import PairGroups, drawn_columns, poisson_pairs, poisson_places, poisson_weights
+from ratings_core.batch.pair_counts import of_tally
 from ratings_core.errors import InputError
 from ratings_core.games.clones import clone_classes
+from ratings_core.margins import DRAWN_AGENTS, MarginDraws
+from ratings_core.solution import Floats
+from ratings_core.tallies import PairCounts
 from services.boards.result import Intervals
 from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.registry.margins import fitted, is_posterior
 from services.solve.registry.method import Method, Takes
+from services.solve.registry.parameters import Value
 
 _SMOOTH: Final = frozenset({"bradley_terry", "davidson", "fenchel_young_fit", "sco_fit", "borda", "plurality", "approval", "uniform"})
 """Methods whose ratings move a little when the data do."""
@@ -22,11 +29,14 @@ _JUMPS: Final = "; ratings of this method can jump where data move a little: how
 
 
 class Resampling(NamedTuple):
-    """kind, assumes: as `result.Intervals` says; draw: one replicate of the data, with the generator given."""
+    """kind, assumes: as `result.Intervals` says; draw: one replicate of the data, with the generator given; values: parameters with
+    which replicates are solved, in place of the solve's own.
+    """
 
     kind: str
     assumes: str
     draw: Callable[[Generator], Problem]
+    values: Mapping[str, Value] = MappingProxyType({})
 
     @property
     def about(self) -> Intervals:
@@ -44,8 +54,25 @@ def assumed(problem: Problem, method: Method) -> str:
     return _resampling(problem, method.takes).assumes
 
 
-def resampling(problem: Problem, method: Method) -> Resampling:
-    """How `problem` is redrawn for `method`. Raises `InputError` where it does not say enough of its outcomes."""
+def resampling(problem: Problem, method: Method, values: Mapping[str, Value] | None = None) -> Resampling:
+    """How `problem` is redrawn for `method`: draws of the true margins where it is solved on posterior margins, else of the data.
+
+    Args:
+        problem: What is solved.
+        method: By which method.
+        values: With which parameters; None: without posterior margins.
+
+    Raises:
+        InputError: The problem does not say enough about its outcomes.
+    """
+    if (
+        values
+        and "margins" in values
+        and isinstance(problem, PairsInput)
+        and len(problem.names) <= DRAWN_AGENTS
+        and is_posterior(problem, dict(values))
+    ):
+        return _of_posterior(problem, method, values)
     found = _resampling(problem, method.takes)
     return found if is_smooth(method) else found._replace(assumes=found.assumes + _JUMPS)
 
@@ -62,6 +89,28 @@ def _resampling(problem: Problem, takes: Takes) -> Resampling:
             return _of_tasks(problem)
         case MarginsInput():
             raise InputError("intervals", "margins", "must be of games, ballots or scores: margins do not say of how many games")
+
+
+def _of_posterior(problem: PairsInput, method: Method, values: Mapping[str, Value]) -> Resampling:
+    """Draws of the margins from their posterior, solved as observed margins."""
+    counts = of_tally(problem.counts, len(problem.names))
+    margins = fitted(counts, dict(values))
+    draws = MarginDraws.of(counts, margins, float(values["margins_prior"]))
+    assumes = f"the model of posterior margins with kappa {margins.kappa:.3g} given, and independent outcomes of two sides"
+    names = problem.names
+
+    def draw(rng: Generator) -> Problem:
+        drawn = draws.draw(rng)
+        return MarginsInput(names, drawn) if method.takes is Takes.MARGINS else _one_game_each(names, drawn)
+
+    return Resampling("posterior", assumes, draw, {"margins": "observed"})
+
+
+def _one_game_each(names: tuple[str, ...], margins: Floats) -> PairsInput:
+    """Every pair met once, with the expected score that its margin says."""
+    first, second = np.triu_indices(len(names), 1)
+    won = (1 + margins[first, second]) / 2
+    return PairsInput(names, PairCounts(first.astype(np.int32), second.astype(np.int32), won, 1 - won, np.zeros_like(won)))
 
 
 def _of_games(problem: GamesInput, takes: Takes) -> Resampling:

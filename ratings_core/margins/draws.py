@@ -1,0 +1,83 @@
+"""Draws of true margins from their posterior, for credible intervals of methods whose answers jump: lotteries, Copeland, Nash averages."""
+
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+from numpy.random import Generator
+from scipy import linalg
+
+from ratings_core.batch.logistic import variance
+from ratings_core.batch.pair_counts import PairCounts
+from ratings_core.errors import InputError
+from ratings_core.margins.posterior import PosteriorMargins, shares
+from ratings_core.solution import Floats
+
+DRAWN_AGENTS: Final = 500
+"""Largest number of agents: every pair of a draw is drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarginDraws:
+    """The posterior of all margins of m agents, kappa given.
+
+    Strengths are normal around their fit, with the inverse curvature as covariance; n games of a pair count as n (1 + kappa) / (n + kappa)
+    independent ones there, as the Dirichlet-multinomial law spreads them. Given strengths, the probabilities of a pair are Dirichlet with
+    parameters counts + kappa times the prediction; with an infinite kappa they are the prediction. The pessimism of the margins does not
+    enter: draws are of the truth.
+
+    margins: The posterior means. counts: The pairs that met. root: (m, m), a factor of the strengths' covariance.
+    """
+
+    margins: PosteriorMargins
+    counts: PairCounts
+    root: Floats
+
+    @classmethod
+    def of(cls, counts: PairCounts, margins: PosteriorMargins, prior: float) -> Self:
+        """The posterior whose means `margins` are.
+
+        Args:
+            counts: The pairs of `posterior_margins`.
+            margins: What it returned.
+            prior: Its `prior`.
+
+        Raises:
+            InputError: There are more than `DRAWN_AGENTS` agents.
+        """
+        if counts.m > DRAWN_AGENTS:
+            raise InputError("agents", counts.m, f"must be at most {DRAWN_AGENTS} to draw all margins; solve fewer agents (most_agents)")
+        kappa = margins.kappa
+        games = counts.games if np.isinf(kappa) else counts.games * (1 + kappa) / (counts.games + kappa)
+        win, tie, loss = shares(margins.theta[counts.first] - margins.theta[counts.second], margins.nu)
+        weights = games * (win + loss - (win - loss) ** 2) / 4 if np.isfinite(margins.nu) else 0.0 * tie
+        curvature = np.zeros((counts.m, counts.m))
+        curvature[counts.first, counts.second] = curvature[counts.second, counts.first] = -weights
+        own = counts.per_agent(weights, weights) + prior * variance(margins.theta)
+        curvature[np.arange(counts.m), np.arange(counts.m)] = own
+        factor = linalg.cholesky(curvature, lower=True)
+        return cls(margins, counts, np.asarray(linalg.solve_triangular(factor, np.eye(counts.m), lower=True, trans="T"), np.float64))
+
+    def draw(self, rng: Generator) -> Floats:
+        """True margins of all pairs, once: antisymmetric (m, m)."""
+        m = self.counts.m
+        theta = self.margins.theta + self.root @ rng.standard_normal(m)
+        first, second = np.triu_indices(m, 1)
+        chance = shares(theta[first] - theta[second], self.margins.nu)
+        if np.isfinite(self.margins.kappa):
+            drawn = rng.standard_gamma(self.margins.kappa * chance + self._cells())
+            chance = drawn / np.maximum(drawn.sum(axis=0), np.finfo(float).tiny)
+        margins = np.zeros((m, m))
+        margins[first, second] = chance[0] - chance[2]
+        return margins - margins.T
+
+    def _cells(self) -> Floats:
+        """Wins, ties and losses of every pair (3, m (m - 1) / 2), in the order of `numpy.triu_indices`."""
+        m, counts = self.counts.m, self.counts
+        low, high = np.minimum(counts.first, counts.second), np.maximum(counts.first, counts.second)
+        place = low * (2 * m - low - 1) // 2 + high - low - 1
+        straight = counts.first < counts.second
+        cells = np.zeros((3, m * (m - 1) // 2))
+        cells[0, place], cells[1, place] = np.where(straight, counts.won, counts.lost), counts.tied
+        cells[2, place] = np.where(straight, counts.lost, counts.won)
+        return cells
