@@ -201,7 +201,7 @@ def test_too_few_or_too_many_without_an_answer_are_no_intervals() -> None:
 )
 def test_what_does_not_say_how_many_games_cannot_be_redrawn(problem: methods.Problem, rule: str) -> None:
     with pytest.raises(InputError, match=rule):
-        add_intervals("copeland", problem, {}, methods.solve("copeland", problem), 1.0)
+        add_intervals("copeland", problem, {"margins": "observed"}, methods.solve("copeland", problem, {"margins": "observed"}), 1.0)
 
 
 def test_intervals_that_parameters_ask_for_say_what_they_are() -> None:
