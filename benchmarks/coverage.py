@@ -1,6 +1,7 @@
 """How often 95 % intervals of ratings and ranks hold the truth, and how wide they are: the grid of docs/concepts/intervals.md.
 
-`python -m benchmarks.coverage [--quick] [--before CHECKOUT] [--only WORD]`. Each row plants pools whose truth is known, solves them as
+`python -m benchmarks.coverage [--quick] [--share SHARE] [--before CHECKOUT] [--only WORD]`.
+Each row plants pools whose truth is known, solves them as
 `equirank solve --intervals` does (online methods: as boards show them), and counts. `covered` is the share of agents whose interval holds
 the true rating, with its Monte Carlo standard error over pools; `width` is the mean width (points, or the method's unit); `ranks` is the
 share of pools in which all intervals of ranks hold at once; `excluded` is the number of rows whose interval excludes its own estimate.
@@ -8,7 +9,7 @@ share of pools in which all intervals of ranks hold at once; `excluded` is the n
 
 The truth of a fit is the fit to the true probabilities of all pairs; that of other methods is their answer on the true margins. Planted
 skills are normal with a deviation of 0.7 logits. Online methods have two rows: planted skills, and skills drawn from the prior of the
-method's own model.
+method's own model; each agent plays about 12 games in a rating period.
 """
 
 import json
@@ -35,7 +36,7 @@ from services.solve.problems.inputs import GamesInput, MarginsInput, Problem, Sc
 from services.solve.registry import methods
 
 POINTS = 400 / math.log(10)
-SECONDS = 1.0
+SECONDS = 5.0
 NO_PLACES = PlaceCounts(*(np.zeros(0, np.int32) for _ in range(4)), np.zeros(0))
 
 
@@ -61,9 +62,8 @@ class Pool(NamedTuple):
     truth: Any
 
 
-def grid(quick: bool) -> list[Cell]:
-    """All rows."""
-    pools = 0.1 if quick else 1.0
+def grid(pools: float) -> list[Cell]:
+    """All rows, with this share of the pools."""
 
     def cells(method: str, kind: str, sizes: Sequence[tuple[int, int, int]]) -> list[Cell]:
         return [Cell(method, kind, agents, games, max(4, round(count * pools))) for agents, games, count in sizes]
@@ -186,6 +186,8 @@ def offline(cell: Cell, seed: int) -> dict[str, Any]:
     low, high = (
         np.array([math.nan if end is None else end for end in ends]) for ends in zip(*((row.low, row.high) for row in rows), strict=True)
     )
+    if np.isnan(low).all():
+        raise RuntimeError("no intervals in the time")
     slack = 1e-9 * np.maximum(1.0, np.abs(pool.truth))
     inside = (low <= pool.truth + slack) & (pool.truth - slack <= high)
     known = ~np.isnan(low) & ~np.isnan(pool.truth)
@@ -209,8 +211,9 @@ def online(cell: Cell, seed: int) -> dict[str, Any]:
     sides = np.array([rng.permutation(cell.agents)[:2] for _ in range(cell.games)])
     won = rng.random(cell.games) < 1 / (1 + np.exp(skill[sides[:, 1]] - skill[sides[:, 0]]))
     names = _names(cell.agents)
+    spacing = 60.0 if rater.beliefs is None or rater.beliefs.period_seconds is None else rater.beliefs.period_seconds / (6 * cell.agents)
     games = [
-        Outcome((Side((names[a],), 1 if first else 2), Side((names[b],), 2 if first else 1)), time=60.0 * i)
+        Outcome((Side((names[a],), 1 if first else 2), Side((names[b],), 2 if first else 1)), time=i * spacing)
         for i, ((a, b), first) in enumerate(zip(sides.tolist(), won.tolist(), strict=True))
     ]
     agents = Roster()
@@ -275,6 +278,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser(__doc__ or "")
     options.add_argument("--before", type=Path, help="another checkout of the project, measured on the same pools")
     options.add_argument("--only", default="", help="rows that contain this word")
+    options.add_argument("--share", type=float, default=1.0, help="share of the pools (default 1)")
     options.add_argument("--cell", help=SUPPRESS)
     chosen = options.parse_args(argv)
     if chosen.cell:
@@ -283,7 +287,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(machine(["numpy", "scipy"]))
     columns = f"{'covered':>15}{'width':>10}{'ranks':>8}{'excluded':>9}{'failed':>7}"
     print(f"{'method':22}{'pool':14}{'agents':>7}{'games':>7}{'pools':>7}{columns}{'   before:' + columns if chosen.before else ''}")
-    for cell in grid(chosen.quick):
+    for cell in grid(0.1 if chosen.quick else chosen.share):
         if chosen.only in cell.label:
             then = f"          {shown(before(chosen.before.resolve(), cell))}" if chosen.before else ""
             print(cell.label + shown(measured(cell)) + then, flush=True)

@@ -15,6 +15,7 @@ from ratings_core.formats.margins import MarginTable, read_margins
 from ratings_core.formats.pgn import ChessGame, iter_games
 from ratings_core.formats.profile import read_profile, write_profile
 from ratings_core.formats.results import Result, ResultColumns, iter_results
+from ratings_core.formats.rows import RowRules
 from ratings_core.formats.scores import ScoreFile, TaskScores, iter_scores, read_scores
 from ratings_core.formats.stream import unpacked
 
@@ -27,6 +28,7 @@ __all__ = [
     "MarginTable",
     "Result",
     "ResultColumns",
+    "RowRules",
     "ScoreFile",
     "Skipped",
     "TaskScores",

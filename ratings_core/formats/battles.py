@@ -9,12 +9,13 @@ themselves away, banned voters) is left to its users.
 import io
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ratings_core.formats.errors import FormatError, Skipped
 from ratings_core.formats.json_items import content, json_rows
 from ratings_core.formats.parquet import MAGIC, parquet_rows
+from ratings_core.formats.rows import NOT_CHOSEN, PLAIN, RowRules, made
 from ratings_core.formats.stream import csv_lines, head
 from ratings_core.formats.table import name, read_rows
 from ratings_core.formats.times import seconds
@@ -33,7 +34,7 @@ _MARKUP: Final = re.compile(r"(?:<h3>|### )[^:<]*: ")
 class Battle:
     """One verdict. row: line of a CSV or JSON lines file, or number of the item, from 1; places: of a and b; time: seconds or None.
 
-    content: the whole row as text, for ids.
+    content: the whole row as text, for ids; task: what was asked, None where the rules name no column.
     """
 
     row: int
@@ -42,37 +43,51 @@ class Battle:
     places: tuple[int, int]
     time: float | None
     content: str
+    task: str | None = None
 
 
-def iter_battles(stream: io.BufferedReader, delimiter: str = ",") -> Iterator[Battle | Skipped]:
+def iter_battles(
+    stream: io.BufferedReader, delimiter: str = ",", rules: RowRules = PLAIN
+) -> Iterator[Battle | Skipped | FormatError]:
     """The battles of a file in its order, one held at a time. stream: as `unpacked` returns it; delimiter: of a CSV.
 
     winner: model_a, model_b, tie, tie (bothbad) or both_bad; anything else is refused, never a draw. Of a raw log, what is no
-    verdict or names no two models is left out and said. Raises `FormatError` naming row and field.
+    verdict or names no two models is left out and said. rules: of single rows; a column of tasks in a Parquet file is read only if it is
+    one of its battles' columns. Raises `FormatError` naming row and field.
     """
-    return (_battle(row, item) for row, item in _items(stream, delimiter))
+    return made(_items(stream, delimiter, rules), lambda row, item: _chosen_battle(row, item, rules), rules)
 
 
-def _items(stream: io.BufferedReader, delimiter: str) -> Iterator[tuple[int, Any]]:
+def _chosen_battle(row: int, item: Any, rules: RowRules) -> Battle | Skipped:
+    if not isinstance(item, dict):
+        raise FormatError(row, None, item, "must be an object")
+    cells = rules.trimmed(item)
+    if not rules.chosen(cells):
+        return Skipped(row, NOT_CHOSEN)
+    battle = _battle(row, cells)
+    task = rules.task_of(cells, row)
+    return battle if task is None or isinstance(battle, Skipped) else replace(battle, task=task)
+
+
+def _items(stream: io.BufferedReader, delimiter: str, rules: RowRules) -> Iterator[tuple[int, Any]]:
     first = head(stream)
     if first.startswith(MAGIC):
         return parquet_rows(stream, COLUMNS)
     if first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{"):
         return json_rows(stream)
-    return _table(stream, delimiter)
+    return _table(stream, delimiter, rules)
 
 
-def _table(stream: io.BufferedReader, delimiter: str) -> Iterator[tuple[int, Any]]:
+def _table(stream: io.BufferedReader, delimiter: str, rules: RowRules) -> Iterator[tuple[int, Any]]:
     rows = read_rows(csv_lines(stream), delimiter)
     for column in COLUMNS:
         rows.column(column)
-    for line, row in rows:
-        yield line, dict(zip(rows.header, row, strict=True))
+    rules.check_columns(rows.header)
+    for line, row in rows.each():
+        yield line, row if isinstance(row, FormatError) else dict(zip(rows.header, row, strict=True))
 
 
-def _battle(row: int, item: Any) -> Battle | Skipped:
-    if not isinstance(item, dict):
-        raise FormatError(row, None, item, "must be an object")
+def _battle(row: int, item: Mapping[str, Any]) -> Battle | Skipped:
     if isinstance(item.get("type"), str) and "model_a" not in item:
         return _vote(row, item)
     a, b = _model(item, row, "model_a"), _model(item, row, "model_b")

@@ -2,10 +2,11 @@
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from ratings_core.formats.errors import FormatError, Skipped
+from ratings_core.formats.rows import NOT_CHOSEN, PLAIN, RowRules, made
 from ratings_core.formats.stream import csv_lines
 from ratings_core.formats.table import Rows, name, number, read_rows
 from ratings_core.formats.times import seconds
@@ -38,6 +39,7 @@ class Result:
     second_score: float
     time: float | None
     cells: tuple[str, ...]
+    task: str | None = None
 
     @property
     def places(self) -> tuple[int, int]:
@@ -46,16 +48,29 @@ class Result:
 
 
 def iter_results(
-    stream: io.BufferedReader, columns: ResultColumns | None = None, unplayed: Unplayed = "refuse", delimiter: str = ","
-) -> Iterator[Result | Skipped]:
+    stream: io.BufferedReader,
+    columns: ResultColumns | None = None,
+    unplayed: Unplayed = "refuse",
+    delimiter: str = ",",
+    rules: RowRules = PLAIN,
+) -> Iterator[Result | Skipped | FormatError]:
     """The games of a CSV in its order, one held at a time. stream: as `unpacked` returns it; unplayed: what to do with rows whose
     scores are empty or NA.
 
-    columns: None takes the known ones, with `date` where the file has it. Raises `FormatError` naming row and column.
+    rules: of single rows; columns: None takes the known ones, with `date` where the file has it. Raises `FormatError` (row, column).
     """
     rows = read_rows(csv_lines(stream), delimiter)
     reader = _Reader(rows, columns or ResultColumns(time="date" if "date" in rows.header else None))
-    return (reader.game(line, row, unplayed) for line, row in rows)
+    rules.check_columns(rows.header)
+
+    def game(line: int, row: list[str]) -> Result | Skipped:
+        cells = rules.trimmed(dict(zip(rows.header, row, strict=True)))
+        if not rules.chosen(cells):
+            return Skipped(line, NOT_CHOSEN)
+        found, task = reader.game(line, list(cells.values()), unplayed), rules.task_of(cells, line)
+        return found if task is None or isinstance(found, Skipped) else replace(found, task=task)
+
+    return made(rows.each(), game if rules != PLAIN else lambda line, row: reader.game(line, row, unplayed), rules)
 
 
 class _Reader:

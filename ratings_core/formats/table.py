@@ -27,10 +27,18 @@ class Rows:
     rest: Iterator[tuple[int, list[str]]]
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        for line, row in self.rest:
-            if len(row) != len(self.header):
-                raise FormatError(line, None, len(row), f"must have {len(self.header)} cells, as the header has")
+        for line, row in self.each():
+            if isinstance(row, FormatError):
+                raise row
             yield line, row
+
+    def each(self) -> Iterator[tuple[int, list[str] | FormatError]]:
+        """(line, cells) of each row, once; a row of another width than the header is its error, in place of cells."""
+        for line, row in self.rest:
+            if len(row) == len(self.header):
+                yield line, row
+            else:
+                yield line, FormatError(line, None, len(row), f"must have {len(self.header)} cells, as the header has")
 
     def column(self, name: str) -> int:
         """Index of the column. Raises `FormatError` naming the columns there are."""

@@ -2,33 +2,63 @@
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import typer
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FileKind, ResultColumns
+from ratings_core.formats import FileKind, ResultColumns, RowRules
 from ratings_core.formats.results import Unplayed
+from ratings_core.formats.rows import PLAIN
 from ratings_core.formats.table import checked_delimiter
 from services.imports.files import FileOptions
 
 _COLUMNS: Final = tuple(one.name for one in fields(ResultColumns))
 
+BadRows: TypeAlias = Literal["refuse", "skip"]
 Columns: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(help=f"Column of a results table, as name=header; names are {', '.join(_COLUMNS)} (time= for none); may be repeated."),
+    typer.Option(
+        help=f"Column of a results table, as name=header; names are {', '.join(_COLUMNS)} (time= for none); may be repeated. "
+        "task=header names the tasks of results or battles."
+    ),
 ]
 Delimiter: TypeAlias = Annotated[str, typer.Option(help="What parts the cells of a table.")]
 
 
 def file_options(
-    kind: FileKind | None, unplayed: Unplayed, columns: Sequence[str] | None, delimiter: str, time: float | None = None
+    kind: FileKind | None,
+    unplayed: Unplayed,
+    columns: Sequence[str] | None,
+    delimiter: str,
+    time: float | None = None,
+    rules: RowRules = PLAIN,
 ) -> FileOptions:
-    """How a file is read. Columns given make it one of results. Raises `InputError`."""
-    if columns and kind not in (None, FileKind.RESULTS):
-        raise InputError("column", columns[0], f"must be left out for {kind}: only results have columns to name")
-    named = _columns(columns) if columns else None
-    return FileOptions(FileKind.RESULTS if named else kind, unplayed, named, checked_delimiter(delimiter), time)
+    """How a file is read. Columns given make it one of results, except `task`, which battles have, too. Raises `InputError`."""
+    task, given = _task(columns or ())
+    if given and kind not in (None, FileKind.RESULTS):
+        raise InputError("column", given[0], f"must be left out for {kind}: only results have columns to name, besides task")
+    named = _columns(given) if given else None
+    return FileOptions(FileKind.RESULTS if named else kind, unplayed, named, checked_delimiter(delimiter), time, replace(rules, task=task))
+
+
+def row_rules(*, trim: bool, where: Sequence[str]) -> RowRules:
+    """How single rows are read. Raises `InputError` for a `where` that is not column=value."""
+    pairs = []
+    for text in where:
+        column, equals, value = text.partition("=")
+        if not equals or not column:
+            raise InputError("where", text, "must be column=value")
+        pairs.append((column, value))
+    return RowRules(keep_bad=True, trim=trim, where=tuple(pairs))
+
+
+def _task(given: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The column of tasks, and the other columns. Raises `InputError`."""
+    tasks = [text.partition("=")[2] for text in given if text.partition("=")[0] == "task"]
+    if len(tasks) > 1 or "" in tasks:
+        raise InputError("column", "task", "must be task=header, once")
+    return (tasks[0] if tasks else None), [text for text in given if text.partition("=")[0] != "task"]
 
 
 def _columns(given: Sequence[str]) -> ResultColumns:

@@ -18,7 +18,7 @@ from ratings_core.voting.profile import Unlisted
 from services.boards.result import Intervals, SolveResult
 from services.cli.interval_columns import interval_columns, interval_line, roster_line
 from services.cli.numbers import shower, tied_within
-from services.cli.options import Columns, Delimiter, file_options
+from services.cli.options import BadRows, Columns, Delimiter, file_options, row_rules
 from services.imports.files import FileOptions
 from services.solve.check import Check
 from services.solve.check import check as compare
@@ -50,6 +50,9 @@ def solve(
     ] = None,
     column: Columns = None,
     delimiter: Delimiter = ",",
+    bad_rows: Annotated[BadRows, typer.Option(help="Bad rows: refuse the file, naming the first 20, or skip and count them.")] = "refuse",
+    trim: Annotated[bool, typer.Option("--trim", help="Take white space off the cells of results and battles.")] = False,
+    where: Annotated[list[str] | None, typer.Option(help="Only rows of results or battles with column=value; may be repeated.")] = None,
     intervals: Annotated[bool, typer.Option("--intervals", help="Intervals of ratings and ranks, by refits to resampled data.")] = False,
     interval_seconds: Annotated[float, typer.Option(min=0.1, help="Most seconds that --intervals may take.")] = 60.0,
     check: Annotated[
@@ -58,14 +61,14 @@ def solve(
     output: Annotated[Format, typer.Option("--format", help="One JSON object, or a table for people.")] = "table",
 ) -> None:
     """Rate a file's agents by one method, with the certificate that proves how good the answer is."""
-    options = file_options(input_kind, unplayed, column, delimiter)
+    options = file_options(input_kind, unplayed, column, delimiter, rules=row_rules(trim=trim, where=where or []))
     if method in RATERS:
         given: dict[str, object] = {"players": players, "tie-tolerance": tie_tolerance}
         given |= {"intervals": intervals or None, "check": check or None}
-        _fold(file, method, _parameters(param or []), options, pool, given, output)
+        _fold(file, method, _parameters(param or []), (options, bad_rows), pool, given, output)
         return
     per_task = methods.find(method).takes is Takes.TASK_PAIRS
-    loaded = load(file, options, pool=pool, per_task=per_task, clustered=intervals, unlisted=unlisted)
+    loaded = load(file, options, pool=pool, per_task=per_task, clustered=intervals, unlisted=unlisted, bad_rows=bad_rows)
     parameters = _with_players(method, players, loaded.problem, _parameters(param or []))
     found = methods.solve(method, loaded.problem, parameters, tie_tolerance, ties)
     if intervals:
@@ -84,12 +87,14 @@ def solve(
 
 
 def _fold(
-    file: Path, method: str, parameters: dict[str, str], options: FileOptions, pool: str | None, given: dict[str, object], output: Format
+    file: Path, method: str, parameters: dict[str, str], reading: tuple[FileOptions, BadRows], pool: str | None,
+    given: dict[str, object], output: Format,
 ) -> None:
     """Fold the file in its order by an online method. Raises `InputError` for options of solved methods."""
     if (name := next((name for name, value in given.items() if value is not None), None)) is not None:
         raise InputError(name, given[name], f"must be left out for {method}, an online method: it folds the file in its order")
-    folded = fold_file(file, method, parameters, options, pool)
+    options, bad_rows = reading
+    folded = fold_file(file, method, parameters, options, pool, bad_rows)
     added: dict[str, object] = {"rows_left_out": folded.left_out} if folded.left_out else {}
     result = msgspec.structs.replace(folded.result, input=folded.kind.value, extra={**folded.result.extra, **added})
     if output == "json":

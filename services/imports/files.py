@@ -16,7 +16,9 @@ from typing import Final, TypeAlias
 from ratings_core.errors import InputError
 from ratings_core.formats import (
     FileKind,
+    FormatError,
     ResultColumns,
+    RowRules,
     Skipped,
     iter_battles,
     iter_contests,
@@ -25,6 +27,7 @@ from ratings_core.formats import (
     iter_scores,
 )
 from ratings_core.formats.results import NO_RESULT, Unplayed
+from ratings_core.formats.rows import PLAIN as PLAIN_ROWS
 from ratings_core.formats.stream import text_lines
 from services.imports.row_counter import RowCounter, key_of
 from services.imports.sources import Source
@@ -35,6 +38,7 @@ from services.wire.pools import Kind
 
 _ID_BYTES: Final = 16
 _BATCH: Final = 5_000
+_VALUE_CHARACTERS: Final = 40
 _SHOWN: Final = 100
 """Refused rows that are kept with what was wrong; all are counted."""
 _OF_ANOTHER: Final = "of another pool"
@@ -48,7 +52,8 @@ Row: TypeAlias = tuple[int, Event]
 @dataclass(frozen=True, slots=True)
 class FileOptions:
     """How a file is read. kind: None guesses it; unplayed: games without a result are left out, or refuse the file; columns, delimiter:
-    of results, as their reader takes them; time: of all outcomes (seconds since 1970), in place of what rows say.
+    of results, as their reader takes them; time: of all outcomes (seconds since 1970), in place of what rows say; rules: of single rows of
+    results and battles.
     """
 
     kind: FileKind | None = None
@@ -56,6 +61,7 @@ class FileOptions:
     columns: ResultColumns | None = None
     delimiter: str = ","
     time: float | None = None
+    rules: RowRules = PLAIN_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +148,8 @@ class OutcomeFile:
             account.rows += 1
             if isinstance(row, Skipped):
                 account.skip(row.why)
+            elif isinstance(row, FormatError):
+                account.refuse([Refused(row.row, Reason.BAD_FIELD, _place(row), row.rule)])
             else:
                 yield row
 
@@ -175,15 +183,23 @@ class _Builder:
             return self._time
         return self._now if of_row is None else of_row
 
-    def game(self, row: str, agents: Sequence[str], places: Sequence[int], time: float | None, weight: float = 1.0) -> GameEvent:
+    def game(
+        self, row: str, agents: Sequence[str], places: Sequence[int], time: float | None, weight: float = 1.0, task: str | None = None
+    ) -> GameEvent:
         sides = [Side([agent], place) for agent, place in zip(agents, places, strict=True)]
-        return GameEvent(v=1, id=self.id(row), pool=self.pool, time=self.time(time), sides=sides, weight=weight)
+        return GameEvent(v=1, id=self.id(row), pool=self.pool, time=self.time(time), sides=sides, weight=weight, task=task)
 
     def scores(self, row: str, task: str, scores: dict[str, float]) -> ScoreEvent:
         return ScoreEvent(v=1, id=self.id(row), pool=self.pool, time=self.time(None), task=task, scores=scores)
 
 
-def _made(source: Source, kind: FileKind, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:
+def _place(error: FormatError) -> str:
+    """Column and value of a bad row."""
+    value = str(error.value)[:_VALUE_CHARACTERS]
+    return f"{value!r}" if error.column is None else f"{error.column} {value!r}"
+
+
+def _made(source: Source, kind: FileKind, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped | FormatError]:
     """An event for each row of a file that is not in the wire schema."""
     match kind:
         case FileKind.RESULTS:
@@ -198,17 +214,22 @@ def _made(source: Source, kind: FileKind, options: FileOptions, build: _Builder)
             return _scores(source, options, build)
 
 
-def _results(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:
-    for game in iter_results(source.reader(), options.columns, options.unplayed, options.delimiter):
-        if isinstance(game, Skipped):
+def _results(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped | FormatError]:
+    for game in iter_results(source.reader(), options.columns, options.unplayed, options.delimiter, options.rules):
+        if isinstance(game, Skipped | FormatError):
             yield game
         else:
-            yield game.line, build.game(f"[{', '.join(map(_quoted, game.cells))}]", (game.first, game.second), game.places, game.time)
+            row = f"[{', '.join(map(_quoted, game.cells))}]"
+            yield game.line, build.game(row, (game.first, game.second), game.places, game.time, task=game.task)
 
 
-def _battles(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:
-    for one in iter_battles(source.reader(), options.delimiter):
-        yield one if isinstance(one, Skipped) else (one.row, build.game(one.content, (one.model_a, one.model_b), one.places, one.time))
+def _battles(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped | FormatError]:
+    for battle in iter_battles(source.reader(), options.delimiter, options.rules):
+        if isinstance(battle, Skipped | FormatError):
+            yield battle
+        else:
+            models = battle.model_a, battle.model_b
+            yield battle.row, build.game(battle.content, models, battle.places, battle.time, task=battle.task)
 
 
 def _games(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:

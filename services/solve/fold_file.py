@@ -22,7 +22,7 @@ from services.control.raters import make_raters
 from services.control.records import FoldSettings, Generation, PoolCreated
 from services.imports.files import Account, FileOptions, OutcomeFile
 from services.imports.sources import Source
-from services.solve.problems.load import NamedPool, named_pool, refuse_bad_rows
+from services.solve.problems.load import BadRows, NamedPool, judge_bad_rows, named_pool
 from services.solve.registry.parameters import Value
 from services.state.dedupe import MAX_CAPACITY
 from services.state.edits import Retracted
@@ -41,7 +41,14 @@ class Folded:
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-def fold_file(path: Path, method: str, parameters: dict[str, str], options: FileOptions | None = None, pool: str | None = None) -> Folded:
+def fold_file(
+    path: Path,
+    method: str,
+    parameters: dict[str, str],
+    options: FileOptions | None = None,
+    pool: str | None = None,
+    bad_rows: BadRows = "refuse",
+) -> Folded:
     """Fold a file of games by an online method, in the order of its rows.
 
     Args:
@@ -50,6 +57,7 @@ def fold_file(path: Path, method: str, parameters: dict[str, str], options: File
         parameters: Its parameters as text; those left out take their defaults.
         options: How the file is read.
         pool: Pool of the outcomes, where the file names several.
+        bad_rows: Refuse a file with bad rows, or skip and count them.
 
     Returns:
         All agents, best first, with the deviations and intervals of methods that hold beliefs.
@@ -73,7 +81,7 @@ def fold_file(path: Path, method: str, parameters: dict[str, str], options: File
             if refused := state.fold([event for _, event in batch]):
                 first = refused[0]
                 raise InputError(f"{path.name}: line {batch[first.at][0]}: {first.path}", f"{len(refused)} refused", first.rule)
-        refuse_bad_rows(path, account)
+        judge_bad_rows(path, kind, account, bad_rows)
     return Folded(kind, _result(state, method, rater, time.perf_counter() - begun), dict(account.skipped))
 
 

@@ -6,7 +6,7 @@ Games are counted as they come, so a file of them may be larger than memory; tab
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from services.state.dedupe import MAX_CAPACITY, NEW, DedupeWindow
 from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
 from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent
 
+BadRows: TypeAlias = Literal["refuse", "skip"]
 _OFFLINE: Final = "offline"
 _SHOWN_BAD: Final = 20
 """Bad rows that an error names; it counts all."""
@@ -47,6 +48,7 @@ def load(
     per_task: bool = False,
     clustered: bool = False,
     unlisted: Unlisted | None = None,
+    bad_rows: BadRows = "refuse",
 ) -> Loaded:
     """The problem that the file holds. pool: whose outcomes, where a file of outcomes names several; per_task: count the games of each
     task apart, too; clustered: and whole games in groups at random; unlisted: what a ballot says about those it does not list; by
@@ -69,7 +71,7 @@ def load(
             case FileKind.CONTESTS:
                 return _contests(source, kind, unlisted or "unknown")
             case FileKind.OUTCOMES | FileKind.RESULTS | FileKind.BATTLES | FileKind.PGN:
-                return _outcomes(source, kind, options, pool, _Counting(per_task, clustered))
+                return _outcomes(source, kind, options, pool, _Counting(per_task, clustered), bad_rows)
 
 
 def _contests(source: Source, kind: FileKind, unlisted: Unlisted) -> Loaded:
@@ -85,23 +87,27 @@ def _held(source: Source, account: Account) -> Iterator[Contest]:
             account.skip(one.why)
 
 
-def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | None, counting: "_Counting") -> Loaded:
+def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | None, counting: "_Counting", bad_rows: BadRows) -> Loaded:
     account = Account()
     named = named_pool(source, pool) if kind is FileKind.OUTCOMES else NamedPool(_OFFLINE, [])
     file = OutcomeFile(source, named.pool, now=0.0, options=replace(options, kind=kind), one_pool=False)
     counted = Counted(named.retractions, counting.per_task, counting.clustered)
     for batch in file.batches(account):
         counted.add([event for _, event in batch])
-    refuse_bad_rows(source.path, account)
+    judge_bad_rows(source.path, file.kind, account, bad_rows)
     return Loaded(kind, counted.problem(), dict(account.skipped))
 
 
-def refuse_bad_rows(path: Path, account: Account) -> None:
-    """Refuse a file with bad rows, naming the first ones and how many there are. Raises `InputError`."""
-    if not account.refused:
-        return
-    lines = [f"line {one.line}: {one.path} {one.rule}" for one in account.first[:_SHOWN_BAD]]
+def judge_bad_rows(path: Path, kind: FileKind, account: Account, bad_rows: BadRows) -> None:
+    """Refuse a file with bad rows, naming the first 20 and how many there are, or count them as left out. Raises `InputError`."""
     total = account.refused.total()
+    if not total:
+        return
+    if bad_rows == "skip":
+        account.skipped["bad rows"] += total
+        return
+    place = "line" if kind is FileKind.OUTCOMES else "row"
+    lines = [f"{place} {one.line}: {one.path} {one.rule}" for one in account.first[:_SHOWN_BAD]]
     raise InputError(path.name, f"{total} bad rows", f"must be without bad rows (--bad-rows skip leaves them out): {'; '.join(lines)}")
 
 

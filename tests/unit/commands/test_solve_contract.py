@@ -189,3 +189,49 @@ def test_intervals_add_their_own_fields_and_say_what_they_assume(run: Any) -> No
     code, _, err = run("margins", "--method", "copeland", "--intervals")
     assert (code, err.count("\n")) == (2, 1)
     assert "margins do not say" in err
+
+
+BAD = (
+    "date,home_team,away_team,home_score,away_score,league,map\n2026-01-01, amy,bob,2,1,x,m1\n2026-01-02,bob,zed,1,0,x,m1\n"
+    "2026-01-03,zed,amy,much,0,x,m2\n2026-01-03,zed,amy,3\n2026-01-04,zed,amy,3,0,y,m2\n2026-01-04,zed,amy,1,0,x,m2\n"
+)
+
+
+def test_all_bad_rows_are_named_at_once_and_may_be_skipped(run: Any) -> None:
+    code, _, err = run("results", "--method", "copeland", text=BAD)
+    assert (code, err.count("\n")) == (2, 1)
+    said = ("3 bad rows", "row 2: home_team ' amy'", "row 4: home_score 'much'", "row 5: '4'", "--bad-rows skip")
+    assert [words for words in said if words not in err] == []
+    for method in ("copeland", "elo"):
+        code, out, _ = run("results", "--method", method, "--bad-rows", "skip", "--trim", "--format", "json", text=BAD)
+        assert code == 0
+        assert json.loads(out)["extra"]["rows_left_out"] == {"bad rows": 2}
+
+
+def test_only_the_first_twenty_bad_rows_are_named_and_all_are_counted(run: Any) -> None:
+    text = "model_a,model_b,winner\n" + "amy,bob,nobody\n" * 30
+    err = run("battles", "--method", "copeland", "--input", "battles", text=text)[2]
+    assert "30 bad rows" in err
+    assert err.count("'nobody'") == 20
+
+
+def test_rows_are_chosen_by_their_columns(run: Any) -> None:
+    good = BAD.replace(" amy", "amy").replace("2026-01-03,zed,amy,much,0,x,m2\n2026-01-03,zed,amy,3\n", "")
+    out = run("results", "--method", "elo", "--where", "league=x", "--where", "map=m1", "--format", "json", text=good)[1]
+    found = json.loads(out)
+    assert found["extra"]["outcomes"] == 2
+    assert found["extra"]["rows_left_out"] == {"not chosen by --where": 2}
+    code, _, err = run("results", "--method", "elo", "--where", "region=x", text=good)
+    assert (code, "must be a column of the header" in err) == (2, True)
+
+
+@pytest.mark.parametrize("kind", ["results", "battles"])
+def test_a_column_names_the_tasks_of_games(run: Any, kind: str) -> None:
+    text = BAD.replace(" amy", "amy").replace("2026-01-03,zed,amy,much,0,x,m2\n2026-01-03,zed,amy,3\n", "")
+    if kind == "battles":
+        rows = [("amy", "bob", "p1"), ("bob", "zed", "p1"), ("zed", "amy", "p2"), ("zed", "amy", "p2")]
+        text = "".join(json.dumps({"model_a": a, "model_b": b, "winner": "model_a", "map": task}) + "\n" for a, b, task in rows)
+    arguments = ("--method", "nash_average", "--param", "missing=zero", "--column", "task=map", "--format", "json")
+    code, out, err = run(kind, *arguments, text=text)
+    assert (code, err) == (0, "")
+    assert sorted(row["task"] for row in json.loads(out)["tasks"]) == (["m1", "m2"] if kind == "results" else ["p1", "p2"])
