@@ -52,7 +52,8 @@ def survive(loader: Loader, name: str, disaster: Callable[[], object], recovered
     TABLE.append(f"{name} | {after.stall:.1f} | {asked} | {failed} | {lost} | {doubled}")
     print(TABLE[-1], *(after.errors[-failed:] if failed else []), sep="\n")
     assert (lost, doubled) == (0, 0)
-    assert after.duplicates == after.repeated
+    # A write that failed may be in the log all the same: it was sent again with its id, and dropped as a duplicate.
+    assert after.repeated <= after.duplicates <= after.repeated + after.failed
     unexcused = [error for error in after.errors[-failed:] if excused not in error] if failed else []
     assert len(unexcused) <= 0.001 * asked, unexcused
     return after
