@@ -63,7 +63,8 @@ class Intake:
     def _of_retractions(self) -> str:
         soon = f"a new generation without what was retracted begins {self._settings.retraction_seconds:g} s after the first retraction"
         later = "or later, if the last one took long"
-        return f"{soon}, {later}; an id that no outcome of the pool has changes nothing until one comes with it"
+        unknown = "an id that no outcome of the pool has changes nothing until one comes with it"
+        return f"{soon}, {later}; {unknown}; the pool's head counts such ids as `unmatched`"
 
     def _refuse(self, refusals: Sequence[Refusal]) -> None:
         for refusal in refusals:

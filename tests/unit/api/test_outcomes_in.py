@@ -120,6 +120,7 @@ def test_the_answer_to_a_retraction_says_what_becomes_of_it(api: Running) -> Non
     told = post(api, RETRACT | {"retracts": "never seen"}).json()
     assert "a new generation without what was retracted begins" in told["note"]
     assert "an id that no outcome of the pool has changes nothing until one comes with it" in told["note"]
+    assert "the pool's head counts such ids as `unmatched`" in told["note"]
 
 
 def test_a_log_that_fails_says_how_to_go_on(api: Running, monkeypatch: pytest.MonkeyPatch) -> None:
