@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from services.boards.findings import Findings
+from services.boards.findings import Findings, LookAlike, LookAlikes
+from services.cli import insight as command
 from services.solve.insight.look_alikes import look_alikes, skeleton
 
 
@@ -53,3 +54,12 @@ def test_most_active_agents_come_first_and_characters_are_named() -> None:
 
 def test_findings_of_earlier_versions_say_so() -> None:
     assert "earlier version" in str(Findings.__struct_defaults__[0].not_applicable)
+
+
+def test_the_command_names_who_looks_alike() -> None:
+    group = [LookAlike(agent="paypal", activity=9, characters=[]), LookAlike(agent="p\u0430ypal", activity=1, characters=["U+0430"])]
+    [line] = command._look_alikes(LookAlikes(groups=[group], groups_total=1))
+    assert line == "names look alike: paypal (9 played, plain ASCII); p\u0430ypal (1 played, U+0430)"
+    assert list(command._look_alikes(LookAlikes())) == ["none"]
+    many = list(command._look_alikes(LookAlikes(groups=[group] * 20, groups_total=31)))
+    assert (len(many), many[-1]) == (6, "and 26 more groups")
