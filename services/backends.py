@@ -17,7 +17,7 @@ STORE_FOLDER: Final = "redis"
 def open_log(settings: Settings, *, create: bool = True, timeout: float = 30.0) -> Log:
     """The installation's log: Kafka where it is set, else the SQLite file in the data folder.
 
-    create: make it where there is none; otherwise that is a `LogError`. timeout: seconds that one call to Kafka may take.
+    create: create the log if it does not exist; otherwise raise `LogError`. timeout: seconds that one call to Kafka may take.
     """
     if settings.kafka is None:
         if not create and not (settings.data / LOG_FILE).exists():

@@ -111,7 +111,7 @@ def _copy_files(source: Path, data: Path, held: inventory.Inventory | None) -> N
 
 
 def _make_durable(made: Path) -> None:
-    """Wait until a file, or a folder's files and names, are on disk; nothing where there is none."""
+    """Wait until a file, or a folder's files and names, are on disk; no effect if it does not exist."""
     for path in (*made.rglob("*"), made) if made.exists() else ():
         _sync(path)
 

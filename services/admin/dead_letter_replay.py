@@ -95,7 +95,7 @@ def send_again(log: Log, control: ControlState, letters: Iterable[DeadLetter], n
 
 
 def _send(log: Log, control: ControlState, letter: DeadLetter, texts: set[bytes]) -> Sent:
-    """Send one letter, if it would be taken and its text is none of `texts`, where it is added."""
+    """Send one letter, if it would be accepted and its text is not in `texts`; adds the text."""
     try:
         value = original(log, letter)
     except OffsetLost:

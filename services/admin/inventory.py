@@ -1,4 +1,4 @@
-"""What a backup holds, as a file of it: names, sizes and checksums. SQLite has none of its own, so a bit that turned would pass."""
+"""Inventory of a backup, a file in its folder: names, sizes and checksums. SQLite has no checksums and would not notice a flipped bit."""
 
 import hashlib
 from importlib.metadata import version

@@ -1,7 +1,7 @@
-"""How far back the log of a partition reaches, what stands in its place before that, and the word of an operator who goes on without.
+"""How far back a partition's log reaches, which checkpoints cover what is older, and operators' decisions to continue without lost records.
 
 A partition whose checkpoints all end before the log begins stops: to skip what nobody folded would be silently wrong. Where it is lost for
-good, a record of the control log says so, and the partition goes on where the log begins.
+good, a record of the control log says so, and the partition continues at the beginning of the log.
 """
 
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def beyond(control: ControlState, topic: Topic, number: int, begin: int) -> list
 def check_wish(wanted: GenerationRequest, control: ControlState, topic: Topic) -> None:
     """Raises `InputError` for a generation that would be folded from before the log begins; `LogError`.
 
-    One that changes nothing may be: it leaves out what was retracted, and a checkpoint may stand in for what the log forgot.
+    Settings that change nothing are allowed: a checkpoint may replace the records that the log no longer has.
     """
     serving = control.serving(wanted.pool)
     if serving is None or wanted.start == "now":
@@ -75,7 +75,7 @@ def check_wish(wanted: GenerationRequest, control: ControlState, topic: Topic) -
 
 
 def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> LossAccepted:
-    """Say that a partition goes on where its log begins. Raises `InputError` where it lost nothing, or something else; `LogError`."""
+    """Record that a partition continues where its log begins. Raises `InputError` if it lost nothing, or something else; `LogError`."""
     topic, newest = log.outcomes, checkpoints.newest(number)
     begin = topic.begin(number)
     state = control.refresh()

@@ -1,7 +1,7 @@
 """Verification: the log folded again must give what checkpoints hold and what readers see. Talks to no shard.
 
 For each partition the newest checkpoint that is whole with all its objects gives position and digests (newer ones that are not are
-told as differences); the log is folded from its beginning to that position and compared; then on to each position that the store
+reported as differences); the log is folded from its beginning to that position and compared; then on to each position that the store
 shows, and compared with every value on the live boards. Each pool is folded by the generation that the checkpoint holds, and beside it
 by the one under construction and the one that readers see, where those are others. Where the log no longer holds its beginning, the
 oldest checkpoint kept takes its place, and findings say from where they hold.

@@ -71,7 +71,7 @@ def _rated(row: AgentRow) -> tuple[str, float | None, int]:
 
 
 def _whole(store: StoreReader, job: Job) -> SolvedBoard | None:
-    """The board with all its rows; None where there is none, or it was switched between two pages."""
+    """The board with all its rows; None if there is no board, or if it was switched between two pages."""
     rows: list[AgentRow] = []
     first: SolvedBoard | None = None
     total = 1

@@ -78,7 +78,7 @@ class Answers:
         self._building: dict[tuple[Asked, Version], asyncio.Task[_Entry | None]] = {}
 
     async def get(self, asked: Asked) -> Answer | None:
-        """The newest answer; None where there is none. Raises `StoreError`, `ApiError` where nothing is known either."""
+        """The newest answer; None if there is no answer yet. Raises `StoreError`, `ApiError` where nothing is known either."""
         try:
             version = _part_of(asked, await self._versions.get(asked.pool))
             entry = None if version is None else await self._newest(asked, version)

@@ -16,7 +16,7 @@ class Batched(Generic[K, V]):
     At most one read runs at a time, and reads take at most half of the time.
 
     Args:
-        read: Reads the values of several keys; it returns one for each, and has a deadline of its own.
+        read: Reads the values of several keys; it returns one for each, and has its own deadline.
         pause: Least seconds between two reads.
     """
 

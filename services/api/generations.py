@@ -44,9 +44,9 @@ def _generations(here: Context, pool: str) -> Response:
     responses=described(GenerationWish, (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503), 202, "The wish is durable in the log."),
 )
 async def post_generation(request: Request, pool: str) -> Response:
-    """Ask for other settings, aliases, bans or initial ratings: the pool is folded anew from the log, then boards switch to it at once.
+    """Ask for other settings, aliases, bans or initial ratings: the pool is folded again from the log, then boards switch to it at once.
 
-    An empty object folds it anew as it is, which resumes a pool that stopped; retract first what it cannot fold.
+    An empty object folds it again as it is, which resumes a stopped pool; first retract the outcomes that it cannot fold.
     """
     here = context(request)
     here.access.check_admin(request)

@@ -1,4 +1,4 @@
-"""What ratings of a pool do not say: cycles, clones, who is hardly linked, where methods disagree."""
+"""Insight into a pool: cycles, clones, weakly connected agents, disagreements between methods."""
 
 from fastapi import APIRouter
 from starlette.requests import Request

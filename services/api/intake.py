@@ -29,7 +29,7 @@ _FIELD: Final = {Kind.GAMES: "sides", Kind.SCORES: "scores"}
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """ids: of the outcomes, in order, as given or as made; positions: pool -> a board's `position` from which on it counts them;
-    note: what becomes of retractions, where there are any.
+    note: what happens with retractions, if there are any.
     """
 
     accepted: int
@@ -133,7 +133,7 @@ def _hidden(found: Decoded, *, single: bool) -> list[Refusal]:
 
 
 def default_fold(settings: Settings) -> FoldSettings:
-    """What a pool keeps that was created without settings of its own."""
+    """Settings of a pool that was created without settings."""
     return FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
 
 

@@ -22,7 +22,7 @@ log = logging.getLogger("equirank.api")
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _METHODS: Final = frozenset({*SAFE_METHODS, "POST", "PUT", "PATCH", "DELETE"})
 _HUNG_UP: Final = 499
-"""Counted where the client closed the connection before its request was read: not one of HTTP's own, as nobody is sent it."""
+"""Counted where the client closed the connection before its request was read: not a code of HTTP, because it is never sent."""
 _IDS: Final = random.Random()  # noqa: S311 - ids are to be unique, not secret; the system's generator takes five times as long
 _PROBES: Final = frozenset({"/livez", "/readyz", "/freshz", "/metrics"})
 """Answered under any Host: orchestrators and scrapers ask by address, and these tell no names."""

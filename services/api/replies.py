@@ -67,7 +67,7 @@ class MethodChoices(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a pool is to be folded from now on; what is left out stays as it is, so an empty object folds the pool anew.
+    """How a pool is to be folded from now on; what is left out stays as it is, so an empty object folds the pool again.
 
     fold: all of its settings; initial: method -> agent -> rating to begin with; aliases: name in outcomes -> the agent it counts for; bans:
     all agents whose games do not count; ban, unban: agents to add to those, or to remove from them, instead; confirm: allows what is
@@ -194,7 +194,7 @@ def components() -> dict[str, Any]:
 
 
 def _anything(kind: type) -> dict[str, Any]:
-    """What a method adds of its own may be any JSON."""
+    """Additional results of a method may be any JSON."""
     if kind is object:
         return {"description": "any JSON"}
     raise NotImplementedError(kind)

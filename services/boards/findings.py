@@ -14,7 +14,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ThinAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent hardly linked to the others. games: its own; opponents: how many it met; effective_games: what its links are worth in
+    """An agent weakly connected to the others. games: its own; opponents: how many it met; effective_games: what its links are worth in
     games straight against the bulk of the pool, None in pools too large to tell.
     """
 
@@ -25,7 +25,7 @@ class ThinAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ThinLeaders(msgspec.Struct, frozen=True, kw_only=True):
-    """A board that is led by agents hardly linked to the others. agents: those among its first `of` rows, best first."""
+    """A board that is led by agents weakly connected to the others. agents: those among its first `of` rows, best first."""
 
     method: str
     agents: list[str]
@@ -35,7 +35,7 @@ class ThinLeaders(msgspec.Struct, frozen=True, kw_only=True):
 class Connectivity(Part, frozen=True, kw_only=True):
     """The comparison graph: who met whom. components: groups that never met each other; largest: agents of the largest; apart: agents
     outside it (apart_total in all); rateable: whether wins lead both ways between everybody, so that strengths are finite; pairs that met,
-    of all possible ones `density`; thin: agents hardly linked, least first (thin_total in all, by `threshold` games); leaders: boards
+    of all possible ones `density`; thin: weakly connected agents, weakest first (thin_total in all, by `threshold` games); leaders: boards
     whose first rows hold some of them.
     """
 
@@ -140,7 +140,7 @@ class LookAlikes(Part, frozen=True, kw_only=True):
 
 class Top(Part, frozen=True, kw_only=True):
     """The least votes whose removal lets `rival` draw level with, or pass, who loses to nobody (`agents`; several, or none, where
-    majorities tie or go round). low, high: bounds of their number, high None where tallies do not say; unit: what a vote is; votes:
+    majorities tie or go round). low, high: bounds of their number, high None if unknown; unit: what a vote is; votes:
     which, where known.
     """
 
@@ -194,8 +194,8 @@ class Disagreement(Part, frozen=True, kw_only=True):
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
-    """How well an online method foresaw each pair of sides before it counted it: means over all of the generation. kendall: share of
-    untied pairs foreseen the wrong way round.
+    """How well an online method predicted each pair of sides before it counted it: means over all of the generation. kendall: share of
+    untied pairs predicted the wrong way round.
     """
 
     method: str

@@ -1,6 +1,6 @@
 """What became of a solved board: its kept solves in a compact form, and the difference between two of them.
 
-The engine keeps the form of each result file (`SolvedBoard`) and publishes it; whoever reads the store takes differences.
+The engine keeps the form of each result file (`SolvedBoard`) and publishes it; readers of the store compute differences.
 """
 
 import zlib

@@ -7,7 +7,7 @@ from services.boards.store.protocol import INSIGHT, StoreReader
 
 
 class Insight(msgspec.Struct, frozen=True, kw_only=True):
-    """What ratings of a pool do not say. findings: none before the first try ended well; then everything else but `error` is none, too.
+    """Insight into a pool. findings: None before the first successful computation; then all other fields except `error` are None, too.
 
     generation, position, outcomes: what was counted; age_seconds: since then; seconds: that it took; error: why the newest try
     failed, where an older result, or none, is shown; stale_seconds: present while the store does not answer: this is what was known

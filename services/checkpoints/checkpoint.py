@@ -171,7 +171,7 @@ class CheckpointStore:
         return manifest
 
     def newest(self, partition: int, skipped: list[SkippedCheckpoint] | None = None) -> Manifest | None:
-        """The newest manifest that is whole (its objects are not read); the others are told in `skipped`."""
+        """The newest manifest that is whole (its objects are not read); the others are added to `skipped`."""
         return next(self._whole(partition, skipped), None)
 
     def recover(self, partition: int, skipped: list[SkippedCheckpoint]) -> tuple[Manifest, dict[str, dict[str, Any]]] | None:

@@ -1,4 +1,4 @@
-"""`equirank dead-letters`: what could not be folded and why, and sending it again once what stood in its way is mended."""
+"""`equirank dead-letters`: what could not be folded and why, and sending it again after the cause was fixed."""
 
 import sys
 import time
@@ -62,7 +62,7 @@ def show(
     whole: Annotated[bool, typer.Option("--whole", help="Print what was refused to its end, from the outcome log.")] = False,
     data: _Data = None,
 ) -> None:
-    """Show one dead letter: the rule that was broken, and what broke it."""
+    """Show one dead letter: the broken rule, and the text that broke it."""
     with _log(data) as log:
         letter = next((one for one in letters.read(log.dead_letters) if one.key == key), None)
         if letter is None:

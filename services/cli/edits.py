@@ -49,7 +49,7 @@ def read_bans(path: Path) -> list[str]:
 
 @_named
 def read_initial(path: Path) -> dict[str, dict[str, float]]:
-    """Column agent and one column a method: ratings to begin with, by method and agent; an empty cell is none. Raises `InputError`."""
+    """Column agent and one column a method: ratings to begin with, by method and agent; an empty cell sets nothing. Raises `InputError`."""
     table = rows_of(_text(path))
     agent = table.column(_AGENT)
     found: dict[str, dict[str, float]] = {method: {} for method in table.header if method != _AGENT}

@@ -82,7 +82,7 @@ def engine() -> None:
 
 
 def _leave(settings: Settings, problem: Exception) -> None:
-    """End this process as it is: the supervisor starts an engine with a Ray of its own again. One on a cluster joins it again."""
+    """End this process at once. The supervisor starts an engine that has its own Ray again; an engine on a cluster joins it again."""
     if settings.ray != "local" and type(problem).__name__ == "RayLost":
         _join_again(problem)
     log.critical("ends at once: %s", problem)
@@ -90,7 +90,7 @@ def _leave(settings: Settings, problem: Exception) -> None:
 
 
 def _join_again(problem: Exception) -> NoReturn:
-    """Start this program anew in the same process: Ray's client cannot be reset, and ends the process while it waits for a dead cluster."""
+    """Start this program again in the same process: Ray's client cannot be reset, and ends the process when its cluster stays away."""
     log.error("joins the Ray cluster again: %s", problem)
     os.environ[_JOINED] = "yes"
     os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - this very program
@@ -120,7 +120,7 @@ def _ray_folder(settings: Settings) -> Path | None:
 
 
 def _ray_token(settings: Settings) -> dict[str, str]:
-    """Environment that gives a local Ray a token of its own. Whoever knows it runs code here, and Ray's own default is a file in the home
+    """Environment that gives a local Ray its own token. A process that knows it can run code here, and Ray's default is a file in the home
     folder that other users can read. A token that the operator set stays.
     """
     if any(os.environ.get(name) for name in _TOKEN_VARIABLES):

@@ -1,4 +1,4 @@
-"""`equirank insight`: what ratings of a pool do not say."""
+"""`equirank insight`: insight into a pool."""
 
 import time
 from collections import defaultdict
@@ -43,7 +43,7 @@ def insight(
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:
-    """Tell what ratings do not say: cycles, clones, who is hardly linked, where methods disagree, and how well they foresaw."""
+    """Report cycles, clones, weakly connected agents, disagreements between methods, and prediction accuracy."""
     settings = Settings(data=data) if data else Settings()
     store = open_store(settings)
     try:

@@ -51,13 +51,13 @@ MENDABLE: Final = frozenset(
         *("services.runtime.data_folder.InUse", "services.runtime.disk_space.DiskFull", "services.runtime.disk_space.NoTemporaryFolder"),
     }
 )
-"""Errors whose text says what the caller can mend, by name: importing them for an error of a light command would take seconds."""
+"""Errors whose text says what the caller can fix, by name: importing them for an error of a light command would take seconds."""
 _OF_SETTINGS: Final = "pydantic_core._pydantic_core.ValidationError"
 _OF_JSON: Final = "pydantic_settings.exceptions.SettingsError"
 
 
 def main() -> None:
-    """Run the command line. What the caller can mend ends with one line on stderr and status 2."""
+    """Run the command line. An error that the caller can fix ends with one line on stderr and status 2."""
     make_files_private()
     bare = len(sys.argv) == 1  # typer shows the help then
     try:
@@ -123,7 +123,7 @@ def _options(
 
 
 def _expected(error: Exception) -> str | None:
-    """What to tell of an error that the caller can mend, nothing where all was told; None for an error that is ours."""
+    """Text of an error that the caller can fix, empty if it was printed already; None for a defect of this program."""
     if isinstance(error, typer.TyperException):
         tell = getattr(error, "format_message", error.__str__)  # of usage errors: with the option that they are about
         message = " ".join(tell().split())

@@ -23,7 +23,7 @@ from services.solve.registry.parameters import Value
 from services.wire.pools import Kind, check_pool_name
 
 _PART: Final = re.compile(r'(?:\[(?:"(?:[^"\\]|\\.)*"|[^]"])*\]|[^,])+')
-"""What stands between commas; those in a JSON list part nothing."""
+"""The parts between commas; commas in a JSON list do not separate."""
 
 
 def methods(

@@ -29,7 +29,7 @@ _Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")
 
 @partitions.command("list")
 def list_(data: _Data = None) -> None:
-    """What the log holds, the newest checkpoint, from where on all can be verified, and pools that can no longer be folded anew; and why
+    """What the log holds, the newest checkpoint, from where on all can be verified, and pools that can no longer be folded again; and why
     partitions stop: what the log lost, where that is more than checkpoints hold, or that it is another log.
     """
     table, stopped = Table("partition", "status", "log holds", "checkpoint", "verified from", "cannot be folded anew"), list[str]()

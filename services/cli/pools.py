@@ -118,7 +118,7 @@ def settings_(
 
 @pools.command("resume")
 def resume(pool: Annotated[str, typer.Argument(help="The pool.")], wait: _Wait = True, data: _Data = None) -> None:
-    """Fold a pool anew by the settings it has, without what was retracted: for one that stopped at an outcome."""
+    """Fold a pool again with its settings, without retracted outcomes: for a pool that stopped at an outcome."""
     settings = _settings(data)
     with _opened(settings) as (log, control):
         _kind(control, pool)

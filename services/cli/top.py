@@ -91,7 +91,7 @@ def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:
 
 
 def changed(store: StoreReader, pool: str, method: str, against: int | None, count: int, settings: Settings) -> Difference:
-    """What changed since an earlier solve. Raises `InputError` where there is none to compare with."""
+    """What changed since an earlier solve. Raises `InputError` if there is no earlier solve."""
     found = changes(store, pool, method, against, count)
     if found is not None:
         return found

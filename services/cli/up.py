@@ -104,7 +104,7 @@ class Installation:
             self._print(line, soft_wrap=True)
 
     def _print(self, shown: RenderableType, *, soft_wrap: bool = False) -> None:
-        """What is told to a file on a full disk is lost, and nothing else."""
+        """Output to a file on a full disk is lost, and nothing else."""
         with suppress(OSError):
             self._console.print(shown, highlight=not soft_wrap, soft_wrap=soft_wrap)
 

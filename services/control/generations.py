@@ -65,7 +65,7 @@ def wish(
     bans: Collection[str] | None = None,
     start: Start | None = None,
 ) -> GenerationRequest:
-    """What stands with the parts that are given in its place; a wish that waits keeps its start.
+    """The present settings, with the given parts replaced; a request that waits keeps its start.
 
     Raises `InputError` if an alias stands for an agent whose name is not displayed as a whole. Aliases and bans themselves may be any
     name, because outcomes in the log may have it.
@@ -134,7 +134,7 @@ def after_wish(control: ControlState, wanted: tuple[int, GenerationRequest], pos
 
 
 def again(control: ControlState, base: Generation, horizon: int, time: float) -> Generation:
-    """`base` anew, by this version and without what was retracted below `horizon`."""
+    """`base` again, by this version and without what was retracted below `horizon`."""
     return Generation(
         pool=base.pool,
         number=max(control.generations[base.pool]) + 1,

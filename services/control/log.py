@@ -48,7 +48,7 @@ class NoPool(Exception):  # noqa: N818
 class ControlLog:
     """The control topic and the state it folds to. Safe to share between threads of a process.
 
-    `refresh` reads to the end that stood when it was called, so whoever refreshes sees all that was acknowledged before.
+    `refresh` reads to the end that stood when it was called, so the caller sees everything that was acknowledged before.
     """
 
     def __init__(self, topic: Topic) -> None:
@@ -114,7 +114,7 @@ class ControlLog:
         return self.append(wanted)
 
     def create_generation(self, wanted: Generation) -> Generation:
-        """The generation as it stands under this number: the first record counts, whoever wrote it."""
+        """The generation as it stands under this number: the first record counts, whichever shard wrote it."""
         self.append(wanted)
         return self.refresh().generations[wanted.pool][wanted.number]
 

@@ -212,7 +212,7 @@ def encode(record: ControlRecord) -> tuple[bytes, bytes]:
 
 
 def decode(value: bytes) -> ControlRecord:
-    """The record in `value`; raises `msgspec.DecodeError` when it is none of ours (a newer version wrote it)."""
+    """The record in `value`; raises `msgspec.DecodeError` when it is not one of these (a newer version wrote it)."""
     return _decoder.decode(value)
 
 

@@ -1,5 +1,5 @@
 """A clone attack on the Atari table: first the table, then 20 exact copies of one agent, then 200 exact copies of one task. And, each in
-a pool of its own, the table with 20 copies of the task, or of one of the best agents, that are only near: by how much shows how
+its own pool, the table with 20 copies of the task, or of one of the best agents, that are only near: by how much shows how
 gracefully a method fails.
 
 Everything is a function of the table, so a restarted demo sends the same outcomes under the same ids.

@@ -1,4 +1,4 @@
-"""The Ray that an engine runs on: one of its own, or a cluster that somebody else started, which may lack room for shards."""
+"""The Ray that an engine runs on: its own, or a cluster that somebody else started, which may lack resources for shards."""
 
 from importlib.machinery import PathFinder
 from pathlib import Path

@@ -255,7 +255,7 @@ class Engine:
             raise TakenOver
 
     def _read_manifests(self, checkpoints: CheckpointStore) -> None:
-        """Read the manifests of those partitions whose shard tells of a newer checkpoint."""
+        """Read the manifests of those partitions whose shard reports a newer checkpoint."""
         for told in self._told():
             held = self._manifests.get(told.partition)
             if told.checkpoint is None or (held is not None and _as_new(held, told)):
@@ -280,7 +280,7 @@ class Engine:
 
 
 def _as_new(held: Manifest, told: PartitionHealth) -> bool:
-    """Whether the manifest is the checkpoint that the shard tells of, or a later one; a new generation comes without a new position, and
+    """Whether the manifest is the checkpoint that the shard reports, or a later one; a new generation comes without a new position, and
     a clock that was put back with an earlier time.
     """
     return (held.position, held.written_at) == (told.checkpoint, told.checkpoint_at) or held.position > (told.checkpoint or 0)

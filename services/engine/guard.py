@@ -78,7 +78,7 @@ class Guard:
     """Watches Ray and the control log until `stop`.
 
     Args:
-        log_: A connection of its own: the engine's may be in use by a call that blocks. It stays open until the process ends.
+        log_: Its own connection: the engine's may be in use by a call that blocks. It stays open until the process ends.
         engine: Offset of this engine's `EngineStarted` record.
         limit: Seconds for which Ray's control service may not answer.
         leave: Ends the process; called `LEAVE_SECONDS` after the problem was found, unless the process has ended before.

@@ -76,8 +76,8 @@ class Refused:
 
 @dataclass(slots=True)
 class Account:
-    """Where the rows of one reading went. rows: of data; skipped: rows left out, by why; refused: what broke a rule, by reason, and the
-    first hundred of them; kinds: of pools that the outcomes are for.
+    """What happened to the rows of one reading. rows: rows of data; skipped: rows left out, by reason; refused: rows that broke a rule, by
+    reason, and the first hundred of them; kinds: of pools that the outcomes are for.
     """
 
     rows: int = 0

@@ -1,4 +1,4 @@
-"""Files that people name on the command line: opened, unpacked, and read from the beginning as often as it takes."""
+"""Files that people name on the command line: opened, unpacked, and read from the beginning as many times as needed."""
 
 import hashlib
 import os

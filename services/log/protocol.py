@@ -77,7 +77,7 @@ class OffsetLost(LogError):  # noqa: N818 - names the fact, as the operator read
 class BatchDamaged(LogError):  # noqa: N818
     """The records from `begin` to before `end` cannot be read: the partition must stop, not skip, until an operator says otherwise.
 
-    base: first offset of the batch, of which what stands before `begin` was read.
+    base: first offset of the batch; its records before `begin` were read.
     """
 
     def __init__(self, topic: str, partition: int, begin: int, end: int, why: str, base: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Reading a topic without the records that an operator gave up: the same for whoever folds it, at whatever time.
+"""Reading a topic without the records that an operator gave up: the same for every fold, at any time.
 
 Every fold of outcomes opens its reader here. Skipped records are part of what a fold means, so that a restart, a new generation and
 `verify` leave out the same ones.

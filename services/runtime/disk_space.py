@@ -60,6 +60,6 @@ def _take(held: ExitStack, folder: Path, needed: int) -> None:
 
 
 def _left(folder: Path) -> int:
-    """Bytes that the file system tells of; a quota may leave less."""
+    """Bytes that the file system reports; a quota may leave less."""
     told = os.statvfs(folder)
     return told.f_bavail * told.f_frsize

@@ -121,7 +121,7 @@ ENGINE: Final = (
 
 
 class Metrics:
-    """The metrics of one process, in a registry of its own. Asking for one that is not in the table raises `KeyError`."""
+    """The metrics of one process, in its own registry. Asking for one that is not in the table raises `KeyError`."""
 
     def __init__(self, table: Sequence[Metric]) -> None:
         self.registry = CollectorRegistry()

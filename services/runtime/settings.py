@@ -24,7 +24,7 @@ TOPIC_PREFIX = "equirank."
 
 
 class Provisional(NamedTuple):
-    """Who is not settled yet. outcomes: whoever took part in fewer; ranks: share of a board that an interval of ranks may span;
+    """Which agents are provisional. outcomes: those that took part in fewer; ranks: share of a board that an interval of ranks may span;
     deviation: share of a newcomer's deviation that an online method's may be.
     """
 

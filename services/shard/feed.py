@@ -88,7 +88,7 @@ class LogFeed:
         self._stopping.wait(_PAUSE_SECONDS)
 
     def _stop_unreadable(self, error: LogError) -> None:
-        """Stop the partitions that cannot be read alone either: a damaged batch does not say where it is, and holds up all partitions of
+        """Stop the partitions that cannot be read alone either: a damaged batch has no position, and holds up all partitions of
         its reader. Waits where the log does not answer that; raises `error` where each partition alone can be read.
         """
         probed = {number: self._unreadable(number, runtime) for number, runtime in self._owned.running().items()}

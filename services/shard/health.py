@@ -1,4 +1,4 @@
-"""What a shard tells of itself, for metrics and for whoever watches it."""
+"""Health of a shard, for metrics and supervision."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Writes a shard's heartbeats into the store on a thread of its own.
+"""Writes a shard's heartbeats into the store on its own thread.
 
 The folding thread is reported on, not used: while it hangs, the heartbeats go on and say since when it has not read the log.
 """

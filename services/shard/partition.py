@@ -28,7 +28,7 @@ class Directory(Protocol):
     def generation(self, pool: str, kind: Kind | None, offset: int) -> tuple[PoolCreated, Generation] | None:
         """The pool and the generation to fold it by, or None where the pool is unknown at `offset`.
 
-        kind: of the outcome at hand (None for a retraction), for whoever creates pools on first use.
+        kind: of the outcome at hand (None for a retraction), for directories that create pools on first use.
         """
 
 
@@ -46,9 +46,9 @@ class Partition:
         self.hidden: set[str] = set()
         self.edition = self.outcomes = 0
         self.stopped: str | None = None
-        """Why no more of its records are folded, for whoever asks what its pools are: readers."""
+        """Why no more of its records are folded, for readers."""
         self.unread: dict[str, PoolState] = {}
-        """Pools of one that stopped before it was recovered, empty: nothing of them is shown, but readers are told."""
+        """Pools of one that stopped before it was recovered, empty: readers see only their heads."""
         self.odd_times: Counter[str] = Counter()
         """Outcomes "late" (before their pool's time) and "future" (ahead of the log's clock), since this object was made."""
         self.future_seconds = float("inf")
@@ -106,7 +106,7 @@ class Partition:
         self.edition += 1
 
     def switch(self, build: Build) -> None:
-        """From now on the pool's state is that of `build`, which has caught up. Nobody was told anything of it yet."""
+        """From now on the pool's state is that of `build`, which has caught up. Nothing of it was published yet."""
         if build.behind(self.position):
             msg = f"generation {build.generation.number} of pool {build.generation.pool} has not caught up"
             raise ValueError(msg)

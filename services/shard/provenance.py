@@ -25,7 +25,7 @@ class Provenance:
         self._furthest: dict[int, PoolHead] | None = None
 
     def was_folded_from_the_log(self, head: PoolHead) -> bool:
-        """Whether the log holds what `head` tells of. What cannot be told passes. Raises `LogError`, `StoreError`."""
+        """Whether the log holds the records behind `head`; True if that cannot be decided. Raises `LogError`, `StoreError`."""
         if not any(head.generation in look().generations.get(head.pool, {}) for look in (self._control.known, self._control.refresh)):
             return False
         if head.partition not in self._agreed:

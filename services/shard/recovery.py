@@ -1,4 +1,4 @@
-"""From the newest checkpoint that verifies to a partition that goes on where it ended."""
+"""Recovery: a partition from the newest checkpoint that verifies, ready to continue at its position."""
 
 import hashlib
 import logging

@@ -66,7 +66,7 @@ class Next(msgspec.Struct, frozen=True, kw_only=True):
 def plan(files: CheckpointStore, head: PoolHead, target: str, games: int, floor: float, count: int = 10) -> Next:
     """The next `games`, or measurements, of a pool. count: pairs or cells listed at most.
 
-    Raises `InputError` for a target that is none, `StoreError` without a checkpoint.
+    Raises `InputError` for an unknown target, `StoreError` without a checkpoint.
     """
     begun = time.perf_counter()
     what, _, whom = target.partition(":")

@@ -35,7 +35,7 @@ class Retracted:
         return NONE.with_more(retracted_hash(found))
 
     def with_more(self, ids: NDArray[np.uint64]) -> "Retracted":
-        """These and `ids` (n, 2), each named by a retraction of its own."""
+        """These and `ids` (n, 2), each named by one retraction."""
         return Retracted(np.unique(np.concatenate([self.ids, ids]), axis=0), self.events + len(ids))
 
     def __contains__(self, key: tuple[int, int]) -> bool:

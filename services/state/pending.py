@@ -47,7 +47,7 @@ class Pending:
         return left
 
     def review(self, expected: int, applied: Retracted, dedupe: DedupeWindow) -> bool:
-        """Count the idle retractions anew. Returns whether `idle` or `unmatched` changed.
+        """Count the idle retractions again. Returns whether `idle` or `unmatched` changed.
 
         A retraction is idle if it names an outcome that is left out already, or an id that no outcome has had so far. No retraction is
         idle where the dedupe window may have forgotten ids, or where the pool counted more retractions than are known here.

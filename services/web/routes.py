@@ -62,7 +62,7 @@ def _object(name: str, schema: Described) -> str:
 
 
 def _table(what: str, rows: Sequence[tuple[str, Described, bool, str]]) -> str:
-    """rows: name, schema, whether it has to be given, meaning. Nothing where there is none, no column of meanings that is empty."""
+    """rows: name, schema, whether it has to be given, meaning. Empty without rows; without the column of meanings if it is empty."""
     if not rows:
         return ""
     said = any(about for *_, about in rows)

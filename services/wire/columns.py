@@ -31,7 +31,7 @@ class GameColumns:
     `OutcomeBatch`; weight: int64 (n,), units of 2**-20; time: float64 (n,), seconds since 1970; tasks: the task of each outcome that
     names one, task_of: int64 (n,), index into them or -1.
     id_hash: uint64 (n, 2), of the id; body_hash: uint64 (n,), of sides, places, task and weight, not of id, time and meta: a
-    retry that was stamped anew has the same body.
+    retry with a new time stamp has the same body.
     """
 
     names: Arena

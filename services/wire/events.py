@@ -167,7 +167,7 @@ def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future
     """The outcomes of a request: as one record, but `id` and `time` may be left out and are filled in.
 
     now: seconds since 1970, given to outcomes without a time; new_id: makes an id; future_seconds: how far ahead of `now` a time
-    may lie. Every outcome taken fits a record of its own.
+    may lie. Every accepted outcome fits into one record.
     """
     filled = _filled(body, now, new_id) if len(body) <= MAX_RECORD_BYTES else None
     if filled is None:

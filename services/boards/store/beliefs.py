@@ -19,7 +19,7 @@ def of_text(text: str) -> Belief:
 
 
 def believed(row: AgentRow, belief: Belief | None, model: BeliefModel, time: float | None) -> AgentRow:
-    """An online method's row with the deviation and the interval of its belief as of `time`; as it is where there is none."""
+    """An online method's row with the deviation and the interval of its belief as of `time`; unchanged if it has no belief."""
     if row.rating is None or belief is None:
         return row
     low, high = model.interval(row.rating, belief, time)

@@ -71,7 +71,7 @@ class Connection:
             return command(self.client)
 
     def decoded(self, decode: Callable[[str], T], text: str | None) -> T | None:
-        """The value that `text` holds; None where there is none, or garbage: its owner writes it again."""
+        """The value that `text` holds; None if it is missing or garbage; its owner writes it again."""
         try:
             return None if text is None else decode(text)
         except (msgspec.DecodeError, ValueError):

@@ -154,7 +154,7 @@ class LiveBoards:
         return verdict == scripts.ACCEPTED
 
     def _remove(self, pool: str) -> None:
-        """Remove what stands of a pool, the fence last: what is cut off goes on."""
+        """Remove a pool, its fence last, so that an interrupted removal can be continued."""
         boards, methods = self._redis.pipeline([_members(keys.boards(pool)), _members(keys.methods(pool))])
         versions = self._redis.pipeline([_version(pool, method) for method in methods])
         names = [name for field in boards for name in _keys_of(pool, field)]

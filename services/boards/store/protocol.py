@@ -7,7 +7,7 @@ Laws, held by tests against every implementation:
    log: a pool that another log's writers hold raises `OtherLog`, and is theirs no more once they are gone. Readers that know their log
    see nothing of another's; those that do not never see two of them mixed.
 2. Values are absolute: publishing the same again is harmless.
-3. Live boards promise per-agent values no older than the position shown. A new generation has boards of its own;
+3. Live boards promise per-agent values no older than the position shown. A new generation has its own boards;
    readers see the old or the new one, never a mix.
 4. Solved boards switch by pointer: readers see one whole result, exactly as it was solved. An older (generation, position) never
    replaces a newer one.
@@ -82,7 +82,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
 class LiveBoard(NamedTuple):
     """Changed agents of one online method: absolute values, names[i] has values[i], and beliefs[i] where the method holds them.
 
-    total: agents of the whole board, so that a store which lost some is found out; 0 where the writer does not say.
+    total: agents of the whole board, so that losses of the store are detected; 0 if the writer does not know it.
     """
 
     names: Sequence[str]
@@ -206,7 +206,7 @@ class StoreReader(Protocol):
         """The agent's row on every live board, and on every solved one."""
 
     def solved_methods(self, pool: str) -> list[str]:
-        """Methods that have a solved board, by name; insight is none."""
+        """Methods that have a solved board, by name; insight is not one of them."""
 
     def solved(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board whose result holds rows start to start + count only, and the number of all rows."""
@@ -218,7 +218,7 @@ class StoreReader(Protocol):
         """The kept solves of a method, newest first; insight has none."""
 
     def past(self, pool: str, method: str, index: int) -> Kept | None:
-        """One of `history` with its rows; None where there is none of that index."""
+        """One of `history` with its rows; None if that index does not exist."""
 
     def versions(self, pools: Collection[str]) -> dict[str, PoolVersion]:
         """Which publication stands of each of `pools`, by name; one that the store knows nothing of has an empty version."""

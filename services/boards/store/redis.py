@@ -17,7 +17,7 @@ from services.boards.store.versions import Versions
 
 class RedisStore:
     """Writer and reader of one Redis. url: redis://, rediss:// or unix://; log: identity of the log that a writer publishes from, and whose
-    boards a reader sees; a reader that does not know it sees those of whoever holds a pool; patience: see `Connection`.
+    boards a reader sees; a reader that does not know it sees the present boards; patience: see `Connection`.
 
     Shared by the threads of a process.
 

@@ -54,7 +54,7 @@ return 1
 )
 """KEYS fence; ARGV[1..3] epoch, generation, position of the writer, ARGV[4..6] what it committed last ('' where nothing), ARGV[7] a
 token for this publication, which begins with the epoch, ARGV[8] identity of the writer's log, ARGV[9] seconds after which another log's
-claim is abandoned. Whoever claims next takes the token away. Epochs and positions of another log mean nothing here: -3 where its
+claim is abandoned. The next claim takes the token away. Epochs and positions of another log mean nothing here: -3 where its
 writers claimed the pool not long ago, -4 where they are gone and the pool's keys may be removed. Positions stay below 2^53: Lua's
 doubles compare them exactly."""
 

@@ -1,4 +1,4 @@
-"""Solved boards on Redis: a whole result under a key of its own version, switched to by pointer in one script."""
+"""Solved boards on Redis: each result has a key with its version; one script switches the pointer to it."""
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
@@ -76,7 +76,7 @@ class SolvedBoards:
         return [past for past in decoded if past is not None]
 
     def past(self, pool: str, method: str, index: int) -> Kept | None:
-        """One of `history` with its rows; None where there is none of that index."""
+        """One of `history` with its rows; None if that index does not exist."""
         name = keys.history(check_pool_name(pool), keys.check_method(method))
         if not self._shown(pool, [method]):
             return None
@@ -102,7 +102,7 @@ class SolvedBoards:
         )
 
     def solved_methods(self, pool: str) -> list[str]:
-        """The methods that have a solved board, by name; insight is none."""
+        """The methods that have a solved board, by name; insight is not one of them."""
         members = self._redis.run(lambda client: client.smembers(keys.methods(check_pool_name(pool))))
         return self._shown(pool, sorted(set(members) - {INSIGHT}))
 

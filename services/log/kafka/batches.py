@@ -35,7 +35,7 @@ _GZIP: Final = 31
 class BatchRefused(CorruptRecordError):  # type: ignore[misc]  # noqa: N818 - names the fact
     """A batch cannot be read. base, end: its first offset and the one after its last; begin: first offset of it that was not read.
 
-    partition: set by whoever reads the partition.
+    partition: set by the reader of the partition.
     """
 
     def __init__(self, base: int, end: int, why: str) -> None:
@@ -114,7 +114,7 @@ def unlz4(data: bytes, limit: int = MAX_BATCH_BYTES) -> bytes:
 
 
 def unzstd(data: bytes, limit: int = MAX_BATCH_BYTES) -> bytes:
-    """The bytes of Zstandard frames, whose windows are bounded too. What is missing at the end is missed by whoever reads the records."""
+    """The bytes of Zstandard frames, whose windows are bounded too. The reader of the records notices what is missing at the end."""
     with zstandard.ZstdDecompressor(max_window_size=MAX_BATCH_BYTES).stream_reader(data, read_across_frames=True) as reader:
         plain = reader.read(limit + 1)
     if len(plain) > limit:

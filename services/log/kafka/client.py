@@ -38,7 +38,7 @@ DEFAULTS = {"reconnect_backoff_max_ms": 2000}
 """Where kafka-python's own default would keep a client away for half a minute after its broker is back."""
 
 METADATA_SECONDS = 5
-"""How long a client may take to notice that its topic was made anew (kafka-python fetches and sends by name, not by id)."""
+"""How long a client may take to notice that its topic was created again (kafka-python fetches and sends by name, not by id)."""
 
 RECORD_OVERHEAD = 32_768
 TOPIC_MAX_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD

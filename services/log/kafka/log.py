@@ -150,7 +150,7 @@ class KafkaTopic:
 
 
 class KafkaReader:
-    """Reads partitions of one topic on a consumer of its own. While no broker answers, it waits: polls come back empty."""
+    """Reads partitions of one topic on its own consumer. While no broker answers, it waits: polls come back empty."""
 
     def __init__(self, topic: KafkaTopic, consumer: KafkaConsumer, positions: Mapping[int, int]) -> None:
         self._topic, self._consumer, self._closed = topic, consumer, False

@@ -1,6 +1,6 @@
-"""Why a broker let a client not in. kafka-python goes on trying, and tells of a timeout in the end; the reason is in its log alone.
+"""Why a broker let a client not in. kafka-python goes on trying, and reports a timeout in the end; the reason is in its log alone.
 
-Two departures of kafka-python 3.0 are mended here, until a release does: what a broker says just before it closes a connection is
+Two departures of kafka-python 3.0 are fixed here, until a release does: what a broker says just before it closes a connection is
 thrown away with the connection, and that is how every broker refuses a password; and a refusal does not end the search for a broker.
 """
 
@@ -22,7 +22,7 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 REFUSALS: Final = (SaslAuthenticationFailedError, UnsupportedSaslMechanismError, IllegalSaslStateError, AuthorizationError)
-"""What waiting does not mend."""
+"""Errors that waiting does not fix."""
 _refused: WeakKeyDictionary[KafkaConnectionManager, dict[str, Exception]] = WeakKeyDictionary()
 """Of each client the addresses that refused it, and were not asked again yet."""
 

@@ -90,7 +90,7 @@ def ensure_topics(admin: KafkaAdminClient, wanted: Sequence[TopicPlan], *, creat
 
 
 def identity(admin: KafkaAdminClient, name: str) -> str | None:
-    """Of the topic that has this name now; None where there is none. Raises `LogError`."""
+    """Of the topic that has this name now; None if it does not exist. Raises `LogError`."""
     with kafka_errors(f"topic {name} cannot be looked up"):
         [topic] = admin.describe_topics([name])
         return _identity(admin.describe_cluster()["cluster_id"], name, topic) if topic["error_code"] == 0 else None

@@ -59,7 +59,7 @@ class SqliteFile(NamedTuple):
 
 
 def open_file(path: Path, partitions: int, busy_timeout: float) -> SqliteFile:
-    """Open the log at `path`, making it if there is none. Raises `LogError` if it is another's or has other partitions."""
+    """Open the log at `path`, creating it if it does not exist. Raises `LogError` if it is another's or has other partitions."""
     path = Path(path).resolve()
     refuse_network_filesystem(path)
     if not path.parent.is_dir():

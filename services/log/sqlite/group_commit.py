@@ -1,4 +1,4 @@
-"""Group commit: many threads' requests, one transaction. The first to come leads; who comes meanwhile rides with the next.
+"""Group commit: many threads' requests, one transaction. The first request leads; those that arrive meanwhile join the next one.
 
 Nobody waits for company: a lone request is committed at once, and a group gathers exactly as long as the commit before it takes.
 """
@@ -43,7 +43,7 @@ class GroupCommit(Generic[Request, Result]):
         self._leading = False
 
     def submit(self, request: Request) -> Result:
-        """Commit `request` with whoever else is waiting; its result, once durable. Raises what `commit` raised for its group."""
+        """Commit `request` with all other requests that wait; its result, once durable. Raises what `commit` raised for its group."""
         mine: _Waiting[Request, Result] = _Waiting(request)
         with self._lock:
             self._queue.append(mine)

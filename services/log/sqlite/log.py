@@ -92,7 +92,7 @@ class SqliteTopic:
 
 
 class SqliteReader:
-    """Reads partitions of one topic on a connection of its own, opened by the first poll. Not shared between threads."""
+    """Reads partitions of one topic on its own connection, opened by the first poll. Not shared between threads."""
 
     def __init__(self, shared: "_Shared", topic: str, name: str, positions: Mapping[int, int]) -> None:
         self._file, self._topic, self._name = shared.file, topic, name

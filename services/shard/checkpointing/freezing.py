@@ -1,6 +1,6 @@
 """A partition frozen for a checkpoint in slices between calls of the fold, so that thousands of pools hold it up no longer than one.
 
-All of them have to be as they were at one position. A pool that nobody folded since still is. So whoever is about to change one has it
+All of them have to be as they were at one position. A pool that nobody folded since still is. So a fold that is about to change one has it
 frozen first, and the others wait for their turn.
 """
 

@@ -1,7 +1,7 @@
 """A generation under construction: one more state of a pool, folded from the log beside the one that serves. Pure as a partition is.
 
 The log is read from the generation's start for its outcomes; before that once more, for retractions below the horizon, where the state
-that serves cannot tell them. Records of other pools are told by their bytes and not decoded. What has caught up with its partition is
+that serves cannot tell them. Records of other pools are recognized by their bytes and not decoded. What has caught up with its partition is
 folded along with it, until it takes over.
 """
 
@@ -98,7 +98,7 @@ class Build:
             return []
 
     def reached(self, position: int) -> None:
-        """Everything below `position` was read. At the horizon it begins anew, from the generation's start, with what was retracted."""
+        """Everything below `position` was read. At the horizon it begins again, from the generation's start, with what was retracted."""
         self.position = max(self.position, position)
         if self.state is None and self.failed is None and self.position >= self.generation.retraction_horizon:
             self._begin_with_found()

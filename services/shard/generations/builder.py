@@ -55,9 +55,9 @@ class _Failure(NamedTuple):
 class Builder:
     """Builds the generations of one partition. Driven by the folding thread.
 
-    quiet: seconds from a retraction to the generation that leaves its outcome out; those that come meanwhile go with it.
+    quiet: seconds from a retraction to the generation that leaves its outcome out; those that arrive in between are part of it.
     cut: cuts records into slices that fold in a moment; clock: seconds since 1970, which records of the control log tell. What is due
-    goes by the `now` of its callers, which never goes back. checkpoints: where states are that stand in for what the log forgot.
+    goes by the `now` of its callers, which never goes back. checkpoints: where states are that replace what the log forgot.
     pace: limits the time that goes to generations for retractions.
     """
 
@@ -208,7 +208,7 @@ class Builder:
                 self._told_failed(build)
 
     def _made(self, state: PoolState, control: ControlState, target: Generation) -> Build | None:
-        """A build from the start of its generation, or from what stands in for it; None while that is looked for. Raises `LogError`."""
+        """A build from the start of its generation, or from a state that replaces it; None while that is looked for. Raises `LogError`."""
         created, retracted = control.pools[target.pool], state.retracted_for(target)
         key = target.pool, target.number
         sought = self._sought.get(key)
@@ -235,7 +235,7 @@ class Builder:
     def _seek(
         self, stand_ins: StandIns, created: PoolCreated, target: Generation, control: ControlState, retracted: Retracted
     ) -> "Future[StandIn | str]":
-        """Look for what stands in, in a thread of its own: pools are large."""
+        """Look for a state that replaces the log's beginning, in a separate thread: pools are large."""
         made = control.generations[target.pool]
         others = {number: one for number, one in list(made.items()) if generations.same_but_for_retractions(one, target)}
         executor = ThreadPoolExecutor(1, "stand-in")

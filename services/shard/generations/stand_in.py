@@ -36,7 +36,7 @@ class StandIns:
     def find(
         self, created: PoolCreated, target: Generation, others: Mapping[int, Generation], retracted: Retracted
     ) -> StandIn | str:
-        """The oldest state that the log goes on from and `target` may take over, or why there is none.
+        """The oldest state that the log goes on from and `target` may take over, or why no such state exists.
 
         others: generations that differ from it in retractions alone; retracted: what it leaves out, as far as that is known.
         Raises `LogError`, `OSError`.

@@ -26,7 +26,7 @@ fold, and after one that failed."""
 
 
 class Publisher:
-    """Driven by the folding thread; talks to the store from a thread of its own.
+    """Driven by the folding thread; talks to the store from its own thread.
 
     interval: seconds between two rounds. judge: of what the store shows. clock: seconds since 1970, for readers. What is due goes by the
     `now` of its callers, which never goes back. pauses: seconds for which the fold paused while changes were copied.

@@ -18,7 +18,7 @@ class Judge(Protocol):
     """Knows the log that a store was written from."""
 
     def was_folded_from_the_log(self, head: PoolHead) -> bool:
-        """Whether the log holds what `head` tells of. Raises `LogError`, `StoreError`."""
+        """Whether the log holds the records behind `head`. Raises `LogError`, `StoreError`."""
 
     def is_superseded(self, partition: int, epoch: int) -> bool:
         """Whether another took the partition over after `epoch`. Raises `LogError`."""
@@ -101,5 +101,5 @@ class BoardWriter:
 
 
 def _covers(standing: Fence, update: Update) -> bool:
-    """Whether what stands holds every change before the checkpoint this shard started from."""
+    """Whether the store holds every change before the checkpoint that this shard started from."""
     return standing.generation == update.head.generation and standing.position >= update.track.recovered

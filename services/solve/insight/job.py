@@ -1,6 +1,6 @@
-"""What ratings of a pool do not say: computed like a method, after the pool's methods, of the same checkpoint and of their newest boards.
+"""Insight into a pool: computed like a method, after the pool's methods, of the same checkpoint and of their newest boards.
 
-A job named `insight` beside those of the methods, with a class of cost of its own: due when the pool's outcomes or boards changed.
+A job named `insight` beside those of the methods, with its own class of cost: due when the pool's outcomes or boards changed.
 """
 
 from collections import defaultdict
@@ -86,7 +86,7 @@ def solve(
 
 
 def alarms(boards: Iterable[SolvedBoard]) -> dict[str, int]:
-    """How many pools' newest insight finds agents that never met the others, and boards led by hardly linked agents."""
+    """How many pools' newest insight finds agents that never met the others, and boards led by weakly connected agents."""
     links = [board.result.extra.get("connectivity") for board in boards if board.result.method == INSIGHT]
     known = [link for link in links if isinstance(link, dict)]
     return {

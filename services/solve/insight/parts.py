@@ -36,7 +36,7 @@ def _named(names: Sequence[str], ids: Sequence[int]) -> list[str]:
 
 
 class Thin:
-    """Who is hardly linked to the others. ids: least linked first."""
+    """Agents weakly connected to the others. ids: weakest first."""
 
     def __init__(self, games: Floats, effective: Floats | None, opponents: Ids) -> None:
         self.games, self.effective, self.opponents = games, effective, opponents
@@ -60,7 +60,7 @@ class Thin:
 
 
 def connectivity(found: graph.Connectivity, names: Sequence[str], thin: Thin, standings: Sequence[RankedBoard]) -> findings.Connectivity:
-    """Who met whom, who is hardly linked, and which boards such agents lead."""
+    """The comparison graph: weakly connected agents, and the boards that such agents lead."""
     sizes = np.bincount(found.met)
     apart = np.flatnonzero(found.met != np.argmax(sizes))
     return findings.Connectivity(
@@ -184,7 +184,7 @@ def _distances(distance: Floats, methods: Sequence[str]) -> list[findings.Distan
 
 
 def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
-    """How well online methods foresaw what came next."""
+    """How well online methods predicted the next outcomes."""
     if not sums:
         return findings.Prequential(not_applicable="the pool keeps no online method, so nothing was foreseen")
     rows = [

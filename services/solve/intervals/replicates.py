@@ -1,4 +1,4 @@
-"""Intervals of ratings and ranks by solving replicates of the data: how many, of which seeds, and what becomes of their answers.
+"""Intervals of ratings and ranks by solving replicates of the data: how many, of which seeds, and how their answers become intervals.
 
 Replicate r of a pool's method at a position is drawn with a seed that follows from those alone, so wherever and in whatever slices
 replicates are solved, the same number of them gives the same intervals. How many there are is found out: their number doubles
@@ -55,7 +55,7 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
         """The row of this agent with its intervals: percentiles, extended to the estimate and to `reach` on both sides of it.
 
         Percentiles alone cover less than they say: their center is off by the bias of resampling, in the direction opposite to the bias
-        of the estimate. The wider of both intervals covers at least as often as either. No interval excludes its own estimate.
+        of the estimate. The wider of both intervals covers no less often than either. No interval excludes its own estimate.
         """
         ranks = min(self.rank_low, row.rank), max(self.rank_high, row.rank)
         if row.rating is None or self.low is None or self.high is None:

@@ -97,7 +97,7 @@ class IntervalRunner:
         return None
 
     def told(self, job: Job, board: SolvedBoard) -> Intervals | msgspec.UnsetType:
-        """What the board says about its intervals: those of its own solve, or that the newest ones are of an earlier solve."""
+        """What the board says about its intervals: those of the same solve, or that the newest ones are of an earlier solve."""
         found = self._found.get(job)
         if found is None or isinstance(board.result.intervals, Intervals) or not board.result.agents:
             return board.result.intervals
@@ -107,7 +107,7 @@ class IntervalRunner:
         return Intervals(kind="none", why_not=why)
 
     def shown(self, job: Job, board: SolvedBoard) -> SolvedBoard:
-        """The board with the intervals of its own solve. Intervals of another solve are not shown; the board then says so."""
+        """The board with the intervals of the same solve. Intervals of another solve are not shown; the board then says so."""
         found, told = self._found.get(job), self.told(job, board)
         if found is None or told is board.result.intervals:
             return board
@@ -125,7 +125,7 @@ class IntervalRunner:
             self._files.remove_file(name)
 
     def cancel(self) -> None:
-        """Cancel what runs; it begins anew at the next start."""
+        """Cancel what runs; it begins again at the next start."""
         if self._run is not None and self._run.waits_for is not None:
             self._tasks.cancel(self._run.waits_for)
 

@@ -168,7 +168,7 @@ class ScoresInput:
 
     @property
     def profile(self) -> Profile:
-        """Every task as one ballot of weight 1 that lists whom it measured. Raises `InputError` where nothing was measured."""
+        """Every task as one ballot of weight 1 that lists the agents it measured. Raises `InputError` where nothing was measured."""
         return Profile.from_scores(self.scores, names=self.names)
 
     @property

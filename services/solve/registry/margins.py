@@ -51,7 +51,7 @@ def is_posterior(problem: Problem, parameters: dict[str, Any]) -> bool:
     """Whether these parameters ask for posterior margins of this problem.
 
     Raises:
-        InputError: Posterior margins are asked for and the problem does not say of how many games its margins are, or a policy for
+        InputError: Posterior margins are asked for and the problem has no numbers of games behind its margins, or a policy for
             observed margins is given, too.
     """
     asked = parameters["margins"]

@@ -21,7 +21,7 @@ class Takes(StrEnum):
     PLACES = "places"
     """Who came where, in fields of how many; games and ballots give it, and scores, each task as one ballot."""
     MARGINS = "margins"
-    """Who is ahead of whom and by how much; pairs, ballots and scores give them."""
+    """Which agent is ahead of which, and by how much; pairs, ballots and scores give them."""
     PROFILE = "profile"
     """Ballots, each an order of many agents; scores give them, each task as one."""
 
@@ -39,8 +39,8 @@ GIVEN_BY_SCORES: Final = frozenset(Takes)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rated:
     """What a method's function returns. unit: of its ratings, in which the method's own tie tolerance counts; task_ratings: where it
-    rates tasks; low, high: intervals; extra: what it adds to the result; ranking: the method's own, where ratings do not say it; start: for
-    the next solve.
+    rates tasks; low, high: intervals; extra: what it adds to the result; ranking: the method's own, where ratings do not determine it;
+    start: for the next solve.
     """
 
     solution: Solution

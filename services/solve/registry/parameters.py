@@ -55,7 +55,7 @@ class Parameter:
 
 
 def accepted(parameters: Sequence[Parameter], given: Mapping[str, Value]) -> dict[str, Value]:
-    """Every parameter's value, given or default. Raises `InputError` for a name that is none of them."""
+    """Every parameter's value, given or default. Raises `InputError` for an unknown name."""
     known = {parameter.name: parameter for parameter in parameters}
     for name in given:
         if name not in known:

@@ -39,7 +39,7 @@ _SHARE: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class _Equilibrium:
-    """One to read off, and how it is told."""
+    """A value to read off, and how it is shown."""
 
     play: Any
     told: dict[str, object]

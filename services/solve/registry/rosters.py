@@ -33,7 +33,7 @@ class Roster(NamedTuple):
 
 
 def roster(problem: Problem, method: Method, values: dict[str, Value]) -> Roster:
-    """The part of `problem`, sorted by name, that a solve takes. Raises `InputError` for a list of names that is none.
+    """The part of `problem`, sorted by name, that a solve takes. Raises `InputError` for an invalid list of names.
 
     Activity is what the input counts: pairs met, ballots, tasks measured. Ratings are of Bradley-Terry's model with a prior game each,
     of the pairs that the input gives, so that they need nothing else and agree live and offline; of margins, their sums. Equal ones go

@@ -135,7 +135,7 @@ def _outcome(at: int, room: int, base: int, record: int) -> int:
 
 @inlined
 def _value(at: int, field: int, room: int, base: int, i: int) -> tuple[int, int]:
-    """The place after the value of an outcome's field, and the field's bit; no bit for what is none."""
+    """The place after the value of an outcome's field, and the field's bit; no bit for an unknown field."""
     bit = 0
     if field == _F_V:
         at, bit = at + 1 if byte_at(at) == ONE else FAIL, 1

@@ -1,4 +1,4 @@
-"""Records of a poll straight as columns, where they hold plain games; whatever else they hold is told by number.
+"""Records of a poll straight as columns, where they hold plain games; other records are returned by number.
 
 The scanner accepts exactly the records that `services.wire.events` accepts, with the same values; tests compare the two on arbitrary bytes.
 It is faster because it makes no Python object for an outcome, a side or a name.

@@ -109,7 +109,7 @@ def _escaped(at: int, to: int) -> tuple[int, int]:
 
 @kernel
 def _hexadecimal(at: int) -> int:
-    """The number that four digits at `at` make, -1 where one of them is none."""
+    """The number that four digits at `at` make, -1 if one of them is not a digit."""
     code = 0
     for k in range(4):
         byte = byte_at(at + k)
@@ -169,7 +169,7 @@ def number(at: int, room: int, base: int, column: int, low: float, high: float, 
 
 @inlined
 def _past_exponent(at: int) -> int:
-    """The place after an exponent, or `at` where there is none."""
+    """The place after an exponent, or `at` if there is no exponent."""
     if byte_at(at) | _LOWER != _E:
         return at
     first = at + 1 + (byte_at(at + 1) in (_PLUS, _MINUS))
