@@ -35,7 +35,7 @@ class Hodge(Solution):
     its weight, as given.
 
     share: of the energy that is cyclic, both freed of what noise is expected to add (noise * freedom to the cyclic energy, noise * edges
-    to the whole), within 0..1; None where it is not identifiable: a forest has no cycles to tell from, and noise may explain it all.
+    to the whole), within 0..1; None where it is not identifiable: a forest has no cycles, and noise may explain the whole flow.
     certificate (``divergence``): the largest divergence of weight * rotation at an agent, over the sum of |weight * flow| at its edges.
     """
 

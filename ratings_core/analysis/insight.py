@@ -1,4 +1,4 @@
-"""What a pool's ratings do not say, in one record: cycles, clones, who is linked to whom, and how many votes the top hangs on."""
+"""Insight into a pool in one record: cycles, clones, the comparison graph, and how many votes decide the top."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -22,7 +22,7 @@ from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 
 Fit = Callable[[PairCounts], Floats]
-"""A batch method: from tallies to ratings (m,), NaN where there is none; such as ``lambda counts: bradley_terry(counts).ratings``."""
+"""A batch method: from tallies to ratings (m,), NaN for unrated agents; such as ``lambda counts: bradley_terry(counts).ratings``."""
 
 _MOST_WEIGHT: Final = 20
 """Poisson(1) exceeds it once in 10**20 draws."""

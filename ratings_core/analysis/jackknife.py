@@ -76,7 +76,7 @@ def jackknife_intervals(fit: Fit, whole: PairCounts, deletions: Iterable[PairCou
 
 
 def _beyond(low: Floats, high: Floats) -> NDArray[np.int64]:
-    """How many agents' `low` is above each one's `high`; NaN is beyond nobody, and nobody is beyond it."""
+    """How many agents' `low` is above each one's `high`; NaN is above no agent and below no agent."""
     known = np.sort(low[~np.isnan(low)])
     beyond = len(known) - np.searchsorted(known, high, side="right")
     return np.asarray(np.where(np.isnan(high), 0, beyond), np.int64)

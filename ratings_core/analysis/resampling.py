@@ -1,6 +1,6 @@
 """Replicates of tallies: what the data could have been, had the same source been asked again.
 
-Each function draws one replicate with the generator it is given, so whoever seeds that by a replicate's number gets the same one
+Each function draws one replicate with the generator it is given, so a generator seeded by a replicate's number gives the same one
 anywhere, in any order. What resampling takes for granted is said where it is done.
 """
 

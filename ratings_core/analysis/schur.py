@@ -56,7 +56,7 @@ def schur(margins: ArrayLike, *, tolerance: float = 1e-12) -> Schur:
 
 
 def _phase(vectors: "np.ndarray[tuple[int, int], np.dtype[np.complex128]]") -> "np.ndarray[tuple[int], np.dtype[np.complex128]]":
-    """What makes each column's sum real and positive, or where there is none its largest entry (the first of those nearly so)."""
+    """What makes each column's sum real and positive, or, if there is no such factor, its largest entry (the first of those nearly so)."""
     sums = vectors.sum(axis=0)
     radius = np.abs(vectors)
     outermost = np.argmax(radius >= radius.max(axis=0) * (1 - 1e-9), axis=0) if vectors.size else np.zeros(vectors.shape[1], np.int64)

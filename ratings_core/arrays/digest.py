@@ -1,7 +1,7 @@
 """The digest of a state: one SHA-256 over named arrays, equal exactly when the arrays are.
 
 Floats are taken by their bits: -0.0 and 0.0 differ, and so do two NaNs of different payload. Nothing is normalised, as a
-digest that forgives differences cannot prove that there are none.
+digest that tolerates differences cannot prove equality.
 """
 
 import hashlib

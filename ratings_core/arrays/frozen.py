@@ -1,8 +1,8 @@
 """Content as it is at one moment, read in another thread while it goes on changing: nothing is copied when it is frozen.
 
-The reader copies arrays that change under it, so what it finds of a changed row is worth nothing. But whoever changes a row keeps it as
-it was first, once a row, and after copying the reader puts those back: a fuzzy copy and an undo log, as databases make
-backups. The reader ends the log after its copy, under the lock that guards every entry, so a change that the copy may hold has
+The reader copies arrays that change under it, so what it finds of a changed row is worth nothing. But the writer keeps each
+row as it was before its first change, and after copying the reader puts those rows back: a fuzzy copy and an undo log, as databases
+make backups. The reader ends the log after its copy, under the lock that guards every entry, so a change that the copy may hold has
 its entry, and one without an entry came too late to be in the copy. This needs no order of memory beyond that of the lock.
 """
 
@@ -63,7 +63,7 @@ class Joined:
 
 
 class FrozenColumns:
-    """Columns of n rows each, some of which change, and the rest, which does not. Whoever is about to change rows tells `save`."""
+    """Columns of n rows each, some of which change, and the rest, which does not. The writer calls `save` before it changes rows."""
 
     def __init__(self, columns: Mapping[str, NDArray[Any]], n: int, rest: Mapping[str, NDArray[Any]] = MappingProxyType({})) -> None:
         self._columns, self._rest = {name: column[:n] for name, column in columns.items()}, rest

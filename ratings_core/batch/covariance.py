@@ -40,7 +40,7 @@ def centred(covariance: Floats, component: Labels) -> Floats:
 
 
 def pair_meat(counts: PairCounts, theta: Floats) -> Floats:
-    """Sum of outer products of the scores of single pairs, as if each came from an outcome of its own (m, m)."""
+    """Sum of outer products of the scores of single pairs, as if each came from a separate outcome (m, m)."""
     expected = expit(theta[counts.first] - theta[counts.second])
     squares = counts.won * (1 - expected) ** 2 + counts.lost * expected**2 + counts.tied * (0.5 - expected) ** 2
     return Curvature(counts, np.asarray(squares, np.float64), np.zeros(counts.m)).dense()

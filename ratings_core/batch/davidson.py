@@ -1,4 +1,4 @@
-"""Bradley-Terry ratings with a probability of ties of its own (Davidson 1970), from tallies."""
+"""Bradley-Terry ratings with a parameter for ties (Davidson 1970), from tallies."""
 
 import math
 import time

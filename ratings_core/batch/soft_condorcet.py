@@ -29,7 +29,7 @@ class SoftCondorcet(Solution):
     """Ratings in the box. ranking: their order, in which a tie at a bound of the box is settled by margins.
 
     loss: the soft count of wrongly ordered pairs, over all votes (eq. 6); bound: no ratings at all, in whatever box and at whatever
-    temperature, have a smaller one; winner: the strong Condorcet winner, None where there is none; tau, low, high, prior: as given.
+    temperature, have a smaller one; winner: the strong Condorcet winner, None without one; tau, low, high, prior: as given.
     """
 
     ranking: Ranking

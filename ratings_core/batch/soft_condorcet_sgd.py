@@ -185,7 +185,7 @@ def _steps(
 ) -> None:  # fmt: skip
     """One step a row of `votes` (steps, batch). share: (batch,), of each column's push; bounds: 1/tau, low, high.
 
-    For boxes up to `_SAFE_SPAN`: each agent's exponential is kept and taken anew when its rating moves. An agent's numbers lie side by
+    For boxes up to `_SAFE_SPAN`: each agent's exponential is kept and computed again when its rating moves. An agent's numbers lie side by
     side, one cache line an agent and step; the votes of a step are worked off side by side, in vector instructions.
     """
     slope, low, high = bounds

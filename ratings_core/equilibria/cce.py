@@ -48,7 +48,7 @@ class CCE(GameRatings):
     play: the equilibrium, kept as priors and multipliers; targets: of each player, over its strategies; least_target: the smallest of
     them; eps: what gains may be, in payoffs, part of what the ratings mean; relative_entropy: of play to the targets, nats; entropy_gap:
     how much above the least one it is at most, nats, where gains are within eps; units: of each player, the largest difference that its
-    own choice can make to its payoff, 1 where there is none, (N,); start: for a later solve of a like game; its arrays `multipliers.P`,
+    own choice can make to its payoff, 1 if no choice matters, (N,); start: for a later solve of a like game; its arrays `multipliers.P`,
     one for each player P, are those of play.
     certificate: ``regret``, the largest gain beyond eps, over its player's unit, by contraction of the game as given.
     """

@@ -43,7 +43,7 @@ class LLE(GameRatings):
     followed, in inverse payoffs; finished: solved on its support, not only followed;
     branch: ``principal branch``, or ``symmetric branch`` where game and targets share a symmetry; bifurcations: betas at which other
     branches leave a symmetric one (looked for up to 400 strategies); units: of each player, the largest difference that its own
-    choice can make to its payoff, 1 where there is none, (N,).
+    choice can make to its payoff, 1 if no choice matters, (N,).
     certificate: ``regret``, the largest over its player's unit, of all strategies, in the game as given.
     """
 

@@ -50,7 +50,7 @@ class Candidate:
 
 
 def candidate(game: TiltedGame, point: PathPoint, labels: Labels, units: Floats) -> Candidate | None:
-    """The equilibrium on the support that the path shows, None where there is none near, alone."""
+    """The equilibrium on the support that the path shows, None if no isolated equilibrium is near."""
     if point.tangent[-1] <= 0:
         return None
     falling = point.at.beta * point.tangent[:-1] < -point.tangent[-1]

@@ -104,7 +104,7 @@ def nash_average(
     and what to do with NaN cells, as for `agent_vs_task`; merge: equal rows and equal columns share one's probability evenly, those of
     the table as given before it is normalised and those of the game after; max_seconds: of wall time, asked between steps, after which
     the best so far is taken; tolerance, close, max_iterations, accept_approximate: as for `maximal_lottery`; start: agent_dist and
-    task_dist of a like table, tried first: where whoever played there is the whole of the only equilibrium here, which is proven, no
+    task_dist of a like table, tried first: where those who played there form the only equilibrium here, which is proven, no
     path to it is followed.
 
     Raises `InputError` for bad scores or policies, `SolverError` (with the result) beyond the tolerance. Shifting all scores by

@@ -29,7 +29,7 @@ class FromEquilibrium(GameRatings):
     """ratings: of the first player's strategies; play: the equilibrium as handed in, mixes divided by their sum.
 
     certificate: ``cce_gap``, the sum of the players' regrets, over `unit`: the largest difference that a player's own choice makes at
-    a joint that is played (of mixes: at some of those; of a tilted joint: at any), 1 where there is none.
+    a joint that is played (of mixes: at some of those; of a tilted joint: at any), 1 if no choice matters.
     """
 
     play: JointDistribution | TiltedJoint | Mixes

@@ -43,7 +43,7 @@ def iter_contests(stream: io.BufferedReader) -> Iterator[Contest | Skipped]:
 
 
 def contests_profile(contests: Iterable[Contest]) -> Profile:
-    """Every contest as one ballot of its weight on those who took part. Raises `InputError` where there is none."""
+    """Every contest as one ballot of its weight on those who took part. Raises `InputError` if there is no contest."""
     ids: dict[str, int] = {}
     start, agent, level, weight = [0], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], []
     for contest in contests:

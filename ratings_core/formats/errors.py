@@ -10,7 +10,7 @@ class FormatError(InputError):
     """A file does not hold what its kind says.
 
     row: line number from 1, as an editor counts, or number of the item in a JSON array or a Parquet file; column: header, field or
-    number, or None; file: its name, where whoever opened it has told it.
+    number, or None; file: its name, if the caller that opened it gave it.
     """
 
     def __init__(self, row: int, column: str | None, value: Any, rule: str, file: str | None = None) -> None:

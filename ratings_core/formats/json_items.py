@@ -119,7 +119,7 @@ class _Text:
         return FormatError(self.number, None, self._text[self._at : self._at + _SHOWN], rule)
 
     def _is_broken(self, error: json.JSONDecodeError) -> bool:
-        """Whether more text could not mend it."""
+        """Whether more text could not make it valid."""
         return error.pos < len(self._text) - _TOKEN and not error.msg.startswith("Unterminated string")
 
     def _more(self) -> bool:

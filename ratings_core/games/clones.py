@@ -88,7 +88,7 @@ def _digest(row: Floats) -> bytes:
 
 
 def singletons(n: int) -> CloneClasses:
-    """The partition of n rows in which each is a class of its own."""
+    """The partition of n rows into classes of one row each."""
     return described(np.arange(n, dtype=np.int64))
 
 

@@ -20,7 +20,7 @@ def top_component(margins: Floats, alive: NDArray[np.int64], wins: NDArray[np.in
     """The top component among the agents `alive` (ids, ascending); wins: `weak_wins` counted among them (others ignored).
 
     An agent of most weak wins is at least as good as everyone in two steps (Landau 1953), so it is in the top component, which
-    is whoever reaches it. Costs one row for each of the component's members.
+    is every agent that reaches it. Costs one row for each of the component's members.
     """
     inside = np.zeros(len(alive), bool)
     inside[np.argmax(wins[alive])] = True

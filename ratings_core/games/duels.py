@@ -79,7 +79,7 @@ class Duels:
     def pooled(self, group: ArrayLike) -> "Duels":
         """Tasks counted together: group (tasks,) holds a number of each task's group, 0 to the number of groups - 1.
 
-        Single votes make |u| = 1 whoever is better, so tasks of few votes are better pooled, or freed of noise (`duel_on_task`). Raises
+        Single votes make |u| = 1 for every pair, so tasks of few votes are better pooled or denoised (`duel_on_task`). Raises
         `InputError`.
         """
         ids = checks.integers("group", group)
@@ -132,7 +132,7 @@ def preferences(
     """u(t, a, b) of the duels.
 
     missing: with pairs not compared on a task ``refuse``; ``drop_tasks`` that have one; ``drop_agents``, again and again the one with
-    most of them (of equals the last), until there is none; ``zero``, u = 0; ``prior``, for every pair
+    most of them (of equals the last), until no gap is left; ``zero``, u = 0; ``prior``, for every pair
     u = (ahead + kappa (2q - 1)) / (games + kappa) with q from a Bradley-Terry fit, see `games.duel_prior`. kappa: games that the
     prediction counts for, > 0, or ``held-out``: as many as games held out speak for, `duel_prior.KAPPAS`, of whole games only; needed by
     ``prior`` and by nothing else. merge: agents that did equally against all others on every task

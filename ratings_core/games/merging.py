@@ -85,7 +85,7 @@ def _(game: AgentAgentTask) -> tuple[CloneClasses, ...]:
 @singledispatch
 def units_of(game: object) -> Floats:
     """Of each player the largest difference that its own choice can make to its payoff, or a bound of it that scales alike; 1 where
-    there is none. (N,). Raises `InputError` where it is so small that squares of it vanish.
+    no choice matters. (N,). Raises `InputError` where it is so small that squares of it vanish.
     """
     raise InputError("game", type(game).__name__, "must be a NormalForm, a KingOfTheHill or an AgentAgentTask")
 

@@ -43,7 +43,7 @@ class Rules(Limits):
         checks.switch("accept_approximate", self.accept_approximate)
 
     def classes(self, rows: Floats) -> CloneClasses:
-        """Classes of equal rows, each a class of its own where nothing is merged."""
+        """Classes of equal rows; classes of one row each if nothing is merged."""
         return clone_classes(rows) if self.merge else singletons(len(rows))
 
     def judged(self, found: SolutionT, what: str, data: str) -> SolutionT:

@@ -123,7 +123,7 @@ def first_candidates(payoffs: Floats) -> Indices:
 
 
 def more_candidates(chosen: Indices, slack: Floats, tolerance: float) -> Indices | None:
-    """At most twice `chosen`, worst beaten first; None when nobody is missing.
+    """At most twice `chosen`, worst beaten first; None when no agent is missing.
 
     All once most are needed: more rounds would cost more than they save.
     """

@@ -37,7 +37,7 @@ class Reduction(Protocol):
 
     @property
     def unit(self) -> float:
-        """The largest difference that a player's own choice can make to its payoff; 1 where there is none."""
+        """The largest difference that a player's own choice can make to its payoff; 1 if no choice matters."""
 
     @property
     def merged(self) -> int:

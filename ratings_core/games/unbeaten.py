@@ -32,7 +32,7 @@ class UnbeatenComponents:
 
     @property
     def top(self) -> list[NDArray[np.int64]]:
-        """The unbeaten components; empty when nobody is left."""
+        """The unbeaten components; empty when no agent is left."""
         return [self._members[label] for label in self._top]
 
     @property

@@ -66,13 +66,13 @@ def games_of(batch: OutcomeBatch) -> tuple[Games, int]:
 
 
 def scoring(score: Prequential | None) -> Scoring:
-    """How kernels take `score`. Raises `InputError` for what is none."""
+    """How kernels take `score`. Raises `InputError` if it is not a `Prequential`."""
     into = _NOT_SCORED if score is None else checks.instance("score", score, Prequential)
     return Scoring(score is not None, into.counts, into.sums)
 
 
 def keys_of(batch: OutcomeBatch) -> NDArray[np.uint64]:
-    """The keys of `batch` for kernels, (n, 2). Raises `InputError` where there is none for an outcome: all would draw the same."""
+    """The keys of `batch` for kernels, (n, 2). Raises `InputError` if an outcome has no key: all would draw the same."""
     key = batch.key
     if key.dtype != np.uint64 or key.shape != (len(batch), 2):
         raise InputError("key", f"{key.dtype} {key.shape}", f"must be uint64 ({len(batch)}, 2)")

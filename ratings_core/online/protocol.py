@@ -28,7 +28,7 @@ class Rater(Protocol[StateT]):
        signature.
     6. The same stream gives the same bits on every processor and system: portable arithmetic in fixed order.
     7. A refused batch changes nothing. Weights are positive (a weight of 0 is refused); the smaller a weight, the less it moves.
-    8. What a deviation is at a later time follows from the reading of an earlier one, for whoever has not played in between.
+    8. What a deviation is at a later time follows from the reading of an earlier one, for agents that have not played in between.
     """
 
     name: ClassVar[str]

@@ -46,7 +46,7 @@ class WengLin(CheckedSettings):
     did not end before q, and A_q the number of sides level with q: over the sides q that did not end behind i, side i gains
     sigma_i**2/c times the sum of ([i = q] - p_iq)/A_q, and its variance shrinks by gamma sigma_i**2/c**2 times the sum of
     p_iq (1 - p_iq)/A_q, gamma = sigma_i/c. A member takes the share sigma_ij**2/sigma_i**2 of both. Before an outcome every variance
-    grows by tau**2, so that nobody is ever quite known. Equal to openskill's PlackettLuce, which takes its gamma and tau from the
+    grows by tau**2, so that no agent is ever quite known. Equal to openskill's PlackettLuce, which takes its gamma and tau from the
     same place, to rounding.
 
     Departures: an outcome of weight w moves means and variances by w times as much, tau**2 included (openskill's weights are
@@ -54,7 +54,7 @@ class WengLin(CheckedSettings):
 
     mu, sigma: belief about an agent before any outcome; beta: spread of a performance, above 0; kappa: least factor that a
     variance shrinks by, 1e-12 to 1; tau: deviation that each outcome adds; z: deviations that a board takes off the mean, 0 to 10; 3 is
-    openskill's ordinal, which nearly nobody is below. Raises `InputError` on settings out of range.
+    openskill's ordinal, which hardly any skill is below. Raises `InputError` on settings out of range.
     """
 
     name: ClassVar[str] = "weng_lin"

@@ -1,6 +1,6 @@
 """Beliefs about agents' strengths: normal ones, whose deviation may grow while an agent is away. Evaluated when read, agent by agent.
 
-Plain Python on numbers: whoever shows a board evaluates a few rows, and needs no kernels for it.
+Plain Python on numbers: a reader of a board evaluates a few rows and needs no kernels for it.
 """
 
 import math

@@ -104,7 +104,7 @@ class OutcomeBatch:
     side_start: int64 (n+1,), sides of outcome i are side_start[i] to side_start[i+1]; place: int32 (sides,);
     agent_start: int64 (sides+1,), agents of side s likewise; agent: int32 (agents,), roster ids;
     weight: int64 (n,), units of 2**-20; time: float64 (n,), seconds since 1970; task: int32 (n,), -1 for none;
-    key: uint64 (n, 2), 128-bit hash of each outcome's id (zeros where there is none), for methods that draw noise per outcome.
+    key: uint64 (n, 2), 128-bit hash of each outcome's id (zeros if it has no id), for methods that draw noise per outcome.
     """
 
     side_start: NDArray[np.int64]
@@ -188,7 +188,7 @@ class OutcomeBatch:
         return replace(self, key=key)
 
     def slice(self, start: int, stop: int) -> "OutcomeBatch":
-        """Outcomes start to stop as a batch of its own (copies the offsets only). Raises `InputError` beyond the batch."""
+        """Outcomes start to stop as a separate batch (copies the offsets only). Raises `InputError` beyond the batch."""
         if not 0 <= checks.count("start", start) <= checks.count("stop", stop) <= len(self):
             raise InputError("start, stop", (start, stop), f"must be in order, within 0 to {len(self)}")
         s0, s1 = self.side_start[start], self.side_start[stop]

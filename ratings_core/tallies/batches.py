@@ -89,7 +89,7 @@ def score_columns(batch: ScoreBatch) -> ScoreColumns:
 
 
 def _are_not_scores(columns: ScoreColumns) -> bool:
-    """NaN compares as false, so it is none."""
+    """NaN compares as false, so it does not count."""
     return len(columns.score) != len(columns.agent) or not bool((np.abs(columns.score) <= MAX_SCORE).all())
 
 

@@ -1,6 +1,6 @@
 """Levels of certified maximal lotteries of sparse margins: some lottery of each level, not the one of largest entropy.
 
-Every unbeaten component of the agents left gets an even share, and an optimal strategy of its own inside that share: alone
+Every unbeaten component of the agents left gets an even share, and its own optimal strategy inside that share: alone
 unbeaten agents are elected without solving anything, cycles by the program of `games.sparse_symmetric`. That is a maximal
 lottery, as no member of such a component loses to anybody outside. Nothing is ever made dense beyond a component.
 """

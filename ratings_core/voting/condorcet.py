@@ -32,7 +32,7 @@ def schwartz_set(margins: Any) -> tuple[int, ...]:
 
 
 def essential_set(margins: Any, *, tolerance: float = 1e-9) -> tuple[int, ...]:
-    """Whoever some maximal lottery elects (Dutta and Laslier 1999; Laffond et al. 1993 with odd margins): in the Smith set.
+    """Agents that some maximal lottery elects (Dutta and Laslier 1999; Laffond et al. 1993 with odd margins): in the Smith set.
 
     Ties can take it out of the Schwartz set. margins: as for `maximal_lottery` in mode `maxent`, sparse ones up to its limit;
     duplicates are all in or all out. Errors as there.

@@ -1,6 +1,6 @@
 """Kemeny's method: the order that agrees with most pairwise votes.
 
-Whoever wins head to head across components of the graph of victories is ahead in every best order, so each component is ordered
+An agent that wins head to head across components of the graph of victories is ahead in every best order, so each component is ordered
 by itself: all best orders of up to 20 agents by dynamic programming, one of more by linear programs with cuts and branching.
 """
 

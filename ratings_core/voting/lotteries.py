@@ -2,7 +2,7 @@
 
 A lottery p is maximal when no other lottery is preferred to it, M'p >= 0 with M the margins (Kreweras 1965; Fishburn 1984;
 Lanctot et al. 2023, sec. 3.1.1 and C.2.9). Where several are, the paper leaves the choice open; here it is the one of largest
-entropy over classes of exact duplicates. Iterating on whoever no maximal lottery elects gives levels (their Algorithm 1).
+entropy over classes of exact duplicates. Iterating on the agents that no maximal lottery elects gives levels (their Algorithm 1).
 """
 
 import time
@@ -49,7 +49,7 @@ def maximal_lottery(
     tolerance: largest exploitability called optimal; close: memberships of the support less clear than this at the end of the
     interior point are settled by a linear program (`any` merges nobody and settles no membership); max_iterations: of the interior
     point, each O(m**3); accept_approximate: return a lottery beyond the tolerance, with status `approximate`, instead of raising;
-    start: ratings of like margins (m,), tried first: where whoever was elected then makes the only lottery now, which is proven, no
+    start: ratings of like margins (m,), tried first: where those elected then form the only lottery now, which is proven, no
     path to it is followed (`any` takes none).
 
     Raises `InputError` for bad margins or arguments, and for sparse margins of more than 5,000 agents in mode `maxent`;

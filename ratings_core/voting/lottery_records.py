@@ -20,10 +20,10 @@ with sparse margins still have within seconds.
 class Level:
     """One level of an iterated lottery, best first.
 
-    agents: ids, ascending: whoever some maximal lottery of the agents left elects; lottery: their probabilities, all positive;
+    agents: ids, ascending: those that some maximal lottery of the agents left elects; lottery: their probabilities, all positive;
     exploitability: -(least entry of M'p) over the largest |margin| within the top component of the agents left;
     entropy: nats, over classes of duplicates; unique: proven to be the only maximal lottery of the merged agents left.
-    In mode `any`: whoever the lottery found elects; the top is all unbeaten components; nobody is merged.
+    In mode `any`: those that the computed lottery elects; the top is all unbeaten components; no agents are merged.
     """
 
     agents: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Schulze's method: whoever has the stronger chain of victories over the other is ahead."""
+"""Schulze's method: of two agents, the one with the stronger chain of victories over the other is ahead."""
 
 import time
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Strength: TypeAlias = Literal["winning_votes", "margins"]
 class Schulze(Voted):
     """ratings: the paper's score, N(a, b) summed over neighbours in the ranking from the agent's place down, the mean of N from one
     level to the next where agents tie. paths: P, float64 (m, m), the strength of the strongest chain from a to b, 0 where there is
-    none; previous: int32 (m, m), who stands before b on it, -1 where there is none.
+    none; previous: int32 (m, m), who stands before b on it, -1 if there is no chain.
     """
 
     paths: Floats
@@ -28,12 +28,12 @@ class Schulze(Voted):
 
     @property
     def edges(self) -> tuple[tuple[int, int, float], ...]:
-        """Who is ahead of whom, as (ahead, behind, strength of the strongest chain), strongest first."""
+        """Pairs in order, as (ahead, behind, strength of the strongest chain), strongest first."""
         found = [(a, b, float(self.paths[a, b])) for a, b in np.argwhere(self.paths > self.paths.T).tolist()]
         return tuple(sorted(found, key=lambda edge: (-edge[2], edge[:2])))
 
     def chain(self, a: int, b: int) -> tuple[int, ...]:
-        """The strongest chain of victories from a to b, both included; empty where there is none."""
+        """The strongest chain of victories from a to b, both included; empty if there is no chain."""
         if self.previous[a, b] < 0:
             return ()
         found = [b]

@@ -25,7 +25,7 @@ _CLOSE: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One round. agents: who was elected or eliminated, ascending; votes: what each of them held; tied: whom it could also have
+    """One round. agents: who was elected or eliminated, ascending; votes: what each of them held; tied: the agents that it could also have
     hit with as many votes, themselves included, where the tie rule chose; empty where it had no choice.
     """
 
@@ -40,7 +40,7 @@ class STV(Voted):
     """ratings: base + votes/10**d with d the digits of all votes: 6.3 is base 6 and 3 votes of 5, 14.02 base 14 and 2 of 50.
 
     A winner's base is 2m - i for the i-th elected, a loser's m - i for place i among losers, i from 0, the last eliminated first
-    (VasE, app. C.2.4); whoever leaves in one round shares the better base. scores: the paper's text "base.votes"; winners: in the
+    (VasE, app. C.2.4); agents that leave in one round share the better base. scores: the paper's text "base.votes"; winners: in the
     order of their election; quota; rounds: in order; unused: votes that elected nobody.
     """
 

@@ -60,7 +60,7 @@ def linear(order: Sequence[int]) -> Ranking:
 
 
 def layers(above: Mask) -> Ranking:
-    """Levels of a strict partial order: first those nobody is above, then those nobody left is above, and so on.
+    """Levels of a strict partial order: first the agents with none above them, then those with none of the rest above them, and so on.
 
     above: bool (m, m), irreflexive and acyclic, entry (a, b): a is above b.
     """

@@ -54,6 +54,16 @@ def test_rewritten_places_use_plain_english(path: Path) -> None:
     assert found == [], "name the subject first, one idea a sentence, the standard term"
 
 
+@pytest.mark.parametrize(
+    "path", sorted([*(ROOT / "services").rglob("*.py"), *(ROOT / "ratings_core").rglob("*.py")]), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_docstrings_use_plain_english(path: Path) -> None:
+    nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Expr)]
+    prose = [node.value.value for node in nodes if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)]
+    found = [match[0] for text in prose for match in PHRASES.finditer(text)]
+    assert found == [], "name the subject first, one idea a sentence, the standard term"
+
+
 @pytest.mark.parametrize("text", ["what broke it is told by nobody", "The shard mends it.", "as often as it takes"])
 def test_a_phrase_that_has_to_be_deciphered_is_recognized(text: str) -> None:
     assert PHRASES.search(text)
