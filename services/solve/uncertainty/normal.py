@@ -32,7 +32,7 @@ def with_normal_intervals(method: str, problem: Problem, parameters: methods.Par
 
     Returns:
         The same result with intervals; None if the method, the size of the pool or the kind of data has no such intervals, or the
-        result has intervals of its own.
+        method computes its own intervals.
     """
     if method not in NORMAL_METHODS or isinstance(result.intervals, Intervals) or not result.agents:
         return None

@@ -63,7 +63,7 @@ def resampling(problem: Problem, method: Method, values: Mapping[str, Value] | N
         values: With which parameters; None: without posterior margins.
 
     Raises:
-        InputError: The problem does not say enough about its outcomes.
+        InputError: Too little is known of the outcomes of the problem.
     """
     if (
         values

@@ -54,9 +54,10 @@ def test_rewritten_places_use_plain_english(path: Path) -> None:
     assert found == [], "name the subject first, one idea a sentence, the standard term"
 
 
-@pytest.mark.parametrize(
-    "path", sorted([*(ROOT / "services").rglob("*.py"), *(ROOT / "ratings_core").rglob("*.py")]), ids=lambda path: str(path.relative_to(ROOT))
-)
+MODULES = sorted([*(ROOT / "services").rglob("*.py"), *(ROOT / "ratings_core").rglob("*.py")])
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_docstrings_use_plain_english(path: Path) -> None:
     nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Expr)]
     prose = [node.value.value for node in nodes if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)]
