@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: help install oracles run test unit integration web system chaos cluster lint bench docs soak
+.PHONY: help install oracles run test unit integration web system chaos cluster lint bench docs mutants soak
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -54,6 +54,9 @@ docs: install    ## regenerate the files in docs that are written by the code
 	$(BIN)/python -m services.runtime.metrics > docs/metrics.md
 	$(BIN)/python -m services.cli.reference
 	$(BIN)/python -m services.cli.lifecycles > docs/concepts/lifecycles.md
+
+mutants: install ## mutation run: code changed one place at a time, and whether a test notices (SAMPLE=40, 0: all; SEED=1, JOBS=1)
+	$(BIN)/python scripts/mutants --sample $(or $(SAMPLE),40) --seed $(or $(SEED),1) --jobs $(or $(JOBS),1)
 
 soak: install    ## the long form of chaos, on three brokers (SECONDS=300, SEED=1, EMBEDDED=1 for `equirank up`)
 	$(BIN)/python scripts/soak --seconds $(or $(SECONDS),300) --seed $(or $(SEED),1) $(if $(EMBEDDED),--embedded)
