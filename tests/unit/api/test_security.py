@@ -1,5 +1,8 @@
 """Host, Origin, headers, request ids."""
 
+import socket
+from urllib.parse import urlsplit
+
 import pytest
 from starlette.datastructures import Headers
 
@@ -78,3 +81,9 @@ def test_an_origin_that_is_no_url_is_foreign(origin: str) -> None:
     access = Access(Settings())
     with pytest.raises(ApiError):
         access.check_origin(Headers({"origin": origin, "host": "127.0.0.1:8000"}), "POST")
+
+
+def test_two_host_headers_are_refused(api: Running) -> None:
+    with socket.create_connection(("127.0.0.1", urlsplit(api.url).port or 0), timeout=30.0) as connection:
+        connection.sendall(b"GET /v1/pools HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert b" 400 " in connection.recv(4096)

@@ -12,6 +12,7 @@ from scipy import stats
 
 from ratings_core.errors import InputError
 from ratings_core.ranking import Ranking, kendall_tau, normalised_kendall_tau
+from ratings_core.voting.ties import priority
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 few_scores = st.lists(st.integers(0, 6), min_size=1, max_size=30)
@@ -162,3 +163,15 @@ def test_orders_drawn_at_random_are_as_far_off_as_published():
         order, other = (Ranking.from_scores(rng.permutation(players)) for _ in range(2))
         back = Ranking.from_scores(order.rank)
         assert (kendall_tau(order, other) + kendall_tau(back, other)) / 2 == case["random_order_baseline"]
+
+
+@pytest.mark.parametrize("levels", [5, [1, 2], [[0], 3]])
+def test_levels_that_are_no_lists_are_refused(levels: object) -> None:
+    with pytest.raises(InputError, match="levels must be lists of ids"):
+        Ranking.from_levels(levels)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ties", [-1, 1.5, None, True])
+def test_a_tie_rule_that_is_none_is_refused(ties: object) -> None:
+    with pytest.raises(InputError, match="ties must be keep, order, or a seed"):
+        priority(ties, 3)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 import hashlib
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,10 @@ from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
 from services.control.directory import FixedDirectory
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
 from services.log.protocol import Record
+from services.log.sqlite.log import open_sqlite_log
 from services.shard.generations.build import retracted_below
 from services.shard.partition import Partition
+from services.shard.recovery import WrongLog, retracted
 from services.state.pending import Pending
 from services.state.pool import PoolState, Refused
 from services.wire.events import GameEvent, Reason, RetractEvent, ScoreEvent, Side, encode
@@ -85,6 +88,20 @@ class TestHorizon:
     def test_records_of_the_log_are_cut_at_it(self) -> None:
         records = [Record(offset, encode([self.retraction(offset)]), 0.0) for offset in (8, 9, 10)]
         assert [event.retracts for event in retracted_below(10, "p", records)] == ["g8", "g9"]
+
+    @pytest.mark.parametrize("end", [9, 10, 11])
+    def test_a_log_that_ends_before_it_is_another_log(self, tmp_path: Path, end: int) -> None:
+        log = open_sqlite_log(tmp_path / "log.sqlite", 1)
+        log.outcomes.append(0, [(None, encode([self.retraction(number)])) for number in range(end)])
+        made = Generation(pool="p", number=2, start=0, time=0.0, fold=FoldSettings(), retraction_horizon=10)
+        try:
+            if end < 10:
+                with pytest.raises(WrongLog, match="was made at 10, and the log ends at 9"):
+                    retracted(made, log.outcomes, 0, ControlState())
+            else:
+                assert retracted(made, log.outcomes, 0, ControlState()).events == 10
+        finally:
+            log.close()
 
     @pytest.mark.parametrize(("horizon", "pending"), [(2, 0), (1, 1)])
     def test_a_state_counts_the_retraction_at_it_as_pending(self, horizon: int, pending: int) -> None:
