@@ -5,7 +5,8 @@ and of the publisher:
 
 1. Generation and position of a pool never go back, unless the store itself was lost or restored.
 2. A board read between two heads of one generation is of that generation, and holds every agent that the first head counts.
-3. Counts of an agent never go back within a generation.
+3. Counts of an agent never go back within a generation. A row may be newer than its head, and older again after the shard died between the
+   two writes; so counts are compared once the head has passed the end that the log had when they were seen.
 4. A new generation has read everything that the one before had: its outcomes and those that it leaves out are no fewer.
 5. A head tells of no record that the log does not hold.
 6. A pool that stays behind the others of its partition says that it stopped.
@@ -32,10 +33,14 @@ Ends = Callable[[], Mapping[int, int]]
 
 @dataclass
 class _Seen:
-    """A pool as readers last saw it. counts: outcomes of each agent by `generation`; behind: since when its position stays behind."""
+    """A pool as readers last saw it. behind: since when its position stays behind others.
+
+    counts: outcomes of each agent at some look at this generation; end: end of the log then.
+    """
 
     head: PoolHead
     counts: dict[str, float] = field(default_factory=dict)
+    end: int | None = None
     behind: float | None = None
 
 
@@ -106,11 +111,16 @@ class Readers(Helper):
         if _place(after) < _place(before):
             self._complain(pool, 1, f"went back from {_place(before)} to {_place(after)} (generation, position)")
         self._check_page(before, page, after)
-        counts = {row.agent: row.rating or 0.0 for row in page.rows}
+        now = _Seen(after)
+        if page.generation == before.generation == after.generation:
+            now.counts, now.end = {row.agent: row.rating or 0.0 for row in page.rows}, end
         if last is not None:
-            self._check_since(last, before, counts if page.generation == last.head.generation else {})
-        behind = last.behind if last is not None and last.head.position == after.position else None
-        self._seen[pool] = _Seen(after, counts if page.generation == after.generation else {}, behind)
+            self._check_since(last, before)
+            if last.head.position == after.position:
+                now.behind = last.behind
+            if last.end is not None and last.head.generation == page.generation == after.generation:
+                self._check_counts(last, before, now)
+        self._seen[pool] = now
 
     def _check_page(self, before: PoolHead, page: BoardPage, after: PoolHead) -> None:
         if before.generation != after.generation:
@@ -121,16 +131,21 @@ class Readers(Helper):
             rows = min(page.total, len(page.rows))
             self._complain(before.pool, 2, f"counts {before.agents} agents in generation {before.generation}, and its board has {rows}")
 
-    def _check_since(self, last: _Seen, head: PoolHead, counts: dict[str, float]) -> None:
+    def _check_since(self, last: _Seen, head: PoolHead) -> None:
         if _place(head) < _place(last.head) or head.position < last.head.position:
             self._complain(head.pool, 1, f"went back from {_place(last.head)} to {_place(head)} (generation, position)")
-        if fewer := [agent for agent, count in last.counts.items() if counts and counts.get(agent, 0.0) < count]:
-            agent = fewer[0]
-            told = f"{agent} had {last.counts[agent]:g} outcomes in generation {last.head.generation}, then {counts.get(agent, 0.0):g}"
-            self._complain(head.pool, 3, told)
         read, had = head.outcomes + head.left_out, last.head.outcomes + last.head.left_out
         if head.generation > last.head.generation and read < had:
             self._complain(head.pool, 4, f"generation {head.generation} has read {read} outcomes, {last.head.generation} had read {had}")
+
+    def _check_counts(self, last: _Seen, head: PoolHead, now: _Seen) -> None:
+        """Compare with the counts of `last` where the head has passed their end; else `now` goes on with those."""
+        if last.end is not None and head.position < last.end:
+            now.counts, now.end = last.counts, last.end
+        elif fewer := [agent for agent, count in last.counts.items() if now.counts.get(agent, 0.0) < count]:
+            agent = fewer[0]
+            told = f"{agent} had {last.counts[agent]:g} outcomes in generation {head.generation}, then {now.counts.get(agent, 0.0):g}"
+            self._complain(head.pool, 3, told)
 
     def _compare_positions(self, now: float) -> None:
         ahead: dict[int, int] = {}
