@@ -89,7 +89,7 @@ def test_boards_get_their_intervals_which_reproduce_and_outlive_store_and_engine
     assert board is not None
     told = board.result.intervals
     assert isinstance(told, Intervals)
-    assert (told.kind, told.failed, told.why_not) == ("cells", 0, None)
+    assert (told.kind, told.failed, told.why_not) == ("posterior", 0, None)
     assert "can jump" not in told.assumes
     assert world.runner.health(0.0).replicates[METHOD] == told.replicates
 
