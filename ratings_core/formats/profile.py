@@ -28,11 +28,15 @@ def read_profile(source: Source) -> Profile:
     """The votes in a text or a stream, of which one line is held; names as it spells them. What its header states (numbers, data type)
     must hold where it is there.
 
-    Raises `FormatError` naming the line, `InputError` for a file without alternatives or ballots.
+    A line of count 0 is an order that no voter gave. It is checked like every line, and it counts in NUMBER UNIQUE ORDERS. It is not
+    a vote: the profile does not hold it, so it changes no result.
+
+    Raises `FormatError` naming the line, `InputError` for a file without alternatives or without a ballot of count 1 or more.
     """
     numbers: dict[int, int] = {}
     names: dict[str, None] = {}
     votes = _Votes()
+    uncast = 0
     stated: dict[str, tuple[int, str]] = {}
     for line, content in _lines(source):
         if (found := _NAME.match(content)) is not None:
@@ -40,11 +44,15 @@ def read_profile(source: Source) -> Profile:
         elif (found := _STATED.match(content)) is not None:
             stated[found[1]] = line, found[2].strip()
         elif content.strip() and not content.startswith("#"):
-            votes.add(_ballot(line, content.strip(), numbers))
+            ballot = _ballot(line, content.strip(), numbers)
+            if ballot.weight:
+                votes.add(ballot)
+            else:
+                uncast += 1
     if not names or not votes.weight:
-        raise InputError("profile", (len(names), len(votes.weight)), "must hold alternatives with names, and ballots")
+        raise InputError("profile", (len(names), len(votes.weight)), "must hold alternatives with names, and ballots of count 1 or more")
     profile = votes.profile(tuple(names))
-    _check_stated(stated, profile)
+    _check_stated(stated, profile, uncast)
     return profile
 
 
@@ -125,11 +133,11 @@ def _add_name(line: int, found: re.Match[str], numbers: dict[int, int], names: d
     names[text] = None
 
 
-def _check_stated(stated: dict[str, tuple[int, str]], profile: Profile) -> None:
+def _check_stated(stated: dict[str, tuple[int, str]], profile: Profile, uncast: int) -> None:
     found = {
         "NUMBER ALTERNATIVES": str(len(profile.names)),
         "NUMBER VOTERS": f"{profile.voters:.0f}",
-        "NUMBER UNIQUE ORDERS": str(len(profile)),
+        "NUMBER UNIQUE ORDERS": str(len(profile) + uncast),
     }
     for field, (line, text) in stated.items():
         if field in found and text != found[field]:
@@ -144,8 +152,8 @@ def _holds(wide: str, narrow: str) -> bool:
 
 def _ballot(line: int, content: str, numbers: dict[int, int]) -> Ballot:
     found = _BALLOT.fullmatch(content)
-    if found is None or int(found[1]) < 1:
-        raise FormatError(line, None, content, "must be COUNT: ORDER with a count of at least 1")
+    if found is None:
+        raise FormatError(line, None, content, "must be COUNT: ORDER with a count of 0 or more")
     if _LEVEL.sub("", found[2]).replace(",", "").strip():
         raise FormatError(line, None, content, "must be numbers parted by commas, tied ones in braces")
     levels = [_level(line, (tied or alone).split(","), numbers) for tied, alone in _LEVEL.findall(found[2]) if (tied or alone).strip()]

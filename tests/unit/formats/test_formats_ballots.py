@@ -61,13 +61,25 @@ def test_a_profile_with_ties_and_unlisted_alternatives() -> None:
     np.testing.assert_array_equal(unknown, [[0, 3, 3], [0, 0, 0], [0, 0, 0]])
 
 
-@pytest.mark.parametrize("ballot", ["1,2", "0: 1", "1: 1,1", "1: 4", "1: a", "1:", "1: {1,2", "1: {1,{2}}"])
+def test_an_order_of_count_0_is_checked_and_is_no_vote() -> None:
+    stated = "# NUMBER VOTERS: 5\n# NUMBER UNIQUE ORDERS: 3\n"
+    with_empty = read_profile(HEAD + stated + "3: 1,{2,3}\n0: 1,3,2\n2: 2\n")
+    without = read_profile(HEAD + "3: 1,{2,3}\n2: 2\n")
+    assert (with_empty.names, with_empty.ballots) == (without.names, without.ballots)
+
+
+def test_a_header_counts_orders_of_count_0() -> None:
+    with pytest.raises(FormatError, match="NUMBER UNIQUE ORDERS"):
+        read_profile(HEAD + "# NUMBER UNIQUE ORDERS: 1\n3: 1,2,3\n0: 1,3,2\n")
+
+
+@pytest.mark.parametrize("ballot", ["1,2", "-1: 1", "0: 1,1", "0: 4", "1: 1,1", "1: 4", "1: a", "1:", "1: {1,2", "1: {1,{2}}"])
 def test_a_bad_ballot_names_its_line(ballot: str) -> None:
     with pytest.raises(FormatError, match="row 5"):
         read_profile(HEAD + ballot + "\n")
 
 
-@pytest.mark.parametrize("text", ["", HEAD, "1: 1\n"])
+@pytest.mark.parametrize("text", ["", HEAD, HEAD + "0: 1,2,3\n", "1: 1\n"])
 def test_a_profile_needs_alternatives_and_ballots(text: str) -> None:
     with pytest.raises(InputError):
         read_profile(text)
