@@ -74,6 +74,8 @@ def resampling(problem: Problem, method: Method, values: Mapping[str, Value] | N
     ):
         return _of_posterior(problem, method, values)
     found = _resampling(problem, method.takes)
+    if method.name == "uniform" and values and values["merge"] and isinstance(problem, ScoresInput):
+        found = _of_merged_tasks(problem, found.assumes)
     return found if is_smooth(method) else found._replace(assumes=found.assumes + _JUMPS)
 
 
@@ -153,6 +155,17 @@ def _of_tasks(problem: ScoresInput) -> Resampling:
     if copies := len(problem.tasks) - len(classes):
         assumes += f"; {copies} exact copies of tasks are drawn with what they copy; near copies make intervals too narrow"
     return Resampling("tasks", assumes, lambda rng: _redrawn_tasks(problem, classes.member, rng))
+
+
+def _of_merged_tasks(problem: ScoresInput, assumes: str) -> Resampling:
+    """Means over tasks whose copies count once: one task of each class is drawn, and a task that is drawn twice counts twice.
+
+    Merged with itself, as copies of the data are, it would make the scatter of means a quarter too small.
+    """
+    first = np.unique(clone_classes(problem.scores.T).member, return_index=True)[1]
+    own = replace(problem, tasks=tuple(problem.tasks[i] for i in first.tolist()), scores=problem.scores[:, first])
+    member = np.arange(len(first))
+    return Resampling("tasks", assumes, lambda rng: _redrawn_tasks(own, member, rng), {"merge": False})
 
 
 def _redrawn_tasks(problem: ScoresInput, member: NDArray[np.int64], rng: Generator) -> ScoresInput:

@@ -89,6 +89,15 @@ def test_copies_of_a_task_are_drawn_with_it_so_they_narrow_nothing(method: str) 
         assert errors["copied"] > 0.9 * errors["once"], "31 tasks that pass for as many would scatter by a sixth of one"
 
 
+def test_means_over_tasks_scatter_as_their_standard_error() -> None:
+    """A task that is drawn twice counts twice. Merged with itself, it made the scatter a quarter too small."""
+    scores = np.random.default_rng(3).normal(size=(4, 40))
+    whole = methods.taken("uniform", ScoresInput(tuple("abcd"), tuple(map(str, range(40))), scores))
+    found = sample(whole, resampling(whole.problem, whole.method, whole.values), 0, 0, 400, np.inf).ratings.std(axis=0)
+    centered = scores - scores.mean(axis=0)
+    np.testing.assert_allclose(found, centered.std(axis=1) / np.sqrt(40), rtol=0.12)
+
+
 def test_tasks_that_are_all_copies_of_one_are_no_sample() -> None:
     whole = methods.taken("copeland", ScoresInput(("a", "b"), ("t", "u"), np.array([[1.0, 1.0], [2.0, 2.0]])))
     with pytest.raises(InputError, match="two tasks at least that are no copies"):
