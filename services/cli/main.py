@@ -22,7 +22,7 @@ COMMANDS: Final = {
     "replay": "Put files of outcomes into the log of the installation; what was sent before is not sent again.",
     "solve": "Rate a file's agents by one method, with the certificate that proves how good the answer is.",
     "top": "Print the best agents of a board.",
-    "insight": "Tell what ratings do not say: cycles, clones, who is hardly linked, where methods disagree, and how well they foresaw.",
+    "insight": "Report cycles, clones, weakly connected agents, disagreements between methods, and prediction accuracy.",
     "next": "Tell at which rates to draw the next games or measurements, so that what you choose becomes certain soonest.",
     "methods": "List every solved method and what the pool is solved by; choose with --add and --drop. Live ones: `pools settings`.",
     "verify": "Fold the log again, and compare it with the newest checkpoints and every live board; and solved boards with their files.",

@@ -15,7 +15,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from ratings_core.errors import InputError
 
 _CONFIG: Final = "EQUIRANK_CONFIG"
-_OTHERS: Final = ("EQUIRANK_SHARED", "EQUIRANK_PEERS", "EQUIRANK_TEST_OUTCOMES")
+_OTHERS: Final = ("EQUIRANK_SHARED", "EQUIRANK_PEERS", "EQUIRANK_TEST_OUTCOMES", "EQUIRANK_REQUIRE", "EQUIRANK_KUBECONFIG")
+_CLUSTER_TESTS: Final = "EQUIRANK_CLUSTER_"
 """Read by tests and benchmarks."""
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -216,7 +217,7 @@ class Settings(BaseSettings):
 def no_settings(names: Iterable[str]) -> list[str]:
     """Those of the names of environment variables that begin as settings do, and are none: misspelt, or of another version."""
     known = {f"EQUIRANK_{name.upper()}" for name in Settings.model_fields} | {_CONFIG, *_OTHERS}
-    return sorted(name for name in names if name.startswith("EQUIRANK_") and name not in known)
+    return sorted(name for name in names if name.startswith("EQUIRANK_") and not name.startswith(_CLUSTER_TESTS) and name not in known)
 
 
 def _toml(settings: type[BaseSettings], file: Path) -> TomlConfigSettingsSource:
