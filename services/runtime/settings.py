@@ -125,7 +125,7 @@ class Settings(BaseSettings):
         5.0,
         ge=0,
         description="Most seconds of one worker for the intervals of one board; all intervals take at most half of one worker that no "
-        "solve needs. 0: no intervals.",
+        "solve needs. 0: none but those that Bradley-Terry and Davidson compute with the solve.",
     )
 
     provisional_outcomes: int = Field(
