@@ -80,7 +80,11 @@ def posterior_lottery(
         if len(chosen) > DENSE_AGENTS:
             rule = f"more than {DENSE_AGENTS} agents may be in a support; solve fewer agents (most_agents) or raise prior"
             raise SolverError(f"posterior margins do not settle who can be elected: {rule}", inner)
-    return _whole(margins, inner, chosen, ahead, rounds, tolerance, time.perf_counter() - begun)
+    lottery = _whole(margins, inner, chosen, ahead, rounds, tolerance, time.perf_counter() - begun)
+    exploitability = lottery.certificate.value
+    if exploitability > tolerance and not accept_approximate:
+        raise SolverError(f"exploitability {exploitability:.3g} against all agents is above the tolerance {tolerance:g}", lottery)
+    return lottery
 
 
 def _first(margins: PosteriorMargins, before: Floats | None) -> NDArray[np.int64]:

@@ -1,10 +1,16 @@
 """The lottery of structured margins equals that of the dense matrix, and is certified against all agents."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import sparse
 
+from ratings_core.errors import SolverError
 from ratings_core.margins import posterior_lottery, posterior_margins
+from ratings_core.margins.posterior import PosteriorMargins
+from ratings_core.solution import Status
 from ratings_core.voting.lotteries import maximal_lottery
 from tests.support.planted import PlantedPool, with_clones
 
@@ -24,6 +30,23 @@ def test_it_is_the_lottery_of_the_dense_matrix(agents: int, cyclic: float) -> No
         assert found.excluded_by == pytest.approx((found.lottery @ dense)[outside].min(), abs=1e-12)
         assert found.excluded_by > 1e-9
         assert not np.isin(direct.support, outside).any()
+
+
+class Underestimated(PosteriorMargins):
+    """Margins in which every lottery does worse against all agents than the candidates' block says."""
+
+    def preferred(self, agents: NDArray[np.int64], lottery: NDArray[np.float64]) -> NDArray[np.float64]:
+        return PosteriorMargins.preferred(self, agents, lottery) - 1e-3
+
+
+def test_a_lottery_that_its_own_certificate_refutes_is_raised_or_marked() -> None:
+    margins = posterior_margins(PlantedPool.drawn(1, agents=10, games=300, cyclic=1.0, skill=0.3).wins, kappa=4.0)
+    refuted = Underestimated(*(getattr(margins, field.name) for field in fields(margins)))
+    with pytest.raises(SolverError, match="against all agents is above the tolerance") as caught:
+        posterior_lottery(refuted)
+    accepted = posterior_lottery(refuted, accept_approximate=True)
+    assert caught.value.solution.status is accepted.status is Status.APPROXIMATE
+    assert accepted.certificate.value > 1e-4
 
 
 def test_ten_copies_share_what_one_had() -> None:
