@@ -17,7 +17,7 @@ from services.api.replies import AgentView, Boards, History, Value, described, r
 from services.boards import reading as boards
 from services.boards.history import Difference
 from services.boards.insight import insight
-from services.boards.past import NotKept, When, past_board
+from services.boards.past import NotKept, PastBoards, PastRows, When
 from services.boards.reading import Board, Methods
 from services.boards.store.protocol import StoreReader
 from services.checkpoints.checkpoint import CheckpointStore
@@ -125,10 +125,8 @@ def _built(request: Request, asked: Asked, what: str) -> Response:
 def _get_past(here: Context, pool: str, method: str, when: When, start: int, count: int) -> Response:
     files, control = CheckpointStore(here.settings.checkpoint_url), here.directory.control.refresh
     try:
-        found = past_board(
-            here.store, files, control, pool, method, when, start=start, count=count, now=here.clock(),
-            provisional=here.settings.provisional,
-        )  # fmt: skip
+        rows = PastRows(pool, method, when, start, count, here.settings.provisional)
+        found = PastBoards(here.store, files, control).board(rows, here.clock())
     except NotKept as error:
         raise ApiError(410, "not kept", str(error)) from error
     return reply(found) if found is not None else _nothing(here, pool, f"board {method}")

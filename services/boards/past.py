@@ -42,12 +42,15 @@ class When(NamedTuple):
         return position <= self.position if self.position is not None else self.time is not None and time <= self.time
 
 
-class _Rows(NamedTuple):
-    """Which rows of a live board, and who of them is marked."""
+class PastRows(NamedTuple):
+    """Rows start to start + most of a board of a pool at a time. provisional: which agents are marked."""
 
+    pool: str
+    method: str
+    when: When
     start: int
     most: int
-    provisional: Provisional
+    provisional: Provisional = PROVISIONAL
 
 
 class NotKept(InputError):  # noqa: N818 - names the fact
@@ -72,81 +75,76 @@ def _iso(time: float) -> str:
         return f"{time:g}"  # outside of what the calendar has
 
 
-def past_board(
-    store: StoreReader, files: CheckpointStore, control: Callable[[], ControlState], pool: str, method: str, when: When,
-    *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL,
-) -> Board | None:  # fmt: skip
-    """Rows start to start + count of a board as it was; None where the pool has no such board. provisional: who is marked so.
+class PastBoards:
+    """Reads boards as they were. control: the control log's state, read when a live board is asked for."""
 
-    Raises `NotKept`, `InputError` for both or neither of position and time, `StoreError`, `LogError`.
-    """
-    if (when.position is None) == (when.time is None):
-        raise InputError("position, at", tuple(when), "must be one of the two")
-    head = store.head(pool)
-    if head is None:
-        return None
-    if method in (*head.online, ACTIVITY):
-        return _live(files, control(), pool, head.partition, method, when, _Rows(start, count, provisional), now)
-    return _solved(store, pool, method, when, start, count, now, provisional)
+    def __init__(self, store: StoreReader, files: CheckpointStore, control: Callable[[], ControlState]) -> None:
+        self._store, self._files, self._control = store, files, control
 
+    def board(self, rows: PastRows, now: float) -> Board | None:
+        """A board as it was; None where the pool has no such board. now: seconds since 1970.
 
-def _solved(
-    store: StoreReader, pool: str, method: str, when: When, start: int, count: int, now: float, provisional: Provisional
-) -> Board | None:
-    history: list[Past] = store.history(pool, method)
-    if not history:
-        return None
-    at = next((i for i, one in enumerate(history) if when.reached(one.position, one.solved_at)), None)
-    found = None if at is None else store.past(pool, method, at)
-    if found is None:
-        raise NotKept(when, [(one.position, one.solved_at) for one in history], "EQUIRANK_SOLVES_KEPT")
-    return past_solve(pool, method, found, start, count, now, provisional)
+        Raises `NotKept`, `InputError` for both or neither of position and time, `StoreError`, `LogError`.
+        """
+        if (rows.when.position is None) == (rows.when.time is None):
+            raise InputError("position, at", tuple(rows.when), "must be one of the two")
+        head = self._store.head(rows.pool)
+        if head is None:
+            return None
+        if rows.method in (*head.online, ACTIVITY):
+            return self._live(rows, head.partition, now)
+        return self._solved(rows, now)
 
+    def _solved(self, rows: PastRows, now: float) -> Board | None:
+        history: list[Past] = self._store.history(rows.pool, rows.method)
+        if not history:
+            return None
+        at = next((i for i, solve in enumerate(history) if rows.when.reached(solve.position, solve.solved_at)), None)
+        solve = None if at is None else self._store.past(rows.pool, rows.method, at)
+        if solve is None:
+            raise NotKept(rows.when, [(solve.position, solve.solved_at) for solve in history], "EQUIRANK_SOLVES_KEPT")
+        return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.provisional)
 
-def _live(
-    files: CheckpointStore, control: ControlState, pool: str, partition: int, method: str, when: When, rows: _Rows, now: float
-) -> Board:
-    kept: list[tuple[int, float]] = []
-    for name in files.manifests(partition):
-        try:
-            manifest = files.read_manifest(name)
-            entry = next((one for one in manifest.pools if one.pool == pool), None)
-            if entry is None:
-                continue
-            kept.append((entry.position, manifest.written_at))
-            if when.reached(entry.position, manifest.written_at):
-                return _of_checkpoint(files, control, entry, manifest.written_at, method, rows, now)
-        except OSError as error:
-            raise StoreError(f"the checkpoints of pool {pool} cannot be read now: {error}", retriable=True) from error
-        except BadObject:
-            continue  # not whole, or pruned while it was looked at: an older one may do
-    raise NotKept(when, kept, "EQUIRANK_CHECKPOINTS_KEPT")
+    def _live(self, rows: PastRows, partition: int, now: float) -> Board:
+        kept: list[tuple[int, float]] = []
+        for name in self._files.manifests(partition):
+            try:
+                manifest = self._files.read_manifest(name)
+                entry = next((entry for entry in manifest.pools if entry.pool == rows.pool), None)
+                if entry is None:
+                    continue
+                kept.append((entry.position, manifest.written_at))
+                if rows.when.reached(entry.position, manifest.written_at):
+                    return self._of_checkpoint(entry, rows, age_seconds=round(max(0.0, now - manifest.written_at), 3))
+            except OSError as error:
+                raise StoreError(f"the checkpoints of pool {rows.pool} cannot be read now: {error}", retriable=True) from error
+            except BadObject:
+                continue  # not whole, or pruned while it was read: an older one may do
+        raise NotKept(rows.when, kept, "EQUIRANK_CHECKPOINTS_KEPT")
 
-
-def _of_checkpoint(
-    files: CheckpointStore, control: ControlState, entry: PoolEntry, written_at: float, method: str, rows: _Rows, now: float
-) -> Board:
-    _, arrays = files.read_pool(entry)
-    made = control.generations.get(entry.pool, {}).get(entry.generation)
-    if made is None:
-        raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
-    pool_agents = _PoolAgents.of(arrays)
-    rater = make_raters(control.pools[entry.pool].kind, made.fold).get(method)
-    if rater is None and method != ACTIVITY:
-        raise BadObject(f"{entry.object}: generation {entry.generation} has no board {method}")
-    model = None if rater is None else rater.beliefs
-    return Board(
-        pool=entry.pool,
-        method=method,
-        source="past",
-        generation=entry.generation,
-        position=entry.position,
-        total=len(pool_agents.agents),
-        age_seconds=round(max(0.0, now - written_at), 3),
-        rows=_rows(pool_agents, _reader(pool_agents, rater, part(arrays, f"online.{method}")), model, rows, marks=rater is not None),
-        outcomes=entry.outcomes,
-        intervals=belief_intervals(model),
-    )
+    def _of_checkpoint(self, entry: PoolEntry, rows: PastRows, age_seconds: float) -> Board:
+        _, arrays = self._files.read_pool(entry)
+        control = self._control()
+        made = control.generations.get(entry.pool, {}).get(entry.generation)
+        if made is None:
+            raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
+        pool_agents = _PoolAgents.of(arrays)
+        rater = make_raters(control.pools[entry.pool].kind, made.fold).get(rows.method)
+        if rater is None and rows.method != ACTIVITY:
+            raise BadObject(f"{entry.object}: generation {entry.generation} has no board {rows.method}")
+        model, read = None if rater is None else rater.beliefs, _reader(pool_agents, rater, part(arrays, f"online.{rows.method}"))
+        return Board(
+            pool=entry.pool,
+            method=rows.method,
+            source="past",
+            generation=entry.generation,
+            position=entry.position,
+            total=len(pool_agents.agents),
+            age_seconds=age_seconds,
+            rows=_rows(pool_agents, read, model, rows, marks=rater is not None),
+            outcomes=entry.outcomes,
+            intervals=belief_intervals(model),
+        )
 
 
 class _PoolAgents(NamedTuple):
@@ -174,7 +172,7 @@ def _reader(pool_agents: _PoolAgents, rater: Rater[Any] | None, arrays: Arrays) 
 
 
 def _rows(
-    pool_agents: _PoolAgents, read: Callable[[NDArray[np.int32]], Reading], model: BeliefModel | None, asked: _Rows, *, marks: bool
+    pool_agents: _PoolAgents, read: Callable[[NDArray[np.int32]], Reading], model: BeliefModel | None, asked: PastRows, *, marks: bool
 ) -> list[AgentRow]:
     """Best first; equal ones by id. marks: whether agents of few outcomes or a wide deviation are marked."""
     ranking = Ranking.from_scores(read(np.arange(len(pool_agents.agents), dtype=np.int32)).rating)

@@ -2,7 +2,7 @@
 
 import time
 
-from services.boards.past import When, past_board
+from services.boards.past import PastBoards, PastRows, When
 from services.boards.reading import Board
 from services.boards.store.protocol import StoreReader
 from services.checkpoints.checkpoint import CheckpointStore
@@ -15,7 +15,5 @@ def past(
 ) -> Board | None:
     """The board's first rows as they were at `when` (a position, or a time), None where there is no such board. Raises `NotKept`."""
     files = CheckpointStore(settings.checkpoint_url)
-    return past_board(
-        store, files, lambda: control_state(settings), pool, method, When(*when), start=0, count=count, now=time.time(),
-        provisional=settings.provisional,
-    )  # fmt: skip
+    rows = PastRows(pool, method, When(*when), 0, count, settings.provisional)
+    return PastBoards(store, files, lambda: control_state(settings)).board(rows, time.time())

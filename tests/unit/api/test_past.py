@@ -10,7 +10,7 @@ import pytest
 from ratings_core.errors import InputError
 from ratings_core.online import Reading
 from services.boards.history import Kept, Past, PastRow, kept
-from services.boards.past import NotKept, When, past_board
+from services.boards.past import NotKept, PastBoards, PastRows, When
 from services.boards.reading import Board
 from services.boards.result import Intervals
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
@@ -73,7 +73,8 @@ class World:
         )
 
     def board(self, method: str, when: When, count: int = 100) -> Board | None:
-        return past_board(self.store, self.files, lambda: self.control, POOL, method, when, start=0, count=count, now=5000.0)  # type: ignore[arg-type]
+        boards = PastBoards(self.store, self.files, lambda: self.control)  # type: ignore[arg-type]
+        return boards.board(PastRows(POOL, method, when, 0, count), 5000.0)
 
 
 @pytest.fixture(scope="module")
