@@ -74,7 +74,7 @@ def test_near_classes_are_those_of_the_twin(seed: int) -> None:
     assert clone_classes(rows, within=0.05).member.tolist() == grouped(len(rows), near).member.tolist()
 
 
-def test_a_game_of_2000_sparse_agents_is_prepared_without_comparing_all_pairs() -> None:
+def test_two_thousand_sparse_agents_have_classes() -> None:
     draw, n = np.random.default_rng(3), 2000
     wins = np.zeros((1, n, n))
     a, b = draw.integers(0, n, (2, 20_000))
