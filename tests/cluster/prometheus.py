@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from tests.cluster.cluster import CHART, NAMESPACE, RELEASE, kubectl, run
+from tests.cluster.cluster import CHART, NAMESPACE, RELEASE, kubectl, run, wait_until
 
 NAME: Final = "prometheus"
 MONITORING: Final = "monitoring"
@@ -29,6 +29,7 @@ class Prometheus:
         chart = [item for item in yaml.safe_load_all(rendered) if item]
         run("kubectl", "apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": _objects(chart)}))
         run("kubectl", "-n", MONITORING, "wait", "--for=condition=Ready", f"pod/{NAME}", "--timeout=120s")
+        wait_until("Prometheus answers through its Service", self._answers, 120)
 
     def value(self, query: str) -> float | None:
         """The value of a query with one result; None without result."""
@@ -43,6 +44,16 @@ class Prometheus:
         """Names of the alerts that fire."""
         (data,) = self._ask("alerts")
         return {alert["labels"]["alertname"] for alert in data["alerts"] if alert["state"] == "firing"}
+
+    def _answers(self) -> bool:
+        """Whether the Service leads to the pod. A pod is ready some seconds before every node's proxy knows it."""
+        try:
+            self._ask("alerts")
+        except AssertionError as error:
+            if "Connection refused" in str(error):
+                return False
+            raise
+        return True
 
     def _ask(self, *paths: str) -> list[Any]:
         addresses = [f"http://{NAME}.{MONITORING}:9090/api/v1/{path}" for path in paths]
