@@ -14,6 +14,8 @@ CHART: Final = ROOT / "helm" / "equirank"
 RELEASE: Final = "equirank"
 NAMESPACE: Final = "equirank"
 LOADER: Final = "load"
+_OF_RELEASE: Final = {"app.kubernetes.io/name": "equirank", "app.kubernetes.io/instance": RELEASE, "app.kubernetes.io/component": LOADER}
+"""Labels that let a pod reach Kafka and Redis: the policies open them to pods of the release only."""
 FULL: Final = bool(os.environ.get("EQUIRANK_CLUSTER_FULL"))
 """Whether slow tests run, too: `FULL=1 make cluster`."""
 
@@ -135,7 +137,7 @@ class Loader:
             "containers": [container],
             "volumes": [*template["volumes"], {"name": LOADER, "configMap": {"name": LOADER}}],
         }
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": LOADER, "labels": {"app": LOADER}}, "spec": spec}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": LOADER, "labels": _OF_RELEASE}, "spec": spec}
 
     def status(self) -> Status:
         """The newest status."""
