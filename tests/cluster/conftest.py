@@ -2,13 +2,18 @@
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.cluster import pictures, prometheus
 from tests.cluster.cluster import CHART, LOADER, NAMESPACE, RELEASE, Loader, helm, image, kubectl, ready, run, wait_until
+from tests.cluster.prometheus import Prometheus
 
 BURST = 100_000
+PICTURES = os.environ.get("EQUIRANK_CLUSTER_PICTURES", "")
 DEMO_IMAGES = os.environ.get("EQUIRANK_CLUSTER_DEMO_IMAGE", "")
 
 
@@ -46,6 +51,18 @@ def loader(release: dict[str, float]) -> Loader:
     loader.rate(10)
     wait_until(f"{BURST} outcomes are counted", lambda: sum(loader.status().counted.values()) >= BURST, 240)
     return loader
+
+
+@pytest.fixture(scope="session")
+def monitoring(loader: Loader, values: list[str]) -> Iterator[Prometheus]:
+    """A Prometheus that scrapes the release from its first test to the end of the run."""
+    began = time.monotonic()
+    scraping = Prometheus(values)
+    yield scraping
+    if PICTURES:
+        for path in pictures.draw(scraping, Path(PICTURES), time.monotonic() - began):
+            print(f"wrote {path}")
+    prometheus.remove()
 
 
 def _namespace() -> str:

@@ -2,12 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
 
-from tests.cluster import prometheus
 from tests.cluster.cluster import CHART, FULL, NAMESPACE, RELEASE, Loader, kubectl, wait_until
 from tests.cluster.prometheus import Prometheus
 
@@ -16,12 +14,6 @@ EMPTY = {
     *("equirank_solve_wait_seconds", "equirank_solved_age_seconds", "equirank_solved_unpublished", "equirank_solved_unwritten"),
 }
 """Metrics whose series begin with the first event of their label, which a release in good health may not have had."""
-
-
-@pytest.fixture(scope="module")
-def monitoring(loader: Loader, values: list[str]) -> Iterator[Prometheus]:
-    yield Prometheus(values)
-    prometheus.remove()
 
 
 def test_it_scrapes_the_engine_and_every_api(monitoring: Prometheus) -> None:
