@@ -42,7 +42,10 @@ class Chart(NamedTuple):
             groups = [("head", item["spec"]["headGroupSpec"], 1)]
             groups += [(group["groupName"], group, group["replicas"]) for group in item["spec"]["workerGroupSpecs"]]
             for name, group, replicas in groups:
-                yield Pod(("RayCluster", name), group["template"]["metadata"]["labels"], group["template"]["spec"], replicas)
+                spec = group["template"]["spec"]
+                if name == "head" and (scaler := item["spec"].get("autoscalerOptions")):  # KubeRay adds this container
+                    spec = spec | {"containers": [*spec["containers"], {"name": "autoscaler", **scaler}]}
+                yield Pod(("RayCluster", name), group["template"]["metadata"]["labels"], spec, replicas)
         for item in self.of("Pod"):
             yield Pod(("Pod", item["metadata"]["name"]), item["metadata"]["labels"], item["spec"], 1)
 
@@ -167,6 +170,32 @@ def test_shard_pods_have_room_for_every_shard_and_are_never_scaled(chart: Chart)
     assert autoscaled is (solves["minReplicas"] < solves["maxReplicas"])
 
 
+def test_only_the_autoscaler_may_ask_the_api_server(chart: Chart) -> None:
+    """Its container alone mounts a token; its account is its own, and only its pod has a way out to the API server."""
+    cluster = chart.of("RayCluster")[0]["spec"]
+    tokens = [pod.owner for pod in chart.pods() if pod.spec.get("automountServiceAccountToken") is not False]
+    assert tokens == []
+    scaler = cluster.get("autoscalerOptions")
+    head = cluster["headGroupSpec"]["template"]["spec"]
+    projected = [volume["name"] for pod in chart.pods() for volume in pod.spec.get("volumes", []) if "projected" in volume]
+    assert projected == (["kubernetes"] if scaler else [])
+    assert "kubernetes" not in {mount["name"] for mount in head["containers"][0]["volumeMounts"]}
+    if scaler:
+        assert "kubernetes" in {mount["name"] for mount in scaler["volumeMounts"]}
+        accounts = [pod.spec["serviceAccountName"] for pod in chart.pods()]
+        assert accounts.count(head["serviceAccountName"]) == 1
+        assert head["serviceAccountName"] in chart.names("ServiceAccount")
+    ports = chart.values["networkPolicy"]["kubernetesPorts"]
+    ways = [policy for policy in chart.of("NetworkPolicy") if set(ports) <= _ports_out(policy)]
+    assert len(ways) == (1 if scaler and chart.values["networkPolicy"]["enabled"] else 0)
+    selected = {pod.owner for way in ways for pod in chart.selected(way["spec"]["podSelector"])}
+    assert selected <= {("RayCluster", "head")}
+
+
+def _ports_out(policy: Mapping[str, Any]) -> set[int]:
+    return {port["port"] for rule in policy["spec"].get("egress", []) for port in rule.get("ports", [])}
+
+
 def test_shards_go_before_solves_where_classes_are_made(chart: Chart) -> None:
     value = {item["metadata"]["name"]: item["value"] for item in chart.of("PriorityClass")}
     used = [chart.group(name)["template"]["spec"].get("priorityClassName") for name in ("shards", "solves")]
@@ -177,8 +206,8 @@ def test_shards_go_before_solves_where_classes_are_made(chart: Chart) -> None:
 def test_policies_select_pods_and_cover_every_pod(chart: Chart) -> None:
     policies = [policy["spec"] for policy in chart.of("NetworkPolicy")]
     assert all(chart.selected(policy["podSelector"]) for policy in policies)
-    closed = [pod for policy in policies if "Egress" in policy["policyTypes"] for pod in chart.selected(policy["podSelector"])]
-    assert len(closed) == (len(list(chart.pods())) if policies else 0)
+    closed = {pod.owner for policy in policies if "Egress" in policy["policyTypes"] for pod in chart.selected(policy["podSelector"])}
+    assert closed == ({pod.owner for pod in chart.pods()} if policies else set())
     assert bool(policies) is chart.values["networkPolicy"]["enabled"]
 
 

@@ -193,6 +193,11 @@ EQUIRANK_CHECKPOINTS: {{ .Values.checkpoints.url | default "file:///checkpoints"
 EQUIRANK_CHECKPOINTS_SHARED: {{ not .Values.checkpoints.url | quote }}
 {{- end }}
 
+{{/* "true" if Ray's autoscaler runs, else empty. */}}
+{{- define "equirank.autoscaled" -}}
+{{- if gt (int .Values.solves.maxReplicas) (int .Values.solves.minReplicas) }}true{{ end }}
+{{- end }}
+
 {{- define "equirank.shardPods" -}}
 {{ add (ceil (divf .Values.shards.count .Values.shards.perPod)) .Values.shards.sparePods }}
 {{- end }}
