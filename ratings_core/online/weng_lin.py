@@ -40,7 +40,7 @@ class BeliefState(OnlineState):
 
 @dataclass(frozen=True)
 class WengLin(CheckedSettings):
-    """An outcome is one Plackett-Luce ranking of its sides; a team's strength is its members' sum. Boards rank by mu - z sigma.
+    """An outcome is one Plackett-Luce ranking of its sides; a team's strength is its members' sum. Boards rank by the mean mu.
 
     With c**2 the sum over sides of sigma_i**2 + beta**2, p_iq the chance e**(mu_i/c) over the sum of e**(mu_s/c) of the sides s that
     did not end before q, and A_q the number of sides level with q: over the sides q that did not end behind i, side i gains
@@ -53,8 +53,9 @@ class WengLin(CheckedSettings):
     of players inside a team, another thing). exp is taken of differences to the best side, of 300 c at most.
 
     mu, sigma: belief about an agent before any outcome; beta: spread of a performance, above 0; kappa: least factor that a
-    variance shrinks by, 1e-12 to 1; tau: deviation that each outcome adds; z: deviations that a board takes off the mean, 0 to 10; 3 is
-    openskill's ordinal, which hardly any skill is below. Raises `InputError` on settings out of range.
+    variance shrinks by, 1e-12 to 1; tau: deviation that each outcome adds; z: deviations that a board takes off the mean, 0 to 10. The
+    default 0 shows the mean, whose interval the board shows; 3 is openskill's ordinal, a cautious rating that newcomers raise by
+    playing. Raises `InputError` on settings out of range.
     """
 
     name: ClassVar[str] = "weng_lin"
@@ -64,7 +65,7 @@ class WengLin(CheckedSettings):
     beta: float = 25.0 / 6.0
     kappa: float = 1e-4
     tau: float = 25.0 / 300.0
-    z: float = 3.0
+    z: float = 0.0
 
     def __post_init__(self) -> None:
         self._set("mu", number("mu", self.mu, low=-_MAX_RATING, high=_MAX_RATING))
@@ -97,7 +98,7 @@ class WengLin(CheckedSettings):
         return sigmoid((x - y) / np.sqrt(s * s + t * t + 2.0 * self.beta * self.beta))
 
     def read(self, state: BeliefState, agents: NDArray[np.int32]) -> Reading:
-        """The ordinal mu - z sigma and the deviation sigma of `agents`, as `Rater.read` says."""
+        """The rating mu - z sigma and the deviation sigma of `agents`, as `Rater.read` says."""
         ids = checked_agents(BeliefState.checked(state), agents)
         deviation = state.deviation[ids]
         still = Beliefs(deviation, np.zeros(len(ids)), np.zeros(len(ids), np.int64))
@@ -105,7 +106,7 @@ class WengLin(CheckedSettings):
 
     @property
     def beliefs(self) -> BeliefModel:
-        """As `Rater.beliefs` says: deviations do not grow, and what ranks is z of them below the mean."""
+        """As `Rater.beliefs` says: deviations do not grow, and the rating is z of them below the mean."""
         return BeliefModel(newcomer=self.sigma, below=self.z)
 
     def _grow(self, state: BeliefState, n: int) -> None:

@@ -15,7 +15,7 @@ _BACKLOG: Final = 4096
 _IDLE_SECONDS: Final = 30
 """How long a connection stays open between two requests: longer than pollers pause."""
 _GC_THRESHOLD: Final = (10_000, 10, 100)
-"""With 5,000 open connections a full collection takes 0.2 s, in which nobody is answered; the default makes one each second."""
+"""With 5,000 open connections a full collection takes 0.2 s. No request is answered meanwhile, and the default makes one each second."""
 
 
 def serve(app: FastAPI, settings: Settings) -> None:

@@ -7,6 +7,7 @@ import pytest
 from openskill.models import PlackettLuce
 
 from ratings_core.online import WengLin
+from ratings_core.records.beliefs import Belief
 from ratings_core.records.outcomes import WEIGHT_ONE
 from tests.support.game_streams import batch_of, game, mixed_games
 
@@ -34,14 +35,16 @@ def test_it_is_openskills_plackett_luce(settings):
     assert len(theirs) == AGENTS
     np.testing.assert_allclose(state.rating, [theirs[a].mu for a in range(AGENTS)], rtol=0, atol=1e-9)
     np.testing.assert_allclose(state.deviation, [theirs[a].sigma for a in range(AGENTS)], rtol=0, atol=1e-9)
-    shown = rater.read(state, np.arange(AGENTS, dtype=np.int32)).rating
+    shown = WengLin(**settings, z=3).read(state, np.arange(AGENTS, dtype=np.int32)).rating
     np.testing.assert_allclose(shown, [theirs[a].ordinal() for a in range(AGENTS)], rtol=0, atol=1e-9)
 
 
-def test_boards_can_rank_by_the_mean():
+def test_boards_rank_by_the_mean_unless_told_otherwise():
     state, agents = WengLin().init(3), np.arange(3, dtype=np.int32)
     WengLin().fold(state, batch_of([game(0, 1), game(0, 1)]))
-    assert WengLin(z=0).read(state, agents).rating.tolist() == state.rating.tolist()
+    assert WengLin().read(state, agents).rating.tolist() == state.rating.tolist()
+    low, high = WengLin().beliefs.interval(25.0, Belief(2.0), None)
+    assert (low + high) / 2 == 25.0
     assert WengLin(z=1).read(state, agents).rating[2] == 25 - 25 / 3
 
 
