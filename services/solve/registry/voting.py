@@ -32,7 +32,9 @@ def _approval(problem: Placed, parameters: dict[str, Any]) -> Rated:
 
 def _borda(problem: Placed, parameters: dict[str, Any]) -> Rated:
     unlisted = "unknown" if isinstance(problem, GamesInput) else problem.unlisted
-    return _rated(borda(_votes(problem), unlisted=unlisted, agents=len(problem.names), ties=_rule(parameters)), problem)
+    pairs = parameters["unlisted_pairs"]
+    voted = borda(_votes(problem), unlisted=unlisted, unlisted_pairs=pairs, agents=len(problem.names), ties=_rule(parameters))
+    return _rated(voted, problem)
 
 
 def _votes(problem: Placed) -> Votes:
@@ -99,7 +101,14 @@ VOTING: Final = (
         tie_tolerance=None,
         parameters=(Parameter("k", 2, "places of a ballot that approve", 1, 1_000_000), *_TIES),
     ),
-    Method(name="borda", takes=Takes.PLACES, run=_borda, cost=1, tie_tolerance=None, parameters=_TIES),
+    Method(
+        name="borda",
+        takes=Takes.PLACES,
+        run=_borda,
+        cost=1,
+        tie_tolerance=None,
+        parameters=(Parameter("unlisted_pairs", "none", "what two unlisted agents get for each other", choices=("none", "half")), *_TIES),
+    ),
     Method(
         name="stv",
         takes=Takes.PROFILE,

@@ -9,7 +9,8 @@ from ratings_core.errors import InputError
 from ratings_core.ranking import Ranking
 from ratings_core.tallies.place_tally import PlaceCounts
 from ratings_core.voting.positional import approval, borda, plurality
-from tests.support.profiles import profiles, scaled, shuffled, written
+from ratings_core.voting.profile import Ballot, Profile
+from tests.support.profiles import preflib, profiles, scaled, shuffled, written
 
 RULES = {"plurality": plurality, "approval": lambda votes, **options: approval(votes, 2, **options), "borda": borda}
 
@@ -42,6 +43,35 @@ def test_are_their_definitions(rule, profile):
 def test_borda_is_the_row_sum_of_pairs(profile, unlisted):
     wins, ties = profile.pair_counts(unlisted).dense(len(profile.names))
     assert borda(profile, unlisted=unlisted).ratings == pytest.approx((wins + ties / 2).sum(axis=1), abs=1e-12)
+
+
+@given(profiles())
+def test_borda_with_half_points_is_that_of_ballots_completed_by_a_tie(profile):
+    found = borda(profile, unlisted_pairs="half")
+    assert found.ratings == pytest.approx(borda(completed(profile)).ratings, abs=1e-12)
+    assert found.certificate.value == pytest.approx(0, abs=1e-12)
+
+
+def completed(profile):
+    """The profile with a last level of all that a ballot does not list."""
+    ballots = []
+    for ballot in profile.ballots:
+        rest = set(range(len(profile.names))) - {agent for level in ballot.levels for agent in level}
+        ballots.append(Ballot(ballot.weight, (*ballot.levels, tuple(sorted(rest)))) if rest else ballot)
+    return Profile.from_ballots(ballots, profile.names)
+
+
+def test_half_points_change_the_order_of_three_published_elections():
+    orders = [[borda(profile, unlisted_pairs=pairs).ranking for pairs in ("none", "half")] for profile in preflib().values()]
+    assert sum(none != half for none, half in orders) == 3
+
+
+@pytest.mark.parametrize("given", ["unknown", "games"])
+def test_half_points_need_alternatives_that_come_last(given):
+    profile = written((3, "ab"), names="abc")
+    votes, options = (profile, {"unlisted": "unknown"}) if given == "unknown" else (profile.place_counts(), {"agents": 3})
+    with pytest.raises(InputError, match="unlisted_pairs"):
+        borda(votes, unlisted_pairs="half", **options)
 
 
 @given(profiles())
