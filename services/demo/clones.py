@@ -32,14 +32,17 @@ POOLS: Final = (POOL, *(pool for pools in NEAR.values() for pool in pools))
 
 METHODS: Final[Mapping[str, dict[str, float | str | bool]]] = {
     "bradley_terry": {},
-    "uniform": {"players": 3, "merge": False},
+    "uniform": {"players": 3, "merge": False, "missing": "refuse"},
     "maximal_lottery": {},
     "iterated_maximal_lotteries": {},
-    "nash_average": {},
-    "deviation": {"players": 2},
+    "nash_average": {"missing": "refuse"},
+    "deviation": {"players": 2, "missing": "refuse"},
 }
 """Methods that are compared on near copies, with their parameters."""
-ALL_METHODS: Final[Mapping[str, dict[str, float | str | bool]]] = {**METHODS, "nash_average_agents": {}, "cce": {}, "lle": {}}
+ALL_METHODS: Final[Mapping[str, dict[str, float | str | bool]]] = {
+    **METHODS,
+    **{name: {"missing": "refuse"} for name in ("nash_average_agents", "cce", "lle")},
+}
 """Methods that are compared on exact copies: every one that copies of agents must not move is among them."""
 
 

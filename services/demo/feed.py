@@ -25,7 +25,7 @@ log = logging.getLogger("equirank.demo")
 
 ATARI_POOL: Final = "atari"
 POOLS: Final[Mapping[str, dict[str, dict[str, float | str | bool]]]] = {
-    ATARI_POOL: {**defaults(Kind.SCORES), "cce": {}, "lle": {}},
+    ATARI_POOL: {**defaults(Kind.SCORES), "cce": {"missing": "refuse"}, "lle": {"missing": "refuse"}},
     simulated.POOL: defaults(Kind.GAMES),
 }
 """What the demo's pools are solved by at first."""

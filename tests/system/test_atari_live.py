@@ -43,7 +43,7 @@ def test_ratings_of_the_streamed_table_are_the_golden_ones(tmp_path: Path) -> No
     with installation(tmp_path / "data") as one:
         for seed, (pool, players) in enumerate(POOLS.items()):
             assert one.request("PUT", f"/v1/pools/{pool}", {"kind": "scores"})[0] in (200, 201)
-            chosen = {"methods": {"deviation": {"players": players}}}
+            chosen = {"methods": {"deviation": {"players": players, "missing": "refuse"}}}
             assert one.request("PUT", f"/v1/pools/{pool}/methods", chosen)[0] == 200
             assert streamed(one, pool, seed) == GAMES
         two, three = (board(one, pool) for pool in POOLS)

@@ -9,6 +9,7 @@ from services.control.records import ControlState, FoldSettings, SolvePlan
 from services.solve.registry import methods
 from services.solve.registry.method import GIVEN_BY_SCORES, Takes, given_by_games
 from services.solve.registry.parameters import Value, accepted
+from services.solve.registry.rehearsal import rehearse
 from services.solve.registry.rosters import ROSTER
 from services.wire.pools import Kind, check_pool_name
 
@@ -48,12 +49,17 @@ def choices(control: ControlState, pool: str) -> list[MethodChoice]:
 
 
 def plan_of(control: ControlState, pool: str, wanted: Chosen, now: float) -> SolvePlan:
-    """The record that makes `wanted` the methods of `pool`. Raises `InputError`; `NotApplicable` where the pool lacks what one takes.
+    """The record that makes `wanted` the methods of `pool`.
 
-    Parameters are kept as they were given, in their own types; those left out follow the registry's defaults, of later versions too.
+    Parameters are kept as they were given, in their own types; those left out follow the registry's defaults, of later versions too. A
+    method that is new to the pool, or gets other parameters, is rehearsed on a few agents.
+
+    Raises:
+        InputError: A name or a value is not one that the registry knows, or no data of such a pool can be solved with the parameters.
+        NotApplicable: The pool lacks what a method takes.
     """
     kind, fold = _pool(control, pool)
-    given = given_by(kind, fold)
+    given, before = given_by(kind, fold), chosen_for(control.plans.get(pool), kind)
     kept: dict[str, dict[str, Value]] = {}
     for name, parameters in wanted.items():
         method = methods.find(name)
@@ -61,6 +67,8 @@ def plan_of(control: ControlState, pool: str, wanted: Chosen, now: float) -> Sol
             raise methods.NotApplicable("method", name, methods.LACKING[method.takes])
         values = accepted((*method.parameters, *ROSTER), parameters)
         kept[name] = {parameter: values[parameter] for parameter in parameters}
+        if kept[name] != before.get(name):
+            rehearse(method, kind, kept[name])
     return SolvePlan(pool=pool, methods=kept, time=now)
 
 

@@ -40,7 +40,8 @@ _ROUNDING: Final = 4 * float(np.finfo(np.float64).eps)
 
 LACKING: Final[Mapping[Takes, str]] = {
     Takes.PAIRS: "needs wins, losses and ties; margins do not say of how many games",
-    Takes.TASK_PAIRS: "needs results on tasks, counted apart (`per_task` of a games pool), or scores",
+    Takes.TASK_PAIRS: "needs results on tasks, counted apart (of a pool: `equirank pools settings POOL --per-task`; of a file: "
+    "`--column task=HEADER`), or scores",
     Takes.PLACES: "needs games, ballots or scores; results of pairs alone do not say who came where",
     Takes.MARGINS: "needs margins between agents",
     Takes.PROFILE: "needs ballots or scores; games do not say how any voter ordered the others",

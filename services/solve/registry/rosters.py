@@ -62,15 +62,23 @@ def _rating(problem: Problem) -> Floats:
     return bradley_terry(of_tally(problem.counts, len(problem.names)), prior=_PRIOR_GAMES).ratings
 
 
-def _named(problem: Problem, text: str) -> Ids | None:
+def names_of(text: str) -> list[str]:
+    """The names in a value of `only_agents`, none for the empty text. Raises `InputError` for anything but a list of distinct names."""
     if not text:
-        return None
+        return []
     try:
         names = json.loads(text)
     except ValueError:
         names = None
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names) or len({*names}) != len(names):
         raise InputError("only_agents", text, 'must be a JSON list of names, each once, such as ["ann", "bob"]')
+    return names
+
+
+def _named(problem: Problem, text: str) -> Ids | None:
+    names = names_of(text)
+    if not names:
+        return None
     ids = {name: i for i, name in enumerate(problem.names)}
     if unknown := [name for name in names if name not in ids]:
         raise InputError("only_agents", unknown[0], "must name agents of the input")

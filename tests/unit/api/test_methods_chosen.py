@@ -31,6 +31,8 @@ def test_what_cannot_be_chosen_changes_nothing(api: Running) -> None:
     for body, words in (
         ({"methods": {"stv": {}}}, "ballots"),
         ({"methods": {"approval": {"k": -1}}}, "whole number"),
+        ({"methods": {"maximal_lottery": {"mode": "any"}}}, "or set margins=observed"),
+        ({"methods": {"alpharank": {"margins": "observed"}}}, "one of drop_agents, prior, zero"),
         ({"method": {}}, "method"),
         ({"methods": ["borda"]}, "methods"),
     ):

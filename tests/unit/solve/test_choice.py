@@ -3,7 +3,7 @@
 import pytest
 
 from ratings_core.errors import InputError
-from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, SolvePlan
 from services.solve.registry.choice import choices, plan_of
 from services.solve.registry.methods import METHODS, NotApplicable, defaults
 from services.wire.pools import Kind
@@ -51,6 +51,54 @@ def test_a_plan_replaces_what_was_chosen() -> None:
 def test_a_plan_that_cannot_be_is_refused(wanted: dict[str, dict[str, object]], kind: type[Exception], words: str) -> None:
     with pytest.raises(kind, match=words):
         plan_of(control(), "p", wanted, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted", "argument", "words"),
+    [
+        (Kind.GAMES, {"deviation": {}}, "missing", "one of drop_tasks, drop_agents, prior, zero; or missing=refuse"),
+        (Kind.GAMES, {"lle": {}}, "missing", "must be given for a pool"),
+        (Kind.SCORES, {"cce": {}}, "missing", "must be given for a pool"),
+        (Kind.GAMES, {"maximal_lottery": {"mode": "any"}}, "mode", "or set margins=observed"),
+        (Kind.GAMES, {"nash_average_agents": {"margins": "posterior", "missing": "zero"}}, "missing", "must be left out"),
+        (Kind.GAMES, {"deviation": {"missing": "drop_tasks", "normalise": "z"}}, "normalise", "must be none for games"),
+        (Kind.SCORES, {"deviation": {"missing": "drop_tasks", "difference": "denoised"}}, "difference", "must be observed"),
+        (Kind.GAMES, {"sco_fit": {"low": 200.0}}, "high", "must be a finite number > 200"),
+        (Kind.GAMES, {"copeland": {"only_agents": '["ann"]'}}, "only_agents", "at least 2 agents"),
+        (Kind.GAMES, {"copeland": {"only_agents": "ann"}}, "only_agents", "JSON list"),
+        (Kind.GAMES, {"copeland": {"most_agents": 1}}, "most_agents", "at least 2"),
+    ],
+)
+def test_what_no_data_can_solve_is_refused_with_the_parameter_that_would_make_it_possible(
+    kind: Kind, wanted: dict[str, dict[str, object]], argument: str, words: str
+) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        plan_of(control(kind, per_task=True), "p", wanted, 0.0)
+    assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_can_be_chosen_with_a_policy_for_missing_cells(kind: Kind, name: str) -> None:
+    state = control(kind, per_task=True)
+    if next(row.why_not for row in choices(state, "p") if row.method == name) is not None:
+        return
+    policy = {"missing": "zero"} if any(parameter.name == "missing" for parameter in METHODS[name].parameters) else {}
+    assert plan_of(state, "p", {name: policy}, 0.0).methods == {name: policy}
+    assert plan_of(state, "p", {name: {**policy, "most_agents": 3}}, 0.0).methods[name]["most_agents"] == 3
+
+
+def test_what_depends_on_the_data_is_chosen_at_the_caller_s_word() -> None:
+    scores, games = control(Kind.SCORES), control(per_task=True)
+    assert plan_of(scores, "p", {"stv": {"winners": 50}}, 0.0).methods == {"stv": {"winners": 50}}
+    assert plan_of(games, "p", {"deviation": {"missing": "refuse"}}, 0.0).methods == {"deviation": {"missing": "refuse"}}
+    assert plan_of(games, "p", {"bradley_terry": {"max_iterations": 1}}, 0.0).methods == {"bradley_terry": {"max_iterations": 1}}
+
+
+def test_an_earlier_choice_stays_when_another_method_is_added() -> None:
+    state = control(per_task=True)
+    state.apply(2, SolvePlan(pool="p", methods={"deviation": {}}, time=1.0))
+    assert plan_of(state, "p", {"deviation": {}, "borda": {}}, 2.0).methods == {"deviation": {}, "borda": {}}
 
 
 def test_an_unknown_pool_is_refused() -> None:

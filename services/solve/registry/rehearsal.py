@@ -1,0 +1,114 @@
+"""Rehearse a method on a few agents, so that a choice that no data can solve is refused at once and not by every later solve.
+
+Two small problems of the pool's kind are solved with the given parameters. In the first problem every agent met every other agent on every
+task: an error there is an error on all data. In the second problem cells are missing, as in every pool that gets a new agent: an error
+there asks for a policy, unless the caller chose one.
+"""
+
+from collections.abc import Mapping
+from itertools import permutations
+from typing import Final
+
+import numpy as np
+
+from ratings_core.errors import InputError, SolverError
+from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
+from ratings_core.records.roster import Roster
+from ratings_core.solution import Floats
+from ratings_core.tallies import PairTally, PlaceTally
+from services.solve.problems.checkpointed import of_tallies
+from services.solve.problems.inputs import GamesInput, Problem, ScoresInput
+from services.solve.registry.method import Method
+from services.solve.registry.parameters import Parameter, Value, accepted
+from services.solve.registry.rosters import names_of
+from services.wire.pools import Kind
+
+_AGENTS: Final = ("a", "b", "c", "d")
+_TASKS: Final = ("x", "y", "z")
+_SCORES: Final = np.array([[1.0, 4.0, 3.0], [2.0, 1.0, 4.0], [3.0, 2.0, 1.0], [4.0, 3.0, 2.0]])
+"""Each agent scores higher than each other one on some task."""
+_LACKED: Final = ((0, 1), (0, 2), (1, 0), (2, 2), (3, 0))
+"""Cells of agent and task that the second problem lacks: no task has all agents, and agents a and b never meet."""
+_MOST_REPLICATES: Final = 2
+_OF_DATA: Final = frozenset({"winners"})
+"""Arguments whose bound is the number of agents: a pool may have more of them than a rehearsal."""
+
+
+def rehearse(method: Method, kind: Kind, given: Mapping[str, Value]) -> None:
+    """Solve small problems of a pool's kind by a method.
+
+    Args:
+        method: The method; it applies to pools of this kind.
+        kind: Kind of the pool.
+        given: Accepted values of parameters, those of the roster among them.
+
+    Raises:
+        InputError: No data of such a pool can be solved with these parameters, or cells are missing in every such pool and no
+            parameter gives a policy for them.
+    """
+    _check_roster(method, given)
+    values = accepted(method.parameters, {name: value for name, value in given.items() if name in _names(method)})
+    if "replicates" in values:
+        values["replicates"] = min(int(values["replicates"]), _MOST_REPLICATES)
+    if (error := _error(method, _problem(kind, complete=True), values)) is not None:
+        raise error
+    policy = next((parameter for parameter in method.parameters if parameter.name == "missing"), None)
+    if policy is not None and "missing" not in given and _error(method, _problem(kind, complete=False), values) is not None:
+        raise InputError("missing", "nothing", _policy_rule(policy))
+
+
+def _check_roster(method: Method, given: Mapping[str, Value]) -> None:
+    """Raise `InputError` for a roster of fewer agents than the method takes."""
+    named, most = names_of(str(given.get("only_agents", ""))), int(given.get("most_agents", 0))
+    if named and len(named) < method.least_agents:
+        raise InputError("only_agents", named, f"must name at least {method.least_agents} agents for {method.name}")
+    if most and most < method.least_agents:
+        rule = f"must be 0 (as many as the method takes) or at least {method.least_agents} for {method.name}"
+        raise InputError("most_agents", most, rule)
+
+
+def _policy_rule(policy: Parameter) -> str:
+    others = ", ".join(choice for choice in policy.choices if choice != policy.default)
+    return (
+        f"must be given for a pool, because a new agent lacks results at first: one of {others}; "
+        f"or missing={policy.default}, which fails while anything is missing"
+    )
+
+
+def _names(method: Method) -> set[str]:
+    return {parameter.name for parameter in method.parameters}
+
+
+def _error(method: Method, problem: Problem, values: dict[str, Value]) -> InputError | None:
+    """The error of an argument that the method refuses. Limits of work and accuracy depend on data, so they are passed over."""
+    try:
+        method.run(problem, values, **({"start": None} if method.starts else {}))
+    except SolverError:
+        return None
+    except InputError as error:
+        return None if error.argument in _OF_DATA else error
+    return None
+
+
+def _problem(kind: Kind, *, complete: bool) -> Problem:
+    scores = _SCORES.copy()
+    if not complete:
+        scores[tuple(np.transpose(_LACKED))] = np.nan
+    return _games(scores) if kind is Kind.GAMES else ScoresInput(_AGENTS, _TASKS, scores)
+
+
+def _games(scores: Floats) -> GamesInput:
+    """On every task each agent beats those with lower scores in two games and loses one; agents without a score do not play."""
+    outcomes = [
+        Outcome((Side((_AGENTS[a],), 1), Side((_AGENTS[b],), 2)), task=task)
+        for t, task in enumerate(_TASKS)
+        for a, b in permutations(range(len(_AGENTS)), 2)
+        for _ in range(1 + int(scores[a, t] > scores[b, t]))
+        if not np.isnan(scores[[a, b], t]).any()
+    ]
+    agents, tasks = Roster(), Roster()
+    batch = OutcomeBatch.of(outcomes, agents, tasks)
+    pairs, places, bucket = PairTally(per_task=True), PlaceTally(), np.zeros(len(batch), np.int64)
+    for tally in (pairs, places):
+        tally.add(batch, bucket)
+    return of_tallies(tuple(agents.names()), tuple(tasks.names()), pairs, places)
