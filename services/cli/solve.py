@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from ratings_core.errors import InputError
+from ratings_core.errors import InputError, SolverError
 from ratings_core.formats import FileKind
 from ratings_core.formats.results import Unplayed
 from ratings_core.online import RATERS
@@ -19,15 +19,9 @@ from services.boards.result import Intervals, SolveResult
 from services.cli.interval_columns import interval_columns, interval_line, roster_line
 from services.cli.numbers import shower, tied_within
 from services.cli.options import BadRows, Columns, Delimiter, file_options, row_rules
-from services.imports.files import FileOptions
 from services.solve.check import Check
-from services.solve.check import check as compare
-from services.solve.fold_file import fold_file
-from services.solve.intervals.replicates import add_intervals
-from services.solve.problems.inputs import Problem, ScoresInput
-from services.solve.problems.load import load
+from services.solve.file_solve import Asked, Reading, Solved, slices, solve_file, solve_slice
 from services.solve.registry import methods
-from services.solve.registry.method import Takes
 from services.solve.registry.methods import Ties
 
 Format: TypeAlias = Literal["json", "table"]
@@ -53,6 +47,9 @@ def solve(
     bad_rows: Annotated[BadRows, typer.Option(help="Bad rows: refuse the file, naming the first 20, or skip and count them.")] = "refuse",
     trim: Annotated[bool, typer.Option("--trim", help="Take white space off the cells of results and battles.")] = False,
     where: Annotated[list[str] | None, typer.Option(help="Only rows of results or battles with column=value; may be repeated.")] = None,
+    slice_by: Annotated[
+        str | None, typer.Option(help="One answer for each value of this column of results or battles.")
+    ] = None,
     intervals: Annotated[bool, typer.Option("--intervals", help="Intervals of ratings and ranks, by refits to resampled data.")] = False,
     interval_seconds: Annotated[float, typer.Option(min=0.1, help="Most seconds that --intervals may take.")] = 60.0,
     check: Annotated[
@@ -62,45 +59,38 @@ def solve(
 ) -> None:
     """Rate a file's agents by one method, with the certificate that proves how good the answer is."""
     options = file_options(input_kind, unplayed, column, delimiter, rules=row_rules(trim=trim, where=where or []))
-    if method in RATERS:
-        given: dict[str, object] = {"players": players, "tie-tolerance": tie_tolerance}
-        given |= {"intervals": intervals or None, "check": check or None}
-        _fold(file, method, _parameters(param or []), (options, bad_rows), pool, given, output)
+    reading = Reading(options, pool, unlisted, bad_rows)
+    seconds = interval_seconds if intervals else None
+    asked = Asked(method, _parameters(param or []), players, ties, tie_tolerance, seconds, check)
+    if slice_by is None:
+        _print(solve_file(file, reading, asked), output)
         return
-    per_task = methods.find(method).takes is Takes.TASK_PAIRS
-    loaded = load(file, options, pool=pool, per_task=per_task, clustered=intervals, unlisted=unlisted, bad_rows=bad_rows)
-    parameters = _with_players(method, players, loaded.problem, _parameters(param or []))
-    found = methods.solve(method, loaded.problem, parameters, tie_tolerance, ties)
-    if intervals:
-        found = add_intervals(method, loaded.problem, parameters, found, interval_seconds)
-    checked = compare(method, loaded.problem, parameters, found) if check else None
-    added: dict[str, object] = {"rows_left_out": loaded.left_out} if loaded.left_out else {}
-    if checked is not None:
-        added["check"] = msgspec.to_builtins(checked)
-    result = msgspec.structs.replace(found, input=loaded.kind.value, extra={**found.extra, **added})
-    if output == "json":
-        sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
-    else:
-        _show(result, loaded.left_out)
-    if checked is not None:
-        _report(checked, output)
+    failed = [_print_slice(file, reading, asked, (slice_by, value), output) for value in slices(file, reading, slice_by)]
+    if any(failed):
+        raise typer.Exit(1)
 
 
-def _fold(
-    file: Path, method: str, parameters: dict[str, str], reading: tuple[FileOptions, BadRows], pool: str | None,
-    given: dict[str, object], output: Format,
-) -> None:
-    """Fold the file in its order by an online method. Raises `InputError` for options of solved methods."""
-    if (name := next((name for name, value in given.items() if value is not None), None)) is not None:
-        raise InputError(name, given[name], f"must be left out for {method}, an online method: it folds the file in its order")
-    options, bad_rows = reading
-    folded = fold_file(file, method, parameters, options, pool, bad_rows)
-    added: dict[str, object] = {"rows_left_out": folded.left_out} if folded.left_out else {}
-    result = msgspec.structs.replace(folded.result, input=folded.kind.value, extra={**folded.result.extra, **added})
+def _print_slice(file: Path, reading: Reading, asked: Asked, part: tuple[str, str], output: Format) -> bool:
+    """Print one slice, or say why it has no result and go on. Returns whether it failed."""
+    try:
+        solved = solve_slice(file, reading, asked, *part)
+    except (InputError, SolverError) as error:
+        sys.stderr.write(f"equirank: {part[0]} = {part[1]!r} has no result: {error}\n")
+        return True
+    if output == "table":
+        Console(soft_wrap=True).print(f"\n{part[0]} = {part[1]!r}", highlight=False, markup=False)
+    _print(solved, output)
+    return False
+
+
+def _print(solved: Solved, output: Format) -> None:
+    """Print a result, and how its check ended. Exits with status 1 if a check found a difference."""
     if output == "json":
-        sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
+        sys.stdout.write(msgspec.json.encode(solved.result).decode() + "\n")
     else:
-        _show(result, folded.left_out)
+        _show(solved.result, solved.left_out)
+    if solved.check is not None:
+        _report(solved.check, output)
 
 
 def _report(checked: Check, output: Format) -> None:
@@ -125,19 +115,6 @@ def _parameters(given: list[str]) -> dict[str, str]:
             raise InputError("param", text, "must give each parameter once")
         parameters[name] = value
     return parameters
-
-
-def _with_players(method: str, players: int | None, problem: Problem, parameters: dict[str, str]) -> dict[str, str]:
-    """`--players` becomes the parameter of methods that have a choice; others solve the game of two: agents, or agents and tasks."""
-    choice = any(parameter.name == "players" for parameter in methods.find(method).parameters)
-    if players is None or (players == 2 and not choice):
-        return parameters
-    if not choice:
-        what = "agents and tasks" if isinstance(problem, ScoresInput) else "two agents"
-        raise InputError("players", players, f"must be 2 for {method}, which solves a game between {what}")
-    if "players" in parameters:
-        raise InputError("players", players, "must be given once, as --players or as --param players=")
-    return {**parameters, "players": str(players)}
 
 
 def _show(result: SolveResult, left_out: dict[str, int]) -> None:

@@ -225,6 +225,49 @@ def test_rows_are_chosen_by_their_columns(run: Any) -> None:
     assert (code, "must be a column of the header" in err) == (2, True)
 
 
+def test_each_slice_has_the_answer_of_its_rows_alone(run: Any) -> None:
+    good = BAD.replace(" amy", "amy").replace("2026-01-03,zed,amy,much,0,x,m2\n2026-01-03,zed,amy,3\n", "")
+    code, out, err = run("results", "--method", "elo", "--slice-by", "league", "--format", "json", text=good)
+    assert (code, err) == (0, "")
+    answers = [json.loads(line) for line in out.splitlines()]
+    values = sorted({row.split(",")[5] for row in good.splitlines()[1:]})
+    assert [answer["extra"]["slice"] for answer in answers] == [{"column": "league", "value": value} for value in values]
+    for value, answer in zip(values, answers, strict=True):
+        alone = json.loads(run("results", "--method", "elo", "--where", f"league={value}", "--format", "json", text=good)[1])
+        assert answer["agents"] == alone["agents"]
+    assert "\nleague = 'x'\n" in run("results", "--method", "elo", "--slice-by", "league", text=good)[1]
+
+
+def test_bad_rows_of_any_slice_are_refused_first(run: Any) -> None:
+    code, out, err = run("results", "--method", "elo", "--slice-by", "league", text=BAD)
+    assert (code, out) == (2, "")
+    assert "3 bad rows" in err
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "rule"),
+    [
+        ("results", "home_team,away_team,home_score,away_score\namy,bob,1,0\n", "must be a column of the header"),
+        ("scores", "task,amy,bob\nt1,1,0\n", "must be left out for scores"),
+        ("battles", "model_a,model_b,winner,league\n" + "".join(f"amy,bob,tie,{i}\n" for i in range(1001)), "at most 1000 values"),
+    ],
+)
+def test_what_cannot_be_sliced_is_refused(run: Any, kind: str, text: str, rule: str) -> None:
+    method = "copeland" if kind == "scores" else "elo"
+    code, out, err = run(kind, "--method", method, "--input", kind, "--slice-by", "league", text=text)
+    assert (code, out) == (2, "")
+    assert rule in err
+
+
+def test_a_slice_without_an_answer_does_not_hide_the_others(run: Any) -> None:
+    text = "model_a,model_b,winner,league\namy,bob,tie,x\namy,zed,tie,y\namy,bob,tie,z\n"
+    arguments = ("--method", "copeland", "--slice-by", "league", "--param", 'only_agents=["amy","bob"]', "--format", "json")
+    code, out, err = run("battles", *arguments, "--input", "battles", text=text)
+    assert [json.loads(line)["extra"]["slice"]["value"] for line in out.splitlines()] == ["x", "z"]
+    assert code == 1
+    assert err.startswith("equirank: league = 'y' has no result: only_agents must name agents of the input, got 'bob'")
+
+
 @pytest.mark.parametrize("kind", ["results", "battles"])
 def test_a_column_names_the_tasks_of_games(run: Any, kind: str) -> None:
     text = BAD.replace(" amy", "amy").replace("2026-01-03,zed,amy,much,0,x,m2\n2026-01-03,zed,amy,3\n", "")
