@@ -15,7 +15,7 @@ from typing import Any, Final
 from ratings_core.formats.errors import FormatError, Skipped
 from ratings_core.formats.json_items import content, json_rows
 from ratings_core.formats.parquet import MAGIC, parquet_rows
-from ratings_core.formats.rows import NOT_CHOSEN, PLAIN, RowRules, made
+from ratings_core.formats.rows import NO_EXTRAS, NOT_CHOSEN, PLAIN, Extras, RowRules, made
 from ratings_core.formats.stream import csv_lines, head
 from ratings_core.formats.table import name, read_rows
 from ratings_core.formats.times import seconds
@@ -34,7 +34,7 @@ _MARKUP: Final = re.compile(r"(?:<h3>|### )[^:<]*: ")
 class Battle:
     """One verdict. row: line of a CSV or JSON lines file, or number of the item, from 1; places: of a and b; time: seconds or None.
 
-    content: the whole row as text, for ids; task: what was asked, None where the rules name no column.
+    content: the whole row as text, for ids; extras: what the rules' further columns say.
     """
 
     row: int
@@ -43,7 +43,12 @@ class Battle:
     places: tuple[int, int]
     time: float | None
     content: str
-    task: str | None = None
+    extras: Extras = NO_EXTRAS
+
+    @property
+    def task(self) -> str | None:
+        """What was asked, None where the rules name no column."""
+        return self.extras.task
 
 
 def iter_battles(
@@ -65,8 +70,9 @@ def _chosen_battle(row: int, item: Any, rules: RowRules) -> Battle | Skipped:
     if not rules.chosen(cells):
         return Skipped(row, NOT_CHOSEN)
     battle = _battle(row, cells)
-    task = rules.task_of(cells, row)
-    return battle if task is None or isinstance(battle, Skipped) else replace(battle, task=task)
+    if isinstance(battle, Skipped) or rules == PLAIN:
+        return battle
+    return replace(battle, extras=rules.extras_of(cells, row))
 
 
 def _items(stream: io.BufferedReader, delimiter: str, rules: RowRules) -> Iterator[tuple[int, Any]]:

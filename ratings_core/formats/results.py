@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from ratings_core.formats.errors import FormatError, Skipped
-from ratings_core.formats.rows import NOT_CHOSEN, PLAIN, RowRules, made
+from ratings_core.formats.rows import NO_EXTRAS, NOT_CHOSEN, PLAIN, Extras, RowRules, made
 from ratings_core.formats.stream import csv_lines
 from ratings_core.formats.table import Rows, name, number, read_rows
 from ratings_core.formats.times import seconds
@@ -30,7 +30,10 @@ class ResultColumns:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One game. line: of the file, from 1; cells: the whole row; time: seconds since 1970, None without a time column."""
+    """One game. line: of the file, from 1; cells: the whole row; time: seconds since 1970, None without a time column.
+
+    extras: what the rules' further columns say.
+    """
 
     line: int
     first: str
@@ -39,7 +42,12 @@ class Result:
     second_score: float
     time: float | None
     cells: tuple[str, ...]
-    task: str | None = None
+    extras: Extras = NO_EXTRAS
+
+    @property
+    def task(self) -> str | None:
+        """The task of the game, None where the rules name no column."""
+        return self.extras.task
 
     @property
     def places(self) -> tuple[int, int]:
@@ -67,8 +75,10 @@ def iter_results(
         cells = rules.trimmed(dict(zip(rows.header, row, strict=True)))
         if not rules.chosen(cells):
             return Skipped(line, NOT_CHOSEN)
-        found, task = reader.game(line, list(cells.values()), unplayed), rules.task_of(cells, line)
-        return found if task is None or isinstance(found, Skipped) else replace(found, task=task)
+        found = reader.game(line, list(cells.values()), unplayed)
+        if isinstance(found, Skipped):
+            return found
+        return replace(found, extras=rules.extras_of(cells, line))
 
     return made(rows.each(), game if rules != PLAIN else lambda line, row: reader.game(line, row, unplayed), rules)
 

@@ -8,6 +8,7 @@ import typer
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind, ResultColumns, RowRules
+from ratings_core.formats.features import Feature
 from ratings_core.formats.results import Unplayed
 from ratings_core.formats.rows import PLAIN
 from ratings_core.formats.table import checked_delimiter
@@ -42,15 +43,17 @@ def file_options(
     return FileOptions(FileKind.RESULTS if named else kind, unplayed, named, checked_delimiter(delimiter), time, replace(rules, task=task))
 
 
-def row_rules(*, trim: bool, where: Sequence[str]) -> RowRules:
-    """How single rows are read. Raises `InputError` for a `where` that is not column=value."""
+def row_rules(*, trim: bool, where: Sequence[str], slice_by: str | None = None, features: Sequence[str] = ()) -> RowRules:
+    """How single rows are read. Raises `InputError` for a `where` that is not column=value, and for features that are none."""
     pairs = []
     for text in where:
         column, equals, value = text.partition("=")
         if not equals or not column:
             raise InputError("where", text, "must be column=value")
         pairs.append((column, value))
-    return RowRules(keep_bad=True, trim=trim, where=tuple(pairs))
+    return RowRules(
+        keep_bad=True, trim=trim, where=tuple(pairs), slice_by=slice_by, features=tuple(Feature.parsed(text) for text in features)
+    )
 
 
 def _task(given: Sequence[str]) -> tuple[str | None, list[str]]:

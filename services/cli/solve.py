@@ -1,8 +1,9 @@
 """`equirank solve`: one method on one file, offline. Its JSON is a contract that other tools rely on."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 import typer
@@ -10,8 +11,9 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from ratings_core.errors import InputError, SolverError
+from ratings_core.errors import InputError
 from ratings_core.formats import FileKind
+from ratings_core.formats.features import FIRST_SIDE
 from ratings_core.formats.results import Unplayed
 from ratings_core.online import RATERS
 from ratings_core.voting.profile import Unlisted
@@ -20,7 +22,7 @@ from services.cli.interval_columns import interval_columns, interval_line, roste
 from services.cli.numbers import shower, tied_within
 from services.cli.options import BadRows, Columns, Delimiter, file_options, row_rules
 from services.solve.check import Check
-from services.solve.file_solve import Asked, Reading, Solved, slices, solve_file, solve_slice
+from services.solve.file_solve import Answer, Asked, Reading, folded_answers, solved_answers
 from services.solve.registry import methods
 from services.solve.registry.methods import Ties
 
@@ -47,8 +49,13 @@ def solve(
     bad_rows: Annotated[BadRows, typer.Option(help="Bad rows: refuse the file, naming the first 20, or skip and count them.")] = "refuse",
     trim: Annotated[bool, typer.Option("--trim", help="Take white space off the cells of results and battles.")] = False,
     where: Annotated[list[str] | None, typer.Option(help="Only rows of results or battles with column=value; may be repeated.")] = None,
-    slice_by: Annotated[
-        str | None, typer.Option(help="One answer for each value of this column of results or battles.")
+    slice_by: Annotated[str | None, typer.Option(help="One answer for each value of this column of results or battles.")] = None,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Covariate of contextual_bradley_terry, first side less second: COLUMN, A:B (a less b), A~B ((a - b) / (a + b)) or "
+            f"{FIRST_SIDE}; may be repeated."
+        ),
     ] = None,
     intervals: Annotated[bool, typer.Option("--intervals", help="Intervals of ratings and ranks, by refits to resampled data.")] = False,
     interval_seconds: Annotated[float, typer.Option(min=0.1, help="Most seconds that --intervals may take.")] = 60.0,
@@ -58,50 +65,43 @@ def solve(
     output: Annotated[Format, typer.Option("--format", help="One JSON object, or a table for people.")] = "table",
 ) -> None:
     """Rate a file's agents by one method, with the certificate that proves how good the answer is."""
-    options = file_options(input_kind, unplayed, column, delimiter, rules=row_rules(trim=trim, where=where or []))
-    reading = Reading(options, pool, unlisted, bad_rows)
-    seconds = interval_seconds if intervals else None
-    asked = Asked(method, _parameters(param or []), players, ties, tie_tolerance, seconds, check)
-    if slice_by is None:
-        _print(solve_file(file, reading, asked), output)
-        return
-    failed = [_print_slice(file, reading, asked, (slice_by, value), output) for value in slices(file, reading, slice_by)]
-    if any(failed):
+    rules = row_rules(trim=trim, where=where or [], slice_by=slice_by, features=feature or [])
+    options = file_options(input_kind, unplayed, column, delimiter, rules=rules)
+    asked = Asked(method, _parameters(param or []), players, ties, tie_tolerance, interval_seconds if intervals else None, check)
+    reading = Reading(file, options, pool, bad_rows, unlisted)
+    answers = folded_answers(asked, reading) if method in RATERS else solved_answers(asked, reading)
+    failed, differ = _print(answers, slice_by, output)
+    if failed or differ:
         raise typer.Exit(1)
 
 
-def _print_slice(file: Path, reading: Reading, asked: Asked, part: tuple[str, str], output: Format) -> bool:
-    """Print one slice, or say why it has no result and go on. Returns whether it failed."""
-    try:
-        solved = solve_slice(file, reading, asked, *part)
-    except (InputError, SolverError) as error:
-        sys.stderr.write(f"equirank: {part[0]} = {part[1]!r} has no result: {error}\n")
-        return True
-    if output == "table":
-        Console(soft_wrap=True).print(f"\n{part[0]} = {part[1]!r}", highlight=False, markup=False)
-    _print(solved, output)
-    return False
+def _print(answers: Iterator[Answer], slice_by: str | None, output: Format) -> tuple[bool, bool]:
+    """Print answers as they come. Returns whether a slice failed, and whether a check found a difference."""
+    failed = differ = False
+    for answer in answers:
+        if answer.result is None:
+            failed = True
+            sys.stderr.write(f"equirank: {slice_by} = {answer.slice!r} has no result: {' '.join(str(answer.error).split())}\n")
+        else:
+            if output == "json":
+                sys.stdout.write(msgspec.json.encode(answer.result).decode() + "\n")
+            else:
+                if slice_by is not None:
+                    Console(soft_wrap=True).print(f"\n{slice_by} = {answer.slice!r}", highlight=False, markup=False)
+                _show(answer.result, answer.left_out)
+            differ |= answer.checked is not None and _differs(answer.checked, output)
+    return failed, differ
 
 
-def _print(solved: Solved, output: Format) -> None:
-    """Print a result, and how its check ended. Exits with status 1 if a check found a difference."""
-    if output == "json":
-        sys.stdout.write(msgspec.json.encode(solved.result).decode() + "\n")
-    else:
-        _show(solved.result, solved.left_out)
-    if solved.check is not None:
-        _report(solved.check, output)
-
-
-def _report(checked: Check, output: Format) -> None:
-    """Say how the check ended. Exits with status 1 if the answers differ."""
+def _differs(checked: Check, output: Format) -> bool:
+    """Print how the check ended; whether the answers differ."""
     verdict = "agrees with" if checked.agrees else "DIFFERS from"
     line = f"the answer {verdict} {checked.source}: {checked.compared} within {checked.difference:.2g}, tolerance {checked.tolerance:.2g}"
     if output == "table":
         Console(soft_wrap=True).print(line, highlight=False, markup=False)
     if not checked.agrees:
         sys.stderr.write(f"equirank: {line}\n")
-        raise typer.Exit(1)
+    return not checked.agrees
 
 
 def _parameters(given: list[str]) -> dict[str, str]:
@@ -136,5 +136,9 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
         console.print(interval_line(result.intervals), highlight=False, markup=False)
     if len(result.agents) > _ROWS_SHOWN:
         console.print(f"and {len(result.agents) - _ROWS_SHOWN} more agents: --format json has all")
+    features: Any = result.extra.get("features", [])
+    for row in features:
+        ends = f"{row['low']:.4g} to {row['high']:.4g}"
+        console.print(f"feature {row['feature']}: {row['coefficient']:.4g} logits a unit, 95 % {ends}", highlight=False, markup=False)
     for why, count in sorted(left_out.items()):
         console.print(f"{count} rows left out: {why}", highlight=False, markup=False)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple
 
 from ratings_core.errors import InputError
 from ratings_core.formats import (
@@ -27,6 +27,7 @@ from ratings_core.formats import (
     iter_scores,
 )
 from ratings_core.formats.results import NO_RESULT, Unplayed
+from ratings_core.formats.rows import NO_EXTRAS, Extras
 from ratings_core.formats.rows import PLAIN as PLAIN_ROWS
 from ratings_core.formats.stream import text_lines
 from services.imports.row_counter import RowCounter, key_of
@@ -45,8 +46,14 @@ _OF_ANOTHER: Final = "of another pool"
 _FOREVER: Final = float("inf")
 _quoted: Final = json.encoder.encode_basestring_ascii
 
-Row: TypeAlias = tuple[int, Event]
-"""An outcome and the line (or number of the item) that it came from."""
+
+
+class Row(NamedTuple):
+    """An outcome. line: of the file, or number of the item; extras: what the file's further columns say of it."""
+
+    line: int
+    event: Event
+    extras: Extras = NO_EXTRAS
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +133,16 @@ class OutcomeFile:
         """
         rows = self._rows(account)
         while batch := list(islice(rows, _BATCH)):
-            account.kinds.update(event.kind for _, event in batch if event.kind is not None)
+            account.kinds.update(event.kind for _, event, _ in batch if event.kind is not None)
             yield batch
 
     def accepted(self, account: Account) -> Iterator[list[Event]]:
         """As `batches`, without what the log's readers refuse, by the decoder that they use, and without names that are not displayed."""
         for batch in self.batches(account):
-            found = events.decode([events.encode([event]) for _, event in batch])
+            found = events.decode([events.encode([row.event]) for row in batch])
             hidden = {found.record[name.number]: name for name in hidden_names(found.events)}
-            refused = [Refused(batch[one.record][0], one.reason, one.path, one.rule) for one in found.refusals]
-            refused += [Refused(batch[record][0], Reason.BAD_FIELD, *name.broken) for record, name in hidden.items()]
+            refused = [Refused(batch[one.record].line, one.reason, one.path, one.rule) for one in found.refusals]
+            refused += [Refused(batch[record].line, Reason.BAD_FIELD, *name.broken) for record, name in hidden.items()]
             account.refuse(sorted(refused, key=lambda one: one.line))
             yield [event for record, event in zip(found.record, found.events, strict=True) if record not in hidden]
 
@@ -220,7 +227,8 @@ def _results(source: Source, options: FileOptions, build: _Builder) -> Iterator[
             yield game
         else:
             row = f"[{', '.join(map(_quoted, game.cells))}]"
-            yield game.line, build.game(row, (game.first, game.second), game.places, game.time, task=game.task)
+            event = build.game(row, (game.first, game.second), game.places, game.time, task=game.task)
+            yield Row(game.line, event, game.extras)
 
 
 def _battles(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped | FormatError]:
@@ -229,24 +237,31 @@ def _battles(source: Source, options: FileOptions, build: _Builder) -> Iterator[
             yield battle
         else:
             models = battle.model_a, battle.model_b
-            yield battle.row, build.game(battle.content, models, battle.places, battle.time, task=battle.task)
+            event = build.game(battle.content, models, battle.places, battle.time, task=battle.task)
+            yield Row(battle.row, event, battle.extras)
 
 
 def _games(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:
     for game in iter_games(source.reader(), options.unplayed):
-        yield game if isinstance(game, Skipped) else (game.line, build.game(game.content, (game.white, game.black), game.places, game.time))
+        if isinstance(game, Skipped):
+            yield game
+        else:
+            yield Row(game.line, build.game(game.content, (game.white, game.black), game.places, game.time))
 
 
 def _contests(source: Source, build: _Builder) -> Iterator[Row | Skipped]:
     for one in iter_contests(source.reader()):
-        yield one if isinstance(one, Skipped) else (one.row, build.game(one.content, one.handles, one.places, one.time, one.weight))
+        if isinstance(one, Skipped):
+            yield one
+        else:
+            yield Row(one.row, build.game(one.content, one.handles, one.places, one.time, one.weight))
 
 
 def _scores(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:
     """One event a task."""
     for row in iter_scores(source.reader(), options.delimiter):
         if row.scores:
-            yield row.line, build.scores(json.dumps([row.task, row.scores]), row.task, row.scores)
+            yield Row(row.line, build.scores(json.dumps([row.task, row.scores]), row.task, row.scores))
         else:
             yield Skipped(row.line, NO_RESULT)
 
@@ -259,7 +274,7 @@ def _outcomes(source: Source, build: _Builder, account: Account, *, one_pool: bo
         account.refuse(Refused(line, one.reason, one.path, one.rule) for one in found.refusals)
         for event in found.events:
             if event.pool == build.pool:
-                yield line, event
+                yield Row(line, event)
             elif not one_pool:
                 account.skip(_OF_ANOTHER)
             else:

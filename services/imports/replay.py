@@ -109,7 +109,7 @@ def _chunks(file: OutcomeFile, start: int, end: int, *, sound: bool) -> Iterator
 
 def _again(file: OutcomeFile, sound: bool) -> Iterator[Event]:
     if sound:
-        return (event for batch in file.batches(Account()) for _, event in batch)
+        return (event for batch in file.batches(Account()) for _, event, _ in batch)
     return chain.from_iterable(file.accepted(Account()))
 
 

@@ -1,60 +1,39 @@
-"""One solve of a file, as `equirank solve` asks for it: of the whole file, or of each slice of it."""
+"""What `equirank solve` answers: one result for a file, or one for each of its slices."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any
 
 import msgspec
 
-from ratings_core.errors import InputError
-from ratings_core.formats import FileKind
-from ratings_core.online import RATERS
+from ratings_core.errors import InputError, SolverError
 from ratings_core.voting.profile import Unlisted
 from services.boards.result import SolveResult
-from services.imports.files import Account, FileOptions, OutcomeFile
-from services.imports.sources import Source
-from services.solve.check import Check, check
-from services.solve.fold_file import fold_file
+from services.imports.files import FileOptions
+from services.solve.check import Check
+from services.solve.check import check as compare
+from services.solve.fold_file import fold_slices
 from services.solve.intervals.replicates import add_intervals
 from services.solve.problems.inputs import Problem, ScoresInput
-from services.solve.problems.load import BadRows, judge_bad_rows, load
+from services.solve.problems.load import BadRows, Loaded, load, load_slices
 from services.solve.registry import methods
 from services.solve.registry.method import Takes
 from services.solve.registry.methods import Ties
 
-MOST_SLICES: Final = 1_000
-"""Most values of a column that a file is sliced by. Each takes one reading of the file and one solve."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How a file is read.
-
-    Attributes:
-        options: Its kind, columns and rules of rows.
-        pool: Pool of the outcomes, where the file names several.
-        unlisted: What a ballot says of alternatives it does not list; None for the default of the kind.
-        bad_rows: Refuse a file with bad rows, or skip and count them.
-    """
-
-    options: FileOptions = field(default_factory=FileOptions)
-    pool: str | None = None
-    unlisted: Unlisted | None = None
-    bad_rows: BadRows = "refuse"
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is computed.
+    """What is asked of a file.
 
     Attributes:
-        method: Name of a solved or an online method.
-        parameters: Its parameters as text.
-        players: Players of the game that is solved, where the method has a choice; None for the method's own.
-        ties: Whether equal ratings share a rank or are ordered by name; None for the default.
+        method: A solved or an online method.
+        parameters: Of the method, as text.
+        players: Of the game, where the method has a choice.
+        ties: Whether equal ratings share a rank.
         tie_tolerance: Ratings this close are equal; None for the method's own.
-        interval_seconds: Most seconds for intervals by refits; None for none.
-        check: Whether to compare with the paper's program.
+        interval_seconds: Most seconds for intervals; None for no intervals.
+        check: Compare with the paper's program.
     """
 
     method: str
@@ -67,55 +46,104 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
-    """The result as it is printed. left_out: rows that are no outcome, by why; check: the comparison, if it was asked for."""
+class Reading:
+    """A file and how it is read. pool: whose outcomes, where it names several; unlisted: what a ballot says of unlisted alternatives."""
 
-    result: SolveResult
-    left_out: dict[str, int]
-    check: Check | None = None
-
-
-def solve_file(file: Path, reading: Reading, asked: Asked) -> Solved:
-    """Solve a file. Raises `InputError` for a file or options that do not fit the method, and `SolverError`."""
-    if asked.method in RATERS:
-        return _folded(file, reading, asked)
-    method, parameters = asked.method, asked.parameters
-    loaded = load(
-        file, reading.options, pool=reading.pool, per_task=methods.find(method).takes is Takes.TASK_PAIRS,
-        clustered=asked.interval_seconds is not None, unlisted=reading.unlisted, bad_rows=reading.bad_rows,
-    )  # fmt: skip
-    parameters = _with_players(asked, loaded.problem)
-    result = methods.solve(method, loaded.problem, parameters, asked.tie_tolerance, asked.ties)
-    if asked.interval_seconds is not None:
-        result = add_intervals(method, loaded.problem, parameters, result, asked.interval_seconds)
-    checked = check(method, loaded.problem, parameters, result) if asked.check else None
-    return Solved(_told(result, loaded.kind, loaded.left_out, checked), loaded.left_out, checked)
+    file: Path
+    options: FileOptions
+    pool: str | None = None
+    bad_rows: BadRows = "refuse"
+    unlisted: Unlisted | None = None
 
 
-def _folded(file: Path, reading: Reading, asked: Asked) -> Solved:
-    """Fold the file in its order by an online method. Raises `InputError` for options of solved methods."""
-    given = {
-        "players": asked.players,
-        "tie-tolerance": asked.tie_tolerance,
-        "intervals": asked.interval_seconds,
-        "check": asked.check or None,
-    }
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer for a file or a slice of it.
+
+    Attributes:
+        slice: Value of the column of slices; empty for a whole file.
+        result: The result; None where the slice could not be solved.
+        error: Why not.
+        left_out: Rows of the whole file that are no outcome, by reason.
+        checked: Comparison with the paper's program, where asked for.
+    """
+
+    slice: str
+    result: SolveResult | None = None
+    error: InputError | SolverError | None = None
+    left_out: dict[str, int] = field(default_factory=dict)
+    checked: Check | None = None
+
+
+def folded_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
+    """Fold the file by an online method, each slice by itself.
+
+    Raises:
+        InputError: An option of solved methods was given, or the file cannot be folded.
+    """
+    rules = reading.options.rules
+    given: dict[str, object] = {"players": asked.players, "tie-tolerance": asked.tie_tolerance, "intervals": asked.interval_seconds}
+    given |= {"check": asked.check or None, "feature": [feature.text for feature in rules.features] or None}
     if (name := next((name for name, value in given.items() if value is not None), None)) is not None:
         raise InputError(name, given[name], f"must be left out for {asked.method}, an online method: it folds the file in its order")
-    folded = fold_file(file, asked.method, asked.parameters, reading.options, reading.pool, reading.bad_rows)
-    return Solved(_told(folded.result, folded.kind, folded.left_out, None), folded.left_out)
+    folded = fold_slices(reading.file, asked.method, asked.parameters, reading.options, reading.pool, reading.bad_rows)
+    for value, one in folded.items():
+        added = _of_rows(one.left_out, rules.slice_by, value)
+        result = msgspec.structs.replace(one.result, input=one.kind.value, extra={**one.result.extra, **added})
+        yield Answer(value, result, left_out=one.left_out)
 
 
-def _told(result: SolveResult, kind: FileKind, left_out: dict[str, int], checked: Check | None) -> SolveResult:
-    """The result with what is known of the file."""
-    added: dict[str, object] = {"rows_left_out": left_out} if left_out else {}
-    if checked is not None:
-        added["check"] = msgspec.to_builtins(checked)
-    return msgspec.structs.replace(result, input=kind.value, extra={**result.extra, **added})
+def solved_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
+    """Solve the file by a solved method, each slice by itself. A slice that cannot be solved gives an answer with its error.
+
+    Raises:
+        InputError: The file cannot be read, or, without slices, cannot be solved.
+        SolverError: Without slices: the method did not reach its accuracy.
+    """
+    rules, takes = reading.options.rules, methods.find(asked.method).takes
+    if rules.features and takes is not Takes.FEATURES:
+        rule = f"must be left out for {asked.method}: only contextual_bradley_terry has features"
+        raise InputError("feature", [feature.text for feature in rules.features], rule)
+    for value, loaded in _loaded(reading, per_task=takes is Takes.TASK_PAIRS, clustered=asked.interval_seconds is not None).items():
+        try:
+            result, checked = _solved(asked, loaded.problem)
+        except (InputError, SolverError) as error:
+            if rules.slice_by is None:
+                raise
+            yield Answer(value, error=error, left_out=loaded.left_out)
+            continue
+        added = _of_rows(loaded.left_out, rules.slice_by, value) | ({} if checked is None else {"check": msgspec.to_builtins(checked)})
+        result = msgspec.structs.replace(result, input=loaded.kind.value, extra={**result.extra, **added})
+        yield Answer(value, result, left_out=loaded.left_out, checked=checked)
+
+
+def _loaded(reading: Reading, *, per_task: bool, clustered: bool) -> dict[str, Loaded]:
+    options, bad_rows = reading.options, reading.bad_rows
+    if options.rules.slice_by is not None:
+        return load_slices(reading.file, options, per_task=per_task, clustered=clustered, bad_rows=bad_rows)
+    return {
+        "": load(
+            reading.file, options, pool=reading.pool, per_task=per_task, clustered=clustered, unlisted=reading.unlisted, bad_rows=bad_rows
+        )
+    }
+
+
+def _solved(asked: Asked, problem: Problem) -> tuple[SolveResult, Check | None]:
+    parameters = _with_players(asked, problem)
+    result = methods.solve(asked.method, problem, parameters, asked.tie_tolerance, asked.ties)
+    if asked.interval_seconds is not None:
+        result = add_intervals(asked.method, problem, parameters, result, asked.interval_seconds)
+    return result, compare(asked.method, problem, parameters, result) if asked.check else None
+
+
+def _of_rows(left_out: dict[str, int], slice_by: str | None, value: str) -> dict[str, Any]:
+    """What a result says of the rows of its file."""
+    added: dict[str, Any] = {"rows_left_out": left_out} if left_out else {}
+    return added if slice_by is None else {**added, "slice": {"column": slice_by, "value": value}}
 
 
 def _with_players(asked: Asked, problem: Problem) -> dict[str, str]:
-    """`players` becomes the parameter of methods that have a choice; others solve the game of two: agents, or agents and tasks."""
+    """`--players` becomes the parameter of methods that have a choice; others solve the game of two: agents, or agents and tasks."""
     method, players, parameters = asked.method, asked.players, asked.parameters
     choice = any(parameter.name == "players" for parameter in methods.find(method).parameters)
     if players is None or (players == 2 and not choice):
@@ -126,35 +154,3 @@ def _with_players(asked: Asked, problem: Problem) -> dict[str, str]:
     if "players" in parameters:
         raise InputError("players", players, "must be given once, as --players or as --param players=")
     return {**parameters, "players": str(players)}
-
-
-def slices(file: Path, reading: Reading, column: str) -> list[str]:
-    """The values of a column in the rows that are read, in order; the empty text for rows without one.
-
-    The column is read as the column of tasks is, so that the rules of rows are the same.
-
-    Raises:
-        InputError: The file has no such column, is neither results nor battles, has bad rows, or more than `MOST_SLICES` values.
-    """
-    options = replace(reading.options, rules=replace(reading.options.rules, task=column, keep_bad=True))
-    with Source(file) as source:
-        kind = source.kind(options.kind, options.delimiter)
-        if kind not in (FileKind.RESULTS, FileKind.BATTLES):
-            raise InputError("slice-by", column, f"must be left out for {kind}: only rows of results and battles have columns")
-        rows = OutcomeFile(source, "slices", now=0.0, options=replace(options, kind=kind), one_pool=False)
-        account, values = Account(), set[str]()
-        for batch in rows.batches(account):
-            values.update(getattr(event, "task", None) or "" for _, event in batch)
-            if len(values) > MOST_SLICES:
-                raise InputError("slice-by", column, f"must have at most {MOST_SLICES} values: each is a solve of its own")
-        judge_bad_rows(file, kind, account, reading.bad_rows)
-    return sorted(values)
-
-
-def solve_slice(file: Path, reading: Reading, asked: Asked, column: str, value: str) -> Solved:
-    """Solve the rows that have the value in the column. Raises what `solve_file` raises."""
-    rules = reading.options.rules
-    chosen = replace(rules, where=(*rules.where, (column, value)))
-    solved = solve_file(file, replace(reading, options=replace(reading.options, rules=chosen)), asked)
-    extra = {**solved.result.extra, "slice": {"column": column, "value": value}}
-    return replace(solved, result=msgspec.structs.replace(solved.result, extra=extra))

@@ -5,6 +5,7 @@ the same order, digit for digit. Retractions of the file are known from its begi
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,10 @@ from services.boards.result import AgentRow, CertificateRow, SolveResult
 from services.boards.store.beliefs import believed
 from services.control.raters import make_raters
 from services.control.records import FoldSettings, Generation, PoolCreated
-from services.imports.files import Account, FileOptions, OutcomeFile
+from services.imports.files import Account, FileOptions, OutcomeFile, Row
 from services.imports.sources import Source
-from services.solve.problems.load import BadRows, NamedPool, judge_bad_rows, named_pool
+from services.solve.problems.load import BadRows, NamedPool, check_rules, judge_bad_rows, named_pool
+from services.solve.problems.slices import Slices
 from services.solve.registry.parameters import Value
 from services.state.dedupe import MAX_CAPACITY
 from services.state.edits import Retracted
@@ -65,24 +67,49 @@ def fold_file(
     Raises:
         InputError: The file holds no games, a row is bad, or a parameter is not one of the method.
     """
+    return next(iter(fold_slices(path, method, parameters, options, pool, bad_rows).values()))
+
+
+def fold_slices(
+    path: Path,
+    method: str,
+    parameters: dict[str, str],
+    options: FileOptions | None = None,
+    pool: str | None = None,
+    bad_rows: BadRows = "refuse",
+) -> dict[str, Folded]:
+    """Fold each slice of a file by itself, in one reading. Arguments and errors are those of `fold_file`.
+
+    Returns:
+        Value of the column `options.rules.slice_by`, in order of the values, and the ratings of its rows. Without such a column all rows
+        are one slice with an empty value. `left_out` counts rows of the whole file.
+    """
     options = options or FileOptions()
     begun = time.perf_counter()
     with Source(path) as source:
         kind = source.kind(options.kind, options.delimiter)
+        check_rules(kind, options.rules)
         if kind in (FileKind.SCORES, FileKind.MARGINS, FileKind.PROFILE):
             raise InputError("method", method, f"must be a solved method for {kind}: online methods rate games, in their order")
         fold = FoldSettings(online={method: _numbers(method, parameters)}, dedupe_window=MAX_CAPACITY)
         rater = make_raters(Kind.GAMES, fold)[method]
         named = named_pool(source, pool) if kind is FileKind.OUTCOMES else NamedPool(_OFFLINE, [])
-        state = _state(named, fold)
+        slices = Slices(lambda: _state(named, fold))
         account = Account()
         file = OutcomeFile(source, named.pool, now=0.0, options=replace(options, kind=kind), one_pool=False)
         for batch in file.batches(account):
-            if refused := state.fold([event for _, event in batch]):
-                first = refused[0]
-                raise InputError(f"{path.name}: line {batch[first.at][0]}: {first.path}", f"{len(refused)} refused", first.rule)
+            for state, rows in slices.parts(batch):
+                _fold(state, rows, path.name)
         judge_bad_rows(path, kind, account, bad_rows)
-    return Folded(kind, _result(state, method, rater, time.perf_counter() - begun), dict(account.skipped))
+        seconds, skipped = time.perf_counter() - begun, dict(account.skipped)
+        return {value: Folded(kind, _result(state, method, rater, seconds), skipped) for value, state in slices.sorted()}
+
+
+def _fold(state: PoolState, rows: Sequence[Row], file: str) -> None:
+    """Fold rows in order. Raises `InputError` naming the first one that the state refuses."""
+    if refused := state.fold([row.event for row in rows]):
+        first = refused[0]
+        raise InputError(f"{file}: line {rows[first.at].line}: {first.path}", f"{len(refused)} refused", first.rule)
 
 
 def _numbers(method: str, parameters: dict[str, str]) -> dict[str, float]:

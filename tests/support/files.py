@@ -19,4 +19,4 @@ def outcomes_of(path: Path, pool: str, now: float = 0.0, options: FileOptions | 
     account = Account()
     with Source(path) as source:
         rows = [row for batch in OutcomeFile(source, pool, now=now, options=options).batches(account) for row in batch]
-    return Outcomes([event for _, event in rows], [line for line, _ in rows], account)
+    return Outcomes([row.event for row in rows], [row.line for row in rows], account)

@@ -1,4 +1,4 @@
-"""What methods solve: games, pairs that met, margins between agents, ballots, or a table of scores; agents sorted by name (law 5)."""
+"""What methods solve: games, comparisons with features, pairs that met, margins, ballots, or a table of scores; agents by name (law 5)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ratings_core import checks
+from ratings_core.batch.comparisons import Comparisons
 from ratings_core.errors import InputError
 from ratings_core.solution import Floats
 from ratings_core.tallies import PairCounts, PlaceCounts
@@ -73,6 +74,59 @@ class GamesInput(PairsInput):
     def in_groups(self, groups: tuple[PairCounts, ...]) -> "GamesInput":
         """The same with the pairs of whole games in groups at random."""
         return replace(self, groups=groups)
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturesInput:
+    """Games of two sides, each with the values of its features.
+
+    Attributes:
+        names: Agents 0 to m-1.
+        comparisons: The games, one comparison each.
+        features: float64 (n, k), of the first side less the second side.
+        feature_names: k names.
+    """
+
+    names: tuple[str, ...]
+    comparisons: Comparisons
+    features: Floats
+    feature_names: tuple[str, ...]
+
+    def by_name(self) -> "FeaturesInput":
+        """The same with agents in order of their names."""
+        return self.take(_order(self.names))
+
+    def take(self, ids: Ids) -> "FeaturesInput":
+        """These agents, renumbered in this order, and the games between them."""
+        new_id, games = _new_ids(ids, len(self.names)).astype(np.int64), self.comparisons
+        first, second = new_id[games.first], new_id[games.second]
+        return self._with(_at(self.names, ids), first, second, games.weights, (first >= 0) & (second >= 0))
+
+    def weighted(self, weights: Floats) -> "FeaturesInput":
+        """The same games with other weights (n,), >= 0; those of weight 0 are left out."""
+        games = self.comparisons
+        return self._with(self.names, games.first, games.second, weights, weights > 0)
+
+    def _with(self, names: tuple[str, ...], first: Ids, second: Ids, weights: Floats, kept: NDArray[np.bool_]) -> "FeaturesInput":
+        rows = np.arange(int(kept.sum()), dtype=np.int64)
+        comparisons = Comparisons(len(names), first[kept], second[kept], self.comparisons.result[kept], rows, weights[kept])
+        return FeaturesInput(names, comparisons, self.features[kept], self.feature_names)
+
+    @property
+    def activity(self) -> Floats:
+        """Weight of the games that each agent was in (n,)."""
+        return _activity(self.counts, len(self.names))
+
+    @property
+    def counts(self) -> PairCounts:
+        """Wins, losses and ties of pairs, whatever the features."""
+        cells = self.comparisons.counts()
+        return PairCounts(cells.first.astype(np.int32), cells.second.astype(np.int32), cells.won, cells.lost, cells.tied)
+
+    @property
+    def margins(self) -> Floats:
+        """Wins minus losses (n, n)."""
+        return self.counts.margins(len(self.names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +231,7 @@ class ScoresInput:
         return "unknown"
 
 
-Problem: TypeAlias = GamesInput | PairsInput | MarginsInput | ProfileInput | ScoresInput
+Problem: TypeAlias = GamesInput | FeaturesInput | PairsInput | MarginsInput | ProfileInput | ScoresInput
 
 
 def sparse_margins(problem: Problem) -> Any:

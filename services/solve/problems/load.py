@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
-from ratings_core.formats import Contest, FileKind, contests_profile, iter_contests, read_margins, read_profile, read_scores
+from ratings_core.formats import Contest, FileKind, RowRules, contests_profile, iter_contests, read_margins, read_profile, read_scores
 from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from ratings_core.voting.profile import Unlisted
-from services.imports.files import Account, FileOptions, OutcomeFile, decoded_lines
+from services.imports.files import Account, FileOptions, OutcomeFile, Row, decoded_lines
 from services.imports.sources import Source
 from services.solve.problems.checkpointed import of_tallies
+from services.solve.problems.features import FeatureRows
 from services.solve.problems.inputs import MarginsInput, Problem, ProfileInput, ScoresInput
+from services.solve.problems.slices import Slices
 from services.state.clusters import in_groups
 from services.state.dedupe import MAX_CAPACITY, NEW, DedupeWindow
 from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
@@ -59,6 +61,7 @@ def load(
     options = options or FileOptions()
     with Source(path) as source:
         kind = source.kind(options.kind, options.delimiter)
+        check_rules(kind, options.rules)
         match kind:
             case FileKind.SCORES:
                 table = read_scores(source.reader(), options.delimiter)
@@ -72,6 +75,45 @@ def load(
                 return _contests(source, kind, unlisted or "unknown")
             case FileKind.OUTCOMES | FileKind.RESULTS | FileKind.BATTLES | FileKind.PGN:
                 return _outcomes(source, kind, options, pool, _Counting(per_task, clustered), bad_rows)
+
+
+def load_slices(
+    path: Path, options: FileOptions, *, per_task: bool = False, clustered: bool = False, bad_rows: BadRows = "refuse"
+) -> dict[str, Loaded]:
+    """One problem for each value of the column `options.rules.slice_by`, in one reading of the file.
+
+    Args:
+        path: A file of results or battles.
+        options: How the file is read.
+        per_task: Count the games of each task apart, too.
+        clustered: Count whole games in groups at random, too.
+        bad_rows: Refuse a file with bad rows, or skip and count them.
+
+    Returns:
+        Value of the column, in order of the values, and its problem. `left_out` counts rows of the whole file.
+
+    Raises:
+        InputError: The file is of another kind, a row is bad, or the column has more than 1,000 values.
+    """
+    with Source(path) as source:
+        kind = source.kind(options.kind, options.delimiter)
+        check_rules(kind, options.rules)
+        account, slices = Account(), Slices(lambda: _collector([], options, _Counting(per_task, clustered)))
+        file = OutcomeFile(source, _OFFLINE, now=0.0, options=replace(options, kind=kind), one_pool=False)
+        for batch in file.batches(account):
+            for collector, rows in slices.parts(batch):
+                collector.add_rows(rows)
+        judge_bad_rows(path, kind, account, bad_rows)
+        return {value: Loaded(kind, collector.problem(), dict(account.skipped)) for value, collector in slices.sorted()}
+
+
+def check_rules(kind: FileKind, rules: RowRules) -> None:
+    """Raise `InputError` for rules of rows that a file of this kind does not have."""
+    if kind in (FileKind.RESULTS, FileKind.BATTLES):
+        return
+    asked = {"trim": rules.trim, "where": rules.where, "slice-by": rules.slice_by, "feature": rules.features, "column": rules.task}
+    if (name := next((name for name, value in asked.items() if value), None)) is not None:
+        raise InputError(name, asked[name], f"must be left out for {kind}: only rows of results and battles have columns")
 
 
 def _contests(source: Source, kind: FileKind, unlisted: Unlisted) -> Loaded:
@@ -91,9 +133,9 @@ def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | 
     account = Account()
     named = named_pool(source, pool) if kind is FileKind.OUTCOMES else NamedPool(_OFFLINE, [])
     file = OutcomeFile(source, named.pool, now=0.0, options=replace(options, kind=kind), one_pool=False)
-    counted = Counted(named.retractions, counting.per_task, counting.clustered)
+    counted = _collector(named.retractions, options, counting)
     for batch in file.batches(account):
-        counted.add([event for _, event in batch])
+        counted.add_rows(batch)
     judge_bad_rows(source.path, file.kind, account, bad_rows)
     return Loaded(kind, counted.problem(), dict(account.skipped))
 
@@ -142,6 +184,10 @@ class Counted:
         if scores:
             self._add_scores(ScoreColumns.of(scores))
 
+    def add_rows(self, rows: Sequence[Row]) -> None:
+        """Count the outcomes of rows, in order."""
+        self.add([row.event for row in rows])
+
     def problem(self) -> Problem:
         """What was counted. Raises `InputError` where that is nothing, or of both kinds."""
         if bool(self._games) == bool(self._measured):
@@ -169,6 +215,13 @@ class Counted:
         """Which outcomes count: the first of each id, none that is retracted."""
         first = self._seen.admit(columns.id_hash, columns.body_hash) == NEW
         return np.asarray(first & ~np.isin(_keys(columns.id_hash), self._retracted))
+
+
+def _collector(retractions: Sequence[RetractEvent], options: FileOptions, counting: "_Counting") -> "Counted | FeatureRows":
+    """What takes the rows of a file: tallies, or the games themselves where features are asked for."""
+    if options.rules.features:
+        return FeatureRows([feature.text for feature in options.rules.features])
+    return Counted(retractions, counting.per_task, counting.clustered)
 
 
 def _keys(hashes: NDArray[np.uint64]) -> NDArray[np.void]:

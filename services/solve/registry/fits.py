@@ -8,6 +8,7 @@ import numpy as np
 
 from ratings_core.analysis.intervals import cell_replicates, including, replicate_intervals
 from ratings_core.batch.bradley_terry import BradleyTerry, bradley_terry
+from ratings_core.batch.contextual import contextual_bradley_terry
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.fenchel_young import fenchel_young
 from ratings_core.batch.logistic import DENSE_UP_TO
@@ -18,7 +19,7 @@ from ratings_core.errors import InputError
 from ratings_core.margins import PosteriorMargins
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Solution
-from services.solve.problems.inputs import MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.problems.inputs import FeaturesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.registry.margins import MARGINS, chosen, fitted
 from services.solve.registry.method import Method, Rated, Takes
 from services.solve.registry.parameters import Parameter
@@ -27,6 +28,8 @@ from services.solve.registry.starts import by_name, of_names
 _UNLINKED: Final = "no chains of wins both ways link it to anybody: play more, or solve with a prior"
 _DENSE_AGENTS: Final = 2_000
 """Fits of posterior margins have a term for every pair."""
+_CONTEXTUAL_AGENTS: Final = 2_000
+"""The fit with features solves dense systems."""
 _NORMAL_95: Final = 1.959963984540054
 
 
@@ -57,6 +60,21 @@ def _with_errors(found: BradleyTerry) -> Rated:
     extra |= {"assumes": found.assumes, "interval": 0.95}
     low, high = found.ratings - _NORMAL_95 * error, found.ratings + _NORMAL_95 * error
     return Rated(solution=found, unit=found.scale, low=low, high=high, extra=extra)
+
+
+def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
+    wanted, options = parameters["standard_errors"], {name: value for name, value in parameters.items() if name != "standard_errors"}
+    found = contextual_bradley_terry(problem.comparisons, problem.features, **options, names=problem.names)
+    error = _NORMAL_95 * found.coefficient_error
+    columns = (found.coefficients, found.coefficient_error, found.coefficients - error, found.coefficients + error)
+    rows = zip(problem.feature_names, *(column.tolist() for column in columns), strict=True)
+    names = ("feature", "coefficient", "standard_error", "low", "high")
+    rated = Rated(solution=found, unit=found.scale, extra={"features": [dict(zip(names, row, strict=True)) for row in rows]})
+    if wanted == "none":
+        return rated
+    reach = _NORMAL_95 * found.standard_error
+    extra = {**rated.extra, "assumes": "independent outcomes", "interval": 0.95}
+    return replace(rated, low=found.ratings - reach, high=found.ratings + reach, extra=extra)
 
 
 def _unrated(found: BradleyTerry) -> dict[str, object]:
@@ -183,6 +201,23 @@ FITS: Final = (
             Parameter("standard_errors", "none", "intervals", choices=("none", "fisher", "sandwich")),
         ),
         starts=True,
+    ),
+    Method(
+        name="contextual_bradley_terry",
+        takes=Takes.FEATURES,
+        run=_contextual,
+        cost=3,
+        tie_tolerance=1e-8,
+        most_agents=_CONTEXTUAL_AGENTS,
+        parameters=(
+            Parameter("prior", 0.0, "games each agent is taken to have tied with an anchor", 0.0, 1e6),
+            Parameter("feature_prior", 0.0, "half of it times the sum of squared coefficients is added to the loss", 0.0, 1e6),
+            Parameter("scale", 400 / float(np.log(10)), "rating points a logit", 1e-6, 1e6),
+            Parameter("centre", 1500.0, "mean rating", -1e9, 1e9),
+            Parameter("tolerance", 1e-9, "largest score gap a game", 1e-14, 1e-2),
+            Parameter("max_iterations", 100, "of Newton's method", 1, 10_000),
+            Parameter("standard_errors", "sandwich", "intervals, clustered by outcome", choices=("none", "sandwich")),
+        ),
     ),
     Method(
         name="davidson",

@@ -24,6 +24,8 @@ class Takes(StrEnum):
     """Which agent is ahead of which, and by how much; pairs, ballots and scores give them."""
     PROFILE = "profile"
     """Ballots, each an order of many agents; scores give them, each task as one."""
+    FEATURES = "comparisons with features"
+    """Games of two sides with covariates; files of results and battles give them, through columns that the caller names."""
 
 
 def given_by_games(*, per_task: bool) -> frozenset[Takes]:
@@ -32,8 +34,8 @@ def given_by_games(*, per_task: bool) -> frozenset[Takes]:
     return frozenset(given | {Takes.TASK_PAIRS} if per_task else given)
 
 
-GIVEN_BY_SCORES: Final = frozenset(Takes)
-"""What a table of scores gives to solve: all of it."""
+GIVEN_BY_SCORES: Final = frozenset(Takes) - {Takes.FEATURES}
+"""What a table of scores gives to solve: all but features."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

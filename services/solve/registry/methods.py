@@ -18,7 +18,16 @@ from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 from ratings_core.voting.copeland import copeland
 from services.boards.result import AgentRow, CertificateRow, Intervals, PackedStart, SolveResult, TaskRow
-from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput, sparse_margins
+from services.solve.problems.inputs import (
+    FeaturesInput,
+    GamesInput,
+    MarginsInput,
+    PairsInput,
+    Problem,
+    ProfileInput,
+    ScoresInput,
+    sparse_margins,
+)
 from services.solve.registry.equilibrium import EQUILIBRIUM
 from services.solve.registry.fits import FITS
 from services.solve.registry.games import GAMES
@@ -45,6 +54,8 @@ LACKING: Final[Mapping[Takes, str]] = {
     Takes.PLACES: "needs games, ballots or scores; results of pairs alone do not say who came where",
     Takes.MARGINS: "needs margins between agents",
     Takes.PROFILE: "needs ballots or scores; games do not say how any voter ordered the others",
+    Takes.FEATURES: "needs features of games, which results and battles have: `equirank solve FILE --method contextual_bradley_terry "
+    "--feature COLUMN`; outcomes of wire schema v1 have none, so no pool has them",
 }
 """What an input lacks that does not give what a method takes."""
 
@@ -180,6 +191,8 @@ def _given(problem: Problem) -> frozenset[Takes]:
     match problem:
         case GamesInput():
             return given_by_games(per_task=bool(problem.tasks))
+        case FeaturesInput():
+            return frozenset({Takes.PAIRS, Takes.MARGINS, Takes.FEATURES})
         case PairsInput():
             return frozenset({Takes.PAIRS, Takes.MARGINS})
         case MarginsInput():
@@ -192,7 +205,7 @@ def _given(problem: Problem) -> frozenset[Takes]:
 
 def _kind_of(problem: Problem) -> str:
     match problem:
-        case GamesInput():
+        case GamesInput() | FeaturesInput():
             return "games"
         case PairsInput():
             return "pairs"

@@ -18,7 +18,7 @@ from ratings_core.margins import DRAWN_AGENTS, MarginDraws
 from ratings_core.solution import Floats
 from ratings_core.tallies import PairCounts
 from services.boards.result import Intervals
-from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.problems.inputs import FeaturesInput, GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.registry.margins import fitted, is_posterior
 from services.solve.registry.method import Method, Takes
 from services.solve.registry.parameters import Value
@@ -83,6 +83,8 @@ def _resampling(problem: Problem, takes: Takes) -> Resampling:
     match problem:
         case GamesInput():
             return _of_games(problem, takes)
+        case FeaturesInput():
+            return Resampling("clustered", "independent outcomes, redrawn whole", lambda rng: _redrawn_games(problem, rng))
         case PairsInput():
             return Resampling("cells", "independent outcomes of two sides", lambda rng: _redrawn_pairs(problem, rng))
         case ProfileInput():
@@ -135,6 +137,12 @@ def _of_games(problem: GamesInput, takes: Takes) -> Resampling:
 
 def _redrawn_pairs(problem: PairsInput, rng: Generator) -> PairsInput:
     return replace(problem, counts=poisson_pairs(problem.counts, rng))
+
+
+def _redrawn_games(problem: FeaturesInput, rng: Generator) -> FeaturesInput:
+    """Each game with a Poisson number of copies of mean 1."""
+    weights = problem.comparisons.weights
+    return problem.weighted(weights * rng.poisson(1.0, len(weights)))
 
 
 def _redrawn_by_task(problem: GamesInput, rng: Generator) -> GamesInput:

@@ -26,7 +26,9 @@ def test_where_nobody_chose_the_defaults_of_the_kind_stand(kind: Kind) -> None:
 
 
 def test_what_does_not_apply_says_what_it_needs() -> None:
-    assert all(row.why_not is None for row in choices(control(Kind.SCORES), "p"))
+    lacking = {row.method: row.why_not for row in choices(control(Kind.SCORES), "p") if row.why_not is not None}
+    assert list(lacking) == ["contextual_bradley_terry"]
+    assert "outcomes of wire schema v1 have none" in lacking["contextual_bradley_terry"]
     assert "ballots" in next(row.why_not or "" for row in choices(control(), "p") if row.method == "stv")
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ratings_core.batch.comparisons import Comparisons
 from ratings_core.equilibria import alpharank, cce, lle
 from ratings_core.errors import InputError
 from ratings_core.games import NormalForm, agent_vs_agent_vs_task, agent_vs_task
 from ratings_core.games.duel_prior import KAPPAS
 from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
-from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.problems.inputs import FeaturesInput, GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.registry import methods
 from services.solve.registry.method import Takes
 from services.solve.registry.methods import METHODS, NotApplicable, solve
@@ -28,6 +29,20 @@ PAIRS = PairsInput(("zed", "amy", "bob", "cyd"), PairCounts.from_dense(WINS))
 PLACES = PlaceCounts(*(np.array(column, np.int32) for column in ([0, 1, 2, 3], [4] * 4, [0, 1, 1, 3], [1, 2, 2, 1])), np.full(4, 3.0))
 NO_PLACES = PlaceCounts(*(np.zeros(0, np.int32) for _ in range(4)), np.zeros(0))
 GAMES = GamesInput(PAIRS.names, PAIRS.counts, PLACES, ("t2", "t1"), (PAIRS.counts, PairCounts.from_dense(WINS.T)))
+MET = [(a, b, 1.0) for a in range(4) for b in range(4) for _ in range(int(WINS[a, b]))]
+FEATURES = FeaturesInput(
+    PAIRS.names,
+    Comparisons(
+        4,
+        np.array([a for a, _, _ in MET]),
+        np.array([b for _, b, _ in MET]),
+        np.ones(len(MET)),
+        np.arange(len(MET)),
+        np.ones(len(MET)),
+    ),
+    np.random.default_rng(0).normal(size=(len(MET), 2)),
+    ("length", "headers"),
+)
 MARGINS = MarginsInput(PAIRS.names, PAIRS.margins)
 ORDERS = [(3, ((0,), (1, 2))), (2, ((2,), (1,), (0,))), (2, ((3,), (0,))), (2, ((1,),))]
 BALLOTS = ProfileInput(Profile.from_ballots([Ballot(weight, levels) for weight, levels in ORDERS], PAIRS.names))
@@ -40,6 +55,7 @@ def problems(method: str) -> list[Problem]:
         Takes.TASK_PAIRS: [SCORES, GAMES],
         Takes.PAIRS: [SCORES, BALLOTS, GAMES, PAIRS],
         Takes.MARGINS: [SCORES, BALLOTS, GAMES, PAIRS, MARGINS],
+        Takes.FEATURES: [FEATURES],
     }
     return taken[METHODS[method].takes]
 
@@ -228,7 +244,7 @@ REFUSE_GAPS = {
 """Methods whose game needs every cell or pair, unless `missing` says what becomes of the others."""
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.takes is not Takes.FEATURES])
 def test_a_table_with_gaps_is_rated_or_refused_with_what_helps(method: str) -> None:
     """Amy and Bob share no task. What refuses says that `missing` decides, and then takes the table."""
     gappy = ScoresInput(("zed", "amy", "bob"), ("t1", "t2"), np.array([[1.0, 2.0], [3.0, np.nan], [np.nan, 1.0]]))
@@ -278,9 +294,10 @@ def test_default_methods_apply_and_take_their_parameters(kind: Kind) -> None:
 
 
 def test_scores_serve_every_method_and_games_those_that_need_no_ballots() -> None:
-    assert [name for name, method in METHODS.items() if methods.why_not(method, SCORES)] == []
+    featured = {name for name, method in METHODS.items() if method.takes is Takes.FEATURES}
+    assert {name for name, method in METHODS.items() if methods.why_not(method, SCORES)} == featured
     refused = {name for name, method in METHODS.items() if methods.why_not(method, GAMES)}
-    assert refused == {name for name, method in METHODS.items() if method.takes is Takes.PROFILE}
+    assert refused == featured | {name for name, method in METHODS.items() if method.takes is Takes.PROFILE}
     assert {"plurality", "approval", "borda"} & refused == set()
 
 

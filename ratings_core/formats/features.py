@@ -1,0 +1,66 @@
+"""Covariates of a game from the columns of its row, such as the difference in length of two answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from ratings_core.errors import InputError
+from ratings_core.formats.errors import FormatError
+from ratings_core.formats.table import number
+
+Form: TypeAlias = Literal["column", "difference", "relative", "first"]
+FIRST_SIDE: Final = "first-side"
+"""The feature that is 1 in every game: the advantage of the side that is named first."""
+_FORMS: Final[Mapping[str, Form]] = {"~": "relative", ":": "difference"}
+"""Sign between two columns -> what is made of them. The relative sign comes first, so a column may hold a colon in that form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One covariate, for the first side less for the second side.
+
+    Attributes:
+        text: The feature as the caller wrote it.
+        form: ``column``: a column that holds the difference; ``difference``: column a less column b; ``relative``: (a - b) / (a + b), and 0
+            where both are 0 (style control of Li et al. 2024); ``first``: 1 in every game.
+        columns: The columns it is made of.
+    """
+
+    text: str
+    form: Form
+    columns: tuple[str, ...]
+
+    @classmethod
+    def parsed(cls, text: str) -> "Feature":
+        """Parse ``COLUMN``, ``A:B``, ``A~B`` or ``first-side``. Raises `InputError` for an empty column."""
+        if text == FIRST_SIDE:
+            return cls(text, "first", ())
+        for sign, form in _FORMS.items():
+            first, found, second = text.partition(sign)
+            if found:
+                return cls._checked(text, form, (first, second))
+        return cls._checked(text, "column", (text,))
+
+    @classmethod
+    def _checked(cls, text: str, form: Form, columns: tuple[str, ...]) -> "Feature":
+        if not all(columns):
+            raise InputError("feature", text, f"must be COLUMN, A:B (a less b), A~B ((a - b) / (a + b)) or {FIRST_SIDE}")
+        return cls(text, form, columns)
+
+    def of(self, cells: Mapping[str, Any], row: int) -> float:
+        """The value in a row. Raises `FormatError` for a cell that is no finite number, and for a negative one of a relative difference."""
+        if self.form == "first":
+            return 1.0
+        values = [number(_text(cells.get(column)), row, column) for column in self.columns]
+        if self.form == "column":
+            return values[0]
+        if self.form == "difference":
+            return values[0] - values[1]
+        if (low := next((i for i, value in enumerate(values) if value < 0), None)) is not None:
+            raise FormatError(row, self.columns[low], values[low], f"must be at least 0 for the feature {self.text}")
+        total = values[0] + values[1]
+        return (values[0] - values[1]) / total if total else 0.0
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)

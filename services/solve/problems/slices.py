@@ -1,0 +1,37 @@
+"""Rows of a file parted by the value of a column."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Generic, TypeVar
+
+from ratings_core.errors import InputError
+from services.imports.files import Row
+
+MOST_SLICES: Final = 1_000
+"""More values than this mean a column of ids or times; each slice has its own tallies."""
+PartT = TypeVar("PartT")
+
+
+class Slices(Generic[PartT]):
+    """What is made of each slice. make: builds the part of a new slice."""
+
+    def __init__(self, make: Callable[[], PartT]) -> None:
+        self._make = make
+        self._parts: dict[str, PartT] = {}
+
+    def parts(self, rows: Sequence[Row]) -> Iterator[tuple[PartT, list[Row]]]:
+        """The rows of each slice, in their order, and its part. Raises `InputError` beyond 1,000 slices."""
+        by_value: dict[str, list[Row]] = {}
+        for row in rows:
+            by_value.setdefault(row.extras.slice, []).append(row)
+        for value, own in by_value.items():
+            if value not in self._parts:
+                if len(self._parts) >= MOST_SLICES:
+                    raise InputError("slice-by", value, f"must be a column of at most {MOST_SLICES} values")
+                self._parts[value] = self._make()
+            yield self._parts[value], own
+
+    def sorted(self) -> list[tuple[str, PartT]]:
+        """Value and part of each slice, in order of the values. Raises `InputError` for a file without slices."""
+        if not self._parts:
+            raise InputError("file", 0, "must hold games")
+        return sorted(self._parts.items())
