@@ -1,0 +1,70 @@
+"""Games of four players whose payoffs have very different units: deviation ratings against rational arithmetic, and invariances."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ratings_core.equilibria import cce, deviation
+from ratings_core.errors import SolverError
+from ratings_core.games import NormalForm
+from tests.unit.core.rational_deviation import deviation_ratings
+
+SHAPE = (2, 2, 2, 2)
+JOINTS = list(product(*map(range, SHAPE)))
+EVEN, NEAR, FAR, FARTHEST = (0, 0, 0, 0), (0, 1, 2, 3), (0, 2, 4, 6), (0, 3, 6, 9)
+"""Units of the players, as negative powers of ten."""
+
+
+def whole_payoffs(seed: int) -> list[np.ndarray]:
+    """Small whole numbers, where strategies tie, or whole numbers up to a few thousand."""
+    rng = np.random.default_rng(seed)
+    return [rng.integers(-3, 4, SHAPE) if seed % 2 else np.rint(1000 * rng.normal(size=SHAPE)) for _ in SHAPE]
+
+
+def exact(payoffs: list[np.ndarray], powers: tuple[int, ...]) -> np.ndarray:
+    tensors = [{joint: Fraction(int(own[joint]), 10**power) for joint in JOINTS} for own, power in zip(payoffs, powers, strict=True)]
+    return np.array([float(rating) for rating in deviation_ratings(tensors, SHAPE)])
+
+
+def stored(payoffs: list[np.ndarray], powers: tuple[int, ...]) -> NormalForm:
+    return NormalForm.of([own / 10.0**power for own, power in zip(payoffs, powers, strict=True)])
+
+
+@pytest.mark.parametrize("powers", [EVEN, NEAR, FAR, FARTHEST])
+@pytest.mark.parametrize("seed", [0, 1, 2, 5, 9, 12, 13, 18, 23])
+def test_the_certificate_covers_the_distance_from_rational_ratings(seed: int, powers: tuple[int, ...]) -> None:
+    """An answer is within its certificate, or it is refused. Seeds 5 and 23 were called certain to 3e-11 and were off by 3e-4."""
+    payoffs = whole_payoffs(seed)
+    try:
+        found = deviation(stored(payoffs, powers))
+    except SolverError as error:
+        assert powers in (FAR, FARTHEST), "units within a thousandfold are always solved"
+        found = error.solution
+        assert found.status == "approximate"
+        return
+    difference = np.abs(np.concatenate(found.by_player) - exact(payoffs, powers)).max() / found.unit
+    assert difference <= found.certificate.value + 1e-14
+    assert difference <= 1e-9
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_factor_for_all_players_scales_ratings(seed: int) -> None:
+    payoffs = whole_payoffs(seed)
+    found = deviation(stored(payoffs, NEAR))
+    for power in (-9, 9):
+        scaled = deviation(stored(payoffs, tuple(own + power for own in NEAR)))
+        for rated, again in zip(found.by_player, scaled.by_player, strict=True):
+            assert np.abs(again * 10.0**power - rated).max() <= 1e-11 * found.unit
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_each_player_s_unit_scales_its_ratings_in_the_equilibrium_of_largest_entropy(seed: int) -> None:
+    """At eps 0 the equilibria of a game, and so the one nearest to even play, do not depend on any player's unit."""
+    payoffs = whole_payoffs(seed)
+    found, far = (cce(stored(payoffs, powers), target="even", eps=0.0) for powers in (EVEN, FARTHEST))
+    for own, again, power in zip(found.by_player, far.by_player, FARTHEST, strict=True):
+        assert np.abs(again * 10.0**power - own).max() <= 3e-6 * max(found.units)
+    for own, again in zip(found.marginals, far.marginals, strict=True):
+        assert np.abs(again - own).max() <= 3e-6
