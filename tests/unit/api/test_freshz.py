@@ -91,6 +91,8 @@ def test_a_probe_that_fails_again_and_again_writes_no_error(api: Running, caplog
         assert api.client.get("/freshz").status_code == 503
         assert api.client.get("/v1/pools/nobody").status_code == 404
     own = [record for record in caplog.records if record.name.startswith("equirank")]
-    assert [record.args[1] for record in own if record.args] == ["/v1/pools/nobody"]
+    paths = [record.args[1] for record in own if isinstance(record.args, tuple) and len(record.args) > 1]
+    assert "/v1/pools/nobody" in paths
+    assert "/freshz" not in paths
     counted = 'equirank_http_requests_total{method="GET",route="/freshz",status="503"} 1.0'
     assert counted in api.client.get("/metrics").text

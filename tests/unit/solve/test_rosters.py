@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ratings_core.batch.comparisons import Comparisons
 from ratings_core.errors import InputError
 from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
-from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
-from services.solve.registry.methods import METHODS, find, solve
+from services.solve.problems.inputs import FeaturesInput, GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
+from services.solve.registry.methods import METHODS, find, solve, why_not
 from services.solve.registry.rosters import roster
 
 NAMES = ("zed", "amy", "bob", "cyd")
@@ -19,6 +20,12 @@ PAIRS = PairsInput(NAMES, PairCounts.from_dense(WINS))
 PLACES = PlaceCounts(*(np.array(column, np.int32) for column in ([0, 1, 2, 3], [4] * 4, [0, 1, 1, 3], [1, 2, 2, 1])), np.full(4, 3.0))
 SCORES = np.array([[1.0, 2, np.nan], [3, 1, 2], [2, 3, 1], [np.nan, np.nan, 5]])
 BALLOTS = Profile.from_ballots([Ballot(3.0, ((0, 2), (3,), (1,))), Ballot(2.0, ((3,),)), Ballot(1.0, ((2,), (0,)))], NAMES)
+FEATURES = FeaturesInput(
+    NAMES,
+    Comparisons(4, *(np.array(ids) for ids in ([0, 0, 2, 1, 2], [1, 2, 0, 2, 3])), np.array([1, 1, 1, 1, 0.5]), np.arange(5), np.ones(5)),
+    np.array([[0.5], [-0.2], [0.1], [0.3], [-0.4]]),
+    ("length",),
+)
 PROBLEMS: list[Problem] = [
     PAIRS,
     GamesInput(NAMES, PAIRS.counts, PLACES, ("t",), (PairCounts.from_dense(WINS.T),)),
@@ -108,9 +115,10 @@ def test_lists_that_are_none_are_refused(text: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_takes_a_roster_and_says_so(method: str) -> None:
-    for problem in (PROBLEMS[1], ScoresInput(NAMES[:3], ("t1", "t2"), SCORES[:3, :2])):
-        if METHODS[method].takes.value in ("scores", "profile") and isinstance(problem, GamesInput):
-            continue
+    problems = [PROBLEMS[1], ScoresInput(NAMES[:3], ("t1", "t2"), SCORES[:3, :2]), FEATURES]
+    solvable = [problem for problem in problems if why_not(METHODS[method], problem) is None]
+    assert solvable
+    for problem in solvable:
         found = solve(method, problem, {"only_agents": '["zed", "bob"]'})
         assert sorted(row.agent for row in found.agents) == ["bob", "zed"]
         assert found.extra["roster"]["left_out"] == len(problem.names) - 2
