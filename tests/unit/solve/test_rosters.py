@@ -22,8 +22,8 @@ SCORES = np.array([[1.0, 2, np.nan], [3, 1, 2], [2, 3, 1], [np.nan, np.nan, 5]])
 BALLOTS = Profile.from_ballots([Ballot(3.0, ((0, 2), (3,), (1,))), Ballot(2.0, ((3,),)), Ballot(1.0, ((2,), (0,)))], NAMES)
 FEATURES = FeaturesInput(
     NAMES,
-    Comparisons(4, *(np.array(ids) for ids in ([0, 0, 2, 1, 2], [1, 2, 0, 2, 3])), np.array([1, 1, 1, 1, 0.5]), np.arange(5), np.ones(5)),
-    np.array([[0.5], [-0.2], [0.1], [0.3], [-0.4]]),
+    Comparisons(4, *(np.array(ids) for ids in ([0, 0, 0, 2, 2], [1, 2, 2, 0, 0])), np.array([1, 1, 0, 1, 0.0]), np.arange(5), np.ones(5)),
+    np.array([[0.5], [0.2], [0.1], [0.2], [0.1]]),
     ("length",),
 )
 PROBLEMS: list[Problem] = [
