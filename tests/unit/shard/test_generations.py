@@ -20,6 +20,7 @@ from services.state.edits import Retracted
 from services.state.pool import PoolState
 from services.wire import events
 from services.wire.pools import Kind
+from tests.support.log_records import records
 
 PARTITIONS = 4
 NUMBER = 1
@@ -51,10 +52,6 @@ def retraction(pool: str, number: int, what: str) -> dict[str, object]:
 def measured(number: int, draw: random.Random) -> dict[str, object]:
     scores = {agent: draw.random() for agent in draw.sample(["a", "b", "c", "d"], 3)}
     return {"v": 1, "id": f"g{number}", "pool": SCORES, "time": float(number), "task": f"t{number % 5}", "scores": scores}
-
-
-def records(values: Sequence[object], offset: int = 0) -> list[Record]:
-    return [Record(offset + i, json.dumps(value).encode(), 0.0) for i, value in enumerate(values)]
 
 
 def stream() -> list[object]:

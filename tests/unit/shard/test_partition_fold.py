@@ -19,6 +19,7 @@ from services.state.pool import PoolState
 from services.wire.columns import GameColumns
 from services.wire.pools import Kind
 from services.wire.scanning.scan import scan
+from tests.support.log_records import records
 
 PARTITIONS = 4
 
@@ -56,10 +57,6 @@ def game(pool: str, number: int, draw: random.Random) -> dict[str, object]:
         "weight": draw.choice([1.0, 0.5, 3.25]),
         "task": draw.choice(["map-1", "map-2", "map-3"]),
     }
-
-
-def records(values: list[object]) -> list[Record]:
-    return [Record(offset, json.dumps(value).encode(), 0.0) for offset, value in enumerate(values)]
 
 
 def folded(cut: int, stream: list[Record], known: FixedDirectory, number: int) -> Partition:

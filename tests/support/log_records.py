@@ -1,0 +1,19 @@
+"""Records of an outcome log, made from plain values."""
+
+import json
+from collections.abc import Sequence
+
+from services.log.protocol import Record
+
+
+def records(values: Sequence[object], offset: int = 0) -> list[Record]:
+    """Records with consecutive offsets.
+
+    Args:
+        values: What each record holds, one JSON value a record.
+        offset: Offset of the first record.
+
+    Returns:
+        One record a value, in the order of `values`, each with log time 0.
+    """
+    return [Record(offset + i, json.dumps(value).encode(), 0.0) for i, value in enumerate(values)]
