@@ -1,7 +1,8 @@
 """Affinity entropy: how spread out a mix is, where copies of a strategy count as one (Liu et al. 2025, sec. 3.3, eq. 4 to 6).
 
 H(x) = (1 - sum (U x)^(p+1)) / p with U = K Lambda^-1: K says how alike strategies are (1: clones), Lambda holds the (p+1)-norms of
-its columns. With p = 1 and K the identity it is the Gini-Simpson index. Its maximiser for p = 1 is the mix of least x'U'Ux.
+its columns. With p = 1 and K the identity it is the Gini-Simpson index; as p falls to 0 it becomes Shannon's. Its maximiser for p = 1 is
+the mix of least x'U'Ux; for p below 1 the sum of (U x)^(p+1) is convex, too, and its weighted squares lead to its least mix.
 
 What the paper leaves open, and what is chosen here. Strategies with equal columns of U leave a set of maximisers: they share evenly. The
 maximiser of a soft kernel often lies on the boundary, and an equilibrium can never play a strategy with a target of 0, though a player
@@ -33,19 +34,25 @@ from ratings_core.solution import Certificate, Floats, Solution, Status
 
 KKT: Final = 1e-9
 _BLOCK: Final = 1 << 22
+_MOST_STEPS: Final = 500
+_LEAST_WEIGHED: Final = 1e-12
+"""Share of the largest entry of U x at which weights stop growing."""
+_GONE: Final = 1e-12
+"""A strategy that keeps no more than this share of its probability in a step leaves the mix."""
 
 
 @dataclass(frozen=True, slots=True)
 class AffinityTarget:
     """How targets are made. sigma: None for the kernel that is 1 for equal own payoffs and 0 else; else the width of eq. 6, in payoffs, of
     the kernel exp(-D / (2 sigma)^2); floor: share of the even split in the target; samples: None for D of eq. 5 over all of the others'
-    joints, else over that many drawn ones; seed: of the draw.
+    joints, else over that many drawn ones; seed: of the draw; p: order of the entropy, in (0, 1], which matters for soft kernels only.
     """
 
     sigma: float | None = None
     floor: float = 1e-3
     samples: int | None = None
     seed: int = 0
+    p: float = 1.0
 
     def __post_init__(self) -> None:
         if self.sigma is not None:
@@ -54,6 +61,7 @@ class AffinityTarget:
         if self.samples is not None:
             checks.count("samples", self.samples, low=1)
         checks.count("seed", self.seed)
+        checks.number("p", self.p, above=0.0, high=1.0)
 
 
 EXACT: Final = AffinityTarget()
@@ -62,8 +70,8 @@ EXACT: Final = AffinityTarget()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MostAffine(Solution):
-    """The mix of largest affinity entropy for p = 1. ratings: the mix, (n,); entropy: its H; certificate: ``kkt_residual``, the largest of:
-    how far x'Qx is above an entry of Qx, and how far an entry of Qx with x > 0 is above x'Qx, for Q = U'U.
+    """The mix of largest affinity entropy. ratings: the mix, (n,); entropy: its H; certificate: ``kkt_residual``, the largest of: how far
+    x'v is above an entry of v, and how far an entry of v with x > 0 is above x'v, for v = U'(Ux)^p, the gradient over p + 1.
     """
 
     entropy: float
@@ -80,37 +88,81 @@ def affinity_entropy(mix: ArrayLike, kernel: ArrayLike, p: float = 1.0) -> float
 
 
 def most_affine(
-    kernel: ArrayLike, *, tolerance: float = KKT, max_seconds: float | None = None, accept_approximate: bool = False
+    kernel: ArrayLike,
+    *,
+    p: float = 1.0,
+    tolerance: float = KKT,
+    max_seconds: float | None = None,
+    accept_approximate: bool = False,
 ) -> MostAffine:
-    """The mix of largest affinity entropy for p = 1; strategies of equal columns share evenly.
+    """The mix of largest affinity entropy; strategies of equal columns share evenly.
 
-    kernel: K (n, n), entries in [0, 1], 1 on the diagonal; tolerance: largest certificate called optimal; max_seconds: of wall time,
-    asked between systems of equations, after which the best so far is taken; accept_approximate: return what is beyond the tolerance,
-    with status `approximate`, instead of raising. Raises `InputError`, and `SolverError` (with what was found) beyond the tolerance.
+    kernel: K (n, n), entries in [0, 1], 1 on the diagonal; p: order of the entropy, in (0, 1]; tolerance: largest certificate called
+    optimal; max_seconds: of wall time, asked between systems of equations, after which the best so far is taken; accept_approximate: return
+    what is beyond the tolerance, with status `approximate`, instead of raising. Raises `InputError`, and `SolverError` (with what was found)
+    beyond the tolerance.
     """
     accepted = checks.number("tolerance", tolerance, above=0.0)
     checks.switch("accept_approximate", accept_approximate)
-    found = _most_affine(kernel, accepted, Deadline.after(max_seconds))
+    found = _most_affine(kernel, checks.number("p", p, above=0.0, high=1.0), accepted, Deadline.after(max_seconds))
     return found if accept_approximate else _accepted(found, accepted)
 
 
-def _most_affine(kernel: ArrayLike, tolerance: float, deadline: Deadline) -> MostAffine:
+def _most_affine(kernel: ArrayLike, p: float, tolerance: float, deadline: Deadline) -> MostAffine:
     started = time.perf_counter()
-    U = _scaled(kernel, 1.0)
+    U = _scaled(kernel, p)
     columns = clone_classes(np.ascontiguousarray(U.T))
-    mix, rounds = _least_square(U[:, columns.first], deadline)
+    mix, rounds = _least_power(U[:, columns.first], p, 0.1 * tolerance, deadline)
     x = split_evenly(mix, columns)
-    towards = U.T @ (U @ x)
-    level = float(x @ towards)
-    residual = max(float(level - towards.min()), float((towards[x > 0] - level).max()))
+    residual, level = _residual(U, x, p)
     return MostAffine(
         ratings=x,
         certificate=Certificate("kkt_residual", residual),
         status=Status.OPTIMAL if residual <= tolerance else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
         stats={"rounds": rounds, "merged": len(x) - len(columns)},
-        entropy=1.0 - level,
+        entropy=(1.0 - level) / p,
     )
+
+
+def _residual(U: Floats, x: Floats, p: float) -> tuple[float, float]:
+    """The certificate of `MostAffine`, and the sum of (U x)^(p+1)."""
+    towards = U.T @ (U @ x) ** p
+    level = float(x @ towards)
+    return max(float(level - towards.min()), float((towards[x > 0] - level).max())), level
+
+
+def _least_power(U: Floats, p: float, tolerance: float, deadline: Deadline) -> tuple[Floats, int]:
+    """The mix x of least sum of (U x)^(p+1), and the rounds taken.
+
+    Weights (U x)^(p-1) make it a square that is nowhere below the sum and touches it at x, so its least mix is no worse. A step 1/p times
+    as long is Newton's on the strategies that stay; it is shortened where it leaves the simplex or does not improve.
+    """
+    x, rounds = _least_square(U, deadline)
+    if p == 1.0:
+        return x, rounds
+    for _ in range(_MOST_STEPS):
+        if _residual(U, x, p)[0] <= tolerance or deadline.passed():
+            break
+        reached = U @ x
+        weights = np.maximum(reached, _LEAST_WEIGHED * reached.max()) ** (p - 1)
+        towards, more = _least_square(U * np.sqrt(weights / weights.min())[:, None], deadline)
+        x, rounds = _stepped(U, x, towards, p), rounds + more
+    return x, rounds
+
+
+def _stepped(U: Floats, x: Floats, towards: Floats, p: float) -> Floats:
+    """From x by 1/p of the way to `towards`, or less."""
+    way, best = towards - x, float(((U @ x) ** (p + 1)).sum())
+    leaving = way < 0
+    longest = float((x[leaving] / -way[leaving]).min(initial=1 / p))
+    for length in (longest, (1 + longest) / 2):
+        ahead = np.maximum(x + length * way, 0.0)
+        ahead[leaving & (ahead <= _GONE * x)] = 0.0
+        ahead /= ahead.sum()
+        if length > 1 and float(((U @ ahead) ** (p + 1)).sum()) < best:
+            return np.asarray(ahead, np.float64)
+    return towards
 
 
 def _accepted(found: MostAffine, tolerance: float) -> MostAffine:
@@ -136,7 +188,7 @@ def affinity_targets(game: TiltedGame, how: AffinityTarget, deadline: Deadline =
 def _most_affine_of(game: TiltedGame, player: int, how: AffinityTarget, deadline: Deadline) -> Floats:
     """Of a 0/1 kernel it is known: classes share evenly, and so do members of a class."""
     if how.sigma is not None:
-        return _accepted(_most_affine(affinity_kernel(game, player, how), KKT, deadline), KKT).ratings
+        return _accepted(_most_affine(affinity_kernel(game, player, how), how.p, KKT, deadline), KKT).ratings
     member = _own_classes(game, player)
     size = np.bincount(member)
     return np.asarray(1.0 / (len(size) * size[member]), np.float64)

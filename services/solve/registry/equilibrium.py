@@ -79,7 +79,7 @@ def _lle(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
 def _target(parameters: dict[str, Any]) -> Any:
     if parameters["target"] == "even":
         return "even"
-    return AffinityTarget(sigma=parameters["sigma"] or None, floor=parameters["floor"])
+    return AffinityTarget(sigma=parameters["sigma"] or None, floor=parameters["floor"], p=parameters["p"])
 
 
 def _rated(problem: OnTasks, made: Gamified[Played], found: CCE | LLE, extra: dict[str, object]) -> Rated:
@@ -116,6 +116,7 @@ _GAME: Final = (
     Parameter("merge", True, "exact duplicates are solved as one"),
     Parameter("target", "affinity", "what the equilibrium is near to, or the path starts from", choices=("affinity", "even")),
     Parameter("sigma", 0.0, "width of the kernel, in payoffs; 0: only equal payoffs are alike", 0.0, 1e6),
+    Parameter("p", 1.0, "order of the affinity entropy, with sigma above 0", 0.01, 1.0),
     Parameter("floor", 1e-3, "share of the even split in an affinity target", 0.0, 1.0),
     Parameter("tolerance", 1e-6, "largest regret, beyond eps, over what one player's choice can make", 1e-12, 1e-1),
 )
