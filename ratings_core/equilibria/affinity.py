@@ -98,8 +98,8 @@ def most_affine(
     """The mix of largest affinity entropy; strategies of equal columns share evenly.
 
     kernel: K (n, n), entries in [0, 1], 1 on the diagonal; p: order of the entropy, in (0, 1]; tolerance: largest certificate called
-    optimal; max_seconds: of wall time, asked between systems of equations, after which the best so far is taken; accept_approximate: return
-    what is beyond the tolerance, with status `approximate`, instead of raising. Raises `InputError`, and `SolverError` (with what was found)
+    optimal; max_seconds: of wall time, asked between systems, after which the best so far is taken; accept_approximate: return
+    what is beyond the tolerance, with status `approximate`, instead of raising. Raises `InputError`, and `SolverError` (with its result)
     beyond the tolerance.
     """
     accepted = checks.number("tolerance", tolerance, above=0.0)

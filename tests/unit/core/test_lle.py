@@ -285,3 +285,15 @@ def test_a_limit_of_steps_or_seconds_gives_what_there_is():
 def test_bad_input_is_refused(options, message):
     with pytest.raises(InputError, match=message):
         lle(CHICKEN, **options)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-6])
+def test_the_regret_bounds_the_ratings_of_played_strategies_from_both_sides(seed, tolerance):
+    """Ratings weighted by the mix sum to 0, so none that is played with probability q is below -regret / q."""
+    found = lle(random_game(seed), tolerance=tolerance)
+    for own, mix, regret in zip(found.by_player, found.mixes, found.regrets, strict=True):
+        assert own.max() <= regret + 1e-12
+        assert mix @ own == pytest.approx(0.0, abs=1e-12)
+        played = mix > 1e-6
+        assert (own[played] >= -regret / mix[played] - 1e-9).all()
