@@ -13,6 +13,7 @@ from services.boards.history import kept
 from services.boards.insight import insight
 from services.boards.result import SolvedBoard
 from services.boards.store import keys
+from services.boards.store.live import STALE_SECONDS
 from services.boards.store.protocol import INSIGHT, Fence, OtherLog, PoolHead, StoreError, StoreLost
 from services.boards.store.redis import RedisStore
 from services.cli import replay
@@ -156,6 +157,18 @@ def test_a_board_that_another_log_solved_is_not_taken_away_with_ones_own(old: Re
     assert len(old.history("blitz", METHOD)) == 2
     old.drop_solved("blitz", METHOD)
     assert old.solved_methods("blitz") == []
+
+
+def test_the_rows_of_a_board_that_was_taken_away_expire(old: RedisStore, raw: redis.Redis) -> None:
+    """Readers that are on it see it to the end of their page; it does not take memory for good."""
+    assert old.publish_live(head_of(position=9), 5, live(rock=1.0))
+    assert old.publish_solved(board_of(OLD, 9))
+    version = raw.hget(keys.solved("blitz", METHOD), "version")
+    assert isinstance(version, str)
+    old.drop_solved("blitz", METHOD)
+    rows = keys.rows("blitz", METHOD, version)
+    assert raw.exists(rows)
+    assert 0 < raw.ttl(rows) <= STALE_SECONDS
 
 
 def test_boards_that_stood_before_their_pool_had_a_writer_are_not_taken_for_the_new_ones(

@@ -13,6 +13,7 @@ from ratings_core.margins import posterior_lottery, posterior_margins
 from ratings_core.solution import Certificate, Status
 from ratings_core.voting import lotteries
 from ratings_core.voting.lottery_records import Level
+from ratings_core.voting.schulze import schulze
 from tests.support.planted import PlantedPool
 
 ROCK_PAPER_SCISSORS = np.array([[0.0, -1.0, 2.0], [1.0, 0.0, -1.0], [-2.0, 1.0, 0.0]])
@@ -72,3 +73,9 @@ def test_a_posterior_lottery_is_certified_against_all_agents(monkeypatch: pytest
     assert wrong.status is Status.APPROXIMATE
     assert wrong.certificate.value == pytest.approx(exploitability(wrong.lottery, margins.dense()))
     assert wrong.certificate.value > 1e-3
+
+
+def test_schulze_lists_its_pairs_by_the_strength_of_their_strongest_chain() -> None:
+    """0 beats 1 by 6 to 2, 1 beats 2 by 8 to 0, 0 beats 2 by 5 to 3: the strongest chain from 0 to 2 goes over 1, and its strength is 6."""
+    found = schulze([[0, 6, 5], [2, 0, 8], [3, 0, 0]])
+    assert found.edges == ((1, 2, 8.0), (0, 1, 6.0), (0, 2, 6.0))

@@ -89,6 +89,11 @@ class TestHorizon:
         records = [Record(offset, encode([self.retraction(offset)]), 0.0) for offset in (8, 9, 10)]
         assert [event.retracts for event in retracted_below(10, "p", records)] == ["g8", "g9"]
 
+    def test_retractions_of_a_pool_whose_name_holds_its_name_are_not_its_own(self) -> None:
+        other = RetractEvent(v=1, id="other", pool="p-two", time=0.0, retracts="g7")
+        records = [Record(8, encode([other]), 0.0), Record(9, encode([self.retraction(9)]), 0.0)]
+        assert [event.retracts for event in retracted_below(10, "p", records)] == ["g9"]
+
     @pytest.mark.parametrize("end", [9, 10, 11])
     def test_a_log_that_ends_before_it_is_another_log(self, tmp_path: Path, end: int) -> None:
         log = open_sqlite_log(tmp_path / "log.sqlite", 1)
