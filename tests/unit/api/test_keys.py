@@ -109,6 +109,21 @@ def test_an_address_whose_keys_fail_is_slowed(keyed: Running) -> None:
     assert keyed.client.get("/v1/pools").status_code == 200
 
 
+def test_a_slowed_address_waits_to_the_end(keyed: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Buckets, "wait", lambda *_: 0.5)
+    slowed = post(keyed, "w-key")
+    assert (slowed.status_code, slowed.headers["retry-after"]) == (429, "1")
+
+
+def test_a_write_key_creates_no_pool(keyed: Running) -> None:
+    def put(key: str) -> httpx.Response:
+        return keyed.client.put("/v1/pools/of-keys", json={"kind": "games"}, headers={"Authorization": f"Bearer {key}"})
+
+    refused = put("w-key")
+    assert (refused.status_code, "needs an admin key" in refused.text) == (403, True)
+    assert put("a-key").status_code == 201
+
+
 def test_a_key_has_a_rate_of_its_own(tmp_path: Path, api_redis: str) -> None:
     flush(api_redis)
     with running(tmp_path, api_redis, write_keys=("k1", "k2"), admin_keys=("a-key",), api_key_rate=0.01) as here:

@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -243,6 +244,18 @@ def test_a_second_retraction_while_one_is_built_waits_for_the_next_generation() 
     values = [*VALUES, retraction(POOL, 500, "g60")]
     expected = fold(without(values, lambda item: item.get("pool") == POOL and item.get("id") in gone))
     assert content(partition.pools[POOL]) == content(expected.pools[POOL])
+
+
+def test_progress_counts_what_was_read_of_both_readings() -> None:
+    """First all records below the horizon are searched for retractions, then the records up to the partition are folded."""
+    created = fold(VALUES).pools[POOL].created
+    build = Build(created, made(retraction_horizon=10))
+    build.position = 5
+    assert build.progress(30) == 5 / 40
+    folding = Build(created, msgspec.structs.replace(made(), start=20), retracted=Retracted.of([]))
+    folding.position = 25
+    assert folding.progress(40) == 5 / 20
+    assert folding.progress(10) == 1.0
 
 
 @pytest.mark.parametrize("slices", range(0, 26, 3))
