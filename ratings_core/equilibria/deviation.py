@@ -41,9 +41,9 @@ class Deviation(GameRatings):
     other distributions need not share; unit: the largest difference that a player's own choice can make to its payoff, 1 where there is
     none; start: for a later solve of a like game; its array `joints` (k, N) has the joints that
     the programs came down to.
-    certificate: ``rating_error`` over `unit`: the largest error of a level's program, of the rounding of payoffs and of rows that give
-    way, summed along the levels that each one was built on with their multipliers (to first order), plus the largest difference of the
-    ratings from the gains of `play` in the game as given.
+    certificate: ``rating_error`` over `unit`: the largest error of a level's program, summed along the levels that each one was built
+    on with their multipliers (to first order), plus the largest difference of the ratings from the gains of `play` in the
+    game as given.
     """
 
     play: JointDistribution

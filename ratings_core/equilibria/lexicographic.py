@@ -28,10 +28,6 @@ LOOSE: Final = 1e-8
 """A level that ends with a larger gap is solved once more from a cold start."""
 POSITIVE: Final = 1e-6
 """Multipliers above this are positive. They sum to 1 over the open rows, so some row has a larger one."""
-SURE: Final = 1e-10
-"""A row is frozen together with others only if its gain is certain to this."""
-ROUNDING: Final = 10.0**-DIGITS
-"""Payoffs are rounded to this share of what their player's own choice makes."""
 SLACK: Final = 1e-9
 """Rows further below the level than this are not frozen at it, whatever their multiplier."""
 
@@ -155,37 +151,26 @@ class _Search:
         return np.array(fresh, bool)
 
     def _freeze(self, level: _Level) -> bool:
-        """Freeze the rows that have the level's value in every optimum. Returns whether rows are left open.
-
-        A row with multiplier y is at most the level's error over y below its value in any optimum, so rows with small multipliers wait
-        for a later level. The error of a frozen row is that much, plus its distance from the value and the violation of rows frozen
-        earlier, both over the size of the row: gains of a player with small payoffs are small, and violations that are small only next
-        to the largest payoffs change which distributions are allowed.
-        """
+        """Whether rows are left open."""
         self.used.update(self.ids[: len(level.point.probability)][level.point.probability > 0].tolist())
         point, still = level.point, self.master.open
-        sizes = np.abs(self.master.columns).max(axis=1)
-        open_for = level.error + ROUNDING * float(point.multipliers @ sizes)
-        sizes = np.where(sizes > 0, sizes, 1.0)
-        tight = still & (point.multipliers > max(POSITIVE, open_for / SURE)) & (point.gains >= level.value - SLACK)
+        tight = still & (point.multipliers > POSITIVE) & (point.gains >= level.value - SLACK)
         rows = np.flatnonzero(tight) if tight.any() else np.array([np.argmax(np.where(still, point.multipliers, -1.0))])
-        below = float(((level.value - point.gains[rows]) / sizes[rows]).max())
-        above = float(((point.gains - self.master.bounds) / sizes)[~still].max(initial=0.0))
-        self._account(open_for / float(point.multipliers[rows].min()) + below + above, point)
+        self._account(level, float((level.value - point.gains[rows]).max()))
         self.level_of[rows] = len(self.gaps) - 1
         self.master.freeze(rows, level.value, point)
         return bool(self.master.open.any())
 
-    def _account(self, error: float, point: MasterPoint) -> None:
+    def _account(self, level: _Level, slack: float) -> None:
         """A multiplier is minus the derivative of the level's value by the bound of its row, so errors of earlier levels come through
         with their signs, and mostly cancel; adding up their sizes instead would overstate the error a thousandfold.
         """
         frozen, k = ~self.master.open, len(self.gaps)
-        slopes = np.bincount(self.level_of[frozen], point.multipliers[frozen], minlength=k)
+        slopes = np.bincount(self.level_of[frozen], level.point.multipliers[frozen], minlength=k)
         effect = np.zeros((k + 1, k + 1))
         effect[:k, :k], effect[k, :k], effect[k, k] = self.effect, -slopes @ self.effect, 1.0
         self.effect = effect
-        self.gaps.append(error)
+        self.gaps.append(level.error + slack)
 
     def _result(self, level: _Level) -> LeastGains:
         still, point = self.master.open, level.point

@@ -138,17 +138,11 @@ class _ReducedPairs:
         return self.gains.ids(_members(joints, (self.agents, self.agents, self.tasks)))
 
 
-def _rounded(tensor: Floats, unit: float) -> Floats:
-    """A player's payoffs in `unit`, rounded to digits of what the player's own choice makes: units of players may be far apart."""
-    own = float(tensor.max()) or 1.0
-    return np.asarray(np.round(tensor / own, DIGITS) * (own / unit), np.float64)
-
-
 @reduced.register
 def _(game: NormalForm, *, merge: bool = True) -> Reduction:
     own = [tensor - tensor.min(axis=p, keepdims=True) for p, tensor in enumerate(game.payoffs)]
     unit = max(float(tensor.max()) for tensor in own) or 1.0
-    tensors = [_rounded(tensor, unit) for tensor in own]
+    tensors = [np.round(tensor / unit, DIGITS) for tensor in own]
     classes = tuple(_classes(_strategies_as_rows(tensors, p), merge) for p in range(len(tensors)))
     kept = np.ix_(*(one.first for one in classes))
     small = NormalForm.of([tensor[kept] for tensor in tensors])
