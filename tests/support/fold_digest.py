@@ -32,8 +32,8 @@ ON_REQUEST: tuple[Rater, ...] = (
     FenchelYoung(sigma=3, alpha=1),
     Melo(),
     Melo(dimensions=4, rate=0.02, scale=173.7),
-    WengLin(),
-    WengLin(mu=0, sigma=2, beta=0.7, tau=0.3),
+    WengLin(z=3),
+    WengLin(mu=0, sigma=2, beta=0.7, tau=0.3, z=3),
     Glicko2(),
     Glicko2(deviation=200, tau=1.2, period_seconds=7000),
 )
