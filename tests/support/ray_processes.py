@@ -14,8 +14,8 @@ PARTS: Final[Mapping[str, str]] = {
 control service (GCS): knows nodes and actors, and restarts these."""
 
 SCHEDULED: Final = ("raylet", "control service")
-"""Parts that chaos kills. It did not always find the agents among the processes of an installation; tests/system/test_dead_ray.py kills
-them."""
+"""Parts that chaos kills. It looks among the processes of an installation, which it knows by their environment, and an agent that sets its
+title may overwrite that; tests/system/test_dead_ray.py kills the agents."""
 
 
 def parts_of(engine: int, part: str, processes: Mapping[int, str]) -> list[int]:
