@@ -60,7 +60,7 @@ NONE: Final = Retracted(np.zeros((0, 2), np.uint64))
 
 
 class Edits:
-    """The edits of one generation. left_out: outcomes left out so far, by `LEFT_OUT`."""
+    """The edits of one generation. left_out: outcomes of the log left out so far, by `LEFT_OUT`; each duplicate counts."""
 
     def __init__(self, generation: Generation, retracted: Retracted) -> None:
         self.retracted = retracted

@@ -16,7 +16,7 @@ def test_names_follow_the_grammar(metric) -> None:
     assert metric.name.startswith("equirank_")
     assert metric.name.endswith("_total") == (metric.kind == "counter")
     assert metric.name.endswith("_seconds") or metric.kind != "histogram"
-    assert set(metric.labels) <= BOUNDED
+    assert set(metric.labels) <= BOUNDED, "a label whose number of values stays small is added to BOUNDED; others are refused"
     assert bool(metric.buckets) == (metric.kind == "histogram")
 
 
