@@ -48,6 +48,7 @@ def engine() -> None:
         DataFolder(settings.data).refuse_beside_another()
     refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
     stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until shards run, nothing has to end in order
     folder = _ray_folder(settings)
     if folder is not None:
         os.environ.update(_ON_LOOPBACK)
@@ -66,6 +67,10 @@ def engine() -> None:
         driver.start(str(folder / "r") if folder else None)
         on_signals((signal.SIGINT, signal.SIGTERM), stop.set, lambda number: os._exit(128 + number))
         driver.run(stop, partial(_leave, settings))
+    except SystemExit as end:  # Ray's own handler, while Ray starts
+        if end.code != signal.SIGTERM:
+            raise
+        log.info("was told to stop before it ran")
     except RayLost as error:
         if folder is None:
             _leave(settings, error)

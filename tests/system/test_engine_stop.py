@@ -43,3 +43,17 @@ def test_a_shard_that_hangs_is_given_up_at_the_deadline_and_a_second_signal_is_h
         engine.send_signal(signal.SIGTERM)
         assert engine.wait(60.0) == 128 + signal.SIGTERM
         until(lambda: not left(), f"nothing is left of {left()}", 60.0)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.5, 1.0, 2.0, 3.0])
+def test_an_engine_that_is_told_to_stop_while_it_starts_ends_in_order(tmp_path: Path, seconds: float) -> None:
+    """Also while Ray starts, which takes the signal over meanwhile."""
+    mark = f"EQUIRANK_DATA={tmp_path}"
+    with drivers(tmp_path, "local") as one:
+        engine = one.start(shards=1)
+        until(lambda: "starting Ray" in one.output(), "it starts", START_SECONDS)
+        with pytest.raises(subprocess.TimeoutExpired):
+            engine.wait(seconds)
+        engine.send_signal(signal.SIGTERM)
+        assert engine.wait(60.0) == 0, one.output()
+        until(lambda: not [line for line in processes_with(mark, mark).values() if not line.startswith(LINGERING)], "all ended", 60.0)
