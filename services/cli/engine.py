@@ -47,30 +47,37 @@ def engine() -> None:
     if settings.embedded:
         DataFolder(settings.data).refuse_beside_another()
     refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
-    stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # until shards run, nothing has to end in order
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
     folder = _ray_folder(settings)
     if folder is not None:
         os.environ.update(_ON_LOOPBACK)
         os.environ.update(_ray_token(settings))
     else:
         os.environ.setdefault(*_ASK_ONCE)
+    try:
+        _run(settings, folder)
+    except SystemExit as end:  # by the handler above, or by Ray's own, which replaces it while Ray starts
+        if end.code not in (0, signal.SIGTERM):
+            raise
+        log.info("was told to stop before it ran")
+        os._exit(0)  # Ray, started by half, crashes when Python finalizes; the processes that it started end with this one
+
+
+def _run(settings: Settings, folder: Path | None) -> None:
     from services.engine.cluster import NoCluster  # noqa: PLC0415 - importing Ray reads the environment
     from services.engine.engine import Engine  # noqa: PLC0415
     from services.engine.guard import RayLost  # noqa: PLC0415
     from services.engine.metrics import EngineMetrics  # noqa: PLC0415
 
     log.info("starting %s", "Ray" if settings.ray == "local" else f"on the Ray cluster {settings.ray}")
+    stop = threading.Event()
     metrics = EngineMetrics(settings.metrics_port, settings.metrics_host)
     try:
         driver = Engine(settings, metrics)
         driver.start(str(folder / "r") if folder else None)
         on_signals((signal.SIGINT, signal.SIGTERM), stop.set, lambda number: os._exit(128 + number))
         driver.run(stop, partial(_leave, settings))
-    except SystemExit as end:  # Ray's own handler, while Ray starts
-        if end.code != signal.SIGTERM:
-            raise
-        log.info("was told to stop before it ran")
     except RayLost as error:
         if folder is None:
             _leave(settings, error)

@@ -45,7 +45,7 @@ def test_a_shard_that_hangs_is_given_up_at_the_deadline_and_a_second_signal_is_h
         until(lambda: not left(), f"nothing is left of {left()}", 60.0)
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.5, 1.0, 2.0, 3.0])
+@pytest.mark.parametrize("seconds", [0.0, 0.5, 1.0, 1.5, 2.0, 2.2, 2.4, 3.0])
 def test_an_engine_that_is_told_to_stop_while_it_starts_ends_in_order(tmp_path: Path, seconds: float) -> None:
     """Also while Ray starts, which takes the signal over meanwhile."""
     mark = f"EQUIRANK_DATA={tmp_path}"

@@ -75,6 +75,7 @@ class Publisher:
             match end:
                 case End.WRITTEN:
                     update.track.written_at, self.written_at = now, self._clock()
+                    update.track.told = update.head.stopped
                     self.counters["published_pools"] += 1
                     if not update.frozen:
                         update.track.head = update.head

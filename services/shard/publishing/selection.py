@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from services.boards.store.protocol import PoolHead
 from services.shard.partition import Partition
 from services.shard.publishing import updates
 from services.shard.publishing.updates import Track, Update
@@ -38,16 +39,18 @@ class Selection:
         return changed + [update for partition in partitions for update in self._frozen(now, partition, epochs[partition.number])]
 
     def _frozen(self, now: float, partition: Partition, epoch: int) -> Iterator[Update]:
-        """Heads of pools whose boards go no further: the serving generation could not be built again, the partition could not be
-        recovered, or the pool broke before this shard wrote anything of it.
-        """
-        frozen = {pool: partition.pools[pool] for pool in sorted(partition.frozen)}
-        broken = {pool: state for pool, state in partition.pools.items() if state.broken and self._track(pool, state).head is None}
-        for pool, state in (frozen | partition.unread | broken).items():
+        """Heads of pools whose boards stay as readers have them, for now or for good. See `_why`."""
+        tracks = {pool: self._track(pool, state) for pool, state in partition.pools.items()}
+        seen = {pool for pool, track in tracks.items() if pool in partition.hidden or partition.position < track.visible}
+        behind = {pool: partition.pools[pool] for pool in seen}
+        broken = {pool: state for pool, state in partition.pools.items() if state.broken and tracks[pool].head is None}
+        for pool, state in (behind | partition.unread | broken).items():
             track = self._track(pool, state)
-            if now - track.written_at >= _IDLE_SECONDS:
-                head = updates.head_of(state.emptied() if state.broken else state, partition, self._clock())
-                head = msgspec.structs.replace(head, stopped=state.stopped or partition.stopped)
+            if now - track.written_at < _IDLE_SECONDS:
+                continue
+            head = updates.head_of(state.emptied() if state.broken else state, partition, self._clock())
+            if (why := _why(head, state, partition)) is not None or track.told is not None:
+                head = msgspec.structs.replace(head, stopped=why)
                 yield Update(state, track, epoch, head, np.zeros(0, np.int32), {}, frozen=True)
 
     def _track(self, pool: str, state: PoolState) -> Track:
@@ -60,3 +63,14 @@ class Selection:
 def _ready(state: PoolState, partition: Partition, track: Track) -> bool:
     """Whether the pool may be written: not below what readers see, and of one that broke only what was written before."""
     return partition.position >= track.visible and (not state.broken or track.head is not None)
+
+
+def _why(head: PoolHead, state: PoolState, partition: Partition) -> str | None:
+    """Why boards stay as readers have them: the partition stopped, the serving generation cannot be built again, or the pool stopped.
+    None while that generation is being built, or what readers saw is being folded again.
+    """
+    if head.pool not in partition.hidden:
+        return state.stopped or partition.stopped
+    if partition.stopped is not None or head.building is None or head.building.failed is None:
+        return partition.stopped
+    return f"generation {head.building.generation} could not be folded again, so its boards stay as they were: {head.building.failed}"

@@ -22,6 +22,7 @@ class Track:
 
     recovered: position that its shard started from. known: whether the store was asked for the pool's fence. visible: position that readers
     see already; nothing is written before the fold has reached it again. written_at: by the timer. head: the last one written.
+    told: why readers were told that nothing follows; None where they were told that it goes on, empty where this shard told them nothing.
     """
 
     generation: int
@@ -30,6 +31,7 @@ class Track:
     visible: int = 0
     written_at: float = float("-inf")
     head: PoolHead | None = None
+    told: str | None = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,13 +74,11 @@ class BoardWriter:
         return End.LOST
 
     def _write_frozen(self, update: Update) -> End:
-        """Let the head that readers see say why nothing follows. A store that was lost has nothing that could say it."""
-        standing, told, stopped = self._store.head(update.head.pool), update.head.building, update.head.stopped
-        if told is not None:
-            stopped = f"generation {told.generation} could not be folded again, so its boards stay as they were: {told.failed}"
-        if standing is None or stopped is None:
+        """Let the head that readers see say why nothing follows, or no longer say it. A store that was lost has nothing that could."""
+        standing, why = self._store.head(update.head.pool), update.head.stopped
+        if standing is None or (why is None and standing.stopped is None):
             return End.WRITTEN
-        head = msgspec.structs.replace(standing, published_at=update.head.published_at, stopped=stopped, building=told)
+        head = msgspec.structs.replace(standing, published_at=update.head.published_at, stopped=why, building=update.head.building)
         return End.WRITTEN if self._store.publish_live(head, update.epoch, {}) else self._refused(update)
 
     def _ask(self, update: Update) -> End | None:

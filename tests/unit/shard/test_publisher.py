@@ -38,7 +38,7 @@ class FakeStore:
 
     def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         assert epoch == EPOCH
-        assert "elo" in boards or head.stopped is not None
+        assert "elo" in boards or head.stopped is not None or self.heads[head.pool].stopped is not None
         assert all(map(math.isfinite, (value for board in boards.values() for value in board.values)))
         self.asked[head.pool] += 1
         if (error := self.fails(head.pool)) is not None:
@@ -243,6 +243,40 @@ def test_a_pool_whose_generation_cannot_be_folded_again_says_so_to_readers(store
     assert head.stopped == "generation 2 could not be folded again, so its boards stay as they were: the log holds 7 to 9"
     assert head.building is not None
     assert head.published_at > standing.published_at
+    driver.publisher.drain(driver.now, {}, {})
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_readers_ahead_of_a_partition_are_told_that_it_stopped_and_that_it_goes_on(store: FakeStore, hidden: bool) -> None:
+    """Readers were at a later generation, which is being built again, or at a later position, which is folded again."""
+    partition = partition_with(2)
+    driver = Driver(store, partition)
+    driver.round()
+    standing = store.heads["pool1"] = msgspec.structs.replace(store.heads["pool1"], generation=2 if hidden else 1, position=99)
+    made = partition.pools["pool1"]
+    if hidden:
+        partition.hidden.add("pool1")
+        partition.begin(Build(made.created, msgspec.structs.replace(made.generation, number=2)))
+    else:
+        store.stands["pool1"] = Fence(generation=1, position=99, epoch=EPOCH)
+        driver = Driver(store, partition)
+        made.fold([simulated.game(1, 1.0)])
+
+    def head_after_rounds() -> PoolHead:
+        for _ in range(20):
+            driver.round()
+        return store.heads["pool1"]
+
+    assert head_after_rounds() == standing
+    partition.stopped = "partition 0 stopped: 2 shards died"
+    told = head_after_rounds()
+    assert (told.stopped, told.generation, told.position) == ("partition 0 stopped: 2 shards died", standing.generation, 99)
+    assert told.published_at > standing.published_at
+    partition.stopped = None
+    assert head_after_rounds().stopped is None
+    written = store.written["pool1"]
+    assert head_after_rounds().position == 99
+    assert store.written["pool1"] == written, "said once"
     driver.publisher.drain(driver.now, {}, {})
 
 
