@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -31,6 +31,7 @@ _BYTES: Final = 32 << 20
 
 Kind: TypeAlias = Literal["boards", "board", "insight"]
 Version: TypeAlias = tuple[object, ...]
+V = TypeVar("V", bound=Value)
 
 
 class Asked(NamedTuple):
@@ -41,6 +42,9 @@ class Asked(NamedTuple):
     method: str = ""
     start: int = 0
     rows: int = 0
+
+
+Build: TypeAlias = Callable[[Asked, Mapping[str, Board]], Value | None]
 
 
 class Answer(NamedTuple):
@@ -66,11 +70,17 @@ class _Entry:
 
 
 class Answers:
-    """Builds and keeps answers. build: reads the store; None where there is nothing to answer with, which is never kept."""
+    """Builds and keeps answers.
 
-    def __init__(
-        self, store: StoreReader, readers: Workers, build: Callable[[Asked], Value | None], clock: Callable[[], float]
-    ) -> None:
+    Solved boards that a summary read are kept as answers of their own. The next summary takes those of them that are still the newest: live
+    boards change several times a second, solved ones now and then.
+
+    Args:
+        build: Reads the store for an answer, but for the boards given by method; None where there is nothing to answer with, which is
+            never kept.
+    """
+
+    def __init__(self, store: StoreReader, readers: Workers, build: Build, clock: Callable[[], float]) -> None:
         self._store, self._readers, self._build, self._clock = store, readers, build, clock
         self._versions = Batched(self._look, _PAUSE_SECONDS)
         self._entries: OrderedDict[Asked, _Entry] = OrderedDict()
@@ -80,8 +90,9 @@ class Answers:
     async def get(self, asked: Asked) -> Answer | None:
         """The newest answer; None if there is no answer yet. Raises `StoreError`, `ApiError` where nothing is known either."""
         try:
-            version = _part_of(asked, await self._versions.get(asked.pool))
-            entry = None if version is None else await self._newest(asked, version)
+            published = await self._versions.get(asked.pool)
+            version = _part_of(asked, published)
+            entry = None if version is None else await self._newest(asked, version, published)
         except (StoreError, ApiError):
             known = self._last_known(asked)
             if known is None:
@@ -96,7 +107,7 @@ class Answers:
     async def _look(self, pools: Collection[str]) -> Mapping[str, PoolVersion]:
         return await self._readers.run(partial(self._store.versions, pools))
 
-    async def _newest(self, asked: Asked, version: Version) -> _Entry | None:
+    async def _newest(self, asked: Asked, version: Version, published: PoolVersion) -> _Entry | None:
         entry = self._entries.get(asked)
         if entry is not None and entry.version == version:
             self._entries.move_to_end(asked)
@@ -104,23 +115,39 @@ class Answers:
         key = (asked, version)
         task = self._building.get(key)
         if task is None:
-            task = self._building[key] = asyncio.create_task(self._built(asked, version))
+            task = self._building[key] = asyncio.create_task(self._built(asked, published))
             task.add_done_callback(lambda done: self._finished(key, done))
         return await asyncio.shield(task)
 
-    async def _built(self, asked: Asked, version: Version) -> _Entry | None:
-        entry = await self._readers.run(partial(self._entry, asked, version))
-        if entry is not None:
-            self._keep(asked, entry)
-        return entry
+    async def _built(self, asked: Asked, published: PoolVersion) -> _Entry | None:
+        known = self._known_boards(asked, published)
+        entries = await self._readers.run(partial(self._entries_for, asked, published, known))
+        for each, entry in entries.items():
+            self._keep(each, entry)
+        return entries.get(asked)
 
-    def _entry(self, asked: Asked, version: Version) -> _Entry | None:
+    def _known_boards(self, asked: Asked, published: PoolVersion) -> dict[str, Board]:
+        """Solved boards of a summary that are kept and still the newest, by method, with the ages that they have now."""
+        known = {}
+        for method in published.solved if asked.kind == "boards" else ():
+            part = _board_of(asked, method)
+            entry = self._entries.get(part)
+            if entry is not None and isinstance(entry.value, Board) and entry.version == _part_of(part, published):
+                self._entries.move_to_end(part)
+                known[method] = _older(entry.value, self._clock() - entry.built_at)
+        return known
+
+    def _entries_for(self, asked: Asked, published: PoolVersion, known: Mapping[str, Board]) -> dict[Asked, _Entry]:
+        """The answer, and the solved boards that were read for it; empty where there is nothing to answer with."""
         now = self._clock()
-        value = self._build(asked)
+        value = self._build(asked, known)
         if value is None:
-            return None
-        tag = f'"{blake2b(msgspec.json.encode(_without_ages(value)), digest_size=12).hexdigest()}"'
-        return _Entry(version, value, tag, msgspec.json.encode(value), now, now)
+            return {}
+        boards = value.boards if isinstance(value, Boards) else []
+        read = [board for board in boards if board.source == "solved" and board.method not in known]
+        values = {asked: value, **{_board_of(asked, board.method): board for board in read}}
+        versions = {each: _part_of(each, published) for each in values}
+        return {each: _entry(value, version, now) for each, value in values.items() if (version := versions[each]) is not None}
 
     def _finished(self, key: tuple[Asked, Version], task: "asyncio.Task[_Entry | None]") -> None:
         self._building.pop(key, None)
@@ -145,6 +172,16 @@ class Answers:
         return Answer(entry.body[:-1] + b',"stale_seconds":' + msgspec.json.encode(since) + b"}", None, since)
 
 
+def _board_of(asked: Asked, method: str) -> Asked:
+    """One board of a summary, as a reader would ask for it alone."""
+    return Asked("board", asked.pool, method, 0, asked.rows)
+
+
+def _entry(value: Value, version: Version, now: float) -> _Entry:
+    tag = f'"{blake2b(msgspec.json.encode(_without_ages(value)), digest_size=12).hexdigest()}"'
+    return _Entry(version, value, tag, msgspec.json.encode(value), now, now)
+
+
 def _part_of(asked: Asked, version: PoolVersion) -> Version | None:
     """The part of a pool's version that an answer depends on; None where there is nothing to answer with."""
     if asked.kind == "boards":
@@ -159,15 +196,19 @@ def _age(entry: _Entry, now: float) -> None:
     """Renew the ages in an entry where they are off by much."""
     passed = now - entry.built_at
     if passed >= _AGE_SECONDS:
-        entry.value, entry.built_at = _with_ages(entry.value, lambda age: round(age + passed, 3)), now
+        entry.value, entry.built_at = _older(entry.value, passed), now
         entry.body = msgspec.json.encode(entry.value)
+
+
+def _older(value: V, seconds: float) -> V:
+    return _with_ages(value, lambda age: round(age + seconds, 3))
 
 
 def _without_ages(value: Value) -> Value:
     return _with_ages(value, lambda _: 0.0)
 
 
-def _with_ages(value: Value, age: Callable[[float], float]) -> Value:
+def _with_ages(value: V, age: Callable[[float], float]) -> V:
     replaced = msgspec.structs.replace
     match value:
         case Boards():

@@ -1,7 +1,8 @@
 """Boards and agents: read from the store only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Annotated, TypeAlias
 
 from fastapi import APIRouter, Query
@@ -38,24 +39,38 @@ At: TypeAlias = Annotated[
 Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="First rows of every board; 0: names only.")]
 
 
-def built(store: StoreReader, directory: Directory, provisional: Provisional, clock: Callable[[], float], asked: Asked) -> Value | None:
-    """What a poll is answered with, read from the store; None where there is no such pool or board. Raises `StoreError`."""
+def built(
+    store: StoreReader,
+    directory: Directory,
+    provisional: Provisional,
+    clock: Callable[[], float],
+    asked: Asked,
+    known: Mapping[str, Board] = MappingProxyType({}),
+) -> Value | None:
+    """What a poll is answered with; None where there is no such pool or board. A summary takes boards from `known`, by method, and reads
+    the others from the store. Raises `StoreError`.
+    """
     match asked.kind:
         case "boards":
-            return _summary(store, directory, provisional, clock(), asked)
+            return _summary(store, directory, provisional, clock(), asked, known)
         case "board":
             return boards.board(store, asked.pool, asked.method, start=asked.start, count=asked.rows, now=clock(), provisional=provisional)
         case "insight":
             return insight(store, asked.pool, now=clock())
 
 
-def _summary(store: StoreReader, directory: Directory, provisional: Provisional, now: float, asked: Asked) -> Boards | None:
+def _summary(
+    store: StoreReader, directory: Directory, provisional: Provisional, now: float, asked: Asked, known: Mapping[str, Board]
+) -> Boards | None:
     head, created = store.head(asked.pool), directory.seen().get(asked.pool)
     if head is None and created is None:
         return None
-    methods = boards.methods_of(store, asked.pool) or Methods(live=[], solved=[])
-    rows = boards.all_boards(store, head, count=asked.rows, now=now, provisional=provisional) if head is not None and asked.rows else []
-    return Boards(pool=view(asked.pool, head, created), methods=methods, boards=rows)
+    methods = Methods(live=[], solved=[]) if head is None else boards.methods_of(store, head)
+    names = [*methods.live, *methods.solved] if asked.rows else []
+    unknown = [method for method in names if method not in known]
+    read = boards.first_rows(store, asked.pool, unknown, count=asked.rows, now=now, provisional=provisional)
+    shown = {**known, **{board.method: board for board in read}}
+    return Boards(pool=view(asked.pool, head, created), methods=methods, boards=[shown[name] for name in names if name in shown])
 
 
 @router.get("/v1/pools/{pool}/boards", response_model=None, responses=described(Boards, (404, 422, 503)))

@@ -1,5 +1,6 @@
 """A board as readers get it: one shape for live and solved ones, for the API, the page and `equirank top`."""
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -51,10 +52,9 @@ class Methods(msgspec.Struct, frozen=True, kw_only=True):
     solved: list[str]
 
 
-def methods_of(store: StoreReader, pool: str) -> Methods | None:
-    """Which boards `pool` has; None when the store knows nothing of it."""
-    head = store.head(pool)
-    return None if head is None else _methods(store, head)
+def methods_of(store: StoreReader, head: PoolHead) -> Methods:
+    """Which boards a pool has. Raises `StoreError`."""
+    return Methods(live=[*head.online, ACTIVITY], solved=store.solved_methods(head.pool))
 
 
 def board(
@@ -99,12 +99,12 @@ def agent(store: StoreReader, pool: str, name: str, *, provisional: Provisional 
     return rows
 
 
-def all_boards(store: StoreReader, head: PoolHead, *, count: int, now: float, provisional: Provisional = PROVISIONAL) -> list[Board]:
-    """The first rows of every board of a pool: live ones in the pool's order, then solved ones by name."""
-    methods = _methods(store, head)
-    names = (*methods.live, *methods.solved)
-    found = [board(store, head.pool, method, start=0, count=count, now=now, provisional=provisional) for method in names]
-    return [one for one in found if one is not None]
+def first_rows(
+    store: StoreReader, pool: str, methods: Iterable[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL
+) -> list[Board]:
+    """The first rows of several boards of a pool, without those that are not there. Raises `StoreError`."""
+    boards = (board(store, pool, method, start=0, count=count, now=now, provisional=provisional) for method in methods)
+    return [board for board in boards if board is not None]
 
 
 def changes(store: StoreReader, pool: str, method: str, against: int | None, count: int) -> Difference | None:
@@ -123,10 +123,6 @@ def changes(store: StoreReader, pool: str, method: str, against: int | None, cou
         if newest and before and (newest.past, before.past) == (history[0], history[earlier[0]]):  # else a solve came between
             return difference(pool, method, before, newest, count)
     raise StoreError(f"the history of {method} of pool {pool} keeps changing", retriable=True)
-
-
-def _methods(store: StoreReader, head: PoolHead) -> Methods:
-    return Methods(live=[*head.online, ACTIVITY], solved=store.solved_methods(head.pool))
 
 
 def _of_live(store: StoreReader, page: BoardPage, now: float, provisional: Provisional) -> Board:

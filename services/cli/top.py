@@ -105,7 +105,8 @@ def find(store: StoreReader, pool: str, method: str, count: int, settings: Setti
     found = board(store, pool, method, start=0, count=count, now=time.time(), provisional=settings.provisional)
     if found is not None:
         return found
-    methods = methods_of(store, pool)
+    head = store.head(pool)
+    methods = None if head is None else methods_of(store, head)
     if methods is None:
         raise no_pool(settings, store, pool)
     there = ", ".join([*methods.live, *methods.solved])

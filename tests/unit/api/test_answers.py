@@ -24,14 +24,19 @@ class Api:
     """The API on a Redis of its own, with a count of how often a board was read from it."""
 
     def __init__(self, here: Running, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.here, self.server, self.reads = here, server, 0
-        live = here.store.live
+        self.here, self.server, self.reads, self.solved_reads = here, server, 0, 0
+        live, solved = here.store.live, here.store.solved
 
         def counted(*arguments: object) -> object:
             self.reads += 1
             return live(*arguments)
 
+        def counted_solved(*arguments: object) -> object:
+            self.solved_reads += 1
+            return solved(*arguments)
+
         monkeypatch.setattr(here.store, "live", counted)
+        monkeypatch.setattr(here.store, "solved", counted_solved)
 
     def get(self, path: str, tag: str = "") -> httpx.Response:
         return self.here.client.get(path, headers={"If-None-Match": tag} if tag else {})
@@ -80,6 +85,23 @@ def test_a_poll_after_a_publication_sees_it(api: Api, path: str) -> None:
         answer = api.get(path).json()
         board = answer["boards"][0] if "boards" in answer else answer
         assert (board["position"], board["rows"][0]["rating"]) == (position, float(position))
+
+
+def test_a_summary_reads_a_solved_board_once_for_each_solve(api: Api) -> None:
+    def shown() -> dict[str, tuple[int, float]]:
+        return {board["method"]: (board["position"], board["rows"][0]["rating"]) for board in api.get(PATHS[0]).json()["boards"]}
+
+    assert shown() == {"elo": (1, 1500.0), ACTIVITY: (1, 9.0), "maximal_lottery": (1, 0.5)}
+    for position in range(2, 6):
+        api.publish(position, float(position))
+        assert shown() == {"elo": (position, float(position)), ACTIVITY: (position, 9.0), "maximal_lottery": (1, 0.5)}
+    assert api.solved_reads == 1
+    api.here.store.publish_solved(solved_of(position=2, ratings=[("rock", 1.0), ("paper", 0.0)]))
+    assert shown() == {"elo": (5, 5.0), ACTIVITY: (5, 9.0), "maximal_lottery": (2, 1.0)}
+    assert api.solved_reads == 2
+    api.publish(6, 6.0)
+    api.here.store.drop_solved("blitz", "maximal_lottery")
+    assert shown() == {"elo": (6, 6.0), ACTIVITY: (6, 9.0)}
 
 
 def test_a_solve_changes_its_board_and_the_summary_only(api: Api) -> None:
