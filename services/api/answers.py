@@ -1,10 +1,11 @@
 """Answers that many readers poll: built once per publication, then looked up.
 
 Every answer is checked against the store's version of its pool before it is sent, so a cached answer is never older than the store.
-Where the store does not answer, readers get what was last known, marked with its age.
+Where the store does not answer, or was emptied and is being filled again, readers get what was last known, marked with its age.
 """
 
 import asyncio
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ _PAUSE_SECONDS: Final = 0.005
 """Between two looks at the versions: what a poll waits for at most, beside the look itself."""
 _AGE_SECONDS: Final = 1.0
 """Ages in an answer are renewed when they are off by more."""
+_REFILL_SECONDS: Final = 30.0
+"""For so long readers get what was last known of a pool after the store was emptied: its owner writes it anew within seconds."""
 _BYTES: Final = 32 << 20
 """Of all encoded answers that are kept; the least recently asked for go first."""
 
@@ -49,7 +52,7 @@ Build: TypeAlias = Callable[[Asked, Mapping[str, Board]], Value | None]
 
 class Answer(NamedTuple):
     """What is sent. tag: names the content without what only the clock changes, None where it must not be kept; stale_seconds: since the
-    store last confirmed it, where the store does not answer now.
+    store last confirmed it, where the store does not answer now or was emptied.
     """
 
     body: bytes
@@ -99,7 +102,7 @@ class Answers:
                 raise
             return known
         if entry is None:
-            return None
+            return None if published.listed else self._last_known(asked, _REFILL_SECONDS)
         entry.confirmed_at = now = self._clock()
         _age(entry, now)
         return Answer(entry.body, entry.tag)
@@ -162,11 +165,11 @@ class Answers:
             _, oldest = self._entries.popitem(last=False)
             self._bytes -= len(oldest.body)
 
-    def _last_known(self, asked: Asked) -> Answer | None:
-        entry = self._entries.get(asked)
-        if entry is None:
+    def _last_known(self, asked: Asked, longest: float = math.inf) -> Answer | None:
+        """What the store confirmed at most `longest` seconds ago."""
+        entry, now = self._entries.get(asked), self._clock()
+        if entry is None or now - entry.confirmed_at > longest:
             return None
-        now = self._clock()
         since = round(max(0.0, now - entry.confirmed_at), 3)
         _age(entry, now)
         return Answer(entry.body[:-1] + b',"stale_seconds":' + msgspec.json.encode(since) + b"}", None, since)

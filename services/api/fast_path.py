@@ -72,7 +72,7 @@ def sent(answer: Answer, if_none_match: str) -> Sent:
     """The response to a poll: 304 without a body where the caller has the answer already."""
     headers = [(b"cache-control", b"no-cache")]
     if answer.stale_seconds is not None:
-        headers.append((b"warning", b'110 - "the store does not answer: this is what was last known"'))
+        headers.append((b"warning", b'110 - "the store does not answer, or lost its data: this is what was last known"'))
     if answer.tag is not None:
         headers.append((b"etag", b"W/" + answer.tag.encode()))
         if answer.tag in if_none_match:

@@ -104,7 +104,7 @@ class Generations(msgspec.Struct, frozen=True, kw_only=True):
 class Boards(msgspec.Struct, frozen=True, kw_only=True):
     """A pool, its boards' names, and the first rows of each where they were asked for.
 
-    stale_seconds: present while the store does not answer: this is what was known so long ago.
+    stale_seconds: present while the store does not answer, or lost its data: this is what was known so long ago.
     """
 
     pool: PoolView

@@ -22,7 +22,8 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     `position`, an earlier one); total: agents on the
     whole board; age_seconds: since it was published or solved. certificate, status, seconds, outcomes, version (of Equirank): of
     solved boards; error: why the newest try failed, where an older result is shown; tasks: rated tasks; extra: what the method adds;
-    intervals: what those of rows are; stale_seconds: present while the store does not answer: this is what was known so long ago.
+    intervals: what those of rows are; stale_seconds: present while the store does not
+    answer, or lost its data: this is what was known so long ago.
     """
 
     pool: str

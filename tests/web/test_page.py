@@ -84,7 +84,7 @@ def test_a_page_whose_store_hangs_shows_what_was_last_known_and_says_so(tmp_path
         finally:
             os.kill(server.pid, signal.SIGCONT)
         assert "1510.5" in document
-        assert "The store does not answer: this is what was known" in document
+        assert "The store does not answer, or lost its data: this is what was known" in document
         assert "known now" not in document
         assert ">not updated<" in document
     server.kill()

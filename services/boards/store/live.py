@@ -173,7 +173,6 @@ class LiveBoards:
 
     def _commit(self, head: PoolHead, fence: Fence, token: str, boards: Mapping[str, LiveBoard]) -> bool:
         pool = head.pool
-        self._redis.run(lambda client: client.sadd(keys.POOLS, pool))
         names, sizes = [keys.fence(pool), keys.head(pool), keys.boards(pool)], list[str | int]()
         for method, total in ((method, board.total) for method, board in boards.items() if board.total):
             names += [_board_keys(head, method)[0], _board_keys(head, method)[-1]]
@@ -184,6 +183,7 @@ class LiveBoards:
             return False
         with self._lock:
             self._committed[pool] = fence
+        self._redis.run(lambda client: client.sadd(keys.POOLS, pool))  # after the head: a listed pool has one
         if stale:
             self._redis.pipeline(_retire(pool, stale))
         return True

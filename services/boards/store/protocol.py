@@ -110,12 +110,14 @@ class PoolVersion(NamedTuple):
     """A pool's publications. Two equal ones mean equal boards.
 
     head: text of the pool's head, None where readers see none; holder: identity of the log whose writers hold the pool;
-    solved: by method, the version of its board and the log it was solved from.
+    solved: by method, the version of its board and the log it was solved from. listed: whether the store lists the pool, also without
+    boards. A store that was emptied lists none until the pool's boards are written anew.
     """
 
     head: str | None
     holder: str | None
     solved: Mapping[str, tuple[str | None, ...]]
+    listed: bool
 
 
 class StoreError(Exception):

@@ -26,14 +26,14 @@ class Versions:
             answers = iter(self._redis.pipeline(commands, skip_garbage=True))
             changed = []
             for pool in left:
-                holder, head, members = next(answers), next(answers), next(answers)
+                holder, head, members, listed = next(answers), next(answers), next(answers), next(answers)
                 pointers = {method: tuple(next(answers) or ()) for method in expected[pool]}
                 methods = self._methods[pool] = tuple(sorted(members or ()))
                 if methods != expected[pool]:
                     changed.append(pool)
                     continue
                 visible = head is not None and self._log in ("", holder)
-                found[pool] = PoolVersion(head if visible else None, holder, pointers)
+                found[pool] = PoolVersion(head if visible else None, holder, pointers, bool(listed))
             self._forget_unused()
             left = changed
         return found
@@ -45,7 +45,11 @@ class Versions:
 
 def _asked(pool: str, methods: Collection[str]) -> list[Command]:
     pointers: list[Command] = [_pointer(keys.solved(pool, method)) for method in methods]
-    return [held_by(pool), get(keys.head(pool)), _members(keys.methods(pool)), *pointers]
+    return [held_by(pool), get(keys.head(pool)), _members(keys.methods(pool)), _listed(pool), *pointers]
+
+
+def _listed(pool: str) -> Command:
+    return lambda pipe: pipe.sismember(keys.POOLS, pool)
 
 
 def _pointer(name: str) -> Command:

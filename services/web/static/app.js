@@ -94,7 +94,7 @@ class Folding {
 // The state in the page's head: "live", or what keeps the page from being of now.
 function tellState(polled, trouble) {
   const stale = polled?.stale_seconds;
-  if (stale !== undefined) tell(`The store does not answer: this is what was known ${stale < 2 ? "a moment ago" : ago(stale)}.`, "bad");
+  if (stale !== undefined) tell(`The store does not answer, or lost its data: this is what was known ${stale < 2 ? "a moment ago" : ago(stale)}.`, "bad");
   else if (trouble) tell(trouble, "bad");
   else tell("live", "ok");
   mark(stale !== undefined || trouble);

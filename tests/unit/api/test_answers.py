@@ -1,5 +1,6 @@
 """Polled answers: built once for each publication, looked up otherwise, and never older than the store."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -8,10 +9,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+import redis
 
 from services.api.answers import Asked
 from services.api.fast_path import asked_for
-from services.boards.store.protocol import ACTIVITY, LiveBoard
+from services.boards.store.protocol import ACTIVITY, LiveBoard, StoreLost
 from services.boards.store.redis import RedisStore
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
@@ -114,6 +116,35 @@ def test_a_pool_that_was_removed_is_gone(api: Api) -> None:
     assert api.get(PATHS[1]).status_code == 200
     api.here.store.forget("blitz")
     assert [api.get(path).status_code for path in PATHS] == [404] * 3
+
+
+def test_of_a_store_that_was_emptied_readers_get_what_was_last_known_until_it_is_filled(tmp_path: Path) -> None:
+    """For half a minute: its owner writes a pool anew within seconds."""
+    server, now = Server(tmp_path), [NOW]
+    with running(tmp_path, server.url, clock=lambda: now[0]) as here:
+        board = LiveBoard(["rock"], [1.0])
+
+        def publish(position: int) -> None:
+            head = head_of(position=position, published_at=NOW, online=["elo"])
+            assert here.store.publish_live(head, 1, {"elo": board, ACTIVITY: board})
+
+        publish(1)
+        known = {path: here.client.get(path).json() for path in PATHS[:2]}
+        with redis.Redis.from_url(server.url) as client:
+            client.flushall()
+        now[0] += 29.0
+        for path, before in known.items():
+            answer = here.client.get(path)
+            assert answer.json().pop("stale_seconds") == 29.0, path
+            assert answer.headers["warning"].startswith("110 ")
+            assert answer.json()["pool"] == before["pool"]
+        now[0] += 2.0
+        assert [here.client.get(path).status_code for path in PATHS[:2]] == [404, 404]
+        with contextlib.suppress(StoreLost):
+            publish(2)
+        publish(2)
+        assert here.client.get(PATHS[1]).json()["position"] == 2
+    server.kill()
 
 
 def test_while_the_store_hangs_readers_get_what_was_last_known_and_see_that(tmp_path: Path) -> None:
