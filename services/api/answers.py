@@ -28,7 +28,7 @@ _PAUSE_SECONDS: Final = 0.005
 _AGE_SECONDS: Final = 1.0
 """Ages in an answer are renewed when they are off by more."""
 _REFILL_SECONDS: Final = 30.0
-"""For so long readers get what was last known of a pool after the store was emptied: its owner writes it anew within seconds."""
+"""For so long readers get what was last known of a pool after the store was emptied: its owner writes it again within seconds."""
 _BYTES: Final = 32 << 20
 """Of all encoded answers that are kept; the least recently asked for go first."""
 

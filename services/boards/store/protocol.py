@@ -111,7 +111,7 @@ class PoolVersion(NamedTuple):
 
     head: text of the pool's head, None where readers see none; holder: identity of the log whose writers hold the pool;
     solved: by method, the version of its board and the log it was solved from. listed: whether the store lists the pool, also without
-    boards. A store that was emptied lists none until the pool's boards are written anew.
+    boards. A store that was emptied lists none until the pool's boards are written again.
     """
 
     head: str | None

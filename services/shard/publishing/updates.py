@@ -22,7 +22,7 @@ class Track:
 
     recovered: position that its shard started from. known: whether the store was asked for the pool's fence. visible: position that readers
     see already; nothing is written before the fold has reached it again. written_at: by the timer. head: the last one written.
-    told: why readers were told that nothing follows; None where they were told that it goes on, empty where this shard told them nothing.
+    told: reason in the store's head for why nothing follows, None without one; empty until this shard has written the head.
     """
 
     generation: int
