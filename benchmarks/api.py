@@ -78,7 +78,7 @@ def publish(store: RedisStore, ids: Sequence[int], agents: int, position: int) -
         pool=POOL, kind="games", label="", partition=0, generation=1, position=position, published_at=time.time(), pool_time=None,
         outcomes=position, agents=agents, tasks=0, duplicates=0, conflicts=0, retractions=0, dead_letters=0, online=["elo", "sco"],
     )
-    assert store.publish_live(head, 1, boards)
+    assert store.live.publish(head, 1, boards)
 
 
 def keep_publishing(ready: Any, stop: Any, redis_url: str, agents: int) -> None:

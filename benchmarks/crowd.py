@@ -118,7 +118,7 @@ def _fill(store: RedisStore, log: str, agents: int) -> None:
     for method in METHODS:
         ratings = [(agent(i), rng.random()) for i in range(min(agents, 1000))]
         board = solved_of(POOL, method=method, position=1, ratings=ratings)
-        store.publish_solved(msgspec.structs.replace(board, log=log, solved_at=time.time()))
+        store.solved.publish(msgspec.structs.replace(board, log=log, solved_at=time.time()))
 
 
 def _stream(ready: Any, stop: Any, url: str, log: str, agents: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from ratings_core.errors import InputError
-from services.boards.store.protocol import StoreError, StoreReader
+from services.boards.store.protocol import LiveReader, StoreError
 
 _SHOWN = 10
 
@@ -20,11 +20,11 @@ def changed(standing: Iterable[str], ban: Collection[str], unban: Collection[str
     return list({**bans, **dict.fromkeys(ban)})
 
 
-def doubts(store: StoreReader | None, pool: str, standing: Collection[str], wanted: Collection[str], unban: Collection[str]) -> list[str]:
+def doubts(boards: LiveReader | None, pool: str, standing: Collection[str], wanted: Collection[str], unban: Collection[str]) -> list[str]:
     """What a change of bans may not be meant to do, as sentences: end bans that nobody named, or ban names that no agent has.
 
     Args:
-        store: Knows the pool's agents; None, or one that does not answer, leaves out what only it knows.
+        boards: Know the pool's agents; None, or one that does not answer, leaves out what only it knows.
         pool: The pool.
         standing: Bans as they are.
         wanted: Bans as they would be.
@@ -35,18 +35,18 @@ def doubts(store: StoreReader | None, pool: str, standing: Collection[str], want
     ended = sorted(set(standing) - set(wanted) - set(unban))
     if ended:
         found.append(f"the list ends the ban of {_names(ended)}")
-    unknown = _unknown(store, pool, sorted(set(wanted) - set(standing)))
+    unknown = _unknown(boards, pool, sorted(set(wanted) - set(standing)))
     if unknown:
         found.append(f"the pool has no agent {_names(unknown)}")
     return found
 
 
-def _unknown(store: StoreReader | None, pool: str, names: list[str]) -> list[str]:
+def _unknown(boards: LiveReader | None, pool: str, names: list[str]) -> list[str]:
     try:
-        head = None if store is None else store.head(pool)
-        if store is None or head is None or not names:
+        head = None if boards is None else boards.head(pool)
+        if boards is None or head is None or not names:
             return []
-        counts = store.outcomes_of(pool, head.generation, names)
+        counts = boards.outcomes_of(pool, head.generation, names)
     except StoreError:
         return []
     return [name for name, count in zip(names, counts, strict=True) if not count]

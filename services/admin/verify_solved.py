@@ -21,8 +21,8 @@ _TRIES: Final = 5
 def verify_solved(log: Log, checkpoints: CheckpointStore, store: StoreReader) -> Iterator[Finding]:
     """One finding a solved board that readers see."""
     files = ResultFiles(checkpoints, 1)
-    for head in store.pools():
-        for method in store.solved_methods(head.pool):
+    for head in store.live.pools():
+        for method in store.solved.methods(head.pool):
             position, difference = _compared(Job(head.pool, method), files, store, log.outcomes.identity)
             partition = partition_of(head.pool, log.outcomes.partitions)
             yield Finding(partition=partition, pool=head.pool, what=f"solved board {method}", position=position, difference=difference)
@@ -76,7 +76,7 @@ def _whole(store: StoreReader, job: Job) -> SolvedBoard | None:
     first: SolvedBoard | None = None
     total = 1
     while len(rows) < total:
-        found = store.solved(*job, len(rows), _PAGE)
+        found = store.solved.page(*job, len(rows), _PAGE)
         if found is None or (first is not None and _solve(found[0]) != _solve(first)):
             return None
         first, total = found[0] if first is None else first, found[1]

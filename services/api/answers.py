@@ -21,7 +21,7 @@ from services.api.replies import Boards, Value
 from services.api.workers import Workers
 from services.boards.insight import Insight
 from services.boards.reading import Board
-from services.boards.store.protocol import INSIGHT, PoolVersion, StoreError, StoreReader
+from services.boards.store.protocol import INSIGHT, PoolVersion, StoreError, VersionReader
 
 _PAUSE_SECONDS: Final = 0.005
 """Between two looks at the versions: what a poll waits for at most, beside the look itself."""
@@ -83,8 +83,8 @@ class Answers:
             never kept.
     """
 
-    def __init__(self, store: StoreReader, readers: Workers, build: Build, clock: Callable[[], float]) -> None:
-        self._store, self._readers, self._build, self._clock = store, readers, build, clock
+    def __init__(self, versions: VersionReader, readers: Workers, build: Build, clock: Callable[[], float]) -> None:
+        self._reader, self._readers, self._build, self._clock = versions, readers, build, clock
         self._versions = Batched(self._look, _PAUSE_SECONDS)
         self._entries: OrderedDict[Asked, _Entry] = OrderedDict()
         self._bytes = 0
@@ -108,7 +108,7 @@ class Answers:
         return Answer(entry.body, entry.tag)
 
     async def _look(self, pools: Collection[str]) -> Mapping[str, PoolVersion]:
-        return await self._readers.run(partial(self._store.versions, pools))
+        return await self._readers.run(partial(self._reader.read, pools))
 
     async def _newest(self, asked: Asked, version: Version, published: PoolVersion) -> _Entry | None:
         entry = self._entries.get(asked)

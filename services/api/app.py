@@ -61,7 +61,7 @@ def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable
     )  # fmt: skip
     metrics.gauge("equirank_api_store_garbage_values").set_function(lambda: store.garbage)
     workers = Pools(settings)
-    answers = Answers(store, workers.readers, partial(built, store, directory, settings.provisional, clock), clock)
+    answers = Answers(store.versions, workers.readers, partial(built, store, directory, settings.provisional, clock), clock)
     app.state.context = Context(
         settings=settings, store=store, directory=directory, intake=intake, access=access, metrics=metrics, workers=workers,
         bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers,

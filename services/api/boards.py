@@ -56,16 +56,16 @@ def built(
         case "board":
             return boards.board(store, asked.pool, asked.method, start=asked.start, count=asked.rows, now=clock(), provisional=provisional)
         case "insight":
-            return insight(store, asked.pool, now=clock())
+            return insight(store.solved, asked.pool, now=clock())
 
 
 def _summary(
     store: StoreReader, directory: Directory, provisional: Provisional, now: float, asked: Asked, known: Mapping[str, Board]
 ) -> Boards | None:
-    head, created = store.head(asked.pool), directory.seen().get(asked.pool)
+    head, created = store.live.head(asked.pool), directory.seen().get(asked.pool)
     if head is None and created is None:
         return None
-    methods = Methods(live=[], solved=[]) if head is None else boards.methods_of(store, head)
+    methods = Methods(live=[], solved=[]) if head is None else boards.methods_of(store.solved, head)
     names = [*methods.live, *methods.solved] if asked.rows else []
     unknown = [method for method in names if method not in known]
     read = boards.first_rows(store, asked.pool, unknown, count=asked.rows, now=now, provisional=provisional)
@@ -108,7 +108,7 @@ def get_around(request: Request, pool: str, method: str, agent: str, count: Coun
 def get_history(request: Request, pool: str, method: str) -> Response:
     """The kept solves of a method, newest first, each with what it was solved from and how."""
     here = context(request)
-    solves = here.store.history(pool, method)
+    solves = here.store.solved.history(pool, method)
     return reply(History(pool=pool, method=method, solves=solves)) if solves else _nothing(here, pool, f"solved board {method}")
 
 
@@ -117,7 +117,7 @@ def get_history(request: Request, pool: str, method: str) -> Response:
 def get_difference(request: Request, pool: str, method: str, against: Against = None, count: Count = 50) -> Response:
     """What changed from an earlier solve to the newest one, and why."""
     here = context(request)
-    found = boards.changes(here.store, pool, method, against, count)
+    found = boards.changes(here.store.solved, pool, method, against, count)
     return reply(found) if found is not None else _nothing(here, pool, f"two kept solves of {method}")
 
 

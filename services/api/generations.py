@@ -70,7 +70,7 @@ def _wished(here: Context, standing: Generation | GenerationRequest, asked: Gene
         if wanted is not None:
             raise InputError("bans", len(wanted), "must not come with ban or unban: send the whole list, or changes of it")
         wanted = bans.changed(standing.bans, asked.ban, asked.unban)
-    found = [] if wanted is None or asked.confirm else bans.doubts(here.store, standing.pool, standing.bans, wanted, asked.unban)
+    found = [] if wanted is None or asked.confirm else bans.doubts(here.store.live, standing.pool, standing.bans, wanted, asked.unban)
     if found:
         raise ApiError(409, "bans to confirm", f"{'; '.join(found)}: nothing was changed; send `confirm: true` if that is meant")
     return generations.wish(

@@ -40,6 +40,6 @@ class AllHeads:
             return heads._replace(stale_seconds=round(self._timer() - read_at, 3))
 
     async def _read(self, _: Collection[None]) -> Mapping[None, Heads]:
-        heads = await self._readers.run(lambda: Heads(self._store.pools(), self._store.heartbeats()))
+        heads = await self._readers.run(lambda: Heads(self._store.live.pools(), self._store.heartbeats.read()))
         self._last = (heads, self._timer())
         return {None: heads}

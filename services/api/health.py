@@ -52,7 +52,7 @@ async def freshz(request: Request, pool: Annotated[str | None, Query()] = None) 
 async def _freshness(here: Context, wanted: Sequence[int]) -> Freshness:
     limit = here.settings.fresh_seconds
     try:
-        return folding.freshness(wanted, await here.workers.probes.run(here.store.heartbeats), limit)
+        return folding.freshness(wanted, await here.workers.probes.run(here.store.heartbeats.read), limit)
     except (StoreError, ApiError):  # neither says anything about folding
         return folding.unknown(wanted, limit)
 

@@ -18,4 +18,4 @@ def get_insight(request: Request, pool: str) -> Response:
     """Cycles, clones, links between agents, disagreements and forecasts; recomputed with the solves. Answers 304 to If-None-Match."""
     here = context(request)
     pool_view(here, pool)
-    return reply(insight(here.store, pool, now=here.clock()))
+    return reply(insight(here.store.solved, pool, now=here.clock()))

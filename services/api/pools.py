@@ -50,7 +50,7 @@ def get_pool(request: Request, pool: str) -> Response:
     here = context(request)
     known = pool_view(here, pool)
     partition = partition_of(pool, here.partitions)
-    found = folding.freshness([partition], here.store.heartbeats(), here.settings.fresh_seconds)
+    found = folding.freshness([partition], here.store.heartbeats.read(), here.settings.fresh_seconds)
     return reply(msgspec.structs.replace(known, folding=found))
 
 
@@ -71,7 +71,7 @@ async def put_pool(request: Request, pool: str) -> Response:
 
 def pool_view(here: Context, pool: str) -> PoolView:
     """The pool as store and control log know it. Raises `ApiError` 404."""
-    head = here.store.head(check_pool_name(pool))
+    head = here.store.live.head(check_pool_name(pool))
     created = here.directory.seen().get(pool)
     if head is None and created is None:
         raise no_pool(pool)
@@ -105,4 +105,4 @@ def _create(here: Context, wanted: PoolCreated) -> Response:
     standing = here.directory.create(wanted, here.settings.max_pools)
     if standing.label != wanted.label:
         raise ApiError(409, "pool stands", f"pool {wanted.pool} exists with the label {standing.label!r}")
-    return reply(view(wanted.pool, here.store.head(wanted.pool), standing), 200 if known else 201)
+    return reply(view(wanted.pool, here.store.live.head(wanted.pool), standing), 200 if known else 201)

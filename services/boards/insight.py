@@ -3,7 +3,7 @@
 import msgspec
 
 from services.boards.findings import Findings
-from services.boards.store.protocol import INSIGHT, StoreReader
+from services.boards.store.protocol import INSIGHT, SolvedReader
 
 
 class Insight(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,9 +25,9 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True):
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
 
 
-def insight(store: StoreReader, pool: str, *, now: float) -> Insight:
+def insight(boards: SolvedReader, pool: str, *, now: float) -> Insight:
     """The newest insight of a pool. now: seconds since 1970. Raises `StoreError`, `InputError`."""
-    found = store.solved(pool, INSIGHT, 0, 1)
+    found = boards.page(pool, INSIGHT, 0, 1)
     if found is None:
         return Insight(pool=pool)
     board = found[0]

@@ -88,7 +88,7 @@ class PastBoards:
         """
         if (rows.when.position is None) == (rows.when.time is None):
             raise InputError("position, at", tuple(rows.when), "must be one of the two")
-        head = self._store.head(rows.pool)
+        head = self._store.live.head(rows.pool)
         if head is None:
             return None
         if rows.method in (*head.online, ACTIVITY):
@@ -96,11 +96,11 @@ class PastBoards:
         return self._solved(rows, now)
 
     def _solved(self, rows: PastRows, now: float) -> Board | None:
-        history: list[Past] = self._store.history(rows.pool, rows.method)
+        history: list[Past] = self._store.solved.history(rows.pool, rows.method)
         if not history:
             return None
         at = next((i for i, solve in enumerate(history) if rows.when.reached(solve.position, solve.solved_at)), None)
-        solve = None if at is None else self._store.past(rows.pool, rows.method, at)
+        solve = None if at is None else self._store.solved.past(rows.pool, rows.method, at)
         if solve is None:
             raise NotKept(rows.when, [(solve.position, solve.solved_at) for solve in history], "EQUIRANK_SOLVES_KEPT")
         return past_solve(rows.pool, rows.method, solve, rows.start, rows.most, now, rows.provisional)

@@ -9,7 +9,7 @@ from ratings_core.errors import InputError
 from ratings_core.records.beliefs import LEVEL, BeliefModel
 from services.boards.history import Difference, Kept, difference, unpacked
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
-from services.boards.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, StoreError, StoreReader
+from services.boards.store.protocol import ACTIVITY, INSIGHT, BoardPage, LiveReader, PoolHead, SolvedReader, StoreError, StoreReader
 from services.runtime.settings import PROVISIONAL, Provisional
 
 _TRIES: Final = 5
@@ -53,9 +53,9 @@ class Methods(msgspec.Struct, frozen=True, kw_only=True):
     solved: list[str]
 
 
-def methods_of(store: StoreReader, head: PoolHead) -> Methods:
+def methods_of(boards: SolvedReader, head: PoolHead) -> Methods:
     """Which boards a pool has. Raises `StoreError`."""
-    return Methods(live=[*head.online, ACTIVITY], solved=store.solved_methods(head.pool))
+    return Methods(live=[*head.online, ACTIVITY], solved=boards.methods(head.pool))
 
 
 def board(
@@ -65,10 +65,10 @@ def board(
 
     Raises `StoreError`, `InputError`.
     """
-    page = store.live(pool, method, start, count)
+    page = store.live.page(pool, method, start, count)
     if page is not None:
-        return _of_live(store, page, now, provisional)
-    found = store.solved(pool, method, start, count) if method != INSIGHT else None
+        return _of_live(store.live, page, now, provisional)
+    found = store.solved.page(pool, method, start, count) if method != INSIGHT else None
     return None if found is None else _of_solved(*found, now, provisional)
 
 
@@ -76,24 +76,24 @@ def around(
     store: StoreReader, pool: str, method: str, agent: str, *, count: int, now: float, provisional: Provisional = PROVISIONAL
 ) -> Board | None:
     """`count` rows with the agent in the middle; None where there is no such board, or the agent is not on it."""
-    page = store.around(pool, method, agent, count)
+    page = store.live.around(pool, method, agent, count)
     if page is not None:
-        return _of_live(store, page, now, provisional)
-    found = store.solved_around(pool, method, agent, count)
+        return _of_live(store.live, page, now, provisional)
+    found = store.solved.around(pool, method, agent, count)
     return None if found is None else _of_solved(*found, now, provisional)
 
 
 def agent(store: StoreReader, pool: str, name: str, *, provisional: Provisional = PROVISIONAL) -> dict[str, AgentRow] | None:
     """An agent's row on every board, by method; None where it is on none. Raises `StoreError`."""
-    head, found = store.head(pool), store.agent(pool, name)
+    head, found = store.live.head(pool), store.agent(pool, name)
     if head is None or found is None:
         return found
-    few = store.outcomes_of(pool, head.generation, [name])[0] < provisional.outcomes
+    few = store.live.outcomes_of(pool, head.generation, [name])[0] < provisional.outcomes
     rows = {}
     for method, row in found.items():
         if method in head.online:
             rows[method] = _marked(row, provisional=few or _uncertain(row, head.beliefs.get(method), provisional))
-        elif row.rank_low is not None and (board := store.solved(pool, method, 0, 1)) is not None:
+        elif row.rank_low is not None and (board := store.solved.page(pool, method, 0, 1)) is not None:
             rows[method] = _wide_told([row], board[1], provisional)[0]
         else:
             rows[method] = row
@@ -108,25 +108,25 @@ def first_rows(
     return [board for board in boards if board is not None]
 
 
-def changes(store: StoreReader, pool: str, method: str, against: int | None, count: int) -> Difference | None:
+def changes(boards: SolvedReader, pool: str, method: str, against: int | None, count: int) -> Difference | None:
     """From an earlier solve to the newest one; None where fewer than two are kept. against: position of the earlier one, by default the
     one before the newest; of several there the last. count: most agents that each list names. Raises `InputError`, `StoreError`.
     """
     for _ in range(_TRIES):
-        history = store.history(pool, method)
+        history = boards.history(pool, method)
         if len(history) < 2:
             return None
         earlier = [i for i, one in enumerate(history) if i and against in (None, one.position)]
         if not earlier:
             there = ", ".join(str(one.position) for one in history[1:])
             raise InputError("against", against, f"must be the position of a kept solve before the newest ({there})")
-        newest, before = store.past(pool, method, 0), store.past(pool, method, earlier[0])
+        newest, before = boards.past(pool, method, 0), boards.past(pool, method, earlier[0])
         if newest and before and (newest.past, before.past) == (history[0], history[earlier[0]]):  # else a solve came between
             return difference(pool, method, before, newest, count)
     raise StoreError(f"the history of {method} of pool {pool} keeps changing", retriable=True)
 
 
-def _of_live(store: StoreReader, page: BoardPage, now: float, provisional: Provisional) -> Board:
+def _of_live(boards: LiveReader, page: BoardPage, now: float, provisional: Provisional) -> Board:
     return Board(
         pool=page.pool,
         method=page.method,
@@ -135,7 +135,7 @@ def _of_live(store: StoreReader, page: BoardPage, now: float, provisional: Provi
         position=page.position,
         total=page.total,
         age_seconds=_age(now, page.published_at),
-        rows=page.rows if page.method == ACTIVITY else _unsettled_told(store, page, provisional),
+        rows=page.rows if page.method == ACTIVITY else _unsettled_told(boards, page, provisional),
         intervals=belief_intervals(page.beliefs),
     )
 
@@ -148,9 +148,9 @@ def belief_intervals(model: BeliefModel | None) -> Intervals | msgspec.UnsetType
     return Intervals(kind="belief", of=of, assumes="the method's model of games, as of the pool's time", level=LEVEL)
 
 
-def _unsettled_told(store: StoreReader, page: BoardPage, provisional: Provisional) -> list[AgentRow]:
+def _unsettled_told(boards: LiveReader, page: BoardPage, provisional: Provisional) -> list[AgentRow]:
     """Rows that say who took part in few outcomes, or is not well known: found out for those who are read."""
-    outcomes = store.outcomes_of(page.pool, page.generation, [row.agent for row in page.rows])
+    outcomes = boards.outcomes_of(page.pool, page.generation, [row.agent for row in page.rows])
     return [
         _marked(row, provisional=count < provisional.outcomes or _uncertain(row, page.beliefs, provisional))
         for row, count in zip(page.rows, outcomes, strict=True)

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from typing import Final
 
 from ratings_core.errors import InputError
-from services.boards.store.protocol import PoolHead, StoreReader
+from services.boards.store.protocol import LiveReader, PoolHead
 
 _STUCK_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.1
 
 
 def await_position(
-    store: StoreReader, pool: str, position: int, stuck_seconds: float = _STUCK_SECONDS, clock: Callable[[], float] = time.monotonic
+    boards: LiveReader, pool: str, position: int, stuck_seconds: float = _STUCK_SECONDS, clock: Callable[[], float] = time.monotonic
 ) -> PoolHead:
     """The pool's head once it has reached `position`.
 
@@ -20,7 +20,7 @@ def await_position(
     """
     seen, moved = -1, clock()
     while True:
-        head = store.head(pool)
+        head = boards.head(pool)
         if head is not None and head.position >= position:
             return head
         if head is not None and head.stopped is not None:

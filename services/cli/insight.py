@@ -60,9 +60,9 @@ def insight(
 
 def find(store: StoreReader, pool: str, settings: Settings) -> Insight:
     """The pool's insight. Raises `InputError` where there is no such pool."""
-    if store.head(pool) is None:
-        raise no_pool(settings, store, pool)
-    return newest(store, pool, now=time.time())
+    if store.live.head(pool) is None:
+        raise no_pool(settings, store.live, pool)
+    return newest(store.solved, pool, now=time.time())
 
 
 def none_yet(found: Insight) -> str:

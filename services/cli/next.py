@@ -30,9 +30,9 @@ def next(  # noqa: A001 - the command's name
     settings = Settings(data=data) if data else Settings()
     store = open_store(settings)
     try:
-        head = store.head(pool)
+        head = store.live.head(pool)
         if head is None:
-            raise no_pool(settings, store, pool)
+            raise no_pool(settings, store.live, pool)
     finally:
         store.close()
     found = plan(CheckpointStore(settings.checkpoint_url), head, target, games, floor, count)

@@ -2,15 +2,15 @@
 
 from ratings_core.errors import InputError
 from services.backends import open_log
-from services.boards.store.protocol import StoreReader
+from services.boards.store.protocol import LiveReader
 from services.control.records import ControlState
 from services.log.protocol import LogError
 from services.runtime.settings import Settings
 
 
-def no_pool(settings: Settings, store: StoreReader, pool: str) -> InputError:
+def no_pool(settings: Settings, boards: LiveReader, pool: str) -> InputError:
     """That nobody made it, or that nothing of it was folded yet. Raises `StoreError`."""
-    known = ", ".join(head.pool for head in store.pools()) or "none yet"
+    known = ", ".join(head.pool for head in boards.pools()) or "none yet"
     try:
         there = pool in control_state(settings).pools
     except LogError:  # the store alone can be read from here

@@ -19,7 +19,7 @@ from ratings_core.errors import InputError
 from services.admin import bans
 from services.admin.log_coverage import beyond, check_wish
 from services.backends import open_log, open_store
-from services.boards.store.protocol import PoolHead, StoreError, StoreReader
+from services.boards.store.protocol import LiveReader, PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.cli.edits import read_aliases, read_bans, read_initial
 from services.cli.top import Format
@@ -219,7 +219,7 @@ def _refuse_doubtful(
         return
     store = _reached(settings, identity)
     try:
-        found = bans.doubts(store, standing.pool, standing.bans, wanted, unban)
+        found = bans.doubts(None if store is None else store.live, standing.pool, standing.bans, wanted, unban)
     finally:
         if store is not None:
             store.close()
@@ -263,7 +263,7 @@ def _ask(settings: Settings, identity: str, control: ControlLog, pool: str, wish
         console.print("the engine does not run here: the pool is folded so when it starts", highlight=False)
         return
     with closing(store):
-        _follow(console, control, store, pool, wish, wait=wait)
+        _follow(console, control, store.live, pool, wish, wait=wait)
 
 
 def _reached(settings: Settings, identity: str) -> RedisStore | None:
@@ -280,11 +280,11 @@ def _reached(settings: Settings, identity: str) -> RedisStore | None:
     return store
 
 
-def _follow(console: Console, control: ControlLog, store: StoreReader, pool: str, wish: int, *, wait: bool) -> None:
+def _follow(console: Console, control: ControlLog, boards: LiveReader, pool: str, wish: int, *, wait: bool) -> None:
     if control.refresh().newest(pool) is None:
         console.print(f"{pool} has no outcomes yet: it is folded so from its first one on", highlight=False)
         return
-    waiting, head = control.refresh().wish(pool), store.head(pool)
+    waiting, head = control.refresh().wish(pool), boards.head(pool)
     if waiting is not None and head is not None and not generations.is_reached(waiting[1], head.position):
         begins = waiting[1].start
         console.print(f"{pool} is at position {head.position}: it is folded so from {begins} on, once it is there", highlight=False)
@@ -294,7 +294,7 @@ def _follow(console: Console, control: ControlLog, store: StoreReader, pool: str
         return
     with Progress(TextColumn("{task.description}"), BarColumn(), console=console) as bar:
         task = bar.add_task(f"{pool} is being folded anew", total=1.0)
-        head = await_generation(control, store, pool, wish, lambda part: bar.update(task, completed=part))
+        head = await_generation(control, boards, pool, wish, lambda part: bar.update(task, completed=part))
         bar.update(task, completed=1.0)
     outcomes = "1 outcome" if head.outcomes == 1 else f"{head.outcomes} outcomes"
     console.print(f"{pool}: generation {head.generation} serves, {outcomes}, {head.left_out} left out", highlight=False)
@@ -302,7 +302,7 @@ def _follow(console: Console, control: ControlLog, store: StoreReader, pool: str
 
 def await_generation(
     control: ControlLog,
-    store: StoreReader,
+    boards: LiveReader,
     pool: str,
     wish: int,
     tell: Callable[[float], None],
@@ -315,7 +315,7 @@ def await_generation(
     """
     moved, seen = clock(), (-1, -1.0, 0.0)
     while True:
-        head, made = store.head(pool), control.refresh().generations.get(pool, {})
+        head, made = boards.head(pool), control.refresh().generations.get(pool, {})
         fulfilling = [number for number, one in made.items() if one.wanted >= wish]
         if head is not None and head.generation in fulfilling:
             return head
@@ -335,7 +335,7 @@ def await_generation(
 def _heads(settings: Settings, identity: str) -> dict[str, PoolHead]:
     try:
         with closing(open_store(settings, identity)) as store:
-            return {head.pool: head for head in store.pools()}
+            return {head.pool: head for head in store.live.pools()}
     except StoreError:
         return {}
 

@@ -114,5 +114,5 @@ def _wait(settings: Settings, identity: str, pool: str, last: Replayed, console:
         console.print("the engine does not run here: the outcomes are in the log, it will fold them when it starts", highlight=False)
         return
     with console.status("waiting until readers see them"):
-        head = await_position(store, pool, last.position)
+        head = await_position(store.live, pool, last.position)
     console.print(f"{pool}: {head.outcomes} outcomes of {head.agents} agents, {head.duplicates} duplicates dropped", highlight=False)

@@ -95,14 +95,14 @@ def _curve(what: str, near: Sequence[Report]) -> Table:
 
 def boards(store: StoreReader, pools: Mapping[str, Collection[str]]) -> list[Table] | None:
     """One table for each of `pools`, a line a method; None until all have the boards of the methods that are named."""
-    heads = {pool: head for pool in pools if (head := store.head(pool)) is not None}
+    heads = {pool: head for pool in pools if (head := store.live.head(pool)) is not None}
     tables = [_table(store, head, pools[pool]) for pool, head in heads.items()]
     return [table for table in tables if table is not None] if len(tables) == len(pools) and all(tables) else None
 
 
 def _table(store: StoreReader, head: PoolHead, methods: Collection[str]) -> Table | None:
     lines = {method: _live(store, head.pool, method) for method in head.online}
-    lines |= {method: _solved(store, head.pool, method) for method in store.solved_methods(head.pool)}
+    lines |= {method: _solved(store, head.pool, method) for method in store.solved.methods(head.pool)}
     if not lines.keys() >= set(methods):
         return None
     label = f" ({head.label})" if head.label else ""
@@ -113,12 +113,12 @@ def _table(store: StoreReader, head: PoolHead, methods: Collection[str]) -> Tabl
 
 
 def _live(store: StoreReader, pool: str, method: str) -> str:
-    page = store.live(pool, method, 0, _BEST)
+    page = store.live.page(pool, method, 0, _BEST)
     return _line((row.rank, row.agent, row.rating) for row in page.rows) if page else ""
 
 
 def _solved(store: StoreReader, pool: str, method: str) -> str:
-    found = store.solved(pool, method, 0, _BEST)
+    found = store.solved.page(pool, method, 0, _BEST)
     return _line((row.rank, row.agent, row.rating) for row in found[0].result.agents) if found else ""
 
 

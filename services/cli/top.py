@@ -58,7 +58,7 @@ def top(
             found = find(store, pool, method, count, settings) if then is None else then
         else:
             found = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
-        head, trouble = store.head(pool), folding_trouble(settings, store, pool)
+        head, trouble = store.live.head(pool), folding_trouble(settings, store, pool)
     finally:
         store.close()
     if format is Format.JSON:
@@ -92,7 +92,7 @@ def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:
 
 def changed(store: StoreReader, pool: str, method: str, against: int | None, count: int, settings: Settings) -> Difference:
     """What changed since an earlier solve. Raises `InputError` if there is no earlier solve."""
-    found = changes(store, pool, method, against, count)
+    found = changes(store.solved, pool, method, against, count)
     if found is not None:
         return found
     if find(store, pool, method, 1, settings).source == "live":
@@ -105,10 +105,10 @@ def find(store: StoreReader, pool: str, method: str, count: int, settings: Setti
     found = board(store, pool, method, start=0, count=count, now=time.time(), provisional=settings.provisional)
     if found is not None:
         return found
-    head = store.head(pool)
-    methods = None if head is None else methods_of(store, head)
+    head = store.live.head(pool)
+    methods = None if head is None else methods_of(store.solved, head)
     if methods is None:
-        raise no_pool(settings, store, pool)
+        raise no_pool(settings, store.live, pool)
     there = ", ".join([*methods.live, *methods.solved])
     soon = "" if methods.solved else "; its solved boards come some seconds after its first outcomes"
     raise InputError("--method", method, f"must be a board of this pool ({there}{soon})")
@@ -182,11 +182,11 @@ def _arrow(moved: Moved) -> str:
 
 def folding_trouble(settings: Settings, store: RedisStore, pool: str) -> str | None:
     """Why the boards of a pool may not be of now, in words; None where folding goes on."""
-    head, holder = store.head(pool), store.versions([pool])[pool].holder
+    head, holder = store.live.head(pool), store.versions.read([pool])[pool].holder
     if head is None or holder is None:
         return None
     with closing(open_store(settings, holder)) as known:
-        found = freshness([head.partition], known.heartbeats(), settings.fresh_seconds)
+        found = freshness([head.partition], known.heartbeats.read(), settings.fresh_seconds)
     return None if found.fresh else found.says
 
 

@@ -29,7 +29,7 @@ def verify(
     store = _store(settings, console)
     findings: list[Finding] = []
     for number in range(log.outcomes.partitions):
-        for finding in verify_partition(number, log, checkpoints, store):
+        for finding in verify_partition(number, log, checkpoints, None if store is None else store.live):
             findings.append(finding)
             _tell(console, finding)
     if store is not None:

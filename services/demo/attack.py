@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from services.boards.result import SolvedBoard
-from services.boards.store.protocol import StoreError, StoreReader
+from services.boards.store.protocol import SolvedReader, StoreError
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
 from services.demo import clones
@@ -37,7 +37,7 @@ class Attack(msgspec.Struct):
     reports: list[Report] = []
 
 
-def attack(settings: Settings, log_: Log, store: StoreReader, stop: threading.Event) -> None:
+def attack(settings: Settings, log_: Log, solved: SolvedReader, stop: threading.Event) -> None:
     """Send the waves that were not reported yet, and note the reports; returns when done or `stop` is set."""
     _prepare(settings, log_)
     noted = read(settings)
@@ -47,19 +47,19 @@ def attack(settings: Settings, log_: Log, store: StoreReader, stop: threading.Ev
     waves, near = clones.waves(table, time.time()), clones.near(table, time.time())
     for wave in waves[len(noted.reports) :]:
         _send(log_, wave)
-        if not _report(settings, store, noted, wave, stop):
+        if not _report(settings, solved, noted, wave, stop):
             return
     left = near[len(noted.reports) - len(waves) :]
     for wave in left:  # they have pools of their own: all are solved at once
         _send(log_, wave)
     for wave in left:
-        if not _report(settings, store, noted, wave, stop):
+        if not _report(settings, solved, noted, wave, stop):
             return
 
 
-def _report(settings: Settings, store: StoreReader, noted: Attack, wave: Wave, stop: threading.Event) -> bool:
+def _report(settings: Settings, solved: SolvedReader, noted: Attack, wave: Wave, stop: threading.Event) -> bool:
     """Note what a wave did once it is on all boards; whether it came so far before `stop` was set."""
-    boards = _solved(store, wave, stop)
+    boards = _solved(solved, wave, stop)
     if boards is None:
         return False
     now = {method: list(clones.standing(board)) for method, board in boards.items()}
@@ -99,12 +99,12 @@ def _send(log_: Log, wave: Wave) -> None:
     log_.outcomes.append(partition, [(wave.pool.encode(), record) for record in events.encode_records(wave.events)])
 
 
-def _solved(store: StoreReader, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:
+def _solved(solved: SolvedReader, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:
     """The boards of all methods once they count the wave; None where `stop` was set first."""
     wanted = clones.methods_of(wave.pool)
     while not stop.wait(_LOOK_SECONDS):
         try:
-            found = {method: store.solved(wave.pool, method, 0, _ROWS) for method in wanted}
+            found = {method: solved.page(wave.pool, method, 0, _ROWS) for method in wanted}
         except StoreError as error:
             log.warning("the attack waits for the store: %s", error)
             continue

@@ -101,7 +101,7 @@ class Engine:
         checkpoints = CheckpointStore(self._settings.checkpoint_url)
         memory = self._settings.solves_memory_bytes or int(ray.cluster_resources().get("memory", 0)) or None
         limits = Limits(self._solve_workers(), memory, self._settings.solve_memory_bytes)
-        solves = open_scheduler(self._settings, checkpoints, store, RayTaskPool(), limits, log_.outcomes.identity)
+        solves = open_scheduler(self._settings, checkpoints, store.solved, RayTaskPool(), limits, log_.outcomes.identity)
         number = control.append(EngineStarted(owner=f"{socket.gethostname()}/{os.getpid()}", time=time.time()))
         limit = OWN_RAY_SECONDS if self._settings.ray == "local" else cluster_seconds()
         guard = self._guard = Guard(open_log(self._settings, timeout=LOG_SECONDS), number, limit, leave)

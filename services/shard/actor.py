@@ -78,8 +78,8 @@ class ShardActor:
         try:
             self._check_engine(log_)
             store = open_store(settings, log_.outcomes.identity)
-            worker = self._worker = ShardWorker(settings, self._partitions, self._owner, log_, store)
-            heartbeats = HeartbeatThread(store, worker.heartbeats)
+            worker = self._worker = ShardWorker(settings, self._partitions, self._owner, log_, store.live)
+            heartbeats = HeartbeatThread(store.heartbeats, worker.heartbeats)
             if not self._stopped:
                 heartbeats.start()
                 try:

@@ -6,10 +6,10 @@ The folding thread is reported on, not used: while it hangs, the heartbeats go o
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from services.boards.folding import Heartbeat
-from services.boards.store.protocol import StoreError
+from services.boards.store.protocol import HeartbeatWriter, StoreError
 from services.runtime.logging import LogThrottle
 
 log = logging.getLogger("equirank.shard")
@@ -17,17 +17,10 @@ log = logging.getLogger("equirank.shard")
 BEAT_SECONDS: Final = 1.0
 
 
-class Beats(Protocol):
-    """The part of the store that takes heartbeats."""
-
-    def beat(self, heartbeats: Sequence[Heartbeat]) -> None:
-        """See `StoreWriter.beat`."""
-
-
 class HeartbeatThread:
     """Asks `report` about once a second and writes the answer, until `stop`."""
 
-    def __init__(self, store: Beats, report: Callable[[], Sequence[Heartbeat]]) -> None:
+    def __init__(self, store: HeartbeatWriter, report: Callable[[], Sequence[Heartbeat]]) -> None:
         self._store, self._report = store, report
         self._stopping, self._troubles = threading.Event(), LogThrottle()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
@@ -43,7 +36,7 @@ class HeartbeatThread:
     def _run(self) -> None:
         while not self._stopping.wait(BEAT_SECONDS):
             try:
-                self._store.beat(self._report())
+                self._store.write(self._report())
                 self._troubles.over(_FAILED)
             except StoreError as error:
                 self._troubles.warn(log, _FAILED, error)

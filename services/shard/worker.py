@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from services.boards.folding import Heartbeat
-from services.boards.store.protocol import StoreWriter
+from services.boards.store.protocol import LiveWriter
 from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
 from services.control.records import FoldSettings
@@ -50,7 +50,7 @@ class ShardWorker:
         partitions: Sequence[int],
         owner: str,
         log_: Log,
-        store: StoreWriter,
+        boards: LiveWriter,
         clock: Callable[[], float] = time.time,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -62,7 +62,7 @@ class ShardWorker:
         self._takeovers = Takeovers(settings, owner, log_, control, clock, timer)
         self._feed = LogFeed(topic, control, owned, settings.batch_records, stopping)
         self._folding = Folding(log_.dead_letters, stopping)
-        publisher = Publisher(store, settings.publish_seconds, Provenance(topic, control, store.pools), clock)
+        publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock)
         turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, settings.checkpoint_outcomes)
         watch = LogWatch(topic, control, owned, self._takeovers, timer)
         self._maintenance = Maintenance(owned, GenerationSteps(owned, self._folding), publisher, turns, watch, timer)

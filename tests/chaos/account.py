@@ -100,7 +100,7 @@ def _letters(delivered: Iterable[tuple[Letter, str]], wanted: Expected, report: 
 def whole_board(store: StoreReader, pool: str, method: str) -> dict[str, float]:
     """Agent -> rating of a live board."""
     rows: dict[str, float] = {}
-    while (page := store.live(pool, method, len(rows), _PAGE)) is not None and page.rows:
+    while (page := store.live.page(pool, method, len(rows), _PAGE)) is not None and page.rows:
         rows |= {row.agent: row.rating for row in page.rows if row.rating is not None}
     return rows
 

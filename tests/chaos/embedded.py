@@ -68,7 +68,7 @@ class Embedded:
         return {number: self._log.outcomes.end(number) for number in range(_PARTITIONS)}
 
     def heads(self) -> Mapping[str, PoolHead]:
-        return {head.pool: head for head in self._store(lambda store: store.pools())}
+        return {head.pool: head for head in self._store(lambda store: store.live.pools())}
 
     def log_ends(self) -> Mapping[int, int]:
         return self.ends()

@@ -115,7 +115,7 @@ class OnKafka:
         return dict(self._ends)
 
     def heads(self) -> Mapping[str, PoolHead]:
-        return {head.pool: head for head in self._store.pools()}
+        return {head.pool: head for head in self._store.live.pools()}
 
     def log_ends(self) -> Mapping[int, int]:
         places = [TopicPartition(self._cluster.topic, number) for number in range(PARTITIONS)]
@@ -324,7 +324,7 @@ class OnKafka:
         """Heads, while the orchestrator does its work."""
         self.keep()
         with self.reader() as store:
-            return {head.pool: head for head in store.pools()}
+            return {head.pool: head for head in store.live.pools()}
 
     def _ask(self, *command: str) -> None:
         with redis.Redis.from_url(self._redis.url, socket_timeout=30.0) as client:

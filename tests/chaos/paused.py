@@ -36,20 +36,19 @@ class Timer:
         return time.monotonic() + 3600.0 * self.jumped
 
 
-class Holding:
-    """A store whose writer is stopped between making an update and writing it."""
+class HeldBoards:
+    """Live boards whose writer is stopped between making an update and writing it."""
 
-    def __init__(self, store: RedisStore, outcomes: int, timer: Timer) -> None:
-        self._store, self._outcomes, self._timer = store, outcomes, timer
-        self.published, self.publish_solved = store.published, store.publish_solved
-        self.pools, self.head, self.forget = store.pools, store.head, store.forget
+    def __init__(self, boards: live.LiveBoards, outcomes: int, timer: Timer) -> None:
+        self._boards, self._outcomes, self._timer = boards, outcomes, timer
+        self.published, self.pools, self.head, self.forget = boards.published, boards.pools, boards.head, boards.forget
 
-    def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
+    def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         if head.outcomes >= self._outcomes:
             self._outcomes = sys.maxsize
             signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # not to the process: this thread could run on for a moment
             self._timer.jumped = True
-        return self._store.publish_live(head, epoch, boards)
+        return self._boards.publish(head, epoch, boards)
 
 
 def main() -> int:
@@ -61,7 +60,7 @@ def main() -> int:
     log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
     timer = Timer()
     try:
-        ShardWorker(settings, range(PARTITIONS), "paused", log, Holding(RedisStore(url), int(outcomes), timer), timer=timer).run()
+        ShardWorker(settings, range(PARTITIONS), "paused", log, HeldBoards(RedisStore(url).live, int(outcomes), timer), timer=timer).run()
     except Fenced:
         return FENCED
     finally:

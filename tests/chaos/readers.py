@@ -92,7 +92,8 @@ class Readers(Helper):
 
     def _round(self, store: StoreReader) -> None:
         forgiven = self._forgiven
-        read = [(store.head(pool), store.live(pool, ACTIVITY, 0, _ROWS), store.head(pool)) for pool in [one.pool for one in store.pools()]]
+        pools, live = [head.pool for head in store.live.pools()], store.live
+        read = [(live.head(pool), live.page(pool, ACTIVITY, 0, _ROWS), live.head(pool)) for pool in pools]
         ends = self._ends()  # after the heads: what they tell of was in the log then
         with self._lock:
             if self._blind or forgiven != self._forgiven:

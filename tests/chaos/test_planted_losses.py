@@ -81,7 +81,7 @@ def by_the_oracle(settings: Settings, log: Log, skipped: set[tuple[int, int]]) -
     """What the oracle says of the pool's counts and boards, given what an operator skipped."""
     kept = expected(records_of(log), {}, {}, skipped).pools[simulated.POOL]
     with store_of(settings) as store:
-        head = store.head(simulated.POOL)
+        head = store.live.head(simulated.POOL)
         assert head is not None
         return differences(head, {name: whole_board(store, simulated.POOL, name) for name in [*head.online, ACTIVITY]}, kept)
 

@@ -183,7 +183,7 @@ def closing_control(log: Log) -> Iterator[ControlLog]:
 
 def shown(settings: Settings, pool: str = simulated.POOL) -> PoolHead:
     with store_of(settings) as store:
-        head = store.head(pool)
+        head = store.live.head(pool)
     assert head is not None
     return head
 

@@ -16,6 +16,9 @@ from tests.chaos.traffic import Sent
 class EmptyStore:
     """A store without pools."""
 
+    def __init__(self) -> None:
+        self.live = self
+
     def pools(self) -> list[PoolHead]:
         return []
 

@@ -41,7 +41,7 @@ class Shard:
     def __init__(self, store: RedisStore, epoch: int = EPOCH, held: PoolState | None = None) -> None:
         made = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings(online={"elo": {}, **METHODS}))
         generation = Generation(pool=POOL, number=1, start=0, time=0.0, fold=made.fold)
-        self.partition, self.publisher, self.epoch, self.now = Partition(0, 1), Publisher(store, 0.2, Content()), epoch, 0.0
+        self.partition, self.publisher, self.epoch, self.now = Partition(0, 1), Publisher(store.live, 0.2, Content()), epoch, 0.0
         restored = held and PoolState.restore(made, generation, held.arrays(), held.content.counts["outcomes"])
         self.state = restored or PoolState(made, generation)
         self.partition.pools[POOL] = self.state

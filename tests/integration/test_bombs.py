@@ -52,7 +52,7 @@ def test_a_bomb_stops_its_partition_alone_and_is_skipped_by_an_operators_word(
         until(lambda: [one.position for one in worker.health().partitions if one.partition == AWAY] == [1], "the others go on")
         told = f"has a damaged batch at offsets {at} to {at}: it holds more than {MAX_BATCH_BYTES} bytes after decompression"
         with store_of(settings) as store:
-            until(lambda: (head := store.head(simulated.POOL)) is not None and told in (head.stopped or ""), "readers are told")
+            until(lambda: (head := store.live.head(simulated.POOL)) is not None and told in (head.stopped or ""), "readers are told")
         assert published(settings) == 100
         with closing(ControlLog(log.control)) as control:
             skipped = partition_decisions.skip(HOME, at, log, control, CheckpointStore(settings.checkpoint_url), 0.0)

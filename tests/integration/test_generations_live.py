@@ -40,14 +40,14 @@ def retract(log: Log, numbers: Sequence[int]) -> None:  # noqa: F811
 
 def head_of(settings: Settings) -> PoolHead:  # noqa: F811
     with store_of(settings) as store:
-        head = store.head(POOL)
+        head = store.live.head(POOL)
     assert head is not None
     return head
 
 
 def counted(settings: Settings, outcomes: int, generation: int = 1) -> bool:  # noqa: F811
     with store_of(settings) as store:
-        head = store.head(POOL)
+        head = store.live.head(POOL)
     return head is not None and (head.outcomes, head.generation) == (outcomes, generation)
 
 
@@ -80,7 +80,7 @@ def folded_without(numbers: Sequence[int], total: int, fold: FoldSettings | None
 
 def board(settings: Settings) -> dict[str, float]:  # noqa: F811
     with store_of(settings) as store:
-        page = store.live(POOL, "elo", 0, 1000)
+        page = store.live.page(POOL, "elo", 0, 1000)
     assert page is not None
     return {row.agent: row.rating for row in page.rows if row.rating is not None}
 

@@ -111,7 +111,7 @@ def test_a_running_shard_takes_an_operators_word(
         until(lambda: [one.position for one in worker.health().partitions if one.partition == AWAY] == [1], "the others go on")
         told = f"2 shards died while they folded the record at offset {DEADLY}"
         with store_of(settings) as store:
-            until(lambda: (head := store.head(simulated.POOL)) is not None and told in (head.stopped or ""), "readers are told")
+            until(lambda: (head := store.live.head(simulated.POOL)) is not None and told in (head.stopped or ""), "readers are told")
         if decision == "skip":
             skip(settings, log, control, DEADLY)
         else:

@@ -58,7 +58,7 @@ def kept(settings: Settings) -> list[int]:
 
 def verified(settings: Settings, log: Log) -> list[Finding]:
     with store_of(settings) as store:
-        return list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store))
+        return list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store.live))
 
 
 def told(worker: ShardWorker) -> PartitionHealth | None:
@@ -88,7 +88,7 @@ def test_a_generation_whose_beginning_is_gone_says_so_and_the_pool_goes_on(setti
 
     def why() -> str:
         with store_of(settings) as store:
-            head = store.head(simulated.POOL)
+            head = store.live.head(simulated.POOL)
         return (head.building.failed if head is not None and head.building is not None else None) or ""
 
     with working(settings, log):
@@ -200,7 +200,7 @@ def test_readers_are_told_of_a_partition_that_is_not_recovered(settings: Setting
 def head_of(settings: Settings) -> str:
     """Why readers see the pool stopped."""
     with store_of(settings) as store:
-        head = store.head(simulated.POOL)
+        head = store.live.head(simulated.POOL)
     return (head.stopped if head is not None else None) or ""
 
 

@@ -54,7 +54,7 @@ class World:
     def _shown(self) -> tuple[int, int] | None:
         assert self.settings.redis is not None
         with closing(RedisStore(self.settings.redis)) as store:
-            head = store.head(simulated.POOL)
+            head = store.live.head(simulated.POOL)
         return None if head is None else (head.outcomes, head.generation)
 
 

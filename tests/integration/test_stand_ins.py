@@ -63,7 +63,7 @@ def retract(log: Log, *games: int) -> None:
 
 def head(settings: Settings) -> PoolHead:
     with store_of(settings) as store:
-        found = store.head(simulated.POOL)
+        found = store.live.head(simulated.POOL)
     assert found is not None
     return found
 
@@ -105,7 +105,7 @@ def whole(settings: Settings, log: Log, forgotten: Sequence[Record]) -> None:
 
 def verified(settings: Settings, log: Log) -> list[str | None]:
     with store_of(settings) as store:
-        return [one.difference for one in verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store)]
+        return [one.difference for one in verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store.live)]
 
 
 def test_an_outcome_after_an_anchor_is_taken_back_as_if_the_log_held_everything(settings: Settings, log: Log) -> None:

@@ -32,39 +32,39 @@ def store(url: str) -> Iterator[RedisStore]:
 
 def publish(store: RedisStore, pool: str, position: int) -> None:
     board = LiveBoard(["rock"], [1.0])
-    assert store.publish_live(head_of(pool, position=position, online=["elo"]), 1, {"elo": board, ACTIVITY: board})
-    assert store.publish_solved(solved_of(pool, position=position))
+    assert store.live.publish(head_of(pool, position=position, online=["elo"]), 1, {"elo": board, ACTIVITY: board})
+    assert store.solved.publish(solved_of(pool, position=position))
 
 
 @pytest.mark.parametrize("value", GARBAGE)
 def test_a_head_hides_its_own_pool_only_until_it_is_written_again(store: RedisStore, url: str, value: bytes) -> None:
     redis.Redis.from_url(url).set(keys.head("other"), value)
-    assert [head.pool for head in store.pools()] == ["blitz"]
-    assert store.head("other") is None
-    assert store.live("other", "elo", 0, 1) is None
+    assert [head.pool for head in store.live.pools()] == ["blitz"]
+    assert store.live.head("other") is None
+    assert store.live.page("other", "elo", 0, 1) is None
     assert store.garbage == 3
     publish(store, "other", 2)
-    assert [head.pool for head in store.pools()] == ["blitz", "other"]
+    assert [head.pool for head in store.live.pools()] == ["blitz", "other"]
 
 
 def test_a_key_of_a_foreign_type_hides_its_own_pool_only(store: RedisStore, url: str) -> None:
     client = redis.Redis.from_url(url)
     client.delete(keys.head("other"))
     client.rpush(keys.head("other"), "x")
-    assert [head.pool for head in store.pools()] == ["blitz"]
-    assert store.versions(["blitz", "other"])["other"].head is None
+    assert [head.pool for head in store.live.pools()] == ["blitz"]
+    assert store.versions.read(["blitz", "other"])["other"].head is None
     publish(store, "other", 2)
-    assert store.head("other") is not None
+    assert store.live.head("other") is not None
 
 
 @pytest.mark.parametrize("value", GARBAGE)
 def test_a_solved_board_is_missing_until_it_is_written_again(store: RedisStore, url: str, value: bytes) -> None:
     redis.Redis.from_url(url).hset(keys.solved("other", "maximal_lottery"), "board", value)
-    assert store.solved("other", "maximal_lottery", 0, 1) is None
-    assert store.held(["other", "blitz"])["other"] == {}, "its owner learns that it must publish it"
-    assert "maximal_lottery" in store.held(["blitz"])["blitz"]
+    assert store.solved.page("other", "maximal_lottery", 0, 1) is None
+    assert store.solved.complete(["other", "blitz"])["other"] == {}, "its owner learns that it must publish it"
+    assert "maximal_lottery" in store.solved.complete(["blitz"])["blitz"]
     publish(store, "other", 2)
-    assert store.solved("other", "maximal_lottery", 0, 1) is not None
+    assert store.solved.page("other", "maximal_lottery", 0, 1) is not None
 
 
 @pytest.mark.parametrize("value", GARBAGE)
@@ -72,11 +72,11 @@ def test_a_row_is_left_out(store: RedisStore, url: str, value: bytes) -> None:
     client = redis.Redis.from_url(url)
     version = client.hget(keys.solved("other", "maximal_lottery"), "version")
     client.lset(keys.rows("other", "maximal_lottery", version.decode()), 0, value)
-    found = store.solved("other", "maximal_lottery", 0, 2)
+    found = store.solved.page("other", "maximal_lottery", 0, 2)
     assert found is not None
     assert len(found[0].result.agents) == 1
 
 
 def test_names_that_are_no_pools_are_left_out(store: RedisStore, url: str) -> None:
     redis.Redis.from_url(url).sadd(keys.POOLS, b"\xff", "NO POOL", "../x")
-    assert [head.pool for head in store.pools()] == ["blitz", "other"]
+    assert [head.pool for head in store.live.pools()] == ["blitz", "other"]

@@ -28,59 +28,59 @@ def beat(partition: int = 0, epoch: int = 1, position: int = 10) -> Heartbeat:
 
 
 def positions(store: RedisStore) -> dict[int, int]:
-    return {number: heard.heartbeat.position for number, heard in store.heartbeats().items()}
+    return {number: heard.heartbeat.position for number, heard in store.heartbeats.read().items()}
 
 
 def test_the_newest_heartbeat_of_each_partition_is_read(store: RedisStore) -> None:
-    assert store.heartbeats() == {}
-    store.beat([beat(0), beat(1), beat(11)])
-    store.beat([beat(1, position=12)])
-    store.beat([])
-    found = store.heartbeats()
+    assert store.heartbeats.read() == {}
+    store.heartbeats.write([beat(0), beat(1), beat(11)])
+    store.heartbeats.write([beat(1, position=12)])
+    store.heartbeats.write([])
+    found = store.heartbeats.read()
     assert {number: heard.heartbeat for number, heard in found.items()} == {0: beat(0), 1: beat(1, position=12), 11: beat(11)}
     assert all(0.0 <= heard.age < 5.0 for heard in found.values())
 
 
 def test_a_superseded_shard_does_not_speak_for_its_partition(store: RedisStore, other: RedisStore) -> None:
-    store.beat([beat(0, epoch=5, position=20), beat(1, epoch=3)])
-    other.beat([beat(0, epoch=4, position=11), beat(1, epoch=4, position=21)])
+    store.heartbeats.write([beat(0, epoch=5, position=20), beat(1, epoch=3)])
+    other.heartbeats.write([beat(0, epoch=4, position=11), beat(1, epoch=4, position=21)])
     assert positions(store) == {0: 20, 1: 21}
 
 
 def test_a_lower_epoch_takes_over_once_the_higher_one_is_long_silent(store: RedisStore, raw: redis.Redis) -> None:
     """Such as after the control log was made anew: its epochs begin at 0 again."""
-    store.beat([beat(0, epoch=5, position=20)])
+    store.heartbeats.write([beat(0, epoch=5, position=20)])
     name = keys.folding("")
     epoch, at, body = str(raw.hget(name, "0")).split(" ", 2)
     raw.hset(name, "0", f"{epoch} {float(at) - 61:.6f} {body}")
-    assert 60.0 < store.heartbeats()[0].age < 70.0
-    store.beat([beat(0, epoch=2, position=30)])
+    assert 60.0 < store.heartbeats.read()[0].age < 70.0
+    store.heartbeats.write([beat(0, epoch=2, position=30)])
     assert positions(store) == {0: 30}
 
 
 def test_each_log_has_its_own(store: RedisStore, redis_url: str) -> None:
-    store.beat([beat(0)])
+    store.heartbeats.write([beat(0)])
     with closing(RedisStore(redis_url, "kafka:a:b")) as elsewhere:
-        assert elsewhere.heartbeats() == {}
-        elsewhere.beat([beat(1)])
+        assert elsewhere.heartbeats.read() == {}
+        elsewhere.heartbeats.write([beat(1)])
         assert positions(elsewhere) == {1: 10}
     assert positions(store) == {0: 10}
 
 
 @pytest.mark.parametrize("garbage", ["", "x", "1 2", "1 2 {}", "1 now {}", '1 2 {"partition":"x"}'])
 def test_what_is_no_heartbeat_is_left_out_and_written_anew(store: RedisStore, raw: redis.Redis, garbage: str) -> None:
-    store.beat([beat(0), beat(1)])
+    store.heartbeats.write([beat(0), beat(1)])
     raw.hset(keys.folding(""), "0", garbage)
     assert positions(store) == {1: 10}
-    store.beat([beat(0)])
+    store.heartbeats.write([beat(0)])
     assert positions(store) == {0: 10, 1: 10}
 
 
 def test_a_heartbeat_from_before_the_clock_was_put_back_is_old(store: RedisStore, raw: redis.Redis) -> None:
-    store.beat([beat(0)])
+    store.heartbeats.write([beat(0)])
     epoch, at, body = str(raw.hget(keys.folding(""), "0")).split(" ", 2)
     raw.hset(keys.folding(""), "0", f"{epoch} {float(at) + 3600:.6f} {body}")
-    assert store.heartbeats()[0].age > 3500
+    assert store.heartbeats.read()[0].age > 3500
 
 
 class Stuck:
@@ -96,12 +96,12 @@ class Stuck:
 def test_heartbeats_go_on_through_a_store_that_was_away(tmp_path: Path) -> None:
     server = Server(tmp_path)
     with closing(RedisStore(server.url)) as store:
-        thread = HeartbeatThread(store, Stuck())
+        thread = HeartbeatThread(store.heartbeats, Stuck())
         thread.start()
-        until(lambda: 0 in store.heartbeats(), "a heartbeat is there")
+        until(lambda: 0 in store.heartbeats.read(), "a heartbeat is there")
         server.kill()
         server.start()
-        until(lambda: 0 in store.heartbeats(), "the empty store has one again")
+        until(lambda: 0 in store.heartbeats.read(), "the empty store has one again")
         thread.stop()
     server.kill()
 
@@ -109,10 +109,10 @@ def test_heartbeats_go_on_through_a_store_that_was_away(tmp_path: Path) -> None:
 def test_a_folding_thread_that_hangs_is_seen_though_heartbeats_go_on(tmp_path: Path) -> None:
     server = Server(tmp_path)
     with closing(RedisStore(server.url)) as store:
-        thread = HeartbeatThread(store, Stuck())
+        thread = HeartbeatThread(store.heartbeats, Stuck())
         thread.start()
-        until(lambda: not freshness([0], store.heartbeats(), 2.5).fresh and bool(store.heartbeats()), "it is seen")
-        assert store.heartbeats()[0].age < 2.5, "the report itself is young"
+        until(lambda: not freshness([0], store.heartbeats.read(), 2.5).fresh and bool(store.heartbeats.read()), "it is seen")
+        assert store.heartbeats.read()[0].age < 2.5, "the report itself is young"
         thread.stop()
     server.kill()
 
@@ -127,10 +127,10 @@ def test_a_worker_reports_every_partition_and_how_far_it_is(tmp_path: Path) -> N
     ):
         play(log, 0, 200)
         with working(settings, log) as worker:
-            thread = HeartbeatThread(store, worker.heartbeats)
+            thread = HeartbeatThread(store.heartbeats, worker.heartbeats)
             thread.start()
             until(lambda: positions(store) == {number: 20 if number == HOME else 0 for number in range(PARTITIONS)}, "folded and reported")
-            assert freshness(range(PARTITIONS), store.heartbeats(), 30.0).fresh
+            assert freshness(range(PARTITIONS), store.heartbeats.read(), 30.0).fresh
             assert published(settings) == 200
             thread.stop()
     server.kill()

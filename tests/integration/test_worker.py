@@ -112,12 +112,12 @@ def test_verify_of_a_log_without_its_beginning_starts_at_a_checkpoint(settings: 
             until(lambda start=start: published(settings) == start + 300, "all published")
     retain_from(settings, 20)
     with store_of(settings) as store:
-        found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store))
+        found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store.live))
     assert [(one.what, one.difference) for one in found] == [("checkpoint", None), ("live boards", None)]
     assert all(one.since is not None and 20 <= one.since < 60 for one in found), "from an older checkpoint, not from what is verified"
     shutil.rmtree(settings.data / "state")
     with store_of(settings) as store:
-        [none] = verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store)
+        [none] = verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store.live)
     assert "nothing can be verified" in (none.difference or "")
 
 
@@ -238,7 +238,7 @@ def test_readers_are_told_of_a_pool_that_breaks_at_once_after_a_restart(
     monkeypatch.setattr(Tallies, "add_games", breaks)
     play(log, 100, 110)
     with store_of(settings) as store, working(settings, log):
-        until(lambda: (head := store.head(simulated.POOL)) is not None and "boom" in (head.stopped or ""), "readers are told")
+        until(lambda: (head := store.live.head(simulated.POOL)) is not None and "boom" in (head.stopped or ""), "readers are told")
     assert published(settings) == 100, "what was published stays"
 
 
@@ -281,7 +281,7 @@ def test_so_does_one_that_is_damaged_where_its_checkpoint_ends(settings: Setting
         until(lambda: [one.position for one in worker.health().partitions if one.partition == away] == [1], "the others go on")
         assert "crc check" in (worker.health().partitions[HOME].stopped or "")
         with store_of(settings) as store:
-            until(lambda: (head := store.head(simulated.POOL)) is not None and "crc check" in (head.stopped or ""), "readers are told")
+            until(lambda: (head := store.live.head(simulated.POOL)) is not None and "crc check" in (head.stopped or ""), "readers are told")
     assert published(settings) == 100, "what was published stays"
 
 
@@ -305,7 +305,7 @@ def test_a_generation_that_comes_by_a_damaged_batch_fails_alone(settings: Settin
         play(log, 100, 200)
         until(lambda: published(settings) == 200, "the pool goes on")
         with store_of(settings) as store:
-            until(lambda: (head := store.head(simulated.POOL)) is not None and "crc check" in str(head.building), "readers are told why")
+            until(lambda: (head := store.live.head(simulated.POOL)) is not None and "crc check" in str(head.building), "readers see why")
 
 
 def test_a_log_that_is_away_while_damage_is_looked_for_is_waited_for(

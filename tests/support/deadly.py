@@ -50,7 +50,7 @@ def main(data: Path, redis: str, outcome: str, positions: dict[int, int]) -> Non
     settings = Settings(data=data, redis=redis, **SETTINGS)
     log = open_sqlite_log(data / "log.sqlite", PARTITIONS)
     store = RedisStore(redis, log.outcomes.identity)
-    worker = ShardWorker(settings, range(PARTITIONS), "deadly", log, store)
+    worker = ShardWorker(settings, range(PARTITIONS), "deadly", log, store.live)
     thread = threading.Thread(target=worker.run)
     thread.start()
     while not _reached(worker, positions):

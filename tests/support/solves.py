@@ -49,7 +49,7 @@ class World:
         limits = {"solve_deadline_seconds": DEADLINE, "solve_memory_bytes": 512 << 20}
         settings = Settings(data=folder, solve_seconds=0.01, interval_seconds=0.0, **limits)  # these would come later
         solves = Limits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
-        self.runner = open_scheduler(settings, self.checkpoints, store, tasks or RayTaskPool(), solves, clock=self.clock)
+        self.runner = open_scheduler(settings, self.checkpoints, store.solved, tasks or RayTaskPool(), solves, clock=self.clock)
         self.manifests: list[Manifest] = []
 
     def play(self, games: int) -> int:
@@ -75,7 +75,7 @@ class World:
             time.sleep(0.02)
 
     def board(self, method: str) -> SolvedBoard | None:
-        found = self.store.solved(POOL, method, 0, 100)
+        found = self.store.solved.page(POOL, method, 0, 100)
         return None if found is None else found[0]
 
     def solved(self, method: str, position: int) -> Callable[[], bool]:

@@ -38,7 +38,7 @@ def live(**ratings: float) -> dict[str, LiveBoard]:
 
 
 def names(store: RedisStore, method: str = "elo") -> list[tuple[str, float | None, int]]:
-    page = store.live("blitz", method, 0, 100)
+    page = store.live.page("blitz", method, 0, 100)
     assert page is not None
     return [(row.agent, row.rating, row.rank) for row in page.rows]
 

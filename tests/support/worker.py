@@ -38,7 +38,7 @@ def until(condition: Callable[[], bool], what: str) -> None:
 def working(settings: Settings, log: Log) -> Iterator[ShardWorker]:
     assert settings.redis is not None
     store = RedisStore(settings.redis, log.outcomes.identity)
-    worker = ShardWorker(settings, range(PARTITIONS), "test", log, store)
+    worker = ShardWorker(settings, range(PARTITIONS), "test", log, store.live)
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -68,7 +68,7 @@ def store_of(settings: Settings) -> closing[RedisStore]:
 
 def published(settings: Settings) -> int:
     with store_of(settings) as store:
-        head = store.head(simulated.POOL)
+        head = store.live.head(simulated.POOL)
     return -1 if head is None else head.outcomes
 
 
@@ -80,6 +80,6 @@ def newest_digest(settings: Settings) -> str:
 
 def differences(settings: Settings, log: Log) -> list[str | None]:
     with store_of(settings) as store:
-        found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store))
+        found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store.live))
     assert {finding.what for finding in found} - {"generation under construction"} == {"checkpoint", "live boards"}
     return [finding.difference for finding in found if finding.difference is not None]

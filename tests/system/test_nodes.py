@@ -97,4 +97,4 @@ def test_solves_spread_over_nodes_and_those_of_a_lost_node_begin_again_on_anothe
     world.until(world.solved(GOOD, second), "what the other node does goes on")
     world.until(world.solved(BAD, second), "the lost one catches up")
     assert (world.ended(GOOD, "failed"), world.ended(BAD, "failed")) == (0, 0)
-    assert set(world.store.solved_methods(POOL)) == {GOOD, BAD}
+    assert set(world.store.solved.methods(POOL)) == {GOOD, BAD}

@@ -205,7 +205,7 @@ def test_a_topic_made_anew_stops_its_partitions_for_good_and_nothing_of_it_count
             assert f"made anew: what was folded is of log {log.outcomes.identity}, this is {other.outcomes.identity}" in why
             assert "EQUIRANK_TOPIC_PREFIX" in why
         with store_of(settings) as store:
-            until(lambda: (head := store.head(simulated.POOL)) is not None and "made anew" in (head.stopped or ""), "readers are told")
+            until(lambda: (head := store.live.head(simulated.POOL)) is not None and "made anew" in (head.stopped or ""), "readers are told")
         assert told(worker).position == 20
     assert published(settings) == 200
     with closing(other), working(settings, other) as worker:

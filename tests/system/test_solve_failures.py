@@ -203,7 +203,7 @@ def _killed_and_started_again(world: World, server: Server, harm: Path) -> None:
     assert (shown.position, shown.age_seconds) == (first, pytest.approx(now - good.solved_at, abs=0.01)), "the last good one stays"
     for method in (GOOD, BAD):
         world.until(world.solved(method, second), f"{method} is published by itself")
-        assert [one.position for one in world.store.history(POOL, method)] == [second, first]
+        assert [one.position for one in world.store.solved.history(POOL, method)] == [second, first]
     assert {world.ended(method, "optimal") for method in (GOOD, BAD)} == {2}, "from what was solved"
     assert world.ended(BAD, "failed") == world.ended(GOOD, "failed") == 0
     left = world.runner.health(0.0)
@@ -230,7 +230,7 @@ def test_the_board_of_a_method_that_is_no_longer_chosen_goes(tmp_path: Path, sto
         world.until(world.solved(method, position), f"{method} solved")
     world.control.apply(3, SolvePlan(pool=POOL, methods={GOOD: {}, "borda": {}}, time=1.0))
     world.until(world.solved("borda", position), "the new one is solved")
-    world.until(lambda: world.store.solved_methods(POOL) == ["borda", GOOD], "the old one is gone")
+    world.until(lambda: world.store.solved.methods(POOL) == ["borda", GOOD], "the old one is gone")
     assert world.board(BAD) is None
     assert list((tmp_path / "checkpoints" / "results" / POOL).rglob(f"{BAD}/*.json")) == []
 
@@ -248,8 +248,8 @@ def test_a_board_says_where_its_agents_stood_before_and_what_changed_since(tmp_p
     assert [row.rank_before for row in before.result.agents] == [None] * len(before.result.agents)
     ranks = {row.agent: row.rank for row in before.result.agents}
     assert [row.rank_before for row in after.result.agents] == [ranks.get(row.agent) for row in after.result.agents]
-    world.until(lambda: len(store.history(POOL, GOOD)) == 2, "the history is published")
-    found = changes(store, POOL, GOOD, None, 100)
+    world.until(lambda: len(store.solved.history(POOL, GOOD)) == 2, "the history is published")
+    found = changes(store.solved, POOL, GOOD, None, 100)
     assert found is not None
     assert (found.outcomes, found.before.position, found.after.position) == (200, first, second)
     assert found.because[0] == "outcomes"
@@ -268,7 +268,7 @@ def test_a_store_that_takes_nothing_shows_the_last_good_boards_and_gets_the_new_
         world.until(world.solved(method, first), f"{method} solved")
     good = world.board(GOOD)
     assert good is not None
-    store._redis.client.config_set("maxmemory", 1)
+    store.connection.client.config_set("maxmemory", 1)
     second = world.play(50)
     world.until(lambda: world.ended(GOOD, "optimal") == world.ended(BAD, "optimal") == 2, "solves go on")
     assert world.board(GOOD) == good
@@ -277,7 +277,7 @@ def test_a_store_that_takes_nothing_shows_the_last_good_boards_and_gets_the_new_
     assert shown.age_seconds == 500.0
     waiting = world.runner.health(0.0).unpublished
     assert (waiting[GOOD], waiting[BAD]) == (1, 1)
-    store._redis.client.config_set("maxmemory", 0)
+    store.connection.client.config_set("maxmemory", 0)
     for method in (GOOD, BAD):
         world.until(world.solved(method, second), f"{method} published")
     assert not {GOOD, BAD} & world.runner.health(0.0).unpublished.keys()

@@ -70,4 +70,4 @@ def test_solves_go_on_while_the_store_hangs_and_their_boards_reach_it_later(
             os.kill(pid, signal.SIGCONT)
         for method in (GOOD, BAD):
             world.until(world.solved(method, position), f"{method} is published")
-        world.until(lambda: [one.position for one in store.history(POOL, BAD)] == [200, 150, 100, 50], "and every solve that was made")
+        world.until(lambda: [one.position for one in store.solved.history(POOL, BAD)] == [200, 150, 100, 50], "and every solve is back")

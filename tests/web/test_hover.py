@@ -68,8 +68,8 @@ def api(tmp_path: Path) -> Iterator[Running]:
 
 def test_hover_labels_are_escaped(api: Running) -> None:
     boards = {"elo": LiveBoard(NAMES, [1510.5, 1500.0, 1490.0]), ACTIVITY: LiveBoard(NAMES, [3.0, 2.0, 1.0])}
-    assert api.store.publish_live(head_of("rps", position=12, published_at=NOW, online=["elo"], outcomes=12), 1, boards)
-    assert api.store.publish_solved(solved_of("rps", position=10, ratings=[(name, 1 / 3) for name in NAMES]))
+    assert api.store.live.publish(head_of("rps", position=12, published_at=NOW, online=["elo"], outcomes=12), 1, boards)
+    assert api.store.solved.publish(solved_of("rps", position=10, ratings=[(name, 1 / 3) for name in NAMES]))
     with with_stub(api.url) as url:
         document, _ = dump(SimpleNamespace(url=url), "/pools/rps")  # type: ignore[arg-type]
     found = re.search(r'data-hover="([^"]*)"', document)

@@ -45,9 +45,9 @@ def filled(api: Running) -> Running:
     names = [EVIL, "paper", "rock"]
     boards = {"elo": LiveBoard(names, [1510.5, 1500.0, 1490.0]), ACTIVITY: LiveBoard(names, [3.0, 2.0, 1.0])}
     head = head_of("rps", position=12, published_at=NOW, label="simulated", online=["elo"], outcomes=12)
-    assert api.store.publish_live(head, 1, boards)
-    assert api.store.publish_solved(solved_of("rps", position=10, ratings=[(name, 1 / 3) for name in names], error="it took too long"))
-    assert api.store.publish_solved(insight_board("rps"))
+    assert api.store.live.publish(head, 1, boards)
+    assert api.store.solved.publish(solved_of("rps", position=10, ratings=[(name, 1 / 3) for name in names], error="it took too long"))
+    assert api.store.solved.publish(insight_board("rps"))
     beat(api)
     return api
 
@@ -55,7 +55,7 @@ def filled(api: Running) -> Running:
 def beat(api: Running, idle: float = 0.0) -> None:
     """Shards report all partitions. idle: seconds since they could last fold."""
     common = {"epoch": 1, "shard": "shard-0/9", "position": 4, "lag": 0, "lag_seconds": 0.0, "stopped": False}
-    api.store.beat([Heartbeat(partition=number, idle_seconds=idle, **common) for number in range(8)])
+    api.store.heartbeats.write([Heartbeat(partition=number, idle_seconds=idle, **common) for number in range(8)])
 
 
 @pytest.mark.parametrize("path", ["/", "/pools/rps"])
@@ -75,7 +75,7 @@ def test_a_page_whose_store_hangs_shows_what_was_last_known_and_says_so(tmp_path
     server = Server(tmp_path)
     with running(tmp_path, server.url, patience=0.3) as here:
         board = LiveBoard(["rock"], [1510.5])
-        assert here.store.publish_live(head_of("rps", published_at=NOW, online=["elo"]), 1, {"elo": board, ACTIVITY: board})
+        assert here.store.live.publish(head_of("rps", published_at=NOW, online=["elo"]), 1, {"elo": board, ACTIVITY: board})
         for path in ("/v1/pools/rps/boards?count=12", "/v1/pools?count=200"):
             assert here.client.get(path).status_code == 200
         os.kill(server.pid, signal.SIGSTOP)
@@ -132,7 +132,7 @@ def test_methods_stand_side_by_side_with_their_proofs_and_insight_and_names_are_
 def test_a_rating_says_what_it_is_made_of(filled: Running) -> None:
     solved = solved_of("rps", method="deviation", position=11)
     extra = {"contributions": {"rock": {"po\"ng": 0.125, "qbert": -1.0, "other": 0.0}}}
-    assert filled.store.publish_solved(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, extra=extra)))
+    assert filled.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, extra=extra)))
     document, console = dump(filled, "/pools/rps")
     assert console == ""
     assert re.findall(r'title="(made of: [^"]*)"', html.unescape(document).replace('po"ng', "pong")) == ["made of: pong +0.125, qbert -1"]
@@ -141,7 +141,7 @@ def test_a_rating_says_what_it_is_made_of(filled: Running) -> None:
 def test_a_board_with_intervals_has_a_card_with_room_for_them(filled: Running) -> None:
     solved = solved_of("rps", method="copeland", position=11)
     told = [msgspec.structs.replace(row, low=0.25, high=0.75, rank_low=1, rank_high=2) for row in solved.result.agents]
-    assert filled.store.publish_solved(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=told)))
+    assert filled.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=told)))
     document, console = dump(filled, "/pools/rps")
     assert console == ""
     assert re.findall(r'class="card uncertain" data-method="([a-z_]+)"', document) == ["copeland"]
@@ -158,7 +158,7 @@ def test_a_live_board_of_beliefs_shows_deviations_and_of_what_its_intervals_are(
     }
     model = {"glicko2": BeliefModel(newcomer=350.0, period_seconds=604_800.0), "weng_lin": BeliefModel(newcomer=25 / 3, below=3.0)}
     head = head_of("club", position=12, published_at=NOW, online=["glicko2", "weng_lin", "elo"], beliefs=model)
-    assert api.store.publish_live(head, 1, boards)
+    assert api.store.live.publish(head, 1, boards)
     document, console = dump(api, "/pools/club")
     assert console == ""
     assert re.findall(r'class="card uncertain" data-method="([a-z0-9_]+)"', document) == ["glicko2", "weng_lin"]

@@ -24,14 +24,14 @@ class Heartbeats:
     def __init__(self, connection: Connection, log: str) -> None:
         self._redis, self._key = connection, keys.folding(log)
 
-    def beat(self, heartbeats: Sequence[Heartbeat]) -> None:
+    def write(self, heartbeats: Sequence[Heartbeat]) -> None:
         """Write each partition's heartbeat. One of a superseded shard changes nothing."""
         if not heartbeats:
             return
         fields = [text for one in heartbeats for text in (str(one.partition), str(one.epoch), _encode(one).decode())]
         self._redis.call(scripts.BEAT, [self._key], [SUPERSEDED_SECONDS, KEPT_SECONDS, *fields])
 
-    def heartbeats(self) -> dict[int, Heard]:
+    def read(self) -> dict[int, Heard]:
         """Newest heartbeat of each partition that has one. What is no heartbeat is left out: its shard writes it again."""
         (seconds, micros), fields = self._redis.pipeline([lambda pipe: pipe.time(), lambda pipe: pipe.hgetall(self._key)])
         now = seconds + micros / 1e6

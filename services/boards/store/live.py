@@ -44,7 +44,7 @@ class LiveBoards:
         self._committed: dict[str, Fence] = {}
         self._lock = threading.Lock()
 
-    def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
+    def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         """Write changed agents of each live board and then the head; False when fenced. Raises `StoreLost` as the protocol says."""
         pool, fence = check_pool_name(head.pool), Fence(epoch, head.generation, head.position)
         token = f"{epoch}-{secrets.token_hex(8)}"
@@ -71,7 +71,7 @@ class LiveBoards:
         """What `pool` shows first; None when the store knows nothing of it."""
         return self._heads([check_pool_name(pool)])[pool]
 
-    def live(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
+    def page(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
         """Rows start to start + count of a live board (0 is the best agent)."""
         check_window(start, count)
         return self._live_page(pool, method, scripts.PAGE, [start, count])
@@ -89,7 +89,7 @@ class LiveBoards:
         found = self._redis.run(lambda client: client.zmscore(name, list(agents)))
         return [0 if one is None else round(-float(one)) for one in found]
 
-    def live_rows(self, pool: str, agent: str) -> dict[str, AgentRow]:
+    def rows_of(self, pool: str, agent: str) -> dict[str, AgentRow]:
         """The agent's row on every live board that it is on, by method."""
         head = self.head(pool)
         if head is None:

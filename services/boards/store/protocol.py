@@ -14,6 +14,8 @@ Laws, held by tests against every implementation:
 5. Ties on a live board are ordered by name, ascending; `rank` is a competition rank (1, 1, 3) by the rounding-free rating.
 6. A row's rating and the belief behind it are of one publication, written and read in one step. Deviations are evaluated when they are
    read, as of the pool's time in the head: an agent's grows while others play, without being written again.
+
+One protocol for each subject and role: who only reads live boards takes a `LiveReader`, who publishes them a `LiveWriter`.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -106,6 +108,16 @@ class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
     beliefs: BeliefModel | None = None
 
 
+class StoredBoard(NamedTuple):
+    """A solved board of which the store holds every row.
+
+    board: The board, its result without rows. history: Number of kept solves that the store holds of its method.
+    """
+
+    board: SolvedBoard
+    history: int
+
+
 class PoolVersion(NamedTuple):
     """A pool's publications. Two equal ones mean equal boards.
 
@@ -154,48 +166,39 @@ INSIGHT = "insight"
 """Name under which a pool's insight is published, as a solved board without rows."""
 
 
-class StoreWriter(Protocol):
-    """What shards and the engine do with the store."""
+class LiveWriter(Protocol):
+    """What a shard does with live boards."""
 
-    def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
+    def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         """Write changed agents of each live board and then the head; False when fenced (nothing written).
 
         Raises `StoreLost` where an earlier publication of this writer is gone, or part of one; the next call, with every agent, is taken.
         Raises `OtherLog`.
         """
 
-    def publish_solved(self, board: SolvedBoard) -> bool:
-        """Publish one solved board under its method; False when a newer one stands. Raises `OtherLog`."""
-
-    def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
-        """Publish the kept solves of a method, oldest first, in place of those that stand; after `publish_solved` of the newest."""
-
-    def beat(self, heartbeats: Sequence[Heartbeat]) -> None:
-        """Write the heartbeats of a shard's partitions; that of a superseded owner changes nothing."""
-
     def published(self, pool: str) -> Fence | None:
-        """The fence that stands for `pool` from this log; None when the store knows nothing of it (it is new, or was lost)."""
+        """The fence of `pool` from this log; None when the store knows nothing of the pool (it is new, or was lost)."""
 
     def head(self, pool: str) -> PoolHead | None:
-        """What the pool's newest publication says."""
+        """The head of the pool's newest publication."""
 
     def pools(self) -> list[PoolHead]:
         """The heads of all pools by name."""
 
     def forget(self, pool: str) -> None:
-        """Remove all that stands of `pool`, its fence last: it was folded from records that the log lost."""
+        """Remove everything of `pool`, its fence last: it was folded from records that the log lost."""
 
 
-class StoreReader(Protocol):
-    """What the API and the command line ask of the store. Agents and pools not known are None, never invented."""
+class LiveReader(Protocol):
+    """What readers ask of live boards. Agents and pools not known are None, never invented."""
 
     def pools(self) -> list[PoolHead]:
-        """All pools by name."""
+        """The heads of all pools by name."""
 
     def head(self, pool: str) -> PoolHead | None:
-        """What the pool's newest publication says."""
+        """The head of the pool's newest publication."""
 
-    def live(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
+    def page(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
         """Rows start to start + count of a live board (0 is the best agent)."""
 
     def around(self, pool: str, method: str, agent: str, count: int) -> BoardPage | None:
@@ -204,16 +207,33 @@ class StoreReader(Protocol):
     def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
         """How many outcomes each of `agents` took part in, 0 for those not known."""
 
-    def agent(self, pool: str, agent: str) -> dict[str, AgentRow] | None:
-        """The agent's row on every live board, and on every solved one."""
 
-    def solved_methods(self, pool: str) -> list[str]:
+class SolvedWriter(Protocol):
+    """What the engine does with solved boards."""
+
+    def publish(self, board: SolvedBoard) -> bool:
+        """Publish one solved board under its method; False where the store has a newer one. Raises `OtherLog`."""
+
+    def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
+        """Replace the kept solves of a method, oldest first; after `publish` of the newest."""
+
+    def complete(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
+        """By pool and method, insight among them, the boards of which the store holds every row."""
+
+    def remove(self, pool: str, method: str) -> None:
+        """Remove a solved board that is not another log's. Readers that are on it see it to the end of their page."""
+
+
+class SolvedReader(Protocol):
+    """What readers ask of solved boards."""
+
+    def methods(self, pool: str) -> list[str]:
         """Methods that have a solved board, by name; insight is not one of them."""
 
-    def solved(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
+    def page(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board whose result holds rows start to start + count only, and the number of all rows."""
 
-    def solved_around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
+    def around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board whose result holds `count` rows with the agent in the middle, and the number of all rows."""
 
     def history(self, pool: str, method: str) -> list[Past]:
@@ -222,15 +242,53 @@ class StoreReader(Protocol):
     def past(self, pool: str, method: str, index: int) -> Kept | None:
         """One of `history` with its rows; None if that index does not exist."""
 
-    def versions(self, pools: Collection[str]) -> dict[str, PoolVersion]:
-        """Which publication stands of each of `pools`, by name; one that the store knows nothing of has an empty version."""
 
-    def heartbeats(self) -> dict[int, Heard]:
+class HeartbeatWriter(Protocol):
+    """What a shard does with heartbeats."""
+
+    def write(self, heartbeats: Sequence[Heartbeat]) -> None:
+        """Write the heartbeats of a shard's partitions; that of a superseded owner changes nothing."""
+
+
+class HeartbeatReader(Protocol):
+    """What readers ask of heartbeats."""
+
+    def read(self) -> dict[int, Heard]:
         """Newest heartbeat of each partition of the reader's log that has one."""
+
+
+class VersionReader(Protocol):
+    """What readers ask of publications, to learn whether an answer that they built earlier is still the newest."""
+
+    def read(self, pools: Collection[str]) -> dict[str, PoolVersion]:
+        """The newest publication of each of `pools`, by name; a pool that the store does not know has an empty version."""
+
+
+class StoreReader(Protocol):
+    """A store for readers of several subjects: the API and the command line."""
+
+    @property
+    def live(self) -> LiveReader:
+        """Live boards and pool heads."""
+
+    @property
+    def solved(self) -> SolvedReader:
+        """Solved boards."""
+
+    @property
+    def heartbeats(self) -> HeartbeatReader:
+        """Heartbeats of partitions."""
+
+    @property
+    def versions(self) -> VersionReader:
+        """Newest publications."""
+
+    def agent(self, pool: str, agent: str) -> dict[str, AgentRow] | None:
+        """The agent's row on every live board, and on every solved one."""
 
     @property
     def garbage(self) -> int:
-        """Values that were not what their key holds, and were skipped, since the start."""
+        """Values that did not decode as their key's type, and were skipped, since the start."""
 
     def ping(self) -> None:
         """Raises `StoreError` when the store does not answer."""

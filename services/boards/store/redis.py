@@ -16,58 +16,42 @@ from services.boards.store.versions import Versions
 
 
 class RedisStore:
-    """Writer and reader of one Redis. url: redis://, rediss:// or unix://; log: identity of the log that a writer publishes from, and whose
-    boards a reader sees; a reader that does not know it sees the present boards; patience: see `Connection`.
+    """One Redis: an object for each subject, on one connection. Threads of a process share it.
 
-    Shared by the threads of a process.
+    Each subject raises `StoreError` when Redis does not answer or refuses, and `InputError` for names and numbers that break a rule.
 
-    Raises `StoreError` when Redis does not answer or refuses, `InputError` for names and numbers that break a rule.
+    Args:
+        url: redis://, rediss:// or unix://.
+        log: Identity of the log that a writer publishes from, and whose boards a reader sees. A reader that leaves it empty sees the
+            boards of the log whose writers hold each pool now.
+        patience: Seconds that one command may take, see `Connection`.
     """
 
     def __init__(self, url: str, log: str = "", *, patience: float | None = None) -> None:
-        self._redis = Connection(url, patience=patience)
-        self._live = LiveBoards(self._redis, log)
-        self._solved = SolvedBoards(self._redis, log)
-        self.versions = Versions(self._redis, log).versions
-        heartbeats = Heartbeats(self._redis, log)
-        self.beat = heartbeats.beat
-        self.heartbeats = heartbeats.heartbeats
-        self.publish_live = self._live.publish_live
-        self.outcomes_of = self._live.outcomes_of
-        self.published = self._live.published
-        self.pools = self._live.pools
-        self.head = self._live.head
-        self.forget = self._live.forget
-        self.live = self._live.live
-        self.around = self._live.around
-        self.publish_solved = self._solved.publish_solved
-        self.publish_history = self._solved.publish_history
-        self.history = self._solved.history
-        self.past = self._solved.past
-        self.drop_solved = self._solved.drop_solved
-        self.solved_methods = self._solved.solved_methods
-        self.held = self._solved.held
-        self.solved = self._solved.solved
-        self.solved_around = self._solved.solved_around
+        self.connection = Connection(url, patience=patience)
+        self.live = LiveBoards(self.connection, log)
+        self.solved = SolvedBoards(self.connection, log)
+        self.heartbeats = Heartbeats(self.connection, log)
+        self.versions = Versions(self.connection, log)
 
     def agent(self, pool: str, agent: str) -> dict[str, AgentRow] | None:
         """The agent's row on every live board, and on every solved one; None when it is on none."""
-        return self._live.live_rows(pool, agent) | self._solved.solved_rows(pool, agent) or None
+        return self.live.rows_of(pool, agent) | self.solved.rows_of(pool, agent) or None
 
     def forget_others(self, known: Collection[str]) -> list[str]:
         """Remove the pools, none of those `known`, that a log left which is gone; their names. Of those `known`, what other logs solved."""
-        self._solved.forget_others(known)
-        return self._live.forget_others(known)
+        self.solved.forget_others(known)
+        return self.live.forget_others(known)
 
     @property
     def garbage(self) -> int:
         """Values that were not what their key holds, and were skipped, since the start."""
-        return self._redis.garbage
+        return self.connection.garbage
 
     def ping(self) -> None:
         """Raises `StoreError` when the store does not answer readers."""
-        self._redis.run(lambda client: client.exists(POOLS))
+        self.connection.run(lambda client: client.exists(POOLS))
 
     def close(self) -> None:
         """Give all connections back."""
-        self._redis.close()
+        self.connection.close()

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -11,7 +11,7 @@ from services.boards.result import AgentRow, SolvedBoard
 from services.boards.store import keys, scripts
 from services.boards.store.connection import Command, Connection, expire
 from services.boards.store.live import ABANDONED_SECONDS, MEMBERS_A_CALL, STALE_SECONDS, check_window, held_by
-from services.boards.store.protocol import INSIGHT, OtherLog, StoreError
+from services.boards.store.protocol import INSIGHT, OtherLog, StoredBoard, StoreError
 from services.wire.pools import check_pool_name
 
 _UPLOAD_SECONDS: Final = 600
@@ -28,20 +28,13 @@ _Pointer: TypeAlias = tuple[str, int, SolvedBoard]
 _POINTER: Final = ("version", "total", "board")
 
 
-class StoredBoard(NamedTuple):
-    """A whole board of the store, its result without rows, and of how many kept solves its history is."""
-
-    board: SolvedBoard
-    history: int
-
-
 class SolvedBoards:
     """Publishes and reads solved boards. log: identity of the reader's log; where it is not known, that of the pool's live boards."""
 
     def __init__(self, connection: Connection, log: str = "") -> None:
         self._redis, self._log = connection, log
 
-    def publish_solved(self, board: SolvedBoard) -> bool:
+    def publish(self, board: SolvedBoard) -> bool:
         """Publish one solved board under its method; False when a newer one stands."""
         pool, method = check_pool_name(board.pool), keys.check_method(board.result.method)
         version = secrets.token_hex(8)
@@ -83,7 +76,7 @@ class SolvedBoards:
         text = self._redis.run(lambda client: client.lindex(name, -1 - 2 * index))
         return self._redis.decoded(_decode_kept, text)
 
-    def drop_solved(self, pool: str, method: str) -> None:
+    def remove(self, pool: str, method: str) -> None:
         """Take a solved board away that is not another log's; readers that are on it see it to the end of their page."""
         log = self._redis.run(_solved_from(check_pool_name(pool), method))
         if not (self._log and log and log != self._log):
@@ -101,7 +94,7 @@ class SolvedBoards:
             ]
         )
 
-    def solved_methods(self, pool: str) -> list[str]:
+    def methods(self, pool: str) -> list[str]:
         """The methods that have a solved board, by name; insight is not one of them."""
         members = self._redis.run(lambda client: client.smembers(keys.methods(check_pool_name(pool))))
         return self._shown(pool, sorted(set(members) - {INSIGHT}))
@@ -117,7 +110,7 @@ class SolvedBoards:
         for job in [job for job, log in zip(jobs, logs, strict=True) if log != self._log]:
             self._remove(*job)
 
-    def held(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
+    def complete(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
         """By pool and method, insight among them, the boards of which every row is there and can be found: in three round trips for all."""
         members = self._redis.pipeline([_members(keys.methods(check_pool_name(pool))) for pool in pools])
         jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
@@ -131,7 +124,7 @@ class SolvedBoards:
                 found[pool][method] = StoredBoard(board, history // 2)
         return found
 
-    def solved(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
+    def page(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board whose result holds rows start to start + count only, and the number of all rows."""
         check_window(start, count)
         for _ in range(_TRIES):
@@ -144,7 +137,7 @@ class SolvedBoards:
                 return self._with_rows(board, rows), total
         raise _switching(pool, method)
 
-    def solved_around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
+    def around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
         """A solved board whose result holds `count` rows with the agent in the middle, and the number of all rows."""
         check_window(0, count)
         for _ in range(_TRIES):
@@ -160,9 +153,9 @@ class SolvedBoards:
                 return None
         raise _switching(pool, method)
 
-    def solved_rows(self, pool: str, agent: str) -> dict[str, AgentRow]:
+    def rows_of(self, pool: str, agent: str) -> dict[str, AgentRow]:
         """The agent's row on every solved board that it is on, by method."""
-        pages = {method: self.solved_around(pool, method, agent, 1) for method in self.solved_methods(pool)}
+        pages = {method: self.around(pool, method, agent, 1) for method in self.methods(pool)}
         return {method: page[0].result.agents[0] for method, page in pages.items() if page is not None}
 
     def _append(self, name: str, before: Kept, newest: Kept, count: int) -> bool:

@@ -16,7 +16,7 @@ class Versions:
         self._redis, self._log = connection, log
         self._methods: dict[str, tuple[str, ...]] = {}
 
-    def versions(self, pools: Collection[str]) -> dict[str, PoolVersion]:
+    def read(self, pools: Collection[str]) -> dict[str, PoolVersion]:
         """The versions of `pools`, by name. Raises `StoreError`, `InputError`."""
         found: dict[str, PoolVersion] = {}
         left = [check_pool_name(pool) for pool in pools]

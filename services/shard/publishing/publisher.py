@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
-from services.boards.store.protocol import StoreWriter
+from services.boards.store.protocol import LiveWriter
 from services.runtime.durations import Durations
 from services.shard.fencing import Fenced
 from services.shard.partition import Partition
@@ -32,8 +32,8 @@ class Publisher:
     `now` of its callers, which never goes back. pauses: seconds for which the fold paused while changes were copied.
     """
 
-    def __init__(self, store: StoreWriter, interval: float, judge: Judge, clock: Callable[[], float] = time.time) -> None:
-        self._writer, self._selection, self._interval, self._clock = BoardWriter(store, judge), Selection(clock), interval, clock
+    def __init__(self, boards: LiveWriter, interval: float, judge: Judge, clock: Callable[[], float] = time.time) -> None:
+        self._writer, self._selection, self._interval, self._clock = BoardWriter(boards, judge), Selection(clock), interval, clock
         self._executor = ThreadPoolExecutor(1, "publish")
         self._job: Future[list[tuple[Update, End]]] | None = None
         self._began = self._next = self._rested = float("-inf")

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from services.boards.store.protocol import Fence, OtherLog, PoolHead, StoreError, StoreLost, StoreWriter
+from services.boards.store.protocol import Fence, LiveWriter, OtherLog, PoolHead, StoreError, StoreLost
 from services.log.protocol import LogError
 from services.shard.publishing.updates import Update
 
@@ -37,8 +37,8 @@ class End(Enum):
 class BoardWriter:
     """Runs in the publisher's thread. judge: of what the store shows."""
 
-    def __init__(self, store: StoreWriter, judge: Judge) -> None:
-        self._store, self._judge = store, judge
+    def __init__(self, boards: LiveWriter, judge: Judge) -> None:
+        self._boards, self._judge = boards, judge
 
     def write(self, updates: list[Update]) -> list[tuple[Update, End]]:
         """Each update's end. Once the store does not answer, the others wait for the next round instead of a timeout each."""
@@ -59,7 +59,7 @@ class BoardWriter:
                 return self._write_frozen(update)
             if not update.track.known and (end := self._ask(update)) is not None:
                 return end
-            written = self._store.publish_live(update.head, update.epoch, update.boards)
+            written = self._boards.publish(update.head, update.epoch, update.boards)
         except StoreLost:
             return End.LOST
         return End.WRITTEN if written else self._refused(update)
@@ -70,20 +70,20 @@ class BoardWriter:
 
     def _forget(self, update: Update) -> End:
         log.warning("readers saw what the log has lost: written anew", extra={"pool": update.head.pool, "position": update.head.position})
-        self._store.forget(update.head.pool)
+        self._boards.forget(update.head.pool)
         return End.LOST
 
     def _write_frozen(self, update: Update) -> End:
         """Let the head that readers see say why nothing follows, or no longer say it. A store that was lost has nothing that could."""
-        standing, why = self._store.head(update.head.pool), update.head.stopped
+        standing, why = self._boards.head(update.head.pool), update.head.stopped
         if standing is None or (why is None and standing.stopped is None):
             return End.WRITTEN
         head = msgspec.structs.replace(standing, published_at=update.head.published_at, stopped=why, building=update.head.building)
-        return End.WRITTEN if self._store.publish_live(head, update.epoch, {}) else self._refused(update)
+        return End.WRITTEN if self._boards.publish(head, update.epoch, {}) else self._refused(update)
 
     def _ask(self, update: Update) -> End | None:
         """What readers see of a pool that this shard has not written yet, and what follows from it."""
-        standing, head = self._store.published(update.head.pool), self._store.head(update.head.pool)
+        standing, head = self._boards.published(update.head.pool), self._boards.head(update.head.pool)
         if standing is not None and head is not None and not self._judge.was_folded_from_the_log(head):
             return self._forget(update)
         update.track.known = True

@@ -7,9 +7,7 @@ import msgspec
 
 from services.boards.result import Intervals, SolvedBoard
 from services.boards.store.backoff import Backoff
-from services.boards.store.protocol import OtherLog, StoreError
-from services.boards.store.redis import RedisStore
-from services.boards.store.solved import StoredBoard
+from services.boards.store.protocol import OtherLog, SolvedWriter, StoredBoard, StoreError
 from services.runtime.logging import LogThrottle
 from services.solve.planning.jobs import Job
 from services.solve.scheduler.newest import BoardIntervals, JobResult, NewestResults
@@ -25,10 +23,10 @@ class ResultPublisher:
     """Keeps the store equal to the newest results. A store that does not answer is left alone for a while."""
 
     def __init__(
-        self, store: RedisStore, results: NewestResults, intervals: BoardIntervals, backoff: Backoff, pools_a_look: int = POOLS_A_LOOK
+        self, boards: SolvedWriter, results: NewestResults, intervals: BoardIntervals, backoff: Backoff, pools_a_look: int = POOLS_A_LOOK
     ) -> None:
         """pools_a_look: pools that one look for lost boards asks the store for."""
-        self._store, self._results, self._intervals, self._backoff = store, results, intervals, backoff
+        self._boards, self._results, self._intervals, self._backoff = boards, results, intervals, backoff
         self._pools_a_look = pools_a_look
         self._looked_to = ""
         self._troubles = LogThrottle()
@@ -49,7 +47,7 @@ class ResultPublisher:
         pools = following[: self._pools_a_look]
         try:
             with self._backoff.asking():
-                held = self._store.held(pools)
+                held = self._boards.complete(pools)
         except StoreError:
             return
         self._looked_to = pools[-1] if len(following) > len(pools) else ""  # after the last pool, the first ones again
@@ -63,7 +61,7 @@ class ResultPublisher:
             return False
         try:
             with self._backoff.asking():
-                self._store.drop_solved(*job)
+                self._boards.remove(*job)
         except StoreError as error:
             self._troubles.warn(log, "a retired board waits for the store: %s", error, pool=job.pool, method=job.method)
             return False
@@ -73,9 +71,9 @@ class ResultPublisher:
         """Publish one result. False where the store fails, so that the others would fail too."""
         try:
             with self._backoff.asking():
-                published = self._store.publish_solved(self._intervals.shown(job, result.complete()))
+                published = self._boards.publish(self._intervals.shown(job, result.complete()))
                 if published and job.kind.keeps_history:
-                    self._store.publish_history(job.pool, job.method, result.history)
+                    self._boards.publish_history(job.pool, job.method, result.history)
         except StoreError as error:
             self._troubles.warn(log, _AWAITS_STORE, error)
             return isinstance(error, OtherLog)

@@ -16,7 +16,7 @@ import msgspec
 
 from services.boards.result import VERSION, CertificateRow, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
-from services.boards.store.redis import RedisStore
+from services.boards.store.protocol import SolvedWriter
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry
 from services.control.records import ControlState
 from services.runtime.settings import Settings
@@ -294,7 +294,7 @@ class SolveScheduler:
 
 
 def open_scheduler(
-    settings: Settings, checkpoints: CheckpointStore, store: RedisStore, tasks: TaskPool, limits: Limits, log_identity: str = "",
+    settings: Settings, checkpoints: CheckpointStore, boards: SolvedWriter, tasks: TaskPool, limits: Limits, log_identity: str = "",
     clock: Callable[[], float] = time.time, backoff: Backoff | None = None,
 ) -> SolveScheduler:  # fmt: skip
     """Make a scheduler, with the results that an earlier run left.
@@ -302,7 +302,7 @@ def open_scheduler(
     Args:
         settings: The service's settings.
         checkpoints: Where checkpoints are read, and results are written.
-        store: Where results are published.
+        boards: Where results are published.
         tasks: Where solves run.
         limits: What solves may take together.
         log_identity: Identity of the log; results of another one are ignored.
@@ -315,7 +315,7 @@ def open_scheduler(
     return SolveScheduler(
         Flights(tasks, checkpoints.url, settings.solve_deadline_seconds, limits.solve_memory_bytes),
         results,
-        ResultPublisher(store, results, intervals, backoff or Backoff()),
+        ResultPublisher(boards, results, intervals, backoff or Backoff()),
         intervals,
         _BoardMaker(log_identity, clock),
         Pace(settings.solve_seconds, settings.solve_outcomes),

@@ -27,7 +27,7 @@ class Api:
 
     def __init__(self, here: Running, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         self.here, self.server, self.reads, self.solved_reads = here, server, 0, 0
-        live, solved = here.store.live, here.store.solved
+        live, solved = here.store.live.page, here.store.solved.page
 
         def counted(*arguments: object) -> object:
             self.reads += 1
@@ -37,15 +37,15 @@ class Api:
             self.solved_reads += 1
             return solved(*arguments)
 
-        monkeypatch.setattr(here.store, "live", counted)
-        monkeypatch.setattr(here.store, "solved", counted_solved)
+        monkeypatch.setattr(here.store.live, "page", counted)
+        monkeypatch.setattr(here.store.solved, "page", counted_solved)
 
     def get(self, path: str, tag: str = "") -> httpx.Response:
         return self.here.client.get(path, headers={"If-None-Match": tag} if tag else {})
 
     def publish(self, position: int, rating: float, **more: object) -> None:
         boards = {"elo": LiveBoard(["rock", "paper"], [rating, 1.0]), ACTIVITY: LiveBoard(["rock", "paper"], [9.0, 8.0])}
-        assert self.here.store.publish_live(head_of(position=position, published_at=NOW, online=["elo"], **more), 1, boards)
+        assert self.here.store.live.publish(head_of(position=position, published_at=NOW, online=["elo"], **more), 1, boards)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
     with running(tmp_path, server.url) as here:
         one = Api(here, server, monkeypatch)
         one.publish(1, 1500.0)
-        here.store.publish_solved(solved_of(position=1))
+        here.store.solved.publish(solved_of(position=1))
         yield one
     server.kill()
 
@@ -98,23 +98,23 @@ def test_a_summary_reads_a_solved_board_once_for_each_solve(api: Api) -> None:
         api.publish(position, float(position))
         assert shown() == {"elo": (position, float(position)), ACTIVITY: (position, 9.0), "maximal_lottery": (1, 0.5)}
     assert api.solved_reads == 1
-    api.here.store.publish_solved(solved_of(position=2, ratings=[("rock", 1.0), ("paper", 0.0)]))
+    api.here.store.solved.publish(solved_of(position=2, ratings=[("rock", 1.0), ("paper", 0.0)]))
     assert shown() == {"elo": (5, 5.0), ACTIVITY: (5, 9.0), "maximal_lottery": (2, 1.0)}
     assert api.solved_reads == 2
     api.publish(6, 6.0)
-    api.here.store.drop_solved("blitz", "maximal_lottery")
+    api.here.store.solved.remove("blitz", "maximal_lottery")
     assert shown() == {"elo": (6, 6.0), ACTIVITY: (6, 9.0)}
 
 
 def test_a_solve_changes_its_board_and_the_summary_only(api: Api) -> None:
     tags = [api.get(path).headers["etag"] for path in PATHS]
-    assert api.here.store.publish_solved(solved_of(position=2, ratings=[("rock", 1.0), ("paper", 0.0)]))
+    assert api.here.store.solved.publish(solved_of(position=2, ratings=[("rock", 1.0), ("paper", 0.0)]))
     assert [api.get(path, tag).status_code for path, tag in zip(PATHS, tags, strict=True)] == [200, 304, 200]
 
 
 def test_a_pool_that_was_removed_is_gone(api: Api) -> None:
     assert api.get(PATHS[1]).status_code == 200
-    api.here.store.forget("blitz")
+    api.here.store.live.forget("blitz")
     assert [api.get(path).status_code for path in PATHS] == [404] * 3
 
 
@@ -152,7 +152,7 @@ def test_while_the_store_hangs_readers_get_what_was_last_known_and_see_that(tmp_
     with running(tmp_path, server.url, patience=0.2) as here:
         store = RedisStore(server.url)
         board = LiveBoard(["rock"], [1.0])
-        store.publish_live(head_of(position=1, online=["elo"]), 1, {"elo": board, ACTIVITY: board})
+        store.live.publish(head_of(position=1, online=["elo"]), 1, {"elo": board, ACTIVITY: board})
         known = {path: here.client.get(path) for path in (*PATHS[:2], "/v1/pools")}
         os.kill(server.pid, signal.SIGSTOP)
         try:

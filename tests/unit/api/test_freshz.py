@@ -20,7 +20,8 @@ PARTITIONS = 8
 
 def beat(api: Running, *partitions: int, lag: int = 0, waits: float = 0.0, idle: float = 0.0) -> None:
     common = {"epoch": 1, "shard": "shard-0/9", "position": 4, "stopped": False}
-    api.store.beat([Heartbeat(partition=number, lag=lag, lag_seconds=waits, idle_seconds=idle, **common) for number in partitions])
+    common |= {"lag": lag, "lag_seconds": waits, "idle_seconds": idle}
+    api.store.heartbeats.write([Heartbeat(partition=number, **common) for number in partitions])
 
 
 def test_without_any_shard_nothing_is_folded_though_boards_are_served(api: Running) -> None:

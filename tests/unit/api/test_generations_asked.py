@@ -119,7 +119,7 @@ class TestBans:
 
     def test_a_name_that_no_agent_has_is_refused_until_it_is_confirmed(self, api: Running) -> None:
         board = LiveBoard(["eve"], [1.0])
-        assert api.store.publish_live(head_of(online=["elo"]), 1, {"elo": board, ACTIVITY: board})
+        assert api.store.live.publish(head_of(online=["elo"]), 1, {"elo": board, ACTIVITY: board})
         refused = api.client.post(PATH, json={"ban": ["eve", "Eve"]})
         assert (refused.status_code, "no agent Eve" in refused.json()["detail"]) == (409, True)
         assert api.client.post(PATH, json={"ban": ["eve"]}).status_code == 202

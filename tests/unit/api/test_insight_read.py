@@ -20,9 +20,9 @@ from tests.support.insight import board
 
 @pytest.fixture
 def seen(api: Running) -> Running:
-    assert api.store.publish_live(head_of(position=12, published_at=NOW), 1, {})
-    assert api.store.publish_solved(solved_of(position=10))
-    assert api.store.publish_solved(board("blitz"))
+    assert api.store.live.publish(head_of(position=12, published_at=NOW), 1, {})
+    assert api.store.solved.publish(solved_of(position=10))
+    assert api.store.solved.publish(board("blitz"))
     return api
 
 
@@ -38,7 +38,7 @@ def test_it_is_no_board(seen: Running) -> None:
     assert seen.client.get("/v1/pools/blitz/boards").json()["methods"]["solved"] == ["maximal_lottery"]
     assert seen.client.get("/v1/pools/blitz/boards/insight").status_code == 404
     assert board_of(seen.store, "blitz", "insight", start=0, count=1, now=NOW) is None
-    assert "insight" in seen.store.held(["blitz"])["blitz"], "the engine sees that it is there"
+    assert "insight" in seen.store.solved.complete(["blitz"])["blitz"], "the engine sees that it is there"
 
 
 def test_before_the_first_there_is_nothing_and_a_failure_says_why(api: Running) -> None:
@@ -51,7 +51,7 @@ def test_before_the_first_there_is_nothing_and_a_failure_says_why(api: Running) 
     failed = SolvedBoard(
         pool="blitz", generation=1, position=3, outcomes=3, data="", parameters={}, solved_at=0.0, result=nothing, error="out of memory"
     )
-    assert api.store.publish_solved(failed)
+    assert api.store.solved.publish(failed)
     found = api.client.get("/v1/pools/blitz/insight").json()
     assert (found["findings"], found["error"]) == (None, "out of memory")
 

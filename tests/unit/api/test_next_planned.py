@@ -45,7 +45,7 @@ def checkpointed(api: Running, folder: Path, kind: Kind, events: list[Event]) ->
         written_at=0.0, pools=[entry],
     )  # fmt: skip
     files.write_manifest(manifest)
-    assert api.store.publish_live(head_of(pool, position=9, published_at=NOW, kind=kind.value, online=[]), 1, {})
+    assert api.store.live.publish(head_of(pool, position=9, published_at=NOW, kind=kind.value, online=[]), 1, {})
 
 
 def ask(api: Running, pool: str, **query: object) -> dict:
@@ -90,7 +90,7 @@ def test_a_kind_of_pool_that_lacks_the_target_says_why(api: Running, tmp_path: P
 
 def test_wrong_targets_and_pools_without_a_checkpoint_are_told(api: Running, tmp_path: Path) -> None:
     assert api.client.get("/v1/pools/nowhere/next").status_code == 404
-    assert api.store.publish_live(head_of("early", position=1, published_at=NOW, online=[]), 1, {})
+    assert api.store.live.publish(head_of("early", position=1, published_at=NOW, online=[]), 1, {})
     assert api.client.get("/v1/pools/early/next").status_code == 503
     checkpointed(api, tmp_path, Kind.GAMES, [game(i) for i in range(3)])
     for target in ("worst", "top", "top:0", "top:9", "top:x", "agent:", "agent:eve", "all:1"):
@@ -118,7 +118,7 @@ def test_a_parameter_that_is_none_is_refused_naming_those_there_are(api: Running
 
 def test_the_command_shows_rates_and_what_they_gain(api: Running, tmp_path: Path) -> None:
     checkpointed(api, tmp_path, Kind.GAMES, [game(i) for i in range(30)])
-    head = api.store.head("blitz")
+    head = api.store.live.head("blitz")
     assert head is not None
     found = plan(CheckpointStore((tmp_path / "state").as_uri()), head, "agent:dan", 50, 0.1, 2)
     console = Console(width=120, record=True, file=io.StringIO())

@@ -28,6 +28,7 @@ class Store:
     """A store that knows one pool's head and kept solves."""
 
     def __init__(self, solves: list[Any]) -> None:
+        self.live = self.solved = self
         self.online = ["elo", "sco"]
         self.solves = [kept(one) for one in reversed(solves)]
 

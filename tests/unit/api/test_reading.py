@@ -23,8 +23,8 @@ AGENTS = ["rock", "paper", "a/b c?#%", "<b>ä</b>"]
 def filled(api: Running) -> Running:
     live = {"elo": LiveBoard(AGENTS, [1500.0, 1500.0, 1400.0, 1300.0]), ACTIVITY: LiveBoard(AGENTS, [9.0, 8.0, 7.0, 6.0])}
     head = head_of(position=12, published_at=NOW - 2.0, label="simulated", online=["elo"], agents=4)
-    assert api.store.publish_live(head, 1, live)
-    assert api.store.publish_solved(solved_of(position=10, ratings=[(name, 0.25) for name in AGENTS]))
+    assert api.store.live.publish(head, 1, live)
+    assert api.store.solved.publish(solved_of(position=10, ratings=[(name, 0.25) for name in AGENTS]))
     return api
 
 
@@ -69,7 +69,7 @@ def test_nothing_new_is_told_in_a_word(filled: Running) -> None:
     first = filled.client.get("/v1/pools/blitz/boards?count=2")
     again = filled.client.get("/v1/pools/blitz/boards?count=2", headers={"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
-    filled.store.publish_live(head_of(position=13, published_at=NOW, online=["elo"]), 1, {"elo": LiveBoard(["rock"], [1600.0])})
+    filled.store.live.publish(head_of(position=13, published_at=NOW, online=["elo"]), 1, {"elo": LiveBoard(["rock"], [1600.0])})
     third = filled.client.get("/v1/pools/blitz/boards?count=2", headers={"If-None-Match": first.headers["etag"]})
     assert third.status_code == 200
 
@@ -77,7 +77,7 @@ def test_nothing_new_is_told_in_a_word(filled: Running) -> None:
 def test_time_that_passes_is_nothing_new(tmp_path: Path, api_redis: str) -> None:
     flush(api_redis)
     with running(tmp_path, api_redis, clock=count(NOW).__next__) as here:
-        assert here.store.publish_live(head_of(position=1, published_at=NOW, online=["elo"]), 1, {"elo": LiveBoard(["rock"], [1.0])})
+        assert here.store.live.publish(head_of(position=1, published_at=NOW, online=["elo"]), 1, {"elo": LiveBoard(["rock"], [1.0])})
         answers = [here.client.get("/v1/pools/blitz/boards?count=2") for _ in range(2)]
         assert len({answer.content for answer in answers}) == 2, "ages grow"
         tags = {answer.headers["etag"] for answer in answers}
@@ -105,7 +105,7 @@ def test_a_store_that_is_down_is_told(filled: Running, monkeypatch: pytest.Monke
         raise StoreError("Redis does not answer", retriable=True)
 
     for ask in ("run", "pipeline"):
-        monkeypatch.setattr(filled.store._redis, ask, down)
+        monkeypatch.setattr(filled.store.connection, ask, down)
     for path in ("/readyz", "/v1/pools/blitz", "/v1/pools/blitz/boards/elo"):
         answer = filled.client.get(path)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
@@ -220,7 +220,7 @@ def test_the_kept_solves_of_a_method_and_what_changed_between_them(filled: Runni
         msgspec.structs.replace(solved_of(position=12, ratings=[("paper", 0.6), ("rock", 0.4)]), parameters={"merge": False}),
         msgspec.structs.replace(solved_of(position=12, ratings=[("paper", 0.5), ("rock", 0.5)]), data="1" * 64),
     ]
-    filled.store.publish_history("blitz", "maximal_lottery", map(kept, solves))
+    filled.store.solved.publish_history("blitz", "maximal_lottery", map(kept, solves))
     where = "/v1/pools/blitz/boards/maximal_lottery"
     past = filled.client.get(f"{where}/history").json()["solves"]
     assert [(one["position"], one["total"], one["status"]) for one in past] == [(12, 2, "optimal"), (12, 2, "optimal"), (10, 3, "optimal")]
@@ -233,12 +233,12 @@ def test_the_kept_solves_of_a_method_and_what_changed_between_them(filled: Runni
     assert filled.client.get(f"{where}/diff?against=11").status_code == 422
     assert filled.client.get("/v1/pools/blitz/boards/elo/history").status_code == 404
     assert filled.client.get("/v1/pools/blitz/boards/elo/diff").status_code == 404
-    filled.store.drop_solved("blitz", "maximal_lottery")
+    filled.store.solved.remove("blitz", "maximal_lottery")
     assert filled.client.get(f"{where}/history").status_code == 404
 
 
 def test_a_board_as_of_a_kept_position_and_410_before_what_is_kept(filled: Running) -> None:
-    filled.store.publish_history("blitz", "maximal_lottery", map(kept, [solved_of(position=4), solved_of(position=10)]))
+    filled.store.solved.publish_history("blitz", "maximal_lottery", map(kept, [solved_of(position=4), solved_of(position=10)]))
     board = filled.client.get("/v1/pools/blitz/boards/maximal_lottery?position=9").json()
     assert (board["source"], board["position"], board["status"]) == ("past", 4, "optimal")
     refused = {"maximal_lottery?position=3": 410, "elo?position=3": 410, "copeland?position=3": 404, "elo?position=3&at=1": 422}
@@ -252,7 +252,7 @@ def test_a_board_as_of_a_kept_position_and_410_before_what_is_kept(filled: Runni
 
 def test_who_took_part_in_few_outcomes_is_provisional(api: Running) -> None:
     live = {"elo": LiveBoard(["old", "new"], [1500.0, 1600.0]), ACTIVITY: LiveBoard(["old", "new"], [10.0, 9.0])}
-    assert api.store.publish_live(head_of(position=12, online=["elo"]), 1, live)
+    assert api.store.live.publish(head_of(position=12, online=["elo"]), 1, live)
     rows = {row["agent"]: row for row in api.client.get("/v1/pools/blitz/boards/elo").json()["rows"]}
     assert rows["new"]["provisional"] is True
     assert "provisional" not in rows["old"]
@@ -271,7 +271,7 @@ def believing(api: Running) -> Running:
     live = {"glicko2": LiveBoard(names, [1600.0, 1500.0, 1400.0], beliefs), ACTIVITY: LiveBoard(names, [10.0, 10.0, 10.0])}
     model = BeliefModel(newcomer=350.0, period_seconds=week)
     head = head_of(position=12, published_at=NOW, online=["glicko2"], beliefs={"glicko2": model}, pool_time=300.5 * week)
-    assert api.store.publish_live(head, 1, live)
+    assert api.store.live.publish(head, 1, live)
     return api
 
 
@@ -307,14 +307,14 @@ def test_whose_deviation_is_wide_is_provisional(believing: Running) -> None:
 
 
 def test_whose_interval_of_ranks_is_wide_is_provisional(api: Running) -> None:
-    assert api.store.publish_live(head_of(position=12, online=["elo"]), 1, {})
+    assert api.store.live.publish(head_of(position=12, online=["elo"]), 1, {})
     solved = solved_of(ratings=[("sure", 4.0), ("open", 3.0), ("half", 2.0), ("none", 1.0), ("last", 0.0)])
     ranks = {"sure": (1, 2), "open": (1, 4), "half": (2, 4), "last": (5, 5)}
     rows = [
         msgspec.structs.replace(row, rank_low=ranks[row.agent][0], rank_high=ranks[row.agent][1]) if row.agent in ranks else row
         for row in solved.result.agents
     ]
-    api.store.publish_solved(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=rows)))
+    api.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=rows)))
     page = api.client.get("/v1/pools/blitz/boards/maximal_lottery").json()
     assert {row["agent"] for row in page["rows"] if row.get("provisional")} == {"open"}
     near = api.client.get("/v1/pools/blitz/boards/maximal_lottery/around/open?count=1").json()
@@ -327,7 +327,7 @@ def test_who_is_provisional_can_be_set(tmp_path: Path, api_redis: str) -> None:
     flush(api_redis)
     live = {"elo": LiveBoard(["old", "new"], [1500.0, 1600.0]), ACTIVITY: LiveBoard(["old", "new"], [10.0, 9.0])}
     with running(tmp_path, api_redis, provisional_outcomes=0) as api:
-        assert api.store.publish_live(head_of(position=12, online=["elo"]), 1, live)
+        assert api.store.live.publish(head_of(position=12, online=["elo"]), 1, live)
         (elo, _) = api.client.get("/v1/pools/blitz/boards?count=5").json()["boards"]
     assert not any("provisional" in row for row in elo["rows"])
 
@@ -342,7 +342,7 @@ def test_how_wide_a_deviation_may_be_can_be_set(tmp_path: Path, api_redis: str, 
     live = {"weng_lin": LiveBoard(names, [3.0, 2.0, 1.0], beliefs), ACTIVITY: LiveBoard(names, [10.0] * 3)}
     head = head_of(position=12, online=["weng_lin"], beliefs={"weng_lin": BeliefModel(newcomer=8.0, below=3.0)})
     with running(tmp_path, api_redis, provisional_deviation=share) as api:
-        assert api.store.publish_live(head, 1, live)
+        assert api.store.live.publish(head, 1, live)
         board = api.client.get("/v1/pools/blitz/boards/weng_lin").json()
     assert [row["agent"] for row in board["rows"] if row.get("provisional")] == doubted
     assert board["intervals"]["of"] == "the mean, which the rating is 3 deviations below"
@@ -350,8 +350,8 @@ def test_how_wide_a_deviation_may_be_can_be_set(tmp_path: Path, api_redis: str, 
 
 def test_insight_is_no_board_that_has_a_history(filled: Running) -> None:
     solves = [solved_of(method="insight", position=at, ratings=[]) for at in (4, 10)]
-    assert filled.store.publish_solved(solves[-1])
-    filled.store.publish_history("blitz", "insight", map(kept, solves))  # as earlier releases did
+    assert filled.store.solved.publish(solves[-1])
+    filled.store.solved.publish_history("blitz", "insight", map(kept, solves))  # as earlier releases did
     where = "/v1/pools/blitz/boards/insight"
     for path in (where, f"{where}/history", f"{where}/diff", f"{where}?position=9"):
         answer = filled.client.get(path)
@@ -360,5 +360,5 @@ def test_insight_is_no_board_that_has_a_history(filled: Running) -> None:
 
 
 def test_the_store_tells_how_long_its_histories_are(filled: Running) -> None:
-    filled.store.publish_history("blitz", "maximal_lottery", map(kept, [solved_of(position=at) for at in (4, 7, 10)]))
-    assert {method: one.history for method, one in filled.store.held(["blitz"])["blitz"].items()} == {"maximal_lottery": 3}
+    filled.store.solved.publish_history("blitz", "maximal_lottery", map(kept, [solved_of(position=at) for at in (4, 7, 10)]))
+    assert {method: one.history for method, one in filled.store.solved.complete(["blitz"])["blitz"].items()} == {"maximal_lottery": 3}

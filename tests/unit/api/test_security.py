@@ -57,7 +57,7 @@ def test_request_ids_are_echoed_or_made(api: Running) -> None:
 
 
 def test_a_fault_of_ours_is_a_problem_too(api: Running, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(api.store, "pools", lambda: 1 / 0)
+    monkeypatch.setattr(api.store.live, "pools", lambda: 1 / 0)
     answer = api.client.get("/v1/pools", headers={"X-Request-ID": "abc-3"})
     assert answer.status_code == 500
     assert answer.json()["request_id"] == "abc-3"

@@ -32,7 +32,7 @@ class Solved:
     def __init__(self) -> None:
         self.asked: set[tuple[str, str]] = set()
 
-    def solved(self, pool: str, method: str, _start: int, _count: int) -> tuple[SolvedBoard, int]:
+    def page(self, pool: str, method: str, _start: int, _count: int) -> tuple[SolvedBoard, int]:
         self.asked.add((pool, method))
         board = solved_of(pool, method=method, ratings=[("ann", 1.0), ("bob", 0.0)])
         return msgspec.structs.replace(board, outcomes=1_000_000), 2

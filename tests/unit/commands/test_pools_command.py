@@ -182,7 +182,7 @@ class Closable(Shown):
 
     def __init__(self, reached: bool) -> None:
         super().__init__(head(2))
-        self.reached, self.closed = reached, 0
+        self.live, self.reached, self.closed = self, reached, 0
 
     def ping(self) -> None:
         if not self.reached:

@@ -1,14 +1,12 @@
 """A clock that is put back or forward by an hour while a shard works: whatever the shard does goes on, as nothing is due by that clock."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from services.boards.history import Kept
-from services.boards.result import SolvedBoard
 from services.boards.store.protocol import Fence, LiveBoard, PoolHead, StoreError
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
@@ -46,17 +44,11 @@ class Shelf:
     def forget(self, pool: str) -> None:
         raise NotImplementedError
 
-    def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
+    def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         if self.away:
             raise StoreError("no answer", retriable=True)
         self.heads[head.pool] = head
         return True
-
-    def publish_solved(self, board: SolvedBoard) -> bool:
-        raise NotImplementedError
-
-    def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
-        raise NotImplementedError
 
 
 class Driven:

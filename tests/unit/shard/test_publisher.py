@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 import msgspec
 import pytest
 
-from services.boards.result import SolvedBoard
 from services.boards.store.protocol import ACTIVITY, Fence, LiveBoard, OtherLog, PoolHead, StoreError
 from services.control.records import FoldSettings, Generation, PoolCreated
 from services.demo import simulated
@@ -36,7 +35,7 @@ class FakeStore:
     def head(self, pool: str) -> PoolHead | None:
         return self.heads.get(pool)
 
-    def publish_live(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
+    def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         assert epoch == EPOCH
         assert "elo" in boards or head.stopped is not None or self.heads[head.pool].stopped is not None
         assert all(map(math.isfinite, (value for board in boards.values() for value in board.values)))
@@ -46,9 +45,6 @@ class FakeStore:
         self.written[head.pool] += 1
         self.heads[head.pool], self.boards[head.pool] = head, boards
         return True
-
-    def publish_solved(self, board: SolvedBoard) -> bool:
-        raise NotImplementedError
 
     def published(self, pool: str) -> Fence | None:
         return self.stands.get(pool)

@@ -70,7 +70,7 @@ class Store:
     def head(self, _pool: str) -> PoolHead:
         return self.states[self.shown][0]
 
-    def live(self, pool: str, method: str, start: int, count: int) -> BoardPage:
+    def page(self, pool: str, method: str, start: int, count: int) -> BoardPage:
         head, boards = self.states[self.shown]
         board = boards[method]
         order = np.argsort(-np.array(board.values), kind="stable").tolist()[start : start + count]

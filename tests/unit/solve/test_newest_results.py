@@ -9,7 +9,7 @@ import msgspec
 from services.boards.history import PastRow, unpacked
 from services.boards.result import Intervals, SolvedBoard
 from services.boards.store.backoff import Backoff
-from services.boards.store.solved import StoredBoard
+from services.boards.store.protocol import StoredBoard
 from services.checkpoints.checkpoint import CheckpointStore
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
@@ -64,7 +64,7 @@ def test_lost_boards_are_looked_for_in_turn_where_pools_are_too_many_for_one_loo
     pools, asked = ["a", "b", "c", "d", "e"], list[str]()
 
     class Empty:
-        def held(self, pools: Iterable[str]) -> dict[str, dict[str, StoredBoard]]:
+        def complete(self, pools: Iterable[str]) -> dict[str, dict[str, StoredBoard]]:
             asked.extend(pools)
             return {pool: {} for pool in asked}
 

@@ -12,8 +12,7 @@ from ratings_core.errors import InputError
 from services.boards.history import Kept
 from services.boards.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
-from services.boards.store.protocol import StoreError
-from services.boards.store.solved import StoredBoard
+from services.boards.store.protocol import StoredBoard, StoreError
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.control.records import ControlState, SolvePlan
@@ -48,7 +47,7 @@ class Store:
         self.histories_held: dict[str, list[int]] = {}
         self.fails: Callable[[], None] = lambda: None
 
-    def publish_solved(self, board: SolvedBoard) -> bool:
+    def publish(self, board: SolvedBoard) -> bool:
         self.fails()
         self.boards[board.result.method] = board
         return True
@@ -56,7 +55,7 @@ class Store:
     def publish_history(self, _: str, method: str, history: Iterable[Kept]) -> None:
         self.histories_held[method] = [one.past.position for one in history]
 
-    def held(self, pools: Iterable[str]) -> dict[str, dict[str, StoredBoard]]:
+    def complete(self, pools: Iterable[str]) -> dict[str, dict[str, StoredBoard]]:
         self.fails()
         found = {method: StoredBoard(board, len(self.histories_held.get(method, ()))) for method, board in self.boards.items()}
         return dict.fromkeys(pools, found)
