@@ -126,7 +126,7 @@ def test_of_a_store_that_was_emptied_readers_get_what_was_last_known_until_it_is
 
         def publish(position: int) -> None:
             head = head_of(position=position, published_at=NOW, online=["elo"])
-            assert here.store.publish_live(head, 1, {"elo": board, ACTIVITY: board})
+            assert here.store.live.publish(head, 1, {"elo": board, ACTIVITY: board})
 
         publish(1)
         known = {path: here.client.get(path).json() for path in PATHS[:2]}
