@@ -20,9 +20,24 @@ FULL: Final = bool(os.environ.get("EQUIRANK_CLUSTER_FULL"))
 """Whether slow tests run, too: `FULL=1 make cluster`."""
 
 
+_TRIES: Final = 4
+_NOT_REACHED: Final = ("Unable to connect to the server", "TLS handshake timeout")
+"""What kubectl and helm say of an API server that had no time for them: nothing was begun."""
+_CUT_OFF: Final = ("client connection lost", "INTERNAL_ERROR; received from peer")
+"""What they say of a connection that broke: the request may have been done."""
+
+
 def run(*command: str, stdin: str | None = None, check: bool = True, timeout: float = 300) -> str:
-    """The output of a command. A failure raises with what the command wrote."""
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=timeout)
+    """The output of a command. A failure raises with what the command wrote.
+
+    A command that did not reach the API server is repeated. One whose connection broke is repeated unless it ran a program in a pod.
+    """
+    again = _NOT_REACHED if "exec" in command else (*_NOT_REACHED, *_CUT_OFF)
+    for _ in range(_TRIES):
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=timeout)
+        if done.returncode == 0 or not any(text in done.stderr for text in again):
+            break
+        time.sleep(1.0)
     if check and done.returncode != 0:
         raise AssertionError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
     return done.stdout
