@@ -51,7 +51,7 @@ bench: install   ## every benchmark beside its reference (QUICK=1 for small size
 
 docs: install    ## regenerate the files in docs that are written by the code
 	$(BIN)/python -m services.wire.schema > docs/schema/outcome-v1.json
-	$(BIN)/python -m services.runtime.metrics > docs/metrics.md
+	$(BIN)/python -m services.runtime.metrics > docs/reference/metrics.md
 	$(BIN)/python -m services.cli.reference
 	$(BIN)/python -m services.cli.lifecycles > docs/concepts/lifecycles.md
 

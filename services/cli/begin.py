@@ -13,5 +13,5 @@ def begin(**given: Any) -> Settings:
     settings = Settings(**given)
     configure(settings.log_level)
     for name in no_settings(os.environ):
-        logging.getLogger("equirank").warning("%s is no setting, and is not read: docs/settings.md has their names", name)
+        logging.getLogger("equirank").warning("%s is no setting, and is not read: docs/reference/settings.md has their names", name)
     return settings

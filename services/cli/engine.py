@@ -40,8 +40,8 @@ _PREFIX: Final = "equirank-ray-"
 def engine() -> None:
     """Run shards and solves until told to stop (TERM or Ctrl-C); a second signal ends at once.
 
-    All it needs to know it reads from EQUIRANK_* variables, or from the TOML file that EQUIRANK_CONFIG names: docs/settings.md. What to
-    start beside it: docs/servers.md.
+    Settings come from EQUIRANK_* variables, or from the TOML file that EQUIRANK_CONFIG names: docs/reference/settings.md.
+    What to start beside it: docs/operations/servers.md.
     """
     settings = begin()
     if settings.embedded:

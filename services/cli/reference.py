@@ -24,7 +24,7 @@ Written by `python -m services.cli.reference`; a test compares.
 
 Every setting is an environment variable. A TOML file named by `EQUIRANK_CONFIG` takes the same names in lower case and without
 the prefix; the environment wins over the file, and `equirank up --data --port` over both. Lists and tables are JSON in the
-environment: `EQUIRANK_WRITE_KEYS='["key-1"]'`. An unknown name in the file is refused, an unknown variable told in the log.
+environment: `EQUIRANK_WRITE_KEYS='["key-1"]'`. An unknown name in the file is an error. An unknown variable is a warning in the log.
 
 | setting | type | default | meaning |
 | --- | --- | --- | --- |
@@ -34,7 +34,7 @@ _BLOCK: Final = re.compile(r"(?<=<!-- parameters of )(\w+)( -->\n).*?(?=<!-- end
 
 
 def settings_page() -> str:
-    """docs/settings.md."""
+    """docs/reference/settings.md."""
     prefix = Settings.model_config["env_prefix"]
     rows = [
         f"| `{prefix}{name.upper()}` | {_kind(field)} | {_default(field.get_default(call_default_factory=True))} | {field.description} |\n"
@@ -49,7 +49,7 @@ def documented_methods(page: str) -> list[str]:
 
 
 def with_parameters(page: str) -> str:
-    """`page` (docs/methods.md) with its tables as they have to be. Raises `InputError` for a table of a method that there is not."""
+    """`page` (docs/reference/methods.md) with its tables as the code says. Raises `InputError` for a table of an unknown method."""
     return _BLOCK.sub(lambda match: f"{match[1]}{match[2]}{parameter_table(match[1])}", page)
 
 
@@ -117,8 +117,8 @@ def _kind(field: FieldInfo) -> str:
 
 def main(docs: Path) -> None:
     """Rewrite both pages in the folder `docs`."""
-    (docs / "settings.md").write_text(settings_page(), encoding="utf-8")
-    methods = docs / "methods.md"
+    (docs / "reference" / "settings.md").write_text(settings_page(), encoding="utf-8")
+    methods = docs / "reference" / "methods.md"
     methods.write_text(with_parameters(methods.read_text(encoding="utf-8")), encoding="utf-8")
 
 

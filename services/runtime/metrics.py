@@ -1,4 +1,4 @@
-"""Every metric of API and engine, by name: one table that the processes build theirs from and docs/metrics.md is held to.
+"""Every metric of API and engine, by name: one table that the processes build theirs from and docs/reference/metrics.md is held to.
 
 No label carries a pool, an agent, a task or anything else that grows with use: each takes one of a bounded set of values.
 """
@@ -116,7 +116,7 @@ ENGINE: Final = (
     Metric("gauge", "equirank_solved_unwritten", "Solved boards whose file could not be written yet, as on a full disk.", ("method",)),
     Metric("gauge", "equirank_solve_certificate", "Largest certificate on the solved boards, in the unit of its kind.", ("method",)),
     Metric("gauge", "equirank_pools_unconnected", "Pools in which some agents never met the others, by their newest insight."),
-    Metric("gauge", "equirank_pools_thinly_led", "Pools with a board whose first rows are hardly linked to the others."),
+    Metric("gauge", "equirank_pools_thinly_led", "Pools with a board whose first rows have few games against the others."),
 )
 
 
@@ -160,8 +160,9 @@ class Metrics:
 
 
 def as_markdown() -> str:
-    """docs/metrics.md, whole."""
-    about = "Written by `python -m services.runtime.metrics > docs/metrics.md`; a test compares. No label names a pool or an agent."
+    """docs/reference/metrics.md, whole."""
+    command = "python -m services.runtime.metrics > docs/reference/metrics.md"
+    about = f"Written by `{command}`; a test compares. No label names a pool or an agent."
     parts = ["# Metrics", "", about, ""]
     for title, table in (("API (`/metrics` on its port)", API), ("Engine (its metrics port)", ENGINE)):
         parts += [f"## {title}", "", "| metric | kind | labels | meaning |", "| --- | --- | --- | --- |"]

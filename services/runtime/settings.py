@@ -74,7 +74,7 @@ class Settings(BaseSettings):
     kafka_replication: int = Field(1, ge=1, description="Replication factor of topics that the engine creates.")
     topic_prefix: str = Field(TOPIC_PREFIX, pattern=r"^[A-Za-z0-9._-]{0,200}$", description="Prefix of the Kafka topics' names.")
     redis: str | None = Field(None, description="URL of Redis; none: the embedded server.")
-    ray: str = Field("local", description="Ray's address; local starts an instance of its own.")
+    ray: str = Field("local", description="Ray's address; local starts one for this engine.")
     checkpoints: str | None = Field(None, description="Where checkpoints and results go (any fsspec URL); none: in the data folder.")
     checkpoints_shared: bool = Field(
         False, description="Whether a checkpoint folder is one file system that every Ray node mounts, such as a ReadWriteMany volume."
@@ -90,7 +90,7 @@ class Settings(BaseSettings):
         1_000_000, ge=1, description="Outcomes of a partition after which a checkpoint is written before that time."
     )
     retraction_seconds: float = Field(
-        2.0, ge=0, description="From a retraction to the new generation without its outcome; those that come meanwhile go with it."
+        2.0, ge=0, description="From a retraction to the generation without its outcome; retractions within this time share one."
     )
     retraction_share: float = Field(
         0.25,
@@ -142,7 +142,7 @@ class Settings(BaseSettings):
         gt=0,
         le=1,
         description="An agent whose deviation (so its interval, too) is wider than this share of a newcomer's is provisional on the live "
-        "boards of methods that hold one; 1: nobody is by that.",
+        "boards of methods that hold one; 1: no agent.",
     )
 
     create_pools: bool | None = Field(None, description="Create unknown pools on first use; none: only when the log is embedded.")

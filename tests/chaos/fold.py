@@ -1,4 +1,4 @@
-"""What outcomes add to ratings and tallies, in plain Python: one outcome at a time, from docs/methods.md and the wire schema.
+"""What outcomes add to ratings and tallies, in plain Python: one outcome at a time, from docs/reference/methods.md and the wire schema.
 
 Ratings are exact: the operations of law 1 in their documented order. Tallies are whole numbers, units of 2**-20.
 """

@@ -73,7 +73,7 @@ def test_every_module_of_the_library_is_imported_in_under_a_second(library: Envi
 
 
 def test_the_example_of_the_docs_runs(library: Environment) -> None:
-    page = (ROOT / "docs/library.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/guides/library.md").read_text(encoding="utf-8")
     example = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0]
     printed = re.findall(r"^# (.+)", example, re.MULTILINE)
     assert library.python_output(example).splitlines() == printed

@@ -145,12 +145,12 @@ def add_rater(root: Path) -> None:
     replaced(laws, "import RATERS, Elo", "import RATERS, WinPoints, Elo")
     replaced(laws, "import elo_twin,", "import win_points_twin, elo_twin,")
     replaced(tests / "shard/test_online_methods.py", '    "sco": {},\n', '    "sco": {},\n    "win_points": {"points": 2.0},\n')
-    methods = docs / "methods.md"
+    methods = docs / "reference" / "methods.md"
     row = re.search(r"^\| \[sco\]\(#sco\).*$", methods.read_text(encoding="utf-8"), re.MULTILINE)
     assert row
     replaced(methods, row[0], f"{row[0]}\n{row[0].replace('sco', NAME)}")
     replaced(methods, "### fenchel_young\n", f"{SECTION}### fenchel_young\n")
-    library = docs / "library.md"
+    library = docs / "guides" / "library.md"
     row_of_sco = "| `sco` | `ratings_core.online.Sco`"
     replaced(library, row_of_sco, f"| `{NAME}` | `ratings_core.online.WinPoints` | the same |\n{row_of_sco}")
 

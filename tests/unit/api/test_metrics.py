@@ -8,7 +8,7 @@ BOUNDED = {"method", "route", "status", "reason", "partition", "shard", "part"}
 
 
 def test_docs_list_every_metric() -> None:
-    assert (Path(__file__).parents[3] / "docs" / "metrics.md").read_text() == as_markdown()
+    assert (Path(__file__).parents[3] / "docs" / "reference" / "metrics.md").read_text() == as_markdown()
 
 
 @pytest.mark.parametrize("metric", [*API, *ENGINE], ids=lambda metric: metric.name)

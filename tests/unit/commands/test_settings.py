@@ -40,7 +40,7 @@ def test_variables_that_are_no_settings_are_told(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv(name, value)
     assert begin.begin(port=1).port == 1
     told = [record.getMessage() for record in caplog.records if "no setting" in record.getMessage()]
-    assert told == ["EQUIRANK_SHARD is no setting, and is not read: docs/settings.md has their names"]
+    assert told == ["EQUIRANK_SHARD is no setting, and is not read: docs/reference/settings.md has their names"]
 
 
 @pytest.mark.parametrize("content", [None, "port = \n", b"\xff\xfe"])

@@ -32,7 +32,7 @@ from tests.support.files import outcomes_of
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-METHODS_PAGE = (ROOT / "docs/methods.md").read_text(encoding="utf-8")
+METHODS_PAGE = (ROOT / "docs/reference/methods.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 LABELS = ("Answers", "Takes", "Certificate", "Holds", "Does not hold", "Source")
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
@@ -138,7 +138,7 @@ def _command(name: str):
 
 
 def test_every_method_has_its_function_in_the_page_of_the_library() -> None:
-    page = (ROOT / "docs/library.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/guides/library.md").read_text(encoding="utf-8")
     named = dict(re.findall(r"^\| `(\w+)` \| `([\w.]+)` \|", page, re.MULTILINE))
     assert set(named) == {*METHODS, *RATERS}
     for path in named.values():
@@ -158,11 +158,11 @@ def test_make_targets_in_the_docs_exist() -> None:
 @pytest.mark.parametrize(
     ("file", "written"),
     [
-        ("docs/metrics.md", metrics.as_markdown),
+        ("docs/reference/metrics.md", metrics.as_markdown),
         ("docs/schema/outcome-v1.json", schema.text),
-        ("docs/settings.md", reference.settings_page),
+        ("docs/reference/settings.md", reference.settings_page),
         ("docs/concepts/lifecycles.md", lifecycles.page),
-        ("docs/methods.md", lambda: reference.with_parameters(METHODS_PAGE)),
+        ("docs/reference/methods.md", lambda: reference.with_parameters(METHODS_PAGE)),
     ],
 )
 def test_generated_docs_are_fresh(file: str, written) -> None:
@@ -289,5 +289,5 @@ def test_running_installs_no_test_tool() -> None:
 
 
 def test_every_kind_of_file_is_explained() -> None:
-    page = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(FileKind)
