@@ -40,6 +40,13 @@ class Clock:
         return self.now
 
 
+def test_keys_of_the_settings_are_named_by_their_place() -> None:
+    keys = Keys(Settings(write_keys=("w1", "w2"), admin_keys=("a1",)))
+    assert [keys.find(key) for key in ("w1", "w2", "a1")] == [
+        Key("write-1", admin=False), Key("write-2", admin=False), Key("admin-1", admin=True)
+    ]  # fmt: skip
+
+
 class TestFile:
     def test_a_key_is_found_by_its_digest_only(self, tmp_path: Path) -> None:
         file = tmp_path / "keys"

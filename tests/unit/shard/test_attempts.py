@@ -97,6 +97,10 @@ class TestAfterADeath:
             ([12], (12, 13, 0)), ([13], (13, 14, 0)), ([14, 15, 16], (14, 17, 0)),
         ]  # fmt: skip
 
+    def test_a_run_that_begins_inside_what_is_suspected_is_noted_too(self, control: ControlLog) -> None:
+        note(control, 12, 15)
+        assert folded(attempts(control, 0, position=13), control, 13, 15) == [([13], (13, 14, 0)), ([14], (14, 15, 0))]
+
     def test_records_that_are_folded_already_are_not_suspected(self, control: ControlLog) -> None:
         note(control, 12, 14)
         assert folded(attempts(control, 0, position=14), control, 14, 16) == [([14, 15], (12, 14, 0))]

@@ -149,6 +149,8 @@ def test_arrays_of_no_window_are_refused() -> None:
         "must be at most 2": ({"ids": ids, "bodies": bodies}, 2),
         "must be distinct": ({"ids": ids[[0, 1, 0]], "bodies": bodies}, 4),
         "must be uint64": ({"ids": ids, "bodies": bodies.astype(np.uint64)}, 4),
+        r"uint32 \(n,\)": ({"ids": ids, "bodies": np.zeros(4, np.uint32)}, 4),
+        r"and uint32": ({"ids": ids, "bodies": np.zeros(2, np.uint32)}, 4),
         "arrays must be": ({"ids": ids}, 4),
     }
     for rule, (arrays, capacity) in cases.items():

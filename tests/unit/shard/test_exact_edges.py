@@ -4,11 +4,13 @@ import hashlib
 import uuid
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ratings_core.arrays.arena import pack
 from ratings_core.arrays.digest import digest
 from ratings_core.arrays.hashing import hash128
+from ratings_core.errors import InputError
 from services.boards.store.protocol import Fence
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
 from services.control.directory import FixedDirectory
@@ -18,6 +20,7 @@ from services.log.sqlite.log import open_sqlite_log
 from services.shard.generations.build import retracted_below
 from services.shard.partition import Partition
 from services.shard.recovery import WrongLog, retracted
+from services.state.edits import Edits, Retracted
 from services.state.pending import Pending
 from services.state.pool import PoolState, Refused
 from services.wire.events import GameEvent, Reason, RetractEvent, ScoreEvent, Side, encode
@@ -38,6 +41,23 @@ def game(number: int, *agents: str) -> GameEvent:
 
 def score(number: int, task: str, *agents: str) -> ScoreEvent:
     return ScoreEvent(v=1, id=f"s{number}", pool="p", time=float(number), task=task, scores=dict.fromkeys(agents, 1.0))
+
+
+class TestEdits:
+    def test_arrays_that_are_no_edits_are_refused(self) -> None:
+        generation = Generation(pool="p", number=2, start=0, time=0.0, fold=FoldSettings())
+        arrays = Edits(generation, Retracted(np.zeros((3, 2), np.uint64), 3)).arrays()
+        assert Edits.from_arrays(arrays, generation).arrays().keys() == arrays.keys()
+        wrong = [
+            {"retracted": None}, {"retractions": None}, {"left_out": None}, {"left_out": np.zeros(2, np.int64)},
+            {"retracted": np.zeros((3, 3), np.uint64)},
+        ]  # fmt: skip
+        for change in wrong:
+            with pytest.raises(InputError, match="must be the edits of a generation"):
+                Edits.from_arrays({name: array for name, array in {**arrays, **change}.items() if array is not None}, generation)
+
+    def test_nothing_is_pending_at_first(self) -> None:
+        assert (len(Pending()), Pending().idle, Pending().unmatched) == (0, 0, 0)
 
 
 class TestLimits:
