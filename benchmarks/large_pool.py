@@ -105,7 +105,8 @@ class Folding:
         self._partition, self._agents, self._number = partition, agents, 0
         made = created()
         control = ControlState()
-        control.apply_all([(0, made[0]), (1, made[1])])
+        control.apply(0, made[0])
+        control.apply(1, made[1])
         self._directory = FixedDirectory(control)
 
     def one(self) -> float:

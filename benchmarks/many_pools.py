@@ -31,7 +31,8 @@ class Shard:
         control = ControlState()
         for i in range(pools):
             made = PoolCreated(pool=f"pool{i}", kind=Kind.GAMES, time=0.0)
-            control.apply_all([(2 * i, made), (2 * i + 1, Generation(pool=made.pool, number=1, start=0, time=0.0, fold=made.fold))])
+            control.apply(2 * i, made)
+            control.apply(2 * i + 1, Generation(pool=made.pool, number=1, start=0, time=0.0, fold=made.fold))
         self._partition, self._directory = Partition(0, 1), FixedDirectory(control)
         self._checkpointer, self._now = Checkpointer(CheckpointStore(folder.as_uri()), "log", 1, 3, None), 0.0
 

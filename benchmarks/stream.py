@@ -62,7 +62,8 @@ def _side(player: int, place: int) -> Side:
 def directory() -> FixedDirectory:
     state = ControlState()
     pool = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
-    state.apply_all([(0, pool), (1, Generation(pool=POOL, number=1, start=0, time=0.0, fold=pool.fold))])
+    state.apply(0, pool)
+    state.apply(1, Generation(pool=POOL, number=1, start=0, time=0.0, fold=pool.fold))
     return FixedDirectory(state)
 
 

@@ -58,11 +58,6 @@ def kappa_by_held_out(ahead: Floats, games: Floats) -> float:
     return max(kappa for kappa, loss in zip(KAPPAS, losses, strict=True) if loss == min(losses))
 
 
-def held_out_loss(ahead: Floats, games: Floats, kappa: float, *, share: float = 0.2, seed: int = 0) -> float:
-    """As `held_out_losses`, of one kappa."""
-    return held_out_losses(ahead, games, (kappa,), share=share, seed=seed)[0]
-
-
 def held_out_losses(ahead: Floats, games: Floats, kappas: Sequence[float], *, share: float = 0.2, seed: int = 0) -> tuple[float, ...]:
     """Mean log losses, in nats a game, of games held out of cells that were compared, one for each kappa: how to choose it.
 

@@ -43,11 +43,6 @@ def settings_page() -> str:
     return _SETTINGS_HEAD + "".join(rows)
 
 
-def documented_methods(page: str) -> list[str]:
-    """Names of the methods that have a table of parameters in `page`, in its order."""
-    return [match[1] for match in _BLOCK.finditer(page)]
-
-
 def with_parameters(page: str) -> str:
     """`page` (docs/reference/methods.md) with its tables as the code says. Raises `InputError` for a table of an unknown method."""
     return _BLOCK.sub(lambda match: f"{match[1]}{match[2]}{parameter_table(match[1])}", page)

@@ -5,7 +5,6 @@ carry a key of their own; those whose last one counts (takeovers, engines, wishe
 """
 
 import uuid
-from collections.abc import Iterable
 from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
@@ -301,8 +300,3 @@ class ControlState:
             if lost.position <= position < lost.begin:
                 position = lost.begin
         return position
-
-    def apply_all(self, records: Iterable[tuple[int, ControlRecord]]) -> None:
-        """Fold records in log order."""
-        for offset, record in records:
-            self.apply(offset, record)

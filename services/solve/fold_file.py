@@ -43,15 +43,15 @@ class Folded:
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-def fold_file(
+def fold_slices(
     path: Path,
     method: str,
     parameters: dict[str, str],
     options: FileOptions | None = None,
     pool: str | None = None,
     bad_rows: BadRows = "refuse",
-) -> Folded:
-    """Fold a file of games by an online method, in the order of its rows.
+) -> dict[str, Folded]:
+    """Fold each slice of a file of games by an online method, in the order of its rows and in one reading.
 
     Args:
         path: The file.
@@ -62,27 +62,12 @@ def fold_file(
         bad_rows: Refuse a file with bad rows, or skip and count them.
 
     Returns:
-        All agents, best first, with the deviations and intervals of methods that hold beliefs.
+        Value of the column `options.rules.slice_by`, in order of the values, and the ratings of its rows. Without such a column all rows
+        are one slice with an empty value. `left_out` counts rows of the whole file. Results hold all agents, best first, with the
+        deviations and intervals of methods that hold beliefs.
 
     Raises:
         InputError: The file holds no games, a row is bad, or a parameter is not one of the method.
-    """
-    return next(iter(fold_slices(path, method, parameters, options, pool, bad_rows).values()))
-
-
-def fold_slices(
-    path: Path,
-    method: str,
-    parameters: dict[str, str],
-    options: FileOptions | None = None,
-    pool: str | None = None,
-    bad_rows: BadRows = "refuse",
-) -> dict[str, Folded]:
-    """Fold each slice of a file by itself, in one reading. Arguments and errors are those of `fold_file`.
-
-    Returns:
-        Value of the column `options.rules.slice_by`, in order of the values, and the ratings of its rows. Without such a column all rows
-        are one slice with an empty value. `left_out` counts rows of the whole file.
     """
     options = options or FileOptions()
     begun = time.perf_counter()

@@ -17,7 +17,7 @@ from services.demo import simulated
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
-from services.solve.fold_file import fold_file
+from services.solve.fold_file import fold_slices
 from services.wire import events
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
@@ -65,7 +65,7 @@ def test_a_file_gives_the_digits_of_a_live_pool_by_every_online_method(settings:
         with store_of(settings) as store:
             live = {method: reading.board(store, simulated.POOL, method, start=0, count=100, now=0.0) for method in RATERS}
     for method in RATERS:
-        folded = fold_file(file, method, {name: str(value) for name, value in PARAMETERS.get(method, {}).items()}).result
+        folded = fold_slices(file, method, {name: str(value) for name, value in PARAMETERS.get(method, {}).items()})[""].result
         board = live[method]
         assert board is not None
         rows = [{row.agent: (row.rating, row.rank, row.deviation, row.low, row.high) for row in of} for of in (board.rows, folded.agents)]
@@ -81,7 +81,7 @@ def test_retracted_outcomes_of_a_file_count_nothing(tmp_path: Path) -> None:
     rated = []
     for name, lines in (("with", [*whole, *retractions]), ("without", [line for line in whole if line["id"] not in gone])):
         (tmp_path / name).with_suffix(".jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
-        rated.append(fold_file((tmp_path / name).with_suffix(".jsonl"), "elo", {}).result.agents)
+        rated.append(fold_slices((tmp_path / name).with_suffix(".jsonl"), "elo", {})[""].result.agents)
     assert rated[0] == rated[1]
 
 
@@ -98,4 +98,4 @@ def test_what_cannot_be_folded_is_refused(tmp_path: Path, text: str, method: str
     file = tmp_path / "f.csv"
     file.write_text(text)
     with pytest.raises(InputError, match=rule):
-        fold_file(file, method, parameters)
+        fold_slices(file, method, parameters)

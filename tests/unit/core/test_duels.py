@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from ratings_core.equilibria import deviation
 from ratings_core.errors import InputError
 from ratings_core.games import Duels, agent_vs_agent, agent_vs_agent_vs_task, duel_for_the_hill, duel_on_task, duelist_vs_task, preferences
-from ratings_core.games.duel_prior import KAPPAS, held_out_loss, held_out_losses, predicted
+from ratings_core.games.duel_prior import KAPPAS, held_out_losses, predicted
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
 from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairCounts, PairTally
@@ -154,7 +154,7 @@ def test_kappa_may_be_left_to_games_held_out():
         found = preferences(duels, missing="prior", kappa="held-out")
         losses = held_out_losses(duels.ahead, duels.games, KAPPAS)
         assert min(losses) == losses[KAPPAS.index(found.kappa)]
-        assert losses[2] == held_out_loss(duels.ahead, duels.games, KAPPAS[2])
+        assert losses[2:3] == held_out_losses(duels.ahead, duels.games, KAPPAS[2:3])
         assert duel_on_task(duels, missing="prior", kappa="held-out").kappa == found.kappa
         assert found.ahead == pytest.approx(preferences(duels, missing="prior", kappa=found.kappa).ahead)
         chosen[each] = found.kappa
@@ -172,10 +172,10 @@ def test_held_out_games_choose_how_far_to_shrink():
     wins = np.where(upper, rng.binomial(2, chance, (40, 8, 8)), 0)
     wins = wins + np.swapaxes(np.where(upper, 2 - wins, 0), 1, 2)
     ahead, games = wins - np.swapaxes(wins, 1, 2), wins + np.swapaxes(wins, 1, 2)
-    losses = [held_out_loss(ahead.astype(float), games.astype(float), kappa) for kappa in (0.1, 1.0, 10.0)]
+    losses = held_out_losses(ahead.astype(float), games.astype(float), (0.1, 1.0, 10.0))
     assert losses[2] < losses[1] < losses[0]
     with pytest.raises(InputError, match="games"):
-        held_out_loss(ahead / 3, games / 3, 1.0)
+        held_out_losses(ahead / 3, games / 3, (1.0,))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -177,7 +177,7 @@ def test_every_setting_says_what_it_is() -> None:
 
 
 def test_every_method_has_its_table_once() -> None:
-    assert sorted(reference.documented_methods(METHODS_PAGE)) == sorted([*RATERS, *METHODS])
+    assert sorted(re.findall(r"<!-- parameters of (\w+) -->", METHODS_PAGE)) == sorted([*RATERS, *METHODS])
 
 
 @pytest.mark.parametrize("method", [*RATERS, *METHODS])

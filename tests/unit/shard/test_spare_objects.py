@@ -32,7 +32,8 @@ class Shard:
         state = ControlState()
         for i, pool in enumerate(("resting", "busy")):
             made = PoolCreated(pool=pool, kind=Kind.GAMES, time=0.0)
-            state.apply_all([(2 * i, made), (2 * i + 1, Generation(pool=pool, number=1, start=0, time=0.0, fold=made.fold))])
+            state.apply(2 * i, made)
+            state.apply(2 * i + 1, Generation(pool=pool, number=1, start=0, time=0.0, fold=made.fold))
         self.store, self.partition, self.directory = store, Partition(0, 1), FixedDirectory(state)
         self.checkpointer, self.now = Checkpointer(store, "log", 1, KEPT, None), 0.0
 
