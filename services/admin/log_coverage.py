@@ -39,7 +39,7 @@ def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iter
     for number in range(log.outcomes.partitions):
         begin = log.outcomes.begin(number)
         newest = checkpoints.newest(number)
-        stands = control.beyond_losses(number, _stands(number, newest, log.outcomes, control))
+        stands = control.partitions.beyond_losses(number, _stands(number, newest, log.outcomes, control))
         wrong = _wrong(number, newest, log.outcomes, stands, control)
         yield LogCoverage(
             partition=number,

@@ -29,7 +29,7 @@ def skip(partition: int, offset: int, log: Log, control: ControlLog, checkpoints
     """
     state = control.refresh()
     _check_partition(partition, log.outcomes)
-    ranges = state.skipped.get(partition, [])
+    ranges = state.partitions.skipped.get(partition, [])
     if beyond(ranges, offset) != offset:
         raise InputError("offset", offset, "must not be skipped already")
     begin, end = _stopping(partition, offset, log.outcomes, state, checkpoints)
@@ -51,7 +51,7 @@ def retry(partition: int, log: Log, control: ControlLog, now: float) -> int:
     offset = isolated_at(partition, state)
     if offset is None:
         raise InputError("partition", partition, "must be isolated at a record: `equirank partitions list` says which are")
-    control.append(Attempt(partition=partition, epoch=state.epochs[partition], time=now))
+    control.append(Attempt(partition=partition, epoch=state.partitions.epochs[partition], time=now))
     return offset
 
 
@@ -81,7 +81,7 @@ def _stopping(partition: int, offset: int, topic: Topic, control: ControlState, 
 def _damaged(partition: int, start: int, until: int, topic: Topic, control: ControlState) -> BatchDamaged | None:
     """The batch that ends a reading from `start`, where it begins before `until`; None where all before can be read. Raises `LogError`."""
     silent = 0
-    with closing(open_reader(topic, {partition: start}, control.skipped)) as reader:
+    with closing(open_reader(topic, {partition: start}, control.partitions.skipped)) as reader:
         while reader.position(partition) < min(until, topic.end(partition)):
             try:
                 found = reader.poll(_READ_SECONDS, _RECORDS)

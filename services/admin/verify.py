@@ -194,7 +194,7 @@ class _Refolded:
         self.partition, self.log, self._number = start, log, start.number
         self._directory = directory
         self._ahead: list[Record] = []
-        self._reader = open_reader(log.outcomes, {start.number: start.position}, control.skipped)
+        self._reader = open_reader(log.outcomes, {start.number: start.position}, control.partitions.skipped)
 
     def to(self, position: int) -> None:
         """Fold every record below `position`. Raises `LogError`, retriable where the log gives nothing."""

@@ -5,10 +5,12 @@ carry a key of their own; those whose last one counts (takeovers, engines, wishe
 """
 
 import uuid
+from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
+from services.log.skipping import beyond
 from services.wire.pools import Kind
 
 FOLD_VERSION: Final = 1
@@ -215,6 +217,51 @@ def decode(value: bytes) -> ControlRecord:
     return _decoder.decode(value)
 
 
+@dataclass(slots=True)
+class PartitionRecords:
+    """What the control log says of partitions, by partition number.
+
+    Attributes:
+        epochs: Offset of the newest takeover.
+        logs: Identity of the log that the partition's positions are of.
+        losses: What its log lost, as operators said.
+        skipped: Ranges of offsets that are not folded, as operators said.
+        attempts: What its last shard was about to fold.
+    """
+
+    epochs: dict[int, int] = field(default_factory=dict)
+    logs: dict[int, str] = field(default_factory=dict)
+    losses: dict[int, list[LossAccepted]] = field(default_factory=dict)
+    skipped: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    attempts: dict[int, Attempt] = field(default_factory=dict)
+
+    def apply(self, offset: int, record: Takeover | LossAccepted | Skipped | Attempt) -> None:
+        """Fold one record. The first one says which log a partition is of."""
+        match record:
+            case Takeover():
+                self.epochs[record.partition] = offset
+                if record.log:
+                    self.logs.setdefault(record.partition, record.log)
+            case LossAccepted():
+                self.losses.setdefault(record.partition, []).append(record)
+            case Skipped():
+                self.skipped.setdefault(record.partition, []).append((record.begin, record.end))
+            case Attempt():
+                if record.epoch >= self.epochs.get(record.partition, record.epoch):  # notes of a superseded shard do not count
+                    self.attempts[record.partition] = record
+
+    def skips(self, partition: int, offset: int) -> bool:
+        """Whether the record at `offset` is not folded."""
+        return beyond(self.skipped.get(partition, ()), offset) > offset
+
+    def beyond_losses(self, partition: int, position: int) -> int:
+        """Where a partition goes on that stands at `position`: there, unless the log lost what follows and an operator said so."""
+        for lost in self.losses.get(partition, []):
+            if lost.position <= position < lost.begin:
+                position = lost.begin
+        return position
+
+
 class ControlState:
     """The control log folded up to `position`. Pure: the same records give the same state."""
 
@@ -225,17 +272,9 @@ class ControlState:
         self.plans: dict[str, SolvePlan] = {}
         self.wishes: dict[str, tuple[int, GenerationRequest]] = {}
         """Pool -> offset and content of its newest wish."""
-        self.epochs: dict[int, int] = {}
         self.engine = -1
         """Offset of the newest engine's start; -1 where none was recorded."""
-        self.logs: dict[int, str] = {}
-        """Partition -> identity of the log that its positions are of."""
-        self.losses: dict[int, list[LossAccepted]] = {}
-        """Partition -> what its log lost, as operators said."""
-        self.skipped: dict[int, list[tuple[int, int]]] = {}
-        """Partition -> ranges of offsets that are not folded, as operators said."""
-        self.attempts: dict[int, Attempt] = {}
-        """Partition -> what its last shard was about to fold."""
+        self.partitions = PartitionRecords()
         self._served: dict[str, int] = {}
 
     def apply(self, offset: int, record: ControlRecord) -> None:
@@ -251,30 +290,13 @@ class ControlState:
                 self.wishes[record.pool] = offset, record
             case SolvePlan():
                 self.plans[record.pool] = record
-            case Takeover():
-                self._take_over(offset, record)
+            case Takeover() | LossAccepted() | Skipped() | Attempt():
+                self.partitions.apply(offset, record)
             case EngineStarted():
                 self.engine = offset
-            case LossAccepted() | Skipped() | Attempt():
-                self._apply_to_partition(record)
             case LettersSent():
                 pass
         self.position = offset + 1
-
-    def _take_over(self, offset: int, record: Takeover) -> None:
-        self.epochs[record.partition] = offset
-        if record.log:
-            self.logs.setdefault(record.partition, record.log)
-
-    def _apply_to_partition(self, record: LossAccepted | Skipped | Attempt) -> None:
-        match record:
-            case LossAccepted():
-                self.losses.setdefault(record.partition, []).append(record)
-            case Skipped():
-                self.skipped.setdefault(record.partition, []).append((record.begin, record.end))
-            case Attempt():
-                if record.epoch >= self.epochs.get(record.partition, record.epoch):  # a superseded shard says nothing any more
-                    self.attempts[record.partition] = record
 
     def served(self, pool: str) -> int:
         """Number of the generation that readers of `pool` see."""
@@ -293,10 +315,3 @@ class ControlState:
         """Offset and content of the wish of `pool` that no generation fulfils yet."""
         found, newest = self.wishes.get(pool), self.newest(pool)
         return None if found is None or (newest is not None and newest.wanted >= found[0]) else found
-
-    def beyond_losses(self, partition: int, position: int) -> int:
-        """Where a partition goes on that stands at `position`: there, unless the log lost what follows and an operator said so."""
-        for lost in self.losses.get(partition, []):
-            if lost.position <= position < lost.begin:
-                position = lost.begin
-        return position

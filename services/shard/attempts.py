@@ -16,7 +16,6 @@ from typing import Final
 from services.control.log import ControlLog
 from services.control.records import Attempt, ControlState
 from services.log.protocol import LogError, Record
-from services.log.skipping import beyond
 from services.shard.slices import slices
 
 log = logging.getLogger("equirank.shard")
@@ -36,8 +35,8 @@ class Isolated(Exception):  # noqa: N818 - names the fact
 
 def isolated_at(partition: int, control: ControlState) -> int | None:
     """The offset at which a partition is isolated, as its last shard wrote; None where it is not."""
-    attempt = control.attempts.get(partition)
-    if attempt is None or attempt.deaths < DEATHS or beyond(control.skipped.get(partition, ()), attempt.begin) != attempt.begin:
+    attempt = control.partitions.attempts.get(partition)
+    if attempt is None or attempt.deaths < DEATHS or control.partitions.skips(partition, attempt.begin):
         return None
     return attempt.begin
 
@@ -57,9 +56,9 @@ class Attempts:
 
     def look_back(self, position: int) -> None:
         """Learn from the control log whether a shard died while it folded records that are still to fold. position: of the partition."""
-        state = self._control.known()
-        found = state.attempts.get(self._partition)
-        if found is not None and found.end > position and beyond(state.skipped.get(self._partition, ()), found.begin) == found.begin:
+        known = self._control.known().partitions
+        found = known.attempts.get(self._partition)
+        if found is not None and found.end > position and not known.skips(self._partition, found.begin):
             self._suspect(found)
 
     def parts(self, records: Sequence[Record]) -> Iterator[Sequence[Record]]:

@@ -66,7 +66,7 @@ class LogFeed:
 
     def _open(self) -> Reader | None:
         positions = {number: runtime.partition.position for number, runtime in self._owned.running().items()}
-        return open_reader(self._topic, positions, self._control.known().skipped) if positions else None
+        return open_reader(self._topic, positions, self._control.known().partitions.skipped) if positions else None
 
     def _failed(self, error: LogError) -> None:
         """Stop the partition whose offset is lost or whose records cannot be read, or all where the log is another one; wait where the
@@ -105,7 +105,8 @@ class LogFeed:
         """Why a partition cannot be read on, now or ever; None if it can."""
         try:
             end = self._topic.end(number)
-            with closing(open_reader(self._topic, {number: runtime.partition.position}, self._control.known().skipped)) as reader:
+            skipped = self._control.known().partitions.skipped
+            with closing(open_reader(self._topic, {number: runtime.partition.position}, skipped)) as reader:
                 for _ in range(_PROBES):  # sound records may come before the damage
                     if reader.position(number) >= end:
                         break

@@ -7,6 +7,7 @@ import hashlib
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from services.control.records import FOLD_VERSION, Generation, PoolCreated
@@ -15,6 +16,7 @@ from services.log.partition import partition_of
 from services.log.protocol import Record
 from services.shard.batch import Batch, Share
 from services.shard.generations.build import Build
+from services.state.clock import PoolClock
 from services.state.pool import PoolState
 from services.wire.events import Reason
 from services.wire.pools import Kind
@@ -32,29 +34,55 @@ class Directory(Protocol):
         """
 
 
+@dataclass(slots=True)
+class ReaderView:
+    """What readers see in place of the newest state of a partition.
+
+    Attributes:
+        hidden: Pools whose readers already saw a later generation, which is being built again.
+        stopped: Why no more records of the partition are folded; None while they are.
+        unread: Pools of a partition that stopped before it was recovered, empty: readers see only their heads.
+    """
+
+    hidden: set[str] = field(default_factory=set)
+    stopped: str | None = None
+    unread: dict[str, PoolState] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class OutcomeTimes:
+    """Counts outcomes whose times are out of the ordinary.
+
+    Attributes:
+        odd: Outcomes "late" (before their pool's time) and "future" (ahead of the log's clock), since this object was made.
+        future_seconds: How far ahead of the log's clock an outcome's time counts as future.
+    """
+
+    odd: Counter[str] = field(default_factory=Counter)
+    future_seconds: float = float("inf")
+
+    def note(self, clock: PoolClock, late_before: int, share: Share, batch: Batch) -> None:
+        """Count a pool's outcomes, once they are folded. late_before: `clock.late` before them."""
+        self.odd["late"] += clock.late - late_before
+        if clock.time is not None and clock.time > batch.records[0].time + self.future_seconds:
+            self.odd["future"] += share.ahead(self.future_seconds)
+
+
 class Partition:
     """State of partition `number` of `partitions`. position: the first offset not yet folded.
 
-    builds: generations under construction, by pool and number; hidden: pools whose state readers were already taken on from, to a
-    generation that is being built again; edition: rises with every change that the position does not tell; outcomes: read so far.
+    builds: generations under construction, by pool and number; edition: rises with every change that the position does not tell;
+    outcomes: read so far; last: offset and SHA-256 of the last record folded, by which recovery knows the log again.
     """
 
     def __init__(self, number: int, partitions: int, position: int = 0) -> None:
         self.number, self.partitions, self.position = number, partitions, position
         self.pools: dict[str, PoolState] = {}
         self.builds: dict[tuple[str, int], Build] = {}
-        self.hidden: set[str] = set()
         self.edition = self.outcomes = 0
-        self.stopped: str | None = None
-        """Why no more of its records are folded, for readers."""
-        self.unread: dict[str, PoolState] = {}
-        """Pools of one that stopped before it was recovered, empty: readers see only their heads."""
-        self.odd_times: Counter[str] = Counter()
-        """Outcomes "late" (before their pool's time) and "future" (ahead of the log's clock), since this object was made."""
-        self.future_seconds = float("inf")
-        """How far ahead of the log's clock an outcome's time counts as future."""
+        self.readers = ReaderView()
+        self.times = OutcomeTimes()
         self.last: tuple[int, str] | None = None
-        """Offset and SHA-256 of the last record folded, by which recovery knows the log again."""
 
     def fold(self, records: Sequence[Record], directory: Directory) -> list[DeadLetter]:
         """Fold the records that are at or after the position; entries for what could not be folded."""
@@ -111,7 +139,7 @@ class Partition:
             msg = f"generation {build.generation.number} of pool {build.generation.pool} has not caught up"
             raise ValueError(msg)
         self.pools[build.generation.pool] = build.switch()
-        self.hidden.discard(build.generation.pool)
+        self.readers.hidden.discard(build.generation.pool)
         for key in [key for key in self.builds if key[0] == build.generation.pool and key[1] <= build.generation.number]:
             del self.builds[key]
         self.edition += 1
@@ -120,7 +148,7 @@ class Partition:
     def frozen(self) -> set[str]:
         """Hidden pools for which nothing is built: what readers have of them goes no further."""
         building = {pool for (pool, _), build in self.builds.items() if build.failed is None}
-        return {pool for pool in self.hidden if pool not in building and any(pool == one for one, _ in self.builds)}
+        return {pool for pool in self.readers.hidden if pool not in building and any(pool == one for one, _ in self.builds)}
 
     def _fold_build(self, build: Build, batch: Batch) -> None:
         share = batch.shares.get(build.generation.pool)
@@ -166,7 +194,7 @@ class Partition:
         """One pool's outcomes in order. A pool that breaks stops alone, where it is."""
         if state.stopped is not None or not len(share):
             return
-        late = state.content.clock.late
+        late_before = state.content.clock.late
         try:
             refused = state.fold(share.outcomes)
             state.note(share.retractions())
@@ -177,9 +205,7 @@ class Partition:
             hint = f"retract what it cannot fold, or change its settings, then `equirank pools resume {share.pool}`"
             state.stop(f"{why}; {hint}", first, broken=True)
             return
-        self.odd_times["late"] += state.content.clock.late - late
-        if state.content.clock.time is not None and state.content.clock.time > batch.records[0].time + self.future_seconds:
-            self.odd_times["future"] += share.ahead(self.future_seconds)
+        self.times.note(state.content.clock, late_before, share, batch)
         for i, reason, path, rule in refused:
             batch.refuse(share, i, reason, path, rule, state.generation.number)
 

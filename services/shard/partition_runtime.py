@@ -78,12 +78,12 @@ class PartitionRuntime:
             self.stopped_at = error.begin
         log.error("partition stopped: %s", why, extra={"partition": partition.number, "position": partition.position})
         self.stopped = why
-        partition.stopped = f"partition {partition.number} stopped: {why}"
+        partition.readers.stopped = f"partition {partition.number} stopped: {why}"
 
     def go_on(self) -> None:
         """An operator decided on what it stopped for."""
         self.status = PARTITION_LIFECYCLE.after(self.status, PartitionEvent.DECIDE)
-        self.stopped = self.partition.stopped = self.stopped_at = None
+        self.stopped = self.partition.readers.stopped = self.stopped_at = None
 
     def health(self, at: float, now: float) -> PartitionHealth:
         """Where the partition stands. at: by the clock; now: by the timer."""

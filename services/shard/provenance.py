@@ -34,7 +34,7 @@ class Provenance:
 
     def is_superseded(self, partition: int, epoch: int) -> bool:
         """Whether another took the partition over after `epoch`. Raises `LogError`."""
-        return self._control.refresh().epochs.get(partition, epoch) > epoch
+        return self._control.refresh().partitions.epochs.get(partition, epoch) > epoch
 
     def _agreed_to(self, partition: int) -> int:
         """The furthest position that the store shows of a partition, if the log holds its record: then it holds all before; else 0."""

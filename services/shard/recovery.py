@@ -44,7 +44,7 @@ def recover(
         check_log(manifest, topic)
         partition = restore(manifest, arrays, topic.partitions, control)
     begin_edited(partition, topic, control)
-    partition.position = control.beyond_losses(number, partition.position)
+    partition.position = control.partitions.beyond_losses(number, partition.position)
     return partition, manifest
 
 
@@ -59,7 +59,7 @@ def restore(manifest: Manifest, arrays: Mapping[str, Arrays], partitions: int, c
     for entry in manifest.pools:
         state = partition.pools[entry.pool] = _restored(manifest, entry, arrays[entry.object], control)
         if state.generation.number < control.served(entry.pool):
-            partition.hidden.add(entry.pool)
+            partition.readers.hidden.add(entry.pool)
     for entry in manifest.builds:
         build = Build.restored(_restored(manifest, entry, arrays[entry.object], control), entry.position)
         if build.failed is None:  # one that failed is begun anew
@@ -80,12 +80,12 @@ def retracted(made: Generation, topic: Topic, partition: int, control: ControlSt
 
     Raises `LogError`, and `WrongLog` where the log ends before that horizon.
     """
-    found, position, horizon = [], control.beyond_losses(partition, made.start), made.retraction_horizon
+    found, position, horizon = [], control.partitions.beyond_losses(partition, made.start), made.retraction_horizon
     if position < horizon:
         if (end := topic.end(partition)) < horizon:
             what = f"generation {made.number} of pool {made.pool} was made at {horizon}, and the log ends at {end}"
             raise WrongLog(f"partition {partition} of {topic.name}: {what}: {CUT}")
-        reader = open_reader(topic, {partition: position}, control.skipped)
+        reader = open_reader(topic, {partition: position}, control.partitions.skipped)
         try:
             while position < horizon:
                 found += retracted_below(horizon, made.pool, reader.poll(_READ_SECONDS, _RECORDS).get(partition, []))
@@ -129,7 +129,7 @@ def served(number: int, topic: Topic, control: ControlState) -> list[Generation]
 
 def check_bound(number: int, topic: Topic, control: ControlState) -> None:
     """Raises `WrongLog` where the control log is about another log: starts of generations and losses are positions in that one."""
-    if (bound := control.logs.get(number, topic.identity)) != topic.identity:
+    if (bound := control.partitions.logs.get(number, topic.identity)) != topic.identity:
         raise WrongLog(f"partition {number} of {topic.name}: it was folded from log {bound}, this is {topic.identity}; {OTHER}")
 
 

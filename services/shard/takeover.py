@@ -43,7 +43,7 @@ class Takeovers:
     def take_over(self, number: int) -> PartitionRuntime:
         """Own a partition under a new epoch, from its newest checkpoint. Raises `LogError`."""
         control = self._control.refresh()
-        bound, again = control.logs.get(number, self._log.outcomes.identity), number in control.epochs
+        bound, again = control.partitions.logs.get(number, self._log.outcomes.identity), number in control.partitions.epochs
         epoch = self._control.append(Takeover(partition=number, owner=self._owner, time=self._clock(), log=bound))
         return self.recover(number, epoch, again=again)
 
@@ -53,7 +53,7 @@ class Takeovers:
         Raises `LogError` that can be retried.
         """
         partition, manifest, failure = self._restored(number)
-        partition.future_seconds = self._settings.future_seconds
+        partition.times.future_seconds = self._settings.future_seconds
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self.anchor_seconds, self._clock)
@@ -84,7 +84,7 @@ class Takeovers:
         topic = self._log.outcomes
         partition = Partition(number, topic.partitions)
         if isinstance(error, LogError) and not isinstance(error, TopicReplaced):
-            partition.unread = {made.pool: PoolState(control.pools[made.pool], made) for made in served(number, topic, control)}
+            partition.readers.unread = {made.pool: PoolState(control.pools[made.pool], made) for made in served(number, topic, control)}
         return partition
 
 

@@ -8,7 +8,6 @@ from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
 from services.control.records import ControlState
 from services.log.protocol import CommitsPositions, LogError, Topic, TopicReplaced
-from services.log.skipping import beyond
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.takeover import Takeovers
@@ -40,7 +39,7 @@ class LogWatch:
             self._measure()
             self.measured_at = self._timer()
             control = self._control.refresh()
-            self._owned.check_epochs(control.epochs)
+            self._owned.check_epochs(control.partitions.epochs)
             self._resume(control)
             for runtime in self._owned.running().values():
                 runtime.builder.look(self._timer(), control)
@@ -93,10 +92,10 @@ def _resumed_at(runtime: PartitionRuntime, control: ControlState) -> int | None:
     offset = runtime.stopped_at
     match runtime.status:
         case PartitionStatus.RECORDS_LOST if offset is not None:
-            begin = control.beyond_losses(number, offset)
+            begin = control.partitions.beyond_losses(number, offset)
             return begin if begin > offset else None
         case PartitionStatus.DAMAGED if offset is not None:
-            return position if beyond(control.skipped.get(number, ()), offset) > offset else None
+            return position if control.partitions.skips(number, offset) else None
         case PartitionStatus.ISOLATED:
             return position if runtime.attempts.is_decided(control) else None
     return None

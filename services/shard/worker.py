@@ -109,7 +109,7 @@ class ShardWorker:
             settings.max_pools,
             self._clock,
             create=settings.creates_pools,
-            check=lambda state: self._owned.check_epochs(state.epochs),
+            check=lambda state: self._owned.check_epochs(state.partitions.epochs),
         )
 
     def _round(self) -> None:

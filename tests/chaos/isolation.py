@@ -39,7 +39,7 @@ def blame_a_record(log: Log, shards: Iterable[int], draw: random.Random) -> tupl
     [offset] = log.outcomes.append(number, [(pool.encode(), msgspec.json.encode(record))])
     control = ControlLog(log.control)
     try:
-        epoch = control.refresh().epochs[number]  # notes of an earlier owner do not count
+        epoch = control.refresh().partitions.epochs[number]  # notes of an earlier owner do not count
         control.append(Attempt(partition=number, epoch=epoch, begin=offset, end=offset + 1, deaths=DEATHS, time=0.0))
     finally:
         control.close()

@@ -136,11 +136,11 @@ def test_no_note_is_left_by_a_shard_that_folded_everything(settings: Settings, l
     play(log, 0, 100)
     with working(settings, log):
         until(lambda: published(settings) == 100, "published")
-    assert HOME not in control.refresh().attempts, "the first shard of a partition takes none"
+    assert HOME not in control.refresh().partitions.attempts, "the first shard of a partition takes none"
     play(log, 100, 300)
     with working(settings, log):
         until(lambda: published(settings) == 300, "published")
-        until(lambda: control.refresh().attempts[HOME].end == 0, "withdrawn")
+        until(lambda: control.refresh().partitions.attempts[HOME].end == 0, "withdrawn")
     assert differences(settings, log) == []
 
 
@@ -150,7 +150,7 @@ def test_a_shard_that_died_for_another_reason_costs_nothing_but_notes(settings: 
     control.append(Attempt(partition=HOME, epoch=0, begin=10, end=20, time=0.0))
     with working(settings, log):
         until(lambda: published(settings) == 300, "published")
-        until(lambda: control.refresh().attempts[HOME].end == 0, "withdrawn")
+        until(lambda: control.refresh().partitions.attempts[HOME].end == 0, "withdrawn")
     assert differences(settings, log) == []
 
 

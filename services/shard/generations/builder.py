@@ -257,7 +257,7 @@ class Builder:
         try:
             if self._reader is None or self._read_to != start:
                 self.close()
-                skipped = self._control.known().skipped
+                skipped = self._control.known().partitions.skipped
                 self._reader, self._read_to = open_reader(self._topic, {self._partition.number: start}, skipped), start
             records = self._reader.poll(timeout, _RECORDS).get(self._partition.number, [])
         except OffsetLost as error:

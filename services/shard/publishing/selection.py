@@ -30,7 +30,7 @@ class Selection:
             (state, track, partition)
             for partition in partitions
             for pool, state in partition.pools.items()
-            if pool not in partition.hidden and _ready(state, partition, track := self._track(pool, state))
+            if pool not in partition.readers.hidden and _ready(state, partition, track := self._track(pool, state))
         ]
         idle = [one for one in ready if not one[0].changes.any and now - one[1].written_at >= _IDLE_SECONDS]
         due = [one for one in ready if one[0].changes.any] + nsmallest(_IDLE_AT_ONCE, idle, key=lambda one: one[1].written_at)
@@ -41,10 +41,10 @@ class Selection:
     def _frozen(self, now: float, partition: Partition, epoch: int) -> Iterator[Update]:
         """Heads of pools whose boards stay as readers have them, for now or for good. See `_why`."""
         tracks = {pool: self._track(pool, state) for pool, state in partition.pools.items()}
-        seen = {pool for pool, track in tracks.items() if pool in partition.hidden or partition.position < track.visible}
+        seen = {pool for pool, track in tracks.items() if pool in partition.readers.hidden or partition.position < track.visible}
         behind = {pool: partition.pools[pool] for pool in seen}
         broken = {pool: state for pool, state in partition.pools.items() if state.broken and tracks[pool].head is None}
-        for pool, state in (behind | partition.unread | broken).items():
+        for pool, state in (behind | partition.readers.unread | broken).items():
             track = self._track(pool, state)
             if now - track.written_at < _IDLE_SECONDS:
                 continue
@@ -69,8 +69,8 @@ def _why(head: PoolHead, state: PoolState, partition: Partition) -> str | None:
     """Why boards stay as readers have them: the partition stopped, the serving generation cannot be built again, or the pool stopped.
     None while that generation is being built, or what readers saw is being folded again.
     """
-    if head.pool not in partition.hidden:
-        return state.stopped or partition.stopped
-    if partition.stopped is not None or head.building is None or head.building.failed is None:
-        return partition.stopped
+    if head.pool not in partition.readers.hidden:
+        return state.stopped or partition.readers.stopped
+    if partition.readers.stopped is not None or head.building is None or head.building.failed is None:
+        return partition.readers.stopped
     return f"generation {head.building.generation} could not be folded again, so its boards stay as they were: {head.building.failed}"

@@ -103,7 +103,7 @@ def head_of(state: PoolState, partition: Partition, at: float) -> PoolHead:
         dead_letters=counts["refused"],
         online=list(state.content.ratings.online),
         prequential={name: means for name, sums in state.content.ratings.prequential.items() if (means := sums.means())},
-        stopped=state.stopped or partition.stopped,
+        stopped=state.stopped or partition.readers.stopped,
         pending=state.waiting_retractions,
         left_out=0 if state.content.edits is None else int(state.content.edits.left_out.sum()),
         unmatched=state.pending.unmatched + (0 if state.content.edits is None else state.content.edits.unmatched),

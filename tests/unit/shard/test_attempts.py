@@ -42,7 +42,7 @@ def note(control: ControlLog, begin: int, end: int, deaths: int = 0) -> None:
 
 
 def noted(control: ControlLog) -> tuple[int, int, int] | None:
-    found = control.refresh().attempts.get(1)
+    found = control.refresh().partitions.attempts.get(1)
     return None if found is None else (found.begin, found.end, found.deaths)
 
 

@@ -225,7 +225,7 @@ def test_a_pool_whose_generation_cannot_be_folded_again_says_so_to_readers(store
     made = partition.pools["pool1"]
     build = Build(made.created, msgspec.structs.replace(made.generation, number=2))
     partition.begin(build)
-    partition.hidden.add("pool1")
+    partition.readers.hidden.add("pool1")
     for _ in range(20):
         driver.round()
     assert store.heads["pool1"] == standing, "while it is being built readers have what they had"
@@ -251,7 +251,7 @@ def test_readers_ahead_of_a_partition_are_told_that_it_stopped_and_that_it_goes_
     standing = store.heads["pool1"] = msgspec.structs.replace(store.heads["pool1"], generation=2 if hidden else 1, position=99)
     made = partition.pools["pool1"]
     if hidden:
-        partition.hidden.add("pool1")
+        partition.readers.hidden.add("pool1")
         partition.begin(Build(made.created, msgspec.structs.replace(made.generation, number=2)))
     else:
         store.stands["pool1"] = Fence(generation=1, position=99, epoch=EPOCH)
@@ -264,11 +264,11 @@ def test_readers_ahead_of_a_partition_are_told_that_it_stopped_and_that_it_goes_
         return store.heads["pool1"]
 
     assert head_after_rounds() == standing
-    partition.stopped = "partition 0 stopped: 2 shards died"
+    partition.readers.stopped = "partition 0 stopped: 2 shards died"
     told = head_after_rounds()
     assert (told.stopped, told.generation, told.position) == ("partition 0 stopped: 2 shards died", standing.generation, 99)
     assert told.published_at > standing.published_at
-    partition.stopped = None
+    partition.readers.stopped = None
     assert head_after_rounds().stopped is None
     written = store.written["pool1"]
     assert head_after_rounds().position == 99
