@@ -12,12 +12,11 @@ from services.log.protocol import Log, LogError, TopicReplaced
 from services.runtime.settings import Settings
 from services.shard.attempts import Attempts
 from services.shard.checkpointing.checkpointer import Checkpointer
-from services.shard.generations.builder import Builder
+from services.shard.generations.builder import open_builder
 from services.shard.generations.pace import Pace
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.recovery import WrongLog, recover, served
-from services.shard.slices import slices
 from services.state.pool import PoolState
 
 log = logging.getLogger("equirank.shard")
@@ -36,7 +35,7 @@ class Takeovers:
         self._settings, self._owner, self._log, self._control = settings, owner, log_, control
         self._clock, self._timer = clock, timer
         self._checkpoints = CheckpointStore(settings.checkpoint_url)
-        self._pace = Pace(settings.retraction_share)
+        self._pace = Pace(settings.retraction_share, settings.retraction_seconds)
         self.anchor_seconds = spacing(log_.outcomes, settings.anchor_seconds)
         self.checkpoints_skipped = 0
 
@@ -57,8 +56,7 @@ class Takeovers:
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self.anchor_seconds, self._clock)
-        quiet = self._settings.retraction_seconds
-        builder = Builder(partition, topic, self._control, quiet, slices, self._clock, self._checkpoints, self._pace)
+        builder = open_builder(partition, topic, self._control, self._pace, self._clock, self._checkpoints)
         attempts = Attempts(number, epoch, topic.end(number) if again and failure is None else 0, self._control, self._clock)
         attempts.look_back(partition.position)
         runtime = PartitionRuntime(partition, epoch, checkpointer, builder, attempts, even_at=self._timer(), recovered=failure is None)

@@ -19,7 +19,7 @@ from services.log.protocol import Log, Record
 from services.runtime.settings import Settings
 from services.shard import slices
 from services.shard.checkpointing.checkpointer import Checkpointer
-from services.shard.generations import builder
+from services.shard.generations import builder, past, retries
 from services.shard.generations.build import Build
 from services.shard.maintenance import Maintenance
 from services.shard.partition import Partition
@@ -202,7 +202,7 @@ def test_a_generation_that_failed_is_tried_again(quick: Settings, log: Log, monk
         build.fail("MemoryError: no memory")
         return []
 
-    monkeypatch.setattr(builder, "_AGAIN_SECONDS", (0.5, 1.0))
+    monkeypatch.setattr(retries, "_AGAIN_SECONDS", (0.5, 1.0))
     monkeypatch.setattr(Build, "fold", short)
     play(log, 0, 100)
     with working(quick, log) as worker:
@@ -269,7 +269,7 @@ class CrashError(Exception):
 def test_a_worker_that_dies_while_it_builds_is_followed_by_one_that_ends_it(
     quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, where: str  # noqa: F811
 ) -> None:
-    monkeypatch.setattr(builder, "_RECORDS", 20)
+    monkeypatch.setattr(past, "_RECORDS", 20)
     monkeypatch.setattr(Maintenance, "drain", lambda _: None)
     if where == "scanning":  # as after a checkpoint of an older release: the log is asked what was retracted
         monkeypatch.setattr(PoolState, "retracted_for", lambda *_: None)

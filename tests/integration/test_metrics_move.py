@@ -18,10 +18,9 @@ from services.runtime.settings import Settings
 from services.shard.attempts import Attempts
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.fencing import Fenced
-from services.shard.generations.builder import Builder
+from services.shard.generations.builder import open_builder
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
-from services.shard.slices import slices
 from services.shard.worker import ShardWorker
 from tests.support.redis import Server
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, until, working
@@ -147,7 +146,7 @@ def test_lag_is_told_in_records_and_in_seconds(settings: Settings, log: Log) -> 
         partition,
         1,
         checkpointer,
-        Builder(partition, log.outcomes, control, 0.0, slices),
+        open_builder(partition, log.outcomes, control),
         Attempts(partition.number, 1, 0, control),
         even_at=100.0,
         end=9,

@@ -1,14 +1,18 @@
-"""How much of a shard's time may go to generations that nobody asked for by name: those that leave retracted outcomes out."""
+"""How soon, and for how much of a shard's time, generations are built that leave retracted outcomes out: nobody asked for them by name."""
 
 
 class Pace:
-    """Spreads work so that it takes at most a share of the time. share: above 0, up to 1; 1 spreads nothing.
+    """Spreads work so that it takes at most a share of the time.
 
     After s seconds of work, the next work begins s / share seconds after the last one began, at the earliest.
+
+    Args:
+        share: Above 0, up to 1; 1 spreads nothing.
+        quiet: Seconds from a retraction to the generation that leaves its outcome out; retractions in between are part of it.
     """
 
-    def __init__(self, share: float) -> None:
-        self._share = share
+    def __init__(self, share: float = 1.0, quiet: float = 0.0) -> None:
+        self._share, self.quiet = share, quiet
         self._free_at = float("-inf")
 
     def ready(self, now: float) -> bool:

@@ -19,7 +19,7 @@ from services.log.protocol import Log, Record
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.build import Build
-from services.shard.generations.builder import Builder
+from services.shard.generations.builder import open_builder
 from services.shard.partition import Partition
 from services.shard.recovery import recover
 from services.state.pending import Pending
@@ -69,7 +69,7 @@ class Shard:
         self.store = CheckpointStore(folder.as_uri())
         self.partition, manifest = recover(NUMBER, log.outcomes, self.control.refresh(), self.store, [])
         self.checkpointer = Checkpointer(self.store, log.outcomes.identity, epoch, 3, manifest)
-        self.builder = Builder(self.partition, log.outcomes, self.control, 0.0, lambda records: iter([records]))
+        self.builder = open_builder(self.partition, log.outcomes, self.control, cut=lambda records: iter([records]))
         self.directory = LiveDirectory(self.control, FoldSettings(), 10, lambda: 0.0, create=True)
         concerned = Build.concerned
 
@@ -136,7 +136,7 @@ def test_a_restart_anywhere_changes_no_bit(log: Log, tmp_path: Path, monkeypatch
         shard.end()  # as a crash leaves it: what follows is not in the checkpoint
         shard.control = ControlLog(log.control)
         shard.control.refresh()
-        shard.builder = Builder(shard.partition, log.outcomes, shard.control, 0.0, lambda records: iter([records]))
+        shard.builder = open_builder(shard.partition, log.outcomes, shard.control, cut=lambda records: iter([records]))
     shard.fold(begun)
     shard.look()
     if restarted >= begun:

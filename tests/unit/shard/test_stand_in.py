@@ -16,10 +16,9 @@ from services.log.protocol import Record, Topic
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.build import Build, retracted_below
-from services.shard.generations.builder import Builder
+from services.shard.generations.builder import open_builder
 from services.shard.generations.stand_in import StandIn, StandIns
 from services.shard.partition import Partition
-from services.shard.slices import slices
 from services.state.dedupe import DedupeWindow
 from services.state.edits import NONE, Retracted
 from services.state.pool import PoolState
@@ -185,11 +184,12 @@ def test_what_was_not_asked_of_a_stand_in_is_looked_for(tmp_path: Path, topic: T
         known.apply(known.position, record)
     monkeypatch.setattr(topic, "begin", lambda _: 30)
     partition = Partition(0, 1, END)
-    builder = Builder(partition, topic, control, 0.0, slices, lambda: 0.0, checkpointed(tmp_path, topic, (ANCHORS[-1], one)))
+    checkpoints = checkpointed(tmp_path, topic, (ANCHORS[-1], one))
+    builder = open_builder(partition, topic, control, clock=lambda: 0.0, checkpoints=checkpoints)
     partition.pools["games"] = stopped = state_at(END, one)
     stopped.stop("cannot tell", END)
     builder.look(0.0, known)
-    _, asked = builder._sought["games", 2]
+    _, asked = builder._starts._searches["games", 2]
     asked.result(60.0)
     partition.pools["games"] = state_at(END, one)
     builder.look(1.0, known)
