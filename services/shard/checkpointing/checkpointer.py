@@ -6,11 +6,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
-from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
-from services.control.records import FOLD_VERSION
+from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.runtime.durations import Durations
 from services.shard.checkpointing.entries import PoolEntries, PoolToWrite
 from services.shard.checkpointing.freezing import Freezing
+from services.shard.checkpointing.manifests import Manifests
 from services.shard.checkpointing.schedule import CheckpointSchedule
 from services.shard.checkpointing.writer import Checkpoint, CheckpointWriter
 from services.shard.generations.build import Build
@@ -39,11 +39,10 @@ class Checkpointer:
         anchor_seconds: float | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._identity, self._epoch, self._clock = log_identity, epoch, clock
+        self._manifests = Manifests(log_identity, epoch, clock)
         self.newest = newest
-        self.writer = CheckpointWriter(store, epoch, keep, anchor_seconds)
+        self.writer = CheckpointWriter(store, PoolEntries(epoch, keep, [] if newest is None else newest.entries), anchor_seconds)
         self._schedule = CheckpointSchedule()
-        self._entries = PoolEntries(epoch, keep, [] if newest is None else newest.entries)
         self._executor = ThreadPoolExecutor(1, "checkpoint")
         self._begun: tuple[Checkpoint, Freezing[PoolToWrite]] | None = None
         self._job: Future[Checkpoint] | None = None
@@ -114,33 +113,15 @@ class Checkpointer:
         builds = [(build, build.state) for build in partition.builds.values() if build.state is not None]
         states = [*partition.pools.values(), *(state for _, state in builds)]
         to = [partition.position] * len(partition.pools) + [min(build.position, partition.position) for build, _ in builds]
-        freezing = Freezing(states, lambda i: self._entries.freeze(states[i], states[i].folded_to(to[i]), partition.number), self.pauses)
+        entries = self.writer.entries
+        freezing = Freezing(states, lambda i: entries.freeze(states[i], states[i].folded_to(to[i]), partition.number), self.pauses)
         caught_up = frozenset(build.key for build, _ in builds if not build.behind(partition.position))
-        return Checkpoint(self._manifest(partition), len(partition.pools), caught_up, partition.edition), freezing
-
-    def _manifest(self, partition: Partition) -> Manifest:
-        """Manifest of the partition as it is now, without its pools."""
-        offset, sha256 = partition.last or (None, None)
-        sequence = 0
-        if self.newest is not None and partition.position == self.newest.position:  # the later of two manifests of a position counts
-            sequence = 1 if self._written is None else self._written.manifest.sequence + 1
-        return Manifest(
-            format=FORMAT,
-            partition=partition.number,
-            position=partition.position,
-            epoch=self._epoch,
-            log_identity=self._identity,
-            last_offset=offset,
-            last_sha256=sha256,
-            fold_version=FOLD_VERSION,
-            written_at=self._clock(),
-            pools=[],
-            sequence=sequence,
-        )
+        manifest = self._manifests.make(partition, self.newest, None if self._written is None else self._written.manifest)
+        return Checkpoint(manifest, len(partition.pools), caught_up, partition.edition), freezing
 
     def _submit(self, checkpoint: Checkpoint, freezing: Freezing[PoolToWrite]) -> Future[Checkpoint]:
         self._begun = None
-        self._job = self._executor.submit(self.writer.write, checkpoint, freezing.kept(), self._entries)
+        self._job = self._executor.submit(self.writer.write, checkpoint, freezing.kept())
         return self._job
 
     def _settle(self, job: Future[Checkpoint], now: float) -> None:

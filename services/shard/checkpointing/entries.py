@@ -35,19 +35,19 @@ class PoolEntries:
     """Pools of the newest checkpoint, by name and generation. keep: how many checkpoints are kept. epoch: of the owner."""
 
     def __init__(self, epoch: int, keep: int, entries: Iterable[PoolEntry]) -> None:
-        self._epoch, self._keep = epoch, keep
+        self.epoch, self.keep = epoch, keep
         self._newest = {(entry.pool, entry.generation): PoolToWrite(entry, 0, None, keep) for entry in entries}
 
     def freeze(self, state: PoolState, position: int, partition: int) -> PoolToWrite:
         """A pool of a partition as it is now, folded up to `position`. Raises `MemoryError`."""
-        name = object_name(partition, state.generation.pool, state.generation.number, position, self._epoch)
+        name = object_name(partition, state.generation.pool, state.generation.number, position, self.epoch)
         before = self._newest.get((state.generation.pool, state.generation.number))
         if before is not None and (before.version == state.changes.version or state.stopped is not None):
             return self._unchanged(state, before, before.entry.position if state.stopped is not None else position, name)
         if not state.broken:
             return self._changed(state, state, position, name)
         start, generation = state.generation.start, state.generation
-        name = object_name(partition, generation.pool, generation.number, start, self._epoch)
+        name = object_name(partition, generation.pool, generation.number, start, self.epoch)
         return self._changed(state, state.emptied(), start, name)
 
     def replace(self, items: Iterable[PoolToWrite]) -> None:
@@ -61,7 +61,7 @@ class PoolEntries:
     def _unchanged(self, state: PoolState, before: PoolToWrite, folded_to: int, name: str) -> PoolToWrite:
         """The object of the last checkpoint; once as many checkpoints as are kept would name it, a second copy (a spare) is written."""
         entry = before.entry
-        if before.named >= max(1, self._keep - 1) and state.stopped is None and entry.spare is None and name not in entry.objects:
+        if before.named >= max(1, self.keep - 1) and state.stopped is None and entry.spare is None and name not in entry.objects:
             copied = msgspec.structs.replace(entry, position=folded_to, object=name, spare=entry.object)
             return PoolToWrite(copied, before.version, state.freeze(), beside=state.pending.arrays())
         named_again = msgspec.structs.replace(entry, position=folded_to, stopped=state.stopped)

@@ -30,21 +30,21 @@ class Checkpoint:
 class CheckpointWriter:
     """Runs in the checkpointer's thread.
 
-    keep: how many checkpoints to keep. anchor_seconds: least time between two anchors, None for none. log_begin: first offset that the
+    entries: pools of the newest checkpoint; anchor_seconds: least time between two anchors, None for none. log_begin: first offset that the
     log still holds, as far as is known. durations: seconds of checkpoints written. seconds: of the last one, written or failed.
     """
 
-    def __init__(self, store: CheckpointStore, epoch: int, keep: int, anchor_seconds: float | None) -> None:
-        self._store, self._epoch, self._keep, self._anchor_seconds = store, epoch, keep, anchor_seconds
+    def __init__(self, store: CheckpointStore, entries: PoolEntries, anchor_seconds: float | None) -> None:
+        self._store, self.entries, self._anchor_seconds = store, entries, anchor_seconds
         self.log_begin = 0
         self.durations = Durations(CHECKPOINT_BUCKETS)
         self.seconds = 0.0
 
-    def write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite], entries: PoolEntries) -> Checkpoint:
-        """Write a checkpoint; `entries` are those of the newest one from then on. Raises `OSError`."""
+    def write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite]) -> Checkpoint:
+        """Write a checkpoint; `entries` are its entries from then on. Raises `OSError`."""
         began = time.perf_counter()
         try:
-            self._write(checkpoint, frozen, entries)
+            self._write(checkpoint, frozen)
             self.durations.add(time.perf_counter() - began)
         finally:
             self.seconds = time.perf_counter() - began
@@ -52,7 +52,7 @@ class CheckpointWriter:
                 item.close()
         return checkpoint
 
-    def _write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite], entries: PoolEntries) -> None:
+    def _write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite]) -> None:
         """Each frozen pool is dropped as soon as it is written: to free thousands at once would delay the fold."""
         frozen.reverse()
         items = list[PoolToWrite]()
@@ -63,8 +63,8 @@ class CheckpointWriter:
         manifest = msgspec.structs.replace(checkpoint.manifest, pools=written[: checkpoint.pools], builds=written[checkpoint.pools :])
         self._store.write_manifest(manifest)
         anchors = None if self._anchor_seconds is None else Anchors(self._anchor_seconds, self.log_begin)
-        self._store.prune(manifest.partition, self._keep, self._epoch, anchors)
-        entries.replace(items)
+        self._store.prune(manifest.partition, self.entries.keep, self.entries.epoch, anchors)
+        self.entries.replace(items)
 
     def _write_pool(self, item: PoolToWrite) -> PoolToWrite:
         if item.content is None:
