@@ -8,13 +8,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from services.control.records import FoldSettings, Generation, PoolCreated
 from services.state.pool import PoolState
 from services.wire import events
 from tests.chaos.fold import Tallies
 from tests.chaos.held import tallies
 from tests.chaos.oracle import Pool
 from tests.chaos.traffic import POOLS, Sent, traffic
+from tests.support.pools import state_of
 
 RECORDS = list(islice(traffic(3, 8), 4000))
 
@@ -24,8 +24,7 @@ def outcomes_of(pool: str) -> list[Sent]:
 
 
 def folded(pool: str) -> PoolState:
-    created = PoolCreated(pool=pool, kind=POOLS[pool], time=0.0)
-    state = PoolState(created, Generation(pool=pool, number=1, start=0, time=0.0, fold=FoldSettings()))
+    state = state_of(pool, POOLS[pool])
     assert state.fold(events.decode([sent.value for sent in outcomes_of(pool)]).events) == []
     return state
 

@@ -10,15 +10,15 @@ from services.boards import reading as boards
 from services.boards.reading import Board
 from services.boards.store import keys
 from services.boards.store.redis import RedisStore
-from services.control.records import FoldSettings, Generation, PoolCreated
+from services.control.records import FoldSettings
 from services.runtime.settings import PROVISIONAL
 from services.shard.partition import Partition
 from services.shard.publishing.publisher import Publisher
 from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
-from services.wire.pools import Kind
 from tests.support.boards import Content
 from tests.support.game_streams import Game, at_times, batch_of, game, mixed_games
+from tests.support.pools import first_generation, pool_of
 from tests.support.redis import flush, redis_url
 from tests.support.stores import other, raw, store
 
@@ -39,8 +39,8 @@ class Shard:
     """One pool, folded and published to a real store."""
 
     def __init__(self, store: RedisStore, epoch: int = EPOCH, held: PoolState | None = None) -> None:
-        made = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings(online={"elo": {}, **METHODS}))
-        generation = Generation(pool=POOL, number=1, start=0, time=0.0, fold=made.fold)
+        made = pool_of(POOL, fold=FoldSettings(online={"elo": {}, **METHODS}))
+        generation = first_generation(made)
         self.partition, self.publisher, self.epoch, self.now = Partition(0, 1), Publisher(store.live, 0.2, Content()), epoch, 0.0
         restored = held and PoolState.restore(made, generation, held.arrays(), held.content.counts["outcomes"])
         self.state = restored or PoolState(made, generation)

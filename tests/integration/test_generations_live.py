@@ -13,7 +13,7 @@ from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.control import generations
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
-from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
+from services.control.records import FoldSettings, Generation, PoolCreated
 from services.demo import simulated
 from services.log.protocol import Log, Record
 from services.runtime.settings import Settings
@@ -28,6 +28,7 @@ from services.wire import events
 from services.wire.events import RetractEvent
 from services.wire.pools import Kind
 from tests.integration.test_worker import HOME, PARTITIONS, differences, log, play, settings, store_of, until, url, working  # noqa: F401 - fixtures
+from tests.support.pools import control_of, pool_of
 
 POOL = simulated.POOL
 
@@ -68,9 +69,7 @@ def wish(log: Log, **asked: object) -> int:  # noqa: F811
 
 def folded_without(numbers: Sequence[int], total: int, fold: FoldSettings | None = None) -> dict[str, float]:
     """Elo of every agent after the games 0 to total, without some of them, folded by a partition of its own."""
-    known, settings_ = ControlState(), fold or FoldSettings()
-    known.apply(0, PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0))
-    known.apply(1, Generation(pool=POOL, number=1, start=0, time=0.0, fold=settings_))
+    known = control_of(pool_of(POOL), fold=fold or FoldSettings())
     games = [simulated.game(i, float(i)) for i in range(total) if i not in set(numbers)]
     partition = Partition(HOME, PARTITIONS)
     partition.fold([Record(i, events.encode([game]), 0.0) for i, game in enumerate(games)], FixedDirectory(known))

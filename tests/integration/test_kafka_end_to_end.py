@@ -10,6 +10,7 @@ from typing import Any, Self
 import pytest
 
 from services.log.partition import partition_of
+from tests.support import outcomes
 from tests.support.cluster import PARTITIONS, SHARDS, Cluster, cluster_on, refolded
 from tests.support.installation import until
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
@@ -30,8 +31,7 @@ def cluster(kafka: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
 
 
 def game(pool: str, identity: str, winner: str, loser: str, **fields: Any) -> dict[str, Any]:
-    sides = [{"agents": [winner], "place": 1}, {"agents": [loser], "place": 2}]
-    return {"v": 1, "id": identity, "pool": pool, "time": 1_764_547_200.0, "sides": sides, **fields}
+    return outcomes.game(identity, winner, loser, pool=pool, time=1_764_547_200.0, **fields)
 
 
 def pool_in(shard: int, stem: str) -> str:

@@ -22,6 +22,7 @@ from services.shard.generations.builder import open_builder
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.worker import ShardWorker
+from tests.support.outcomes import game
 from tests.support.redis import Server
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, until, working
 
@@ -64,9 +65,8 @@ def send(log: Log, *values: object) -> None:
     log.outcomes.append(HOME, [(simulated.POOL.encode(), msgspec.json.encode(value)) for value in values])
 
 
-def game(identity: str, time: float, **fields: object) -> dict[str, object]:
-    sides = [{"agents": ["ada"], "place": 1}, {"agents": ["bob"], "place": 2}]
-    return {"v": 1, "id": identity, "pool": simulated.POOL, "time": time, "sides": sides, **fields}
+def played(identity: str, time: float, **fields: object) -> dict[str, object]:
+    return game(identity, "ada", "bob", pool=simulated.POOL, time=time, **fields)
 
 
 def wish(log: Log, **asked: object) -> None:
@@ -82,8 +82,8 @@ def test_every_metric_of_a_shard_moves(settings: Settings, log: Log, server: Ser
         until(lambda: len(worker.health().partitions) == PARTITIONS, "taken over")
         before = samples(worker)
         end = log.outcomes.append(HOME, [(None, b"no json")])[0]
-        send(log, game("a", NOW), game("b", NOW - 5.0), game("c", NOW + 1.0), game("a", NOW), game("c", 0.0, weight=2.0))
-        send(log, game("bad", NOW, weight=-1.0), game("ahead", 4e9))
+        send(log, played("a", NOW), played("b", NOW - 5.0), played("c", NOW + 1.0), played("a", NOW), played("c", 0.0, weight=2.0))
+        send(log, played("bad", NOW, weight=-1.0), played("ahead", 4e9))
         send(log, {"v": 1, "id": "r", "pool": simulated.POOL, "time": NOW, "retracts": "b"})
         until(lambda: samples(worker)["equirank_retractions_total", ""] == 1, "all are folded")
         until(lambda: samples(worker)["equirank_generation_builds_total", ""] == 1, "the retraction was heeded")

@@ -15,7 +15,7 @@ from ratings_core.arrays.digest import digest
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
-from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
+from services.control.records import FoldSettings, PoolCreated
 from services.log.partition import partition_of
 from services.log.protocol import Record, Topic
 from services.log.sqlite.log import open_sqlite_log
@@ -26,6 +26,7 @@ from tests.support.cluster import PARTITIONS, Cluster, cluster_on
 from tests.support.files import outcomes_of
 from tests.support.installation import Installation, installation, until
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
+from tests.support.pools import control_of, pool_of
 from tests.support.redis import serving
 from tests.support.shared import shared_file
 
@@ -47,9 +48,7 @@ def matches() -> list[Event]:
 
 def expected(events: Sequence[Event], without: set[str], retractions: int, fold: FoldSettings) -> dict[str, str]:
     """Digest of each array after a fold of the log without some outcomes, by a partition of its own."""
-    known = ControlState()
-    known.apply(0, PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0, fold=fold))
-    known.apply(1, Generation(pool=POOL, number=1, start=0, time=0.0, fold=fold))
+    known = control_of(pool_of(POOL, fold=fold))
     partition = Partition(partition_of(POOL, PARTITIONS), PARTITIONS)
     kept = [event for event in events if event.id not in without]
     records = [Record(i, encode([event]), 0.0) for i, event in enumerate(kept)]

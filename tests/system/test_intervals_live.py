@@ -10,7 +10,7 @@ import pytest
 from services.boards.result import Intervals, SolvedBoard
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
-from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, SolvePlan
+from services.control.records import ControlState, SolvePlan
 from services.demo import simulated
 from services.runtime.settings import Settings
 from services.solve.intervals.replicates import add_intervals, seed_of
@@ -19,6 +19,7 @@ from services.solve.scheduler.scheduler import Limits, open_scheduler
 from services.solve.worker.task_pool import RayTaskPool
 from services.state.pool import PoolState
 from services.wire.pools import Kind
+from tests.support.pools import state_of
 from tests.support.redis import flush
 
 pytestmark = [
@@ -74,8 +75,7 @@ class World:
 
 def played(games: range, state: PoolState | None = None) -> PoolState:
     if state is None:
-        created = PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0)
-        state = PoolState(created, Generation(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings()))
+        state = state_of(POOL)
     assert state.fold([simulated.game(i, float(i)) for i in games]) == []
     return state
 

@@ -10,6 +10,7 @@ import pytest
 
 from deploy.local.cluster.installation import Installation
 from deploy.local.kafka.broker import missing
+from tests.support import outcomes
 from tests.support.installation import until
 
 LACKING = missing() or next((f"{program} is missing" for program in ("redis-server", "nginx") if shutil.which(program) is None), None)
@@ -25,8 +26,7 @@ def installation() -> Iterator[Installation]:
 
 
 def game(number: int) -> dict[str, object]:
-    sides = [{"agents": ["ann"], "place": 1}, {"agents": ["bob"], "place": 2}]
-    return {"v": 1, "id": f"g{number}", "pool": "ladder", "time": 1.7e9 + number, "sides": sides}
+    return outcomes.game(f"g{number}", "ann", "bob", pool="ladder", time=1.7e9 + number)
 
 
 def test_a_killed_api_is_seen_by_no_client(installation: Installation) -> None:

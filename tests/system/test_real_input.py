@@ -21,7 +21,7 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
-from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
+from services.control.records import FoldSettings, PoolCreated
 from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.log.partition import partition_of
 from services.log.protocol import Record
@@ -33,6 +33,7 @@ from services.wire.pools import Kind
 from tests.support.files import outcomes_of
 from tests.support.installation import until
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
+from tests.support.pools import control_of, pool_of
 from tests.support.redis import serving
 from tests.support.shared import shared_file
 from tests.support.worker import PARTITIONS, working
@@ -91,10 +92,7 @@ def chunks(events: Iterable[Event]) -> Iterator[list[Event]]:
 
 def folded(pool: str, fold: FoldSettings | None = None, without: Collection[str] = ()) -> Digests:
     """Digest of each array after a fold in this process, without some outcomes."""
-    known = ControlState()
-    created = PoolCreated(pool=pool, kind=KINDS[pool], time=0.0)
-    known.apply(0, created)
-    known.apply(1, Generation(pool=pool, number=1, start=0, time=0.0, fold=fold or created.fold))
+    known = control_of(pool_of(pool, KINDS[pool], fold))
     partition = Partition(partition_of(pool, PARTITIONS), PARTITIONS)
     for part in chunks(all_of(pool)):
         kept = [event for event in part if event.id not in without]

@@ -15,6 +15,7 @@ from services.imports.sources import Source
 from services.wire.events import decode
 from services.wire.scanning.scan import scan
 from tests.support.api import Running
+from tests.support.outcomes import game
 from tests.unit.api.test_generations_asked import PATH
 
 HIDDEN = {
@@ -34,10 +35,6 @@ HIDDEN = {
 """Characters that the decoder takes in names, because logs hold them already."""
 
 
-def game(**fields: object) -> dict[str, object]:
-    return {"v": 1, "id": "g", "pool": "p", "time": 5.0, "sides": [{"agents": ["a"], "place": 1}, {"agents": ["b"], "place": 2}], **fields}
-
-
 @pytest.mark.parametrize("character", HIDDEN.values(), ids=list(HIDDEN))
 def test_hidden_characters_are_refused_in_new_names_and_accepted_from_the_log(character: str) -> None:
     name = f"a{character}b"
@@ -45,7 +42,7 @@ def test_hidden_characters_are_refused_in_new_names_and_accepted_from_the_log(ch
     assert hidden_character(name) == character
     with pytest.raises(InputError, match=f"U\\+{ord(character):04X} is invisible"):
         check_visible_name(name)
-    record = json.dumps(game(sides=[{"agents": [name], "place": 1}, {"agents": ["c"], "place": 2}]), ensure_ascii=False).encode()
+    record = json.dumps(game("g", name, "c", time=5.0), ensure_ascii=False).encode()
     assert not decode([record]).refusals
     assert list(scan([record]).rest) == []
 
@@ -65,9 +62,9 @@ def test_displayed_names_are_accepted(name: str) -> None:
 @pytest.mark.parametrize(
     ("item", "path"),
     [
-        (game(id="g\u200b"), "id"),
-        (game(task="t\u200b"), "task"),
-        (game(sides=[{"agents": ["a"], "place": 1}, {"agents": ["b", "c\u200b"], "place": 2}]), "sides[1].agents[1]"),
+        (game("g\u200b", "a", "b", time=5.0), "id"),
+        (game("g", "a", "b", time=5.0, task="t\u200b"), "task"),
+        (game("g", time=5.0, sides=[{"agents": ["a"], "place": 1}, {"agents": ["b", "c\u200b"], "place": 2}]), "sides[1].agents[1]"),
         ({"v": 1, "id": "s", "pool": "p", "time": 1.0, "task": "t", "scores": {"a": 1.0, "b\u200b": 2.0}}, 'scores["b\\u200b"]'),
         ({"v": 1, "id": "r\u200b", "pool": "p", "time": 1.0, "retracts": "g"}, "id"),
     ],
@@ -84,7 +81,7 @@ def test_a_request_with_a_hidden_name_writes_nothing_and_names_the_field(api: Ru
 
 
 def test_a_retraction_may_name_an_id_that_the_log_holds(api: Running) -> None:
-    assert api.client.post("/v1/outcomes", json=game()).status_code == 202
+    assert api.client.post("/v1/outcomes", json=game("g", "a", "b", time=5.0)).status_code == 202
     retraction = {"v": 1, "id": "r", "pool": "p", "time": 1.0, "retracts": "old\u200bid"}
     assert api.client.post("/v1/outcomes", json=retraction).status_code == 202
 

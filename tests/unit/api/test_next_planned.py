@@ -8,13 +8,12 @@ from rich.console import Console
 
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.cli.next import table, title
-from services.control.records import FoldSettings, Generation, PoolCreated
 from services.solve.next_matches import plan
-from services.state.pool import PoolState
 from services.wire.events import Event, GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
 from tests.support.api import NOW, Running
 from tests.support.boards import head_of
+from tests.support.pools import state_of
 
 NAMES = ("ann", "bob", "cyd", "dan")
 
@@ -33,8 +32,7 @@ def measured(i: int) -> ScoreEvent:
 def checkpointed(api: Running, folder: Path, kind: Kind, events: list[Event]) -> None:
     """A pool of these events: its checkpoint and what readers see of it."""
     pool, files = events[0].pool, CheckpointStore((folder / "state").as_uri())
-    created = PoolCreated(pool=pool, kind=kind, time=0.0)
-    state = PoolState(created, Generation(pool=pool, number=1, start=0, time=0.0, fold=FoldSettings()))
+    state = state_of(pool, kind)
     assert state.fold(events) == []
     sha256, size = files.write_object(pool, state.arrays(), {})
     entry = PoolEntry(

@@ -18,6 +18,7 @@ from services.log.partition import partition_of
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.partition import Partition
 from services.wire.pools import Kind
+from tests.support import outcomes
 
 PARTITIONS = 8
 POOL = "blitz"
@@ -28,8 +29,7 @@ Run = Callable[..., Result]
 
 
 def game(identity: str, **fields: object) -> dict[str, object]:
-    sides = [{"agents": ["ada"], "place": 1}, {"agents": ["bob"], "place": 2}]
-    return {"v": 1, "id": identity, "pool": POOL, "time": 0.0, "sides": sides, **fields}
+    return outcomes.game(identity, "ada", "bob", pool=POOL, **fields)
 
 
 @pytest.fixture

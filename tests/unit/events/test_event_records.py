@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from ratings_core.errors import InputError
 from services.wire import events
 from services.wire.events import GameEvent, Reason, RetractEvent, ScoreEvent, Side
+from tests.support.outcomes import game_event
 
 ONE = GameEvent(v=1, id="g", pool="blitz", time=1.5, sides=[Side(["a"], 1), Side(["b"], 2)])
 
 
 def game(i: int = 0, pool: str = "blitz") -> GameEvent:
-    return GameEvent(v=1, id=f"g{i}", pool=pool, time=float(i), sides=[Side(["a"], 1), Side(["b"], 2)])
+    return game_event(f"g{i}", "a", "b", pool=pool, time=float(i))
 
 
 @pytest.mark.parametrize(

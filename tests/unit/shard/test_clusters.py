@@ -9,17 +9,17 @@ from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
 from ratings_core.tallies import PairTally
 from services.control import generations
-from services.control.records import FoldSettings, Generation, PoolCreated
+from services.control.records import FoldSettings
 from services.demo import simulated
 from services.state.clusters import GROUPS, counts_of_groups
 from services.state.parts import part
 from services.state.pool import PoolState
 from services.wire.pools import Kind
+from tests.support.pools import state_of
 
 
 def folded(cuts: list[int], **fold: Any) -> PoolState:
-    created = PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings(**fold))
-    state = PoolState(created, Generation(pool=simulated.POOL, number=1, start=0, time=0.0, fold=created.fold))
+    state = state_of(simulated.POOL, fold=FoldSettings(**fold))
     for low, high in zip([0, *cuts[:-1]], cuts, strict=True):
         assert state.fold([simulated.game(i, float(i)) for i in range(low, high)]) == []
     return state

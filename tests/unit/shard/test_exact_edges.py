@@ -25,18 +25,18 @@ from services.state.pending import Pending
 from services.state.pool import PoolState, Refused
 from services.wire.events import GameEvent, Reason, RetractEvent, ScoreEvent, Side, encode
 from services.wire.pools import Kind
+from tests.support import pools
 from tests.support.boards import head_of
+from tests.support.outcomes import game_event
 from tests.unit.shard.test_publisher import EPOCH, Driver, FakeStore
 
 
 def state_of(kind: Kind, **fold: int) -> PoolState:
-    settings = FoldSettings(**fold)  # type: ignore[arg-type]
-    created = PoolCreated(pool="p", kind=kind, time=0.0, fold=settings)
-    return PoolState(created, Generation(pool="p", number=1, start=0, time=0.0, fold=settings))
+    return pools.state_of(kind=kind, fold=FoldSettings(**fold))  # type: ignore[arg-type]
 
 
 def game(number: int, *agents: str) -> GameEvent:
-    return GameEvent(v=1, id=f"g{number}", pool="p", time=float(number), sides=[Side([name], place) for place, name in enumerate(agents)])
+    return game_event(f"g{number}", *agents, time=float(number))
 
 
 def score(number: int, task: str, *agents: str) -> ScoreEvent:
@@ -172,8 +172,7 @@ class TestOrderOfManifests:
 def folded_to(position: int) -> Partition:
     """A partition that holds pool `pool0` and has folded that many records of one game each."""
     partition = Partition(0, 1)
-    created = PoolCreated(pool="pool0", kind=Kind.GAMES, time=0.0, fold=FoldSettings(online={"elo": {}}))
-    partition.pools["pool0"] = PoolState(created, Generation(pool="pool0", number=1, start=0, time=0.0, fold=created.fold))
+    partition.pools["pool0"] = pools.state_of("pool0", fold=FoldSettings(online={"elo": {}}))
     more(partition, position)
     return partition
 

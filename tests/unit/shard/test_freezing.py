@@ -10,11 +10,12 @@ import pytest
 from ratings_core.arrays.digest import digest
 from ratings_core.arrays.frozen import NOTHING, Arrays, FrozenColumns, RowLog
 from services.checkpoints.objects import pack
-from services.control.records import FoldSettings, Generation, PoolCreated
+from services.control.records import FoldSettings
 from services.state.dedupe import FrozenWindow
 from services.state.pool import PoolState
 from services.wire.events import Event, GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
+from tests.support.pools import state_of
 
 AGENTS = 60
 ONLINE: dict[str, dict[str, float]] = {"elo": {}, "melo": {"dimensions": 4.0}, "glicko2": {"period_seconds": 40.0}}
@@ -22,11 +23,6 @@ FOLDS = {
     Kind.GAMES: FoldSettings(online=ONLINE, per_task=True, clustered=True, bucket_seconds=100.0, buckets_kept=3, dedupe_window=64),
     Kind.SCORES: FoldSettings(bucket_seconds=100.0, buckets_kept=3, dedupe_window=64),
 }
-
-
-def state_of(kind: Kind) -> PoolState:
-    made = PoolCreated(pool="p", kind=kind, time=0.0, fold=FOLDS[kind])
-    return PoolState(made, Generation(pool="p", number=1, start=0, time=0.0, fold=made.fold))
 
 
 def game(draw: random.Random, number: int) -> GameEvent:
@@ -59,7 +55,7 @@ def same(found: Arrays, wanted: Arrays) -> bool:
 @pytest.mark.parametrize("kind", list(Kind))
 @pytest.mark.parametrize("seed", range(4))
 def test_however_long_nobody_reads_it_the_content_is_that_of_its_moment(kind: Kind, seed: int) -> None:
-    state, draw = state_of(kind), random.Random(seed)
+    state, draw = state_of(kind=kind, fold=FOLDS[kind]), random.Random(seed)
     frozen, wanted, left = state.freeze(), state.arrays(), draw.randrange(8)
     for batch in batches(kind, seed):
         state.fold(batch)
@@ -72,7 +68,7 @@ def test_however_long_nobody_reads_it_the_content_is_that_of_its_moment(kind: Ki
 
 @pytest.mark.parametrize("kind", list(Kind))
 def test_folding_while_another_thread_reads_changes_nothing_of_it(kind: Kind) -> None:
-    state, interval = state_of(kind), sys.getswitchinterval()
+    state, interval = state_of(kind=kind, fold=FOLDS[kind]), sys.getswitchinterval()
     folding = list(batches(kind, 9, 60))
     for batch in folding[:20]:
         state.fold(batch)
@@ -105,7 +101,7 @@ class Late:
 def test_what_is_folded_between_the_copy_of_a_part_and_the_end_of_its_log_changes_nothing(
     kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    state, folding = state_of(kind), list(batches(kind, 3))
+    state, folding = state_of(kind=kind, fold=FOLDS[kind]), list(batches(kind, 3))
     for batch in folding[:20]:
         state.fold(batch)
     frozen, wanted, late = state.freeze(), state.arrays(), Late(state, folding[20:])
@@ -122,7 +118,7 @@ def test_what_is_folded_between_the_copy_of_a_part_and_the_end_of_its_log_change
 @pytest.mark.parametrize("kept", [FrozenColumns, RowLog, FrozenWindow])
 def test_without_what_is_kept_the_content_would_be_another(kept: type, monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests can fail: each log is needed."""
-    state, folding = state_of(Kind.GAMES), list(batches(Kind.GAMES, 5))
+    state, folding = state_of(kind=Kind.GAMES, fold=FOLDS[Kind.GAMES]), list(batches(Kind.GAMES, 5))
     for batch in folding[:20]:
         state.fold(batch)
     frozen, wanted = state.freeze(), state.arrays()
@@ -136,7 +132,7 @@ def test_without_what_is_kept_the_content_would_be_another(kept: type, monkeypat
 
 
 def test_a_pool_is_frozen_once_at_a_time_and_again_after_it_was_read_or_given_up() -> None:
-    state = state_of(Kind.GAMES)
+    state = state_of(kind=Kind.GAMES, fold=FOLDS[Kind.GAMES])
     for batch in batches(Kind.GAMES, 1, 3):
         state.fold(batch)
     frozen = state.freeze()

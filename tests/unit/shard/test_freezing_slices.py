@@ -19,6 +19,7 @@ from services.shard.partition import Partition
 from services.state.frozen import FrozenPool
 from services.state.pool import PoolState
 from services.wire.pools import Kind
+from tests.support.pools import control_of, pool_of
 
 KINDS = {f"{kind.value}{i}": kind for i in range(5) for kind in Kind}
 FOLD = FoldSettings(dedupe_window=64, bucket_seconds=50.0, buckets_kept=3)
@@ -26,11 +27,7 @@ SLICE = "services.shard.checkpointing.checkpointer._SLICE_SECONDS"
 
 
 def control() -> ControlState:
-    state = ControlState()
-    for pool, kind in KINDS.items():
-        state.apply(state.position, PoolCreated(pool=pool, kind=kind, time=0.0, fold=FOLD))
-        state.apply(state.position, Generation(pool=pool, number=1, start=0, time=0.0, fold=FOLD))
-    return state
+    return control_of(*(pool_of(pool, kind, FOLD) for pool, kind in KINDS.items()))
 
 
 def outcome(pool: str, number: int, draw: random.Random) -> dict[str, object]:

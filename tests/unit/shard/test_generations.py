@@ -22,6 +22,7 @@ from services.state.pool import PoolState
 from services.wire import events
 from services.wire.pools import Kind
 from tests.support.log_records import records
+from tests.support.pools import control_of, pool_of
 
 PARTITIONS = 4
 NUMBER = 1
@@ -32,12 +33,7 @@ RETRACTED = ("g3", "g50", "g51", "g200", "g201", "g399")
 
 
 def control() -> ControlState:
-    state = ControlState()
-    for pool, kind in KINDS.items():
-        made = PoolCreated(pool=pool, kind=kind, time=0.0)
-        state.apply(state.position, made)
-        state.apply(state.position, Generation(pool=pool, number=1, start=0, time=0.0, fold=made.fold))
-    return state
+    return control_of(*(pool_of(pool, kind) for pool, kind in KINDS.items()))
 
 
 def game(pool: str, number: int, draw: random.Random) -> dict[str, object]:

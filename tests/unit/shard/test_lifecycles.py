@@ -23,8 +23,8 @@ from services.shard.generations.build import Build
 from services.shard.owned import OwnedPartitions
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
-from services.state.pool import PoolState
 from services.wire.pools import Kind
+from tests.support.pools import state_of
 
 NOTHING: Any = SimpleNamespace()
 ERRORS = (
@@ -66,8 +66,7 @@ def test_partitions_that_stop_for_random_errors_meet_no_undefined_transition(see
 
 
 def test_a_pool_that_broke_stays_broken() -> None:
-    made = PoolCreated(pool="p", kind=Kind.GAMES, time=0.0)
-    state = PoolState(made, Generation(pool="p", number=1, start=0, time=0.0, fold=FoldSettings()))
+    state = state_of()
     assert state.status is PoolStatus.FOLDING
     state.stop("as its settings say", 3)
     assert (state.status, state.folded_to(9)) == (PoolStatus.STOPPED, 3)

@@ -7,16 +7,16 @@ import msgspec
 import pytest
 
 from ratings_core.arrays.digest import digest
-from services.control.records import FoldSettings, Generation, PoolCreated
+from services.control.records import FoldSettings
 from services.state.pool import PoolState, Refused
 from services.wire.events import Event, GameEvent, ScoreEvent, Side
 from services.wire.pools import Kind
+from tests.support.outcomes import game_event
+from tests.support.pools import state_of
 
 
 def pool(kind: Kind, aliases: dict[str, str], **limits: int) -> PoolState:
-    fold = FoldSettings(**limits)  # type: ignore[arg-type]
-    created = PoolCreated(pool="p", kind=kind, time=0.0, fold=fold)
-    return PoolState(created, Generation(pool="p", number=1, start=0, time=0.0, fold=fold, aliases=aliases))
+    return state_of(kind=kind, fold=FoldSettings(**limits), aliases=aliases)  # type: ignore[arg-type]
 
 
 def drawn(kind: Kind, draw: random.Random, names: int, n: int) -> list[Event]:
@@ -66,5 +66,4 @@ def test_a_full_pool_refuses_in_linear_time() -> None:
 
 
 def game(number: int, *agents: str) -> Event:
-    sides = [Side([agent], place) for place, agent in enumerate(agents)]
-    return GameEvent(v=1, id=f"g{number}", pool="p", time=0.0, sides=sides)
+    return game_event(f"g{number}", *agents)

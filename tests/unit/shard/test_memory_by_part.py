@@ -5,23 +5,21 @@ from typing import Any, cast
 
 import msgspec
 
-from services.control.records import Generation, PoolCreated
 from services.engine.metrics import EngineMetrics
 from services.shard.attempts import Attempts
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
 from services.state.pool import PoolState
-from services.wire.events import GameEvent, Side
-from services.wire.pools import Kind
+from tests.support.outcomes import game_event
+from tests.support.pools import state_of
 from tests.unit.commands.test_engine import health_of
 
 
 def pool(games: int) -> PoolState:
-    made = PoolCreated(pool="p", kind=Kind.GAMES, time=0.0)
-    state = PoolState(made, Generation(pool="p", number=1, start=0, time=0.0, fold=made.fold))
+    state = state_of()
     state.fold([
-        GameEvent(v=1, id=f"g{i}", pool="p", time=0.0, sides=[Side([f"a{i}"], 1), Side([f"b{i}"], 2)]) for i in range(games)
+        game_event(f"g{i}", f"a{i}", f"b{i}") for i in range(games)
     ])  # fmt: skip
     return state
 

@@ -20,17 +20,13 @@ from services.wire.columns import GameColumns
 from services.wire.pools import Kind
 from services.wire.scanning.scan import scan
 from tests.support.log_records import records
+from tests.support.pools import control_of, first_generation
 
 PARTITIONS = 4
 
 
 def directory(*pools: PoolCreated, start: int = 0) -> FixedDirectory:
-    state = ControlState()
-    for offset, pool in enumerate(pools):
-        state.apply(2 * offset, pool)
-        made = Generation(pool=pool.pool, number=1, start=start, time=0.0, fold=pool.fold)
-        state.apply(2 * offset + 1, made)
-    return FixedDirectory(state)
+    return FixedDirectory(control_of(*pools, start=start))
 
 
 def created(name: str, kind: Kind = Kind.GAMES, **fold: object) -> PoolCreated:
@@ -364,7 +360,7 @@ def test_a_generation_that_this_version_cannot_fold_stops_its_pool(asked: dict[s
     for offset, made in enumerate((created(first), created(second))):
         state.apply(2 * offset, made)
         more = asked if made.pool == first else {}
-        state.apply(2 * offset + 1, Generation(pool=made.pool, number=1, start=0, time=0.0, fold=made.fold, **more))
+        state.apply(2 * offset + 1, first_generation(made, **more))
     draw, partition = random.Random(1), Partition(1, PARTITIONS)
     partition.fold(records([game(first, 1, draw), game(second, 2, draw)]), FixedDirectory(state))
     assert partition.pools[first].stopped is not None
@@ -376,7 +372,7 @@ def test_initial_ratings_are_where_the_fold_starts() -> None:
     (pool,) = pools_of(1, 1)
     made = created(pool)
     initial = {"elo": {"agent-3": 1800.0, "agent-1": 1700.0}}
-    state = PoolState(made, Generation(pool=pool, number=1, start=0, time=0.0, fold=made.fold, initial=initial))
+    state = PoolState(made, first_generation(made, initial=initial))
     ratings = state.content.ratings.online["elo"].rating.tolist()
     assert dict(zip(state.content.agents.names(), ratings, strict=True)) == {"agent-1": 1700.0, "agent-3": 1800.0}
     assert state.changes.take().tolist() == [0, 1]

@@ -8,14 +8,13 @@ import msgspec
 import pytest
 
 from services.boards.store.protocol import ACTIVITY, Fence, LiveBoard, OtherLog, PoolHead, StoreError
-from services.control.records import FoldSettings, Generation, PoolCreated
+from services.control.records import FoldSettings
 from services.demo import simulated
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.publishing.publisher import _MOST_PAUSE, Publisher
-from services.state.pool import PoolState
-from services.wire.pools import Kind
 from tests.support.boards import Content, head_of
+from tests.support.pools import state_of
 
 EPOCH = 7
 SECONDS = 60.0
@@ -60,8 +59,7 @@ class FakeStore:
 def partition_with(pools: int, **online: dict[str, float]) -> Partition:
     partition = Partition(0, 1)
     for i in range(pools):
-        made = PoolCreated(pool=f"pool{i}", kind=Kind.GAMES, time=0.0, fold=FoldSettings(online={"elo": {}, **online}))
-        partition.pools[made.pool] = PoolState(made, Generation(pool=made.pool, number=1, start=0, time=0.0, fold=made.fold))
+        partition.pools[f"pool{i}"] = state_of(f"pool{i}", fold=FoldSettings(online={"elo": {}, **online}))
     return partition
 
 

@@ -9,13 +9,13 @@ import pytest
 from ratings_core.arrays.frozen import Arrays
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.control.log import ControlLog
-from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, PoolCreated, Takeover
+from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, Takeover
 from services.log.protocol import Log, LogError, Reader, Record
 from services.log.sqlite.log import open_sqlite_log
 from services.shard import recovery
 from services.shard.recovery import WrongLog, recover, restore, served
 from services.state.pool import PoolState
-from services.wire.pools import Kind
+from tests.support import pools
 
 
 class Silent:
@@ -61,12 +61,7 @@ def checkpointed(log: Log, folder: Path, last_offset: int) -> CheckpointStore:
 
 
 def control_of(*names: str) -> ControlState:
-    state = ControlState()
-    for offset, name in enumerate(names):
-        made = PoolCreated(pool=name, kind=Kind.GAMES, time=0.0)
-        state.apply(2 * offset, made)
-        state.apply(2 * offset + 1, Generation(pool=name, number=1, start=0, time=0.0, fold=made.fold))
-    return state
+    return pools.control_of(*map(pools.pool_of, names))
 
 
 def entry_of(name: str) -> PoolEntry:

@@ -9,13 +9,12 @@ import pytest
 from ratings_core.arrays.digest import digest
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry, SkippedCheckpoint
 from services.control.directory import FixedDirectory
-from services.control.records import ControlState, Generation, PoolCreated
 from services.log.protocol import Record
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
 from services.wire import events
-from services.wire.events import GameEvent, Side
-from services.wire.pools import Kind
+from tests.support.outcomes import game_event
+from tests.support.pools import control_of, pool_of
 
 KEPT = 3
 
@@ -29,17 +28,13 @@ class Shard:
     """A partition of two pools, and its checkpoints."""
 
     def __init__(self, store: CheckpointStore) -> None:
-        state = ControlState()
-        for i, pool in enumerate(("resting", "busy")):
-            made = PoolCreated(pool=pool, kind=Kind.GAMES, time=0.0)
-            state.apply(2 * i, made)
-            state.apply(2 * i + 1, Generation(pool=pool, number=1, start=0, time=0.0, fold=made.fold))
-        self.store, self.partition, self.directory = store, Partition(0, 1), FixedDirectory(state)
+        directory = FixedDirectory(control_of(pool_of("resting"), pool_of("busy")))
+        self.store, self.partition, self.directory = store, Partition(0, 1), directory
         self.checkpointer, self.now = Checkpointer(store, "log", 1, KEPT, None), 0.0
 
     def play(self, pool: str) -> None:
         at = self.partition.position
-        game = GameEvent(v=1, id=f"g{at}", pool=pool, time=0.0, sides=[Side(["a"], 1), Side([f"b{at}"], 2)])
+        game = game_event(f"g{at}", "a", f"b{at}", pool=pool)
         assert self.partition.fold([Record(at, events.encode([game]), 0.0)], self.directory) == []
 
     def checkpoint(self) -> PoolEntry:

@@ -3,18 +3,15 @@
 import pytest
 
 from ratings_core.errors import InputError
-from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, SolvePlan
+from services.control.records import ControlState, FoldSettings, SolvePlan
 from services.solve.registry.choice import choices, plan_of
 from services.solve.registry.methods import METHODS, NotApplicable, defaults
 from services.wire.pools import Kind
+from tests.support.pools import control_of, pool_of
 
 
 def control(kind: Kind = Kind.GAMES, **fold: object) -> ControlState:
-    state = ControlState()
-    made = PoolCreated(pool="p", kind=kind, time=0.0, fold=FoldSettings(**fold))
-    state.apply(0, made)
-    state.apply(1, Generation(pool="p", number=1, start=0, time=0.0, fold=made.fold))
-    return state
+    return control_of(pool_of(kind=kind, fold=FoldSettings(**fold)))
 
 
 @pytest.mark.parametrize("kind", Kind)

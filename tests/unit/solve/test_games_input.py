@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from ratings_core.errors import InputError
-from services.control.records import FoldSettings, Generation, PoolCreated
+from services.control.records import FoldSettings
 from services.solve.problems.checkpointed import problem
 from services.solve.problems.inputs import GamesInput
 from services.solve.problems.load import Counted
 from services.solve.registry.methods import NotApplicable, solve
-from services.state.pool import PoolState
 from services.wire.events import Event, decode
 from services.wire.pools import Kind
+from tests.support.pools import state_of
 
 TASKS = ["dust", "mirage", None]
 
@@ -43,8 +43,7 @@ def events(rows: list[dict[str, Any]]) -> list[Event]:
 
 
 def folded(rows: list[dict[str, Any]], **fold: Any) -> GamesInput:
-    created = PoolCreated(pool="p", kind=Kind.GAMES, time=0.0, fold=FoldSettings(**fold))
-    state = PoolState(created, Generation(pool="p", number=1, start=0, time=0.0, fold=created.fold))
+    state = state_of(fold=FoldSettings(**fold))
     assert state.fold(events(rows)) == []
     found = problem(Kind.GAMES, state.arrays())
     assert isinstance(found, GamesInput)

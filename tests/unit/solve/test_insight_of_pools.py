@@ -12,7 +12,7 @@ from services.boards.findings import Findings
 from services.boards.ranked_board import RankedBoard
 from services.boards.result import SolveResult
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
-from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
+from services.control.records import ControlState
 from services.solve.insight import job as insight
 from services.solve.insight import parts as insight_parts
 from services.solve.planning.jobs import Job
@@ -20,11 +20,10 @@ from services.solve.problems.inputs import GamesInput, ScoresInput
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles
 from services.solve.worker.tasks import solve_pool
-from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
-from services.wire.pools import Kind
 from tests.support.boards import solved_of
 from tests.support.insight import NAMES, OUTCOMES, STANDINGS, WINS, board, forecasts, games, result
+from tests.support.pools import state_of
 
 SCORES = ScoresInput(
     ("a", "b", "c"), ("u", "v", "w", "w again"), np.array([[3.0, 3.0, 1.0, 1.0], [2.0, 2.0, math.nan, math.nan], [1.0, 4.0, 2.0, 2.0]])
@@ -113,10 +112,7 @@ def test_ids_change_nothing() -> None:
 
 
 def test_the_task_reads_the_checkpoint_and_the_boards_of_its_own_log_and_generation(tmp_path: Path) -> None:
-    fold = FoldSettings()
-    state = PoolState(
-        PoolCreated(pool="blitz", kind=Kind.GAMES, time=0.0), Generation(pool="blitz", number=1, start=0, time=0.0, fold=fold)
-    )
+    state = state_of("blitz")
     pairs = [(NAMES[a], NAMES[b]) for a in range(4) for b in range(4) if a != b for _ in range(int(WINS[a, b]) // 10)]
     sides = [[Side(agents=[one], place=1), Side(agents=[other], place=2)] for one, other in pairs]
     state.fold([GameEvent(v=1, id=str(i), pool="blitz", time=0.0, sides=both) for i, both in enumerate(sides)])
