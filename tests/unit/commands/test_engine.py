@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import msgspec
 import pytest
@@ -23,44 +22,7 @@ from services.runtime.metrics import CHECKPOINT_BUCKETS
 from services.runtime.settings import Settings
 from services.shard.health import WorkerHealth
 from services.solve.scheduler.health import SolveHealth
-
-
-class Answer:
-    """What a remote call would give."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def remote(self, *_: object) -> "Answer":
-        return self
-
-
-class FakeRay:
-    """Every answer is there at once; exceptions are raised where they are looked at."""
-
-    exceptions = ray.exceptions
-
-    def __init__(self) -> None:
-        self.options_given: list[dict[str, object]] = []
-        self.resources: dict[str, float] = {cluster.SHARD: 1.0}
-
-    def cluster_resources(self) -> dict[str, float]:
-        return self.resources
-
-    def remote(self, _: type) -> "FakeRay":
-        return self
-
-    def options(self, **options: object) -> Any:
-        self.options_given.append(options)
-        return Answer("actor")
-
-    def wait(self, asked: list[Answer], **_: object) -> tuple[list[Answer], list[Answer]]:
-        return asked, []
-
-    def get(self, answer: Answer) -> object:
-        if isinstance(answer.value, Exception):
-            raise answer.value
-        return answer.value
+from tests.support.fake_ray import Answer, FakeRay
 
 
 class Actor:
@@ -86,7 +48,7 @@ class Nothing:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
-    fake = FakeRay()
+    fake = FakeRay({cluster.SHARD: 1.0})
     monkeypatch.setattr(engine, "ray", fake)
     monkeypatch.setattr(cluster, "ray", fake)
     return fake

@@ -21,6 +21,7 @@ from services.engine.metrics import EngineMetrics
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
+from tests.support.fake_ray import Answer, FakeRay
 from tests.support.installation import until
 
 PARTITIONS = 3
@@ -181,38 +182,6 @@ def test_silence_does_not_count_what_passed_while_nobody_listened() -> None:
     silence.heard()
     now[0] += 4.0
     assert not silence.too_long()
-
-
-class Answer:
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def remote(self) -> "Answer":
-        return self
-
-
-class FakeRay:
-    """One shard's answers, there at once."""
-
-    exceptions = ray.exceptions
-
-    def __init__(self) -> None:
-        self.killed: list[object] = []
-        self.there = True
-
-    def wait(self, asked: list[Answer], **_: object) -> tuple[list[Answer], list[Answer]]:
-        return (asked, []) if self.there else ([], asked)
-
-    def get(self, answer: Answer) -> object:
-        if isinstance(answer.value, Exception):
-            raise answer.value
-        return answer.value
-
-    def kill(self, actor: object, **_: object) -> None:
-        self.killed.append(actor)
-
-    def cluster_resources(self) -> dict[str, float]:
-        return {}
 
 
 @pytest.fixture
