@@ -181,3 +181,8 @@ def expire(name: str, seconds: int) -> Command:
 def get(name: str) -> Command:
     """Reads a string."""
     return lambda client: client.get(name)
+
+
+def smembers(name: str) -> Command:
+    """Reads a set."""
+    return lambda pipe: pipe.smembers(name)

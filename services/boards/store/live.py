@@ -14,7 +14,7 @@ from ratings_core.records.beliefs import BeliefModel
 from services.boards.result import AgentRow
 from services.boards.store import keys, scripts
 from services.boards.store.beliefs import believed, of_text, text_of
-from services.boards.store.connection import Call, Command, Connection, expire, get
+from services.boards.store.connection import Call, Command, Connection, expire, get, smembers
 from services.boards.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, OtherLog, PoolHead, StoreLost
 from services.wire.pools import check_pool_name, is_pool_name
 
@@ -155,7 +155,7 @@ class LiveBoards:
 
     def _remove(self, pool: str) -> None:
         """Remove a pool, its fence last, so that an interrupted removal can be continued."""
-        boards, methods = self._redis.pipeline([_members(keys.boards(pool)), _members(keys.methods(pool))])
+        boards, methods = self._redis.pipeline([smembers(keys.boards(pool)), smembers(keys.methods(pool))])
         versions = self._redis.pipeline([_version(pool, method) for method in methods])
         names = [name for field in boards for name in _keys_of(pool, field)]
         for method, version in zip(methods, versions, strict=True):
@@ -274,10 +274,6 @@ def _board_keys(head: PoolHead, method: str) -> list[str]:
 
 def _claimed(pool: str) -> Command:
     return lambda pipe: pipe.hmget(keys.fence(pool), ["log", "seen"])
-
-
-def _members(name: str) -> Command:
-    return lambda pipe: pipe.smembers(name)
 
 
 def _version(pool: str, method: str) -> Command:

@@ -166,7 +166,17 @@ INSIGHT = "insight"
 """Name under which a pool's insight is published, as a solved board without rows."""
 
 
-class LiveWriter(Protocol):
+class PoolHeads(Protocol):
+    """Heads of pools. Pools not known are None, never invented."""
+
+    def head(self, pool: str) -> PoolHead | None:
+        """The head of the pool's newest publication."""
+
+    def pools(self) -> list[PoolHead]:
+        """The heads of all pools by name."""
+
+
+class LiveWriter(PoolHeads, Protocol):
     """What a shard does with live boards."""
 
     def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
@@ -179,24 +189,12 @@ class LiveWriter(Protocol):
     def published(self, pool: str) -> Fence | None:
         """The fence of `pool` from this log; None when the store knows nothing of the pool (it is new, or was lost)."""
 
-    def head(self, pool: str) -> PoolHead | None:
-        """The head of the pool's newest publication."""
-
-    def pools(self) -> list[PoolHead]:
-        """The heads of all pools by name."""
-
     def forget(self, pool: str) -> None:
         """Remove everything of `pool`, its fence last: it was folded from records that the log lost."""
 
 
-class LiveReader(Protocol):
+class LiveReader(PoolHeads, Protocol):
     """What readers ask of live boards. Agents and pools not known are None, never invented."""
-
-    def pools(self) -> list[PoolHead]:
-        """The heads of all pools by name."""
-
-    def head(self, pool: str) -> PoolHead | None:
-        """The head of the pool's newest publication."""
 
     def page(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
         """Rows start to start + count of a live board (0 is the best agent)."""

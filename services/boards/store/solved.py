@@ -9,7 +9,7 @@ import msgspec
 from services.boards.history import Kept, Past
 from services.boards.result import AgentRow, SolvedBoard
 from services.boards.store import keys, scripts
-from services.boards.store.connection import Command, Connection, expire
+from services.boards.store.connection import Command, Connection, expire, smembers
 from services.boards.store.live import ABANDONED_SECONDS, MEMBERS_A_CALL, STALE_SECONDS, check_window, held_by
 from services.boards.store.protocol import INSIGHT, OtherLog, StoredBoard, StoreError
 from services.wire.pools import check_pool_name
@@ -104,7 +104,7 @@ class SolvedBoards:
         names = list(pools)
         holders = self._redis.pipeline(held_by(pool) for pool in names) if names else []
         mine = [pool for pool, holder in zip(names, holders, strict=True) if holder == self._log]
-        members = self._redis.pipeline(_members(keys.methods(pool)) for pool in mine) if mine else []
+        members = self._redis.pipeline(smembers(keys.methods(pool)) for pool in mine) if mine else []
         jobs = [(pool, method) for pool, methods in zip(mine, members, strict=True) for method in sorted(methods)]
         logs = self._redis.pipeline(_solved_from(*job) for job in jobs) if jobs else []
         for job in [job for job, log in zip(jobs, logs, strict=True) if log != self._log]:
@@ -112,7 +112,7 @@ class SolvedBoards:
 
     def complete(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
         """By pool and method, insight among them, the boards of which every row is there and can be found: in three round trips for all."""
-        members = self._redis.pipeline([_members(keys.methods(check_pool_name(pool))) for pool in pools])
+        members = self._redis.pipeline([smembers(keys.methods(check_pool_name(pool))) for pool in pools])
         jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
         pointers = map(self._pointer_of, self._redis.pipeline([_pointed(*job) for job in jobs], skip_garbage=True))
         stands = {job: at for job, at in zip(jobs, pointers, strict=True) if at is not None}
@@ -237,10 +237,6 @@ def _pointed(pool: str, method: str) -> Command:
 def _solved_from(pool: str, method: str) -> Command:
     name = keys.solved(pool, keys.check_method(method))
     return lambda client: client.hget(name, "log")
-
-
-def _members(name: str) -> Command:
-    return lambda pipe: pipe.smembers(name)
 
 
 def _sizes(pool: str, method: str, version: str) -> Iterator[Command]:

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from services.boards.store import keys
-from services.boards.store.connection import Command, Connection, get
+from services.boards.store.connection import Command, Connection, get, smembers
 from services.boards.store.live import held_by
 from services.boards.store.protocol import PoolVersion
 from services.wire.pools import check_pool_name
@@ -45,7 +45,7 @@ class Versions:
 
 def _asked(pool: str, methods: Collection[str]) -> list[Command]:
     pointers: list[Command] = [_pointer(keys.solved(pool, method)) for method in methods]
-    return [held_by(pool), get(keys.head(pool)), _members(keys.methods(pool)), _listed(pool), *pointers]
+    return [held_by(pool), get(keys.head(pool)), smembers(keys.methods(pool)), _listed(pool), *pointers]
 
 
 def _listed(pool: str) -> Command:
@@ -54,7 +54,3 @@ def _listed(pool: str) -> Command:
 
 def _pointer(name: str) -> Command:
     return lambda pipe: pipe.hmget(name, ["version", "log"])
-
-
-def _members(name: str) -> Command:
-    return lambda pipe: pipe.smembers(name)
