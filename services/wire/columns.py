@@ -144,13 +144,32 @@ class ScoreColumns:
     @classmethod
     def of(cls, events: Sequence[ScoreEvent]) -> "ScoreColumns":
         """Columns of `events`, which were decoded (nothing is checked again)."""
-        ids, tasks = pack([event.id for event in events]), pack([event.task for event in events])
-        names = pack(list(chain.from_iterable([event.scores for event in events])))
-        start, weight = _starts(_sizes([event.scores for event in events])), _weights(events)
-        score = np.array(list(chain.from_iterable([event.scores.values() for event in events])), np.float64) + 0.0  # no minus zero
-        body = np.empty(len(events), np.uint64)
-        _hash_scores(names.bytes, names.start, start, score.view(np.uint64), weight, tasks.bytes, tasks.start, body)
-        return cls(names, start, score, tasks, weight, _times(events), hash128(ids.bytes, ids.start), body)
+        return cls.hashed(
+            ids=pack([event.id for event in events]),
+            names=pack(list(chain.from_iterable([event.scores for event in events]))),
+            start=_starts(_sizes([event.scores for event in events])),
+            score=np.array(list(chain.from_iterable([event.scores.values() for event in events])), np.float64),
+            tasks=pack([event.task for event in events]),
+            weight=np.fromiter([event.weight for event in events], np.float64, len(events)),
+            time=_times(events),
+        )
+
+    @classmethod
+    def hashed(
+        cls,
+        *,
+        ids: Arena,
+        names: Arena,
+        start: NDArray[np.int64],
+        score: NDArray[np.float64],
+        tasks: Arena,
+        weight: NDArray[np.float64],
+        time: NDArray[np.float64],
+    ) -> "ScoreColumns":
+        """The columns with their hashes. ids: n outcome ids; weight: float64 (n,), as outcomes give it."""
+        units, body, score = _units(weight), np.empty(len(weight), np.uint64), score + 0.0  # no minus zero
+        _hash_scores(names.bytes, names.start, start, score.view(np.uint64), units, tasks.bytes, tasks.start, body)
+        return cls(names, start, score, tasks, units, time, hash128(ids.bytes, ids.start), body)
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -181,10 +200,6 @@ def retracted_hash(events: Sequence[RetractEvent]) -> NDArray[np.uint64]:
     """128-bit hashes of the ids that are retracted, uint64 (n, 2): equal to the `id_hash` of the outcomes meant."""
     ids = pack([event.retracts for event in events])
     return hash128(ids.bytes, ids.start)
-
-
-def _weights(events: Sequence[ScoreEvent]) -> NDArray[np.int64]:
-    return _units(np.fromiter([event.weight for event in events], np.float64, len(events)))
 
 
 def _units(weight: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ SERVICES = (
     ("control",),
     ("state",),
     ("checkpoints",),
+    ("archive",),
     ("boards",),
     ("backends",),
     ("imports",),

@@ -1,0 +1,5 @@
+"""Outcomes kept for ever as columns: one Delta table for each partition of the outcome log. Off until a shard is told where it lies.
+
+May import: `services.log`, `services.wire`, `services.runtime`.
+Read first: `schema.py` (the columns), `writer.py` (how an append is exactly once), `chain.py` (tamper evidence).
+"""

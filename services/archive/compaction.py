@@ -1,0 +1,70 @@
+"""Merges the small files of appends, and removes files that no snapshot needs.
+
+Compaction changes no row. It may run beside the writer, in any process: an append only adds files, so the two never conflict. Of two
+compactions of the same files one fails and changes nothing.
+"""
+
+from collections import Counter
+from datetime import timedelta
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError
+
+from services.archive.schema import layout
+from services.archive.table import sync_commit, table_uri
+
+OPEN_FILES: Final = 64
+"""Files of the newest segment, which appends still extend, before they are merged. Older segments are merged as soon as they have two."""
+KEEP: Final = timedelta(days=7)
+"""How long files are kept that newer snapshots do not hold: readers of older snapshots have so much time to finish."""
+
+
+class Compacted(NamedTuple):
+    """What one call did. segments: merged ones; before, after: files of the table; removed: files deleted from the store."""
+
+    segments: int
+    before: int
+    after: int
+    removed: int
+
+
+def compact(url: str, partition: int, *, open_files: int = OPEN_FILES, keep: timedelta = KEEP) -> Compacted:
+    """Merge the files of each segment that has many, and delete files that newer snapshots have not held for `keep`.
+
+    Args:
+        url: URL of the archive.
+        partition: Number of the partition.
+        open_files: Merge the newest segment once it has so many files.
+        keep: How long readers of older snapshots may take.
+
+    Returns:
+        What was done. A segment that another process merged first counts as not merged.
+
+    Raises:
+        TableNotFoundError: The partition has no table.
+        DeltaError: The store failed; no row was changed.
+
+    """
+    table = DeltaTable(table_uri(url, partition))
+    before = _files(table)
+    newest = max(before, default=0)
+    merged = sum(_merge(table, segment) for segment, files in before.items() if files >= (open_files if segment == newest else 2))
+    removed = table.vacuum(int(keep.total_seconds() // 3600), dry_run=False, enforce_retention_duration=False, full=True)
+    return Compacted(merged, before.total(), _files(table).total(), len(removed))
+
+
+def _merge(table: DeltaTable, segment: int) -> bool:
+    try:
+        table.optimize.compact(partition_filters=[("segment", "=", str(segment))], writer_properties=layout())
+    except CommitFailedError:
+        table.update_incremental()
+        return False
+    sync_commit(table)
+    return True
+
+
+def _files(table: DeltaTable) -> Counter[int]:
+    """Files by segment."""
+    return Counter(pa.table(table.get_add_actions(flatten=True))["partition.segment"].to_pylist())

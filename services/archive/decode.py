@@ -1,0 +1,139 @@
+"""Rows of the archive as outcomes again: columns for the fold, or events for exports and replays."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+from msgspec import UNSET, Raw
+from numpy.typing import NDArray
+
+from ratings_core.arrays.arena import Arena
+from ratings_core.errors import InputError
+from services.archive.schema import GAME, RETRACTION, SCORES
+from services.wire.columns import GameColumns, ScoreColumns
+from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent, Side
+
+
+def games(table: pa.Table) -> GameColumns:
+    """The columns that the fold takes, with the hashes that decoding the records would give.
+
+    Args:
+        table: Rows of kind `GAME`, in the order of the log.
+
+    Raises:
+        InputError: A row is of another kind, or its lists do not belong together.
+
+    """
+    _check_kind(table, GAME)
+    offsets, agents = _lists(table, "agents")
+    side, place = _aligned(table, "sides", offsets), _aligned(table, "places", offsets)
+    begins = np.zeros(len(side), np.bool_)
+    begins[offsets[:-1]] = True
+    begins[1:] |= side[1:] != side[:-1]
+    first = np.flatnonzero(begins)
+    tasks, task_of = _tasks(table)
+    return GameColumns.hashed(
+        ids=_arena(table["id"]),
+        names=_arena(agents),
+        side_start=np.searchsorted(first, offsets).astype(np.int64),
+        place=place[first].astype(np.int32),
+        agent_start=np.append(first, len(side)).astype(np.int64),
+        weight=table["weight"].to_numpy(),
+        time=table["time"].to_numpy(),
+        tasks=tasks,
+        task_of=task_of,
+    )
+
+
+def scores(table: pa.Table) -> ScoreColumns:
+    """The same for rows of kind `SCORES`. Raises `InputError` as `games` does."""
+    _check_kind(table, SCORES)
+    offsets, agents = _lists(table, "agents")
+    return ScoreColumns.hashed(
+        ids=_arena(table["id"]),
+        names=_arena(agents),
+        start=offsets,
+        score=_aligned(table, "scores", offsets),
+        tasks=_arena(table["task"]),
+        weight=table["weight"].to_numpy(),
+        time=table["time"].to_numpy(),
+    )
+
+
+def events(table: pa.Table) -> list[Event]:
+    """The outcomes and retractions as they were sent. Raises `InputError` where a row is unread: it holds none."""
+    return [_event(row) for row in table.to_pylist()]
+
+
+def _event(row: dict[str, Any]) -> Event:
+    head = {"v": 1, "id": row["id"], "pool": row["pool"], "time": row["time"]}
+    head["meta"] = UNSET if row["meta"] is None else Raw(row["meta"])
+    if row["kind"] == GAME:
+        return GameEvent(**head, sides=_sides(row), task=row["task"], weight=row["weight"])
+    if row["kind"] == SCORES:
+        measured = dict(zip(row["agents"], row["scores"], strict=True))
+        return ScoreEvent(**head, task=row["task"], scores=measured, weight=row["weight"])
+    if row["kind"] == RETRACTION:
+        return RetractEvent(**head, retracts=row["retracts"])
+    raise InputError("kind", row["kind"], f"must be an outcome or a retraction (row {row['row']})")
+
+
+def _sides(row: dict[str, Any]) -> list[Side]:
+    sides: list[Side] = []
+    for agent, number, place in zip(row["agents"], row["sides"], row["places"], strict=True):
+        if number == len(sides):
+            sides.append(Side([agent], place))
+        else:
+            sides[number].agents.append(agent)
+    return sides
+
+
+def record(table: pa.Table) -> bytes:
+    """One log record that holds the outcomes of `table` and decodes to them: an object for one, an array for more."""
+    outcomes = events(table)
+    return msgspec.json.encode(outcomes[0] if len(outcomes) == 1 else outcomes)
+
+
+def _check_kind(table: pa.Table, kind: str) -> None:
+    if others := set(table["kind"].unique().to_pylist()) - {kind}:
+        raise InputError("table", sorted(others), f"must hold rows of kind {kind} only")
+
+
+def _combined(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _lists(table: pa.Table, name: str) -> tuple[NDArray[np.int64], pa.Array]:
+    """Offsets, int64 (n+1,), and values of a column of lists without nulls."""
+    column = _combined(table[name])
+    if column.null_count:
+        raise InputError(name, None, "must be a list in every row of this kind")
+    offsets = column.offsets.to_numpy().astype(np.int64)
+    return offsets - offsets[0], column.flatten()
+
+
+def _aligned(table: pa.Table, name: str, offsets: NDArray[np.int64]) -> NDArray[Any]:
+    own, values = _lists(table, name)
+    if values.null_count or not np.array_equal(own, offsets):
+        raise InputError(name, len(values), "must have one value for each agent of the row")
+    numbers: NDArray[Any] = values.to_numpy()
+    return numbers
+
+
+def _arena(column: pa.ChunkedArray | pa.Array) -> Arena:
+    """Texts of a column, without a Python object for each. Raises `InputError` where one is null."""
+    texts = (_combined(column) if isinstance(column, pa.ChunkedArray) else column).cast(pa.large_string())
+    if texts.null_count:
+        raise InputError("column", None, "must have a text in every row of this kind")
+    if not len(texts):
+        return Arena(np.zeros(0, np.uint8), np.zeros(1, np.int64))
+    _, starts, data = texts.buffers()
+    start = np.frombuffer(starts, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return Arena(np.frombuffer(data or b"", np.uint8)[start[0] : start[-1]], start - start[0])
+
+
+def _tasks(table: pa.Table) -> tuple[Arena, NDArray[np.int64]]:
+    column = _combined(table["task"])
+    named = np.asarray(column.is_valid())
+    return _arena(column.drop_null()), np.where(named, np.cumsum(named) - 1, -1).astype(np.int64)

@@ -1,0 +1,124 @@
+"""Reads a partition's table in the order of the log, segment by segment, whatever the files are."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+
+from services.archive.chain import BLOCK_ROWS, ChainHead, genesis
+from services.archive.schema import SCHEMA, SEGMENT_ROWS, fields
+from services.archive.table import log_of, position_of, table_uri
+
+_ORDER: Final = "row"
+
+
+class ArchiveDamagedError(Exception):
+    """Rows that the table has to hold are missing, double, or in a file that cannot be read."""
+
+    def __init__(self, uri: str, why: str) -> None:
+        super().__init__(f"the archive {uri} is damaged: {why}; restore the table from a backup")
+
+
+class ArchiveReader:
+    """One snapshot of a partition's table. Appends and compactions after it was opened do not change what it reads.
+
+    position: first offset that the snapshot does not hold. rows: how many rows it holds. log: identity of the log.
+    """
+
+    def __init__(self, table: DeltaTable) -> None:
+        self._table, self._data = table, table.to_pyarrow_dataset()
+        self.position, self.rows, self.log = position_of(table), rows_of(table), log_of(table)
+
+    def read(
+        self, begin: int = 0, end: int | None = None, *, pool: str | None = None, columns: Sequence[str] = SCHEMA.names
+    ) -> Iterator[pa.Table]:
+        """Rows by rising row number, in tables of at most one segment.
+
+        Args:
+            begin: First offset to read.
+            end: Offset to end before; None reads to the snapshot's position.
+            pool: Read the rows of this pool only.
+            columns: Columns to return.
+
+        Raises:
+            ArchiveDamagedError: Rows are missing or double. Checked where all pools are read.
+
+        """
+        wanted = pc.field("offset") >= begin
+        wanted = wanted if end is None else wanted & (pc.field("offset") < end)
+        wanted = wanted if pool is None else wanted & (pc.field("pool") == pool)
+        following: int | None = 0 if begin <= 0 else None
+        for segment in range(-(-self.rows // SEGMENT_ROWS)):
+            table = self._segment(segment, wanted, columns)
+            if pool is None and len(table):
+                following = self._check(table[_ORDER].to_numpy(), following)
+            if len(table):
+                yield table.select(list(columns))
+        if pool is None and end is None and following not in {None, self.rows}:
+            raise self._missing(following or 0, self.rows, 0)
+
+    def rows_from(self, row: int) -> pa.Table:
+        """All rows from number `row` on, which lies less than a segment before the end. Raises `ArchiveDamagedError`."""
+        segments = range(row // SEGMENT_ROWS, -(-self.rows // SEGMENT_ROWS))
+        parts = [self._segment(segment, pc.field(_ORDER) >= row, SCHEMA.names) for segment in segments]
+        table = pa.concat_tables([SCHEMA.empty_table(), *parts]).combine_chunks()
+        if self._check(table[_ORDER].to_numpy(), row) != self.rows:
+            raise self._missing(row, self.rows, len(table))
+        return table
+
+    def chain_head(self, partition: int) -> tuple[ChainHead, pa.Table]:
+        """The last link of the chain as it is stored, and the rows that it does not cover. Raises `ArchiveDamagedError`."""
+        covered = self.rows // BLOCK_ROWS * BLOCK_ROWS
+        if not covered:
+            return genesis(self.log, partition), self.rows_from(0)
+        last = self.rows_from(covered - 1)
+        link = last["chain"][0].as_py()
+        if link is None:
+            raise ArchiveDamagedError(self._table.table_uri, f"row {covered - 1} ends a block and must hold a link of the chain")
+        return ChainHead(covered, link), last.slice(1)
+
+    def _segment(self, segment: int, wanted: pc.Expression, columns: Sequence[str]) -> pa.Table:
+        """Rows of one segment in their order. Compaction may have put files of other offsets first."""
+        names = list(dict.fromkeys([*columns, _ORDER]))
+        try:
+            table = self._data.to_table(columns=names, filter=(pc.field("segment") == segment) & wanted).cast(fields(names))
+        except pa.ArrowInvalid as error:
+            raise ArchiveDamagedError(self._table.table_uri, str(error)) from error
+        number = table[_ORDER].to_numpy()
+        return table if (number[1:] > number[:-1]).all() else table.take(np.argsort(number, kind="stable"))
+
+    def _check(self, number: Any, following: int | None) -> int:
+        first = int(number[0]) if following is None and len(number) else following or 0
+        end = first + len(number)
+        if not np.array_equal(number, np.arange(first, end)):
+            last = max(end, int(number.max()) + 1)
+            raise self._missing(first, last, len(number))
+        return end
+
+    def _missing(self, first: int, end: int, count: int) -> ArchiveDamagedError:
+        why = f"it must hold each of the rows {first} to {end - 1} once and holds {count} rows there"
+        return ArchiveDamagedError(self._table.table_uri, why)
+
+
+def open_reader(url: str, partition: int, version: int | None = None) -> ArchiveReader:
+    """A reader of the newest snapshot, or of an older one.
+
+    Args:
+        url: URL of the archive.
+        partition: Number of the partition.
+        version: Version of the table in Delta's sense; None: the newest.
+
+    Raises:
+        TableNotFoundError: The partition has no table.
+
+    """
+    return ArchiveReader(DeltaTable(table_uri(url, partition), version=version))
+
+
+def rows_of(table: DeltaTable) -> int:
+    """Rows of a snapshot, by the statistics of its files."""
+    files = pa.table(table.get_add_actions(flatten=True))
+    return 0 if not len(files) else int(pc.max(files["max.row"]).as_py()) + 1

@@ -1,0 +1,88 @@
+"""Where a partition's table lies, and how it is created and opened. Each partition of the outcome log has a table of its own."""
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlparse
+
+from deltalake import DeltaTable, Schema
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from services.archive.schema import APP_ID, SCHEMA, TABLE
+
+_PREFIX: Final = "equirank log "
+
+
+class OtherLogError(Exception):
+    """The table holds outcomes of another log."""
+
+    def __init__(self, uri: str, stored: str, log: str) -> None:
+        rule = "set EQUIRANK_ARCHIVE to the archive of this log, or to an empty folder"
+        super().__init__(f"the archive {uri} belongs to log {stored}, and this is log {log}; {rule}")
+
+
+def table_uri(url: str, partition: int) -> str:
+    """URL of a partition's table. url: of the archive, a folder or a prefix of an object store."""
+    return f"{url.rstrip('/')}/partition-{partition:05d}"
+
+
+def open_table(url: str, partition: int, log: str) -> DeltaTable:
+    """The newest snapshot of a partition's table, which is created where there is none.
+
+    Args:
+        url: URL of the archive.
+        partition: Number of the partition.
+        log: Identity of the outcome log.
+
+    Raises:
+        OtherLogError: The table belongs to another log.
+        DeltaError: The table cannot be read.
+
+    """
+    uri = table_uri(url, partition)
+    with suppress(TableNotFoundError):
+        return checked(DeltaTable(uri), log)
+    with suppress(DeltaError):  # somebody else created it first
+        DeltaTable.create(
+            uri, Schema.from_arrow(SCHEMA), mode="error", partition_by=["segment"], description=f"{_PREFIX}{log}", configuration=dict(TABLE)
+        )
+    return checked(DeltaTable(uri), log)
+
+
+def checked(table: DeltaTable, log: str) -> DeltaTable:
+    """`table`, if it holds outcomes of `log`. Raises `OtherLogError`."""
+    stored = log_of(table)
+    if stored != log:
+        raise OtherLogError(table.table_uri, stored, log)
+    return table
+
+
+def log_of(table: DeltaTable) -> str:
+    """Identity of the log whose outcomes a table holds."""
+    return (table.metadata().description or "").removeprefix(_PREFIX)
+
+
+def position_of(table: DeltaTable) -> int:
+    """First offset that a snapshot does not hold."""
+    return table.transaction_version(APP_ID) or 0
+
+
+def sync_commit(table: DeltaTable) -> None:
+    """Make the newest commit of a local table durable: its files, its entry of the table's log, and their folders.
+
+    Delta's writer leaves that to the operating system. Object stores are durable by themselves. Raises `OSError`.
+    """
+    if not table.table_uri.startswith("file:"):
+        return
+    root = Path(unquote(urlparse(table.table_uri).path))
+    entry = root / "_delta_log" / f"{table.version():020d}.json"
+    actions = [json.loads(line) for line in entry.read_text(encoding="utf-8").splitlines()]
+    files = [root / unquote(action["add"]["path"]) for action in actions if "add" in action]
+    for path in dict.fromkeys([*files, *(file.parent for file in files), root, entry, entry.parent]):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,97 @@
+"""Records of every kind for the archive, and the check that a table holds exactly what the log holds.
+
+As a program it is a writer to be killed: `python -m tests.support.archive URL SEED RECORDS BATCH` appends to the end, and prints a line
+before each append.
+"""
+
+import json
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from services.archive.encode import rows
+from services.archive.reader import open_reader
+from services.archive.schema import CONTENT
+from services.archive.writer import ArchiveWriter, open_writer
+from services.log.protocol import Record
+
+LOG = "log-1"
+
+
+def mixed(seed: int, n: int) -> list[Record]:
+    """n records of duels, teams, ties, weights, tasks, scores, retractions, duplicates, refused items and bad JSON; offsets have gaps."""
+    rng = np.random.default_rng(seed)
+    offsets = np.cumsum(rng.integers(1, 4, n))
+    return [Record(int(offset), _value(rng, int(offset)), 1.7e9 + int(offset) / 8) for offset in offsets]
+
+
+def _value(rng: np.random.Generator, offset: int) -> bytes:
+    match int(rng.integers(0, 12)):
+        case 0:
+            return b'{"v":1,"id":' + str(offset).encode()
+        case 1:
+            return json.dumps([_game(rng, offset), {"v": 1, "id": 3}, _game(rng, offset + 1)]).encode()
+        case 2:
+            return json.dumps({"v": 1, "id": f"r{offset}", "pool": "games", "time": 5, "retracts": f"g{offset - 2}"}).encode()
+        case 3 | 4:
+            scores = {f"a{agent}": float(rng.normal()) for agent in rng.permutation(6)[:3]}
+            return json.dumps({"v": 1, "id": f"s{offset}", "pool": "scores", "time": 0.1, "task": "t", "scores": scores}).encode()
+        case 5:
+            return json.dumps([_game(rng, offset + k) for k in range(20)]).encode()
+        case _:
+            return json.dumps(_game(rng, offset)).encode()
+
+
+def _game(rng: np.random.Generator, number: int) -> dict[str, object]:
+    agents = [f"agent {agent}" for agent in rng.permutation(50)[: rng.choice([2, 2, 2, 5])]]
+    cut = int(rng.integers(1, len(agents)))
+    sides = [{"agents": agents[:cut], "place": int(rng.integers(1, 3))}, {"agents": agents[cut:], "place": 2}]
+    game: dict[str, object] = {"v": 1, "id": f"g{number}", "pool": "games", "time": number / 7, "sides": sides}
+    return game | [{}, {"weight": 0.3}, {"task": "Curaçao"}, {"meta": {"a": [1, None]}}][int(rng.integers(0, 4))]
+
+
+def append(writer: ArchiveWriter, records: list[Record], count: int) -> int:
+    """Append up to `count` of the records that the archive does not hold yet; how many."""
+    batch = [record for record in records if record.offset >= writer.position][:count]
+    if batch:
+        writer.append(rows(batch), writer.position, batch[-1].offset + 1)
+    return len(batch)
+
+
+def fill(url: str, records: list[Record], count: int) -> ArchiveWriter:
+    """Append all `records` in batches of `count`; the writer."""
+    writer = open_writer(url, 0, LOG)
+    while append(writer, records, count):
+        pass
+    return writer
+
+
+def contents(url: str) -> pa.Table:
+    """All rows, with all columns."""
+    return pa.concat_tables(open_reader(url, 0).read()).combine_chunks()
+
+
+def check(url: str, records: list[Record]) -> int:
+    """Require that the table holds each row of the records below its position once, in order, bit for bit; the position."""
+    position = open_reader(url, 0).position
+    expected = [record for record in records if record.offset < position]
+    if not expected:
+        assert open_reader(url, 0).rows == 0
+        return position
+    table = contents(url)
+    assert table.select(CONTENT).equals(rows(expected).combine_chunks())
+    assert all(later == earlier + 1 for earlier, later in pairwise(table["row"].to_pylist()))
+    assert position == expected[-1].offset + 1
+    return position
+
+
+if __name__ == "__main__":
+    url, seed, n, batch = sys.argv[1], *map(int, sys.argv[2:])
+    records = mixed(seed, n)
+    writer = open_writer(url, 0, LOG)
+    while True:
+        print(writer.position, flush=True)  # noqa: T201 - the parent waits for it
+        if not append(writer, records, batch):
+            break

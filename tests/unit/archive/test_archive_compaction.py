@@ -1,0 +1,95 @@
+"""Compaction runs beside appends and readers and changes no row; bytes that an outcome takes."""
+
+import json
+import secrets
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from threading import Event, Thread
+from urllib.parse import urlparse
+
+import pytest
+
+from services.archive.compaction import Compacted, compact
+from services.archive.reader import open_reader
+from services.archive.writer import open_writer
+from services.log.protocol import Record
+from tests.support.archive import LOG, append, check, fill, mixed
+
+RECORDS = mixed(11, 120)
+
+
+def test_compaction_merges_files_and_changes_no_row(url: str, small_blocks: None) -> None:
+    fill(url, RECORDS, 10)
+    before = open_reader(url, 0)
+    result = compact(url, 0, open_files=2)
+    assert result.after < result.before
+    assert result.segments >= 2
+    check(url, RECORDS)
+    assert sum(map(len, before.read())) == before.rows  # a reader of the snapshot before goes on
+    assert compact(url, 0, open_files=2).segments == 0
+
+
+def test_the_newest_segment_waits_for_more_files(url: str) -> None:
+    fill(url, RECORDS, 30)
+    assert compact(url, 0, open_files=9).segments == 0
+
+
+def test_files_that_no_snapshot_needs_are_removed(url: str) -> None:
+    fill(url, RECORDS, 30)
+    assert compact(url, 0, open_files=2, keep=timedelta(0)).removed == 4
+    check(url, RECORDS)
+
+
+def test_appends_and_compactions_run_at_once(url: str, small_blocks: None) -> None:
+    open_writer(url, 0, LOG)
+    done, results = Event(), list[Compacted]()
+
+    def run() -> None:
+        while not done.is_set():
+            results.append(compact(url, 0, open_files=2))
+
+    thread = Thread(target=run)
+    thread.start()
+    try:
+        writer = open_writer(url, 0, LOG)
+        while append(writer, RECORDS, 4):
+            pass
+    finally:
+        done.set()
+        thread.join()
+    assert sum(result.segments for result in results)
+    check(url, RECORDS)
+
+
+def test_a_writer_goes_on_after_a_compaction_that_it_has_not_seen(url: str) -> None:
+    writer = open_writer(url, 0, LOG)
+    for _ in range(3):
+        append(writer, RECORDS, 10)
+    assert compact(url, 0, open_files=2).segments == 1
+    append(writer, RECORDS, 10)
+    check(url, RECORDS)
+
+
+@pytest.mark.parametrize(
+    ("name", "make_id", "most"),
+    [("random", lambda number: secrets.token_urlsafe(12), 24.0), ("sequential", lambda number: f"game-{number:011d}", 12.0)],
+)
+def test_an_outcome_takes_few_bytes(url: str, name: str, make_id: Callable[[int], str], most: float) -> None:
+    """Duels of 1,000 agents with 16-byte names and 16-byte ids, each a record, one outcome a millisecond or so."""
+    n = 30_000
+    writer = open_writer(url, 0, LOG)
+    records = [_duel(number, make_id(number)) for number in range(n)]
+    append(writer, records, n)
+    folder = Path(urlparse(url).path)
+    size = sum(path.stat().st_size for path in folder.rglob("*.parquet")) / n
+    print(f"{name} ids: {size:.2f} bytes an outcome")  # noqa: T201
+    assert size <= most
+
+
+def _duel(number: int, identity: str) -> Record:
+    first, second = (number * 7919) % 1000, (number * 104729 + 1 + number // 1000) % 1000
+    sides = [{"agents": [f"agent-{first:010d}"], "place": 1}, {"agents": [f"agent.{second:010d}"], "place": 1 + number % 3 // 2}]
+    time = 1.7e9 + number * 7 % 100_000 / 1000
+    event = {"v": 1, "id": identity, "pool": "p", "time": time, "sides": sides}
+    return Record(number, json.dumps(event).encode(), 1.7e9 + number / 1000)

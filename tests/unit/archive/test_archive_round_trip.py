@@ -1,0 +1,144 @@
+"""Outcomes become rows and come back: the same events, the same records, the same columns for the fold, the same fold."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ratings_core.errors import InputError
+from services.archive import decode
+from services.archive.encode import rows
+from services.archive.schema import GAME, SCORES, UNREAD
+from services.control.records import FoldSettings, Generation, PoolCreated
+from services.log.protocol import Record
+from services.state.pool import PoolState
+from services.wire import events
+from services.wire.columns import GameColumns, ScoreColumns
+from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent, Side
+from services.wire.pools import Kind
+from tests.support.archive import mixed
+
+NAME = st.sampled_from(["a", "b", "Curaçao", "d" * 40, "e e", "\U0001f600", '"\\'])
+TIME = st.floats(-1e11, 1e11)
+WEIGHT = st.floats(0.001, 1000)
+META = st.sampled_from([{}, {"meta": {"k": [1.5, None, "ü"]}}, {"meta": 0}])
+FUTURE = b'{"v":1,"id":"x","pool":"p","time":1e99,"sides":[]}'
+REFUSED = st.sampled_from([b"{", b"\xff\xfe", b"[]", b'[{"v":1},{"v":2}]', b"7", FUTURE, b""])
+
+
+@st.composite
+def game(draw: st.DrawFn) -> GameEvent:
+    agents = draw(st.lists(NAME, min_size=2, max_size=6, unique=True))
+    cuts = sorted(draw(st.sets(st.integers(1, len(agents) - 1), min_size=1)))
+    places = st.integers(-(2**31), 2**31 - 1) | st.integers(1, 2)
+    sides = [Side(agents[a:b], draw(places)) for a, b in zip([0, *cuts], [*cuts, len(agents)], strict=True)]
+    return GameEvent(v=1, id=draw(NAME), pool="p", time=draw(TIME), sides=sides, task=draw(st.none() | NAME), weight=draw(WEIGHT))
+
+
+@st.composite
+def score(draw: st.DrawFn) -> ScoreEvent:
+    scores = draw(st.dictionaries(NAME, st.floats(-1e15, 1e15), min_size=1))
+    return ScoreEvent(v=1, id=draw(NAME), pool="p", time=draw(TIME), task=draw(NAME), scores=scores, weight=draw(WEIGHT))
+
+
+@st.composite
+def retraction(draw: st.DrawFn) -> RetractEvent:
+    return RetractEvent(v=1, id=draw(NAME), pool="p", time=draw(TIME), retracts=draw(NAME))
+
+
+@st.composite
+def value(draw: st.DrawFn) -> bytes:
+    """A record, with metadata in some of its items and a refused item in some of its arrays."""
+    outcomes = draw(st.lists(game() | score() | retraction(), min_size=1, max_size=4))
+    items: list[Any] = [json.loads(events.encode([event])) | draw(META) for event in outcomes]
+    if draw(st.booleans()):
+        items.insert(draw(st.integers(0, len(items))), draw(st.sampled_from([7, None, {"v": 3}, {"id": "ü"}])))
+    return json.dumps(items[0] if len(items) == 1 else items, ensure_ascii=draw(st.booleans())).encode()
+
+
+def logged(values: list[bytes]) -> list[Record]:
+    return [Record(3 * i + 1, value, 1.7e9 + i / 1000) for i, value in enumerate(values)]
+
+
+@given(st.lists(value() | REFUSED, max_size=8))
+def test_every_item_is_a_row_and_comes_back_as_it_was_sent(values: list[bytes]) -> None:
+    records = logged(values)
+    table, decoded = rows(records), events.decode(values)
+    readable = table.filter(pc.not_equal(table["kind"], UNREAD))
+    assert [events.encode([event]) for event in decode.events(readable)] == [events.encode([event]) for event in decoded.events]
+    assert readable["item"].to_pylist() == decoded.item
+    unread = table.filter(pc.equal(table["kind"], UNREAD)).to_pylist()
+    texts = [values[bad.record] if bad.item < 0 else events.item_texts(values[bad.record])[bad.item] for bad in decoded.refusals]
+    assert [row["raw"] for row in unread] == texts
+    places = list(zip(table["offset"].to_pylist(), table["item"].to_pylist(), strict=True))
+    assert places == sorted(places)
+    assert {offset for offset, _ in places} == {record.offset for record in records}  # no record is without a row
+
+
+@given(st.lists(game(), max_size=8))
+def test_games_are_the_columns_that_decoding_gives(outcomes: list[GameEvent]) -> None:
+    table = rows(logged([events.encode([event]) for event in outcomes]))
+    assert_same(decode.games(table), GameColumns.of(outcomes))
+
+
+@given(st.lists(score(), max_size=8))
+def test_scores_are_the_columns_that_decoding_gives(outcomes: list[ScoreEvent]) -> None:
+    table = rows(logged([events.encode([event]) for event in outcomes]))
+    assert_same(decode.scores(table), ScoreColumns.of(outcomes))
+
+
+def assert_same(ours: Any, twin: Any) -> None:
+    for field in twin.__slots__:
+        mine, other = getattr(ours, field), getattr(twin, field)
+        if hasattr(other, "start"):
+            assert mine.names() == other.names(), field
+        else:
+            np.testing.assert_array_equal(mine, other, err_msg=field)
+            assert mine.dtype == other.dtype, field
+
+
+@given(st.lists(game() | score() | retraction(), min_size=1, max_size=6))
+def test_a_record_made_of_rows_decodes_to_the_same_outcomes(outcomes: list[Event]) -> None:
+    record = decode.record(rows(logged([events.encode(outcomes)])))
+    assert events.encode(events.decode([record]).events) == events.encode(outcomes)
+
+
+@pytest.mark.parametrize(("pool", "kind", "word"), [("games", Kind.GAMES, GAME), ("scores", Kind.SCORES, SCORES)])
+def test_the_fold_of_rows_is_the_fold_of_the_log(pool: str, kind: Kind, word: str) -> None:
+    records = mixed(5, 400)
+    outcomes = [event for event in events.decode([record.value for record in records]).events if event.pool == pool]
+    table = rows(records)
+    live, archived = (PoolState(*generation(pool, kind)) for _ in range(2))
+    live.fold(outcomes)
+    mine = table.filter(pc.equal(table["pool"], pool))
+    archived.fold(decode.events(mine))
+    assert_same_fold(archived, live)
+    if word == GAME:
+        columns = PoolState(*generation(pool, kind))
+        columns.fold(decode.games(mine.filter(pc.equal(mine["kind"], GAME))))
+        columns.fold(decode.events(mine.filter(pc.not_equal(mine["kind"], GAME))))  # retractions, which are only counted here
+        assert_same_fold(columns, live)
+
+
+def generation(pool: str, kind: Kind) -> tuple[PoolCreated, Generation]:
+    return PoolCreated(pool=pool, kind=kind, time=0.0), Generation(pool=pool, number=1, start=0, time=0.0, fold=FoldSettings())
+
+
+def assert_same_fold(ours: PoolState, twin: PoolState) -> None:
+    mine, other = ours.arrays(), twin.arrays()
+    assert mine.keys() == other.keys()
+    for name in other:
+        assert mine[name].tobytes() == other[name].tobytes(), name
+    assert twin.content.counts["outcomes"]
+
+
+def test_rows_of_another_kind_are_refused() -> None:
+    table = rows(mixed(1, 50))
+    with pytest.raises(InputError, match="rows of kind game only"):
+        decode.games(table)
+    with pytest.raises(InputError, match="must be an outcome or a retraction"):
+        decode.events(table)
