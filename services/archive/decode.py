@@ -76,7 +76,7 @@ def _event(row: dict[str, Any]) -> Event:
         return ScoreEvent(**head, task=row["task"], scores=measured, weight=row["weight"])
     if row["kind"] == RETRACTION:
         return RetractEvent(**head, retracts=row["retracts"])
-    raise InputError("kind", row["kind"], f"must be an outcome or a retraction (row {row['row']})")
+    raise InputError("kind", row["kind"], f"must be an outcome or a retraction (offset {row['offset']}, item {row['item']})")
 
 
 def _sides(row: dict[str, Any]) -> list[Side]:
