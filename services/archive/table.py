@@ -1,4 +1,4 @@
-"""Where a partition's table lies, and how it is created and opened. Each partition of the outcome log has a table of its own."""
+"""Where a partition's table lies, and how it is created and opened. There is one table for each partition of the outcome log."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def table_uri(url: str, partition: int) -> str:
 
 
 def open_table(url: str, partition: int, log: str) -> DeltaTable:
-    """The newest snapshot of a partition's table, which is created where there is none.
+    """The newest snapshot of a partition's table. Creates the table if it does not exist.
 
     Args:
         url: URL of the archive.

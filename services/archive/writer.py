@@ -90,7 +90,7 @@ class ArchiveWriter:
 
 
 def open_writer(url: str, partition: int, log: str) -> ArchiveWriter:
-    """A writer that continues where the table ends. Creates the table where there is none.
+    """A writer that continues where the table ends. Creates the table if it does not exist.
 
     Args:
         url: URL of the archive.

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from services.archive import chain
 from services.archive.compaction import compact
@@ -14,6 +15,7 @@ from tests.support.archive import LOG, check, fill, mixed
 SEED, RECORDS, BATCH, KILLS = 23, 600, 6, 6
 
 
+@pytest.mark.timeout(1200)
 def test_killed_writers_leave_whole_appends_and_others_continue(tmp_path: Path) -> None:
     url = (tmp_path / "archive").as_uri()
     rng, records = np.random.default_rng(SEED), mixed(SEED, RECORDS)
