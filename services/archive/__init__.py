@@ -1,4 +1,4 @@
-"""Outcomes kept for ever as columns: one Delta table for each partition of the outcome log. Off until a shard is told where it lies.
+"""Outcomes kept for ever as columns: one Delta table for each partition of the outcome log. No shard writes to it yet.
 
 May import: `services.log`, `services.wire`, `services.runtime`.
 Read first: `schema.py` (the columns), `writer.py` (how an append is exactly once), `chain.py` (tamper evidence).
