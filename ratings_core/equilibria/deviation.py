@@ -13,6 +13,7 @@ equilibrium is unique (property 8); of several equilibria this choice need not b
 
 import time
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,9 @@ from ratings_core.games.symmetry import Reduction, reduced
 from ratings_core.solution import Certificate, Floats, Status
 
 _NAME = "deviation"
+LARGEST_UNIT_RATIO: Final = 1e6
+"""Largest unit of a player over the smallest one up to which ratings are called optimal. Gains are rounded in the largest unit, so
+beyond it the certificate misses errors (seen: 8e-5 of the largest unit at a ratio of 1e9)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +68,8 @@ def deviation(
     """Deviation ratings of all players' strategies.
 
     game: any number of players, general sum; one factor scales all players' payoffs alike, as the ratings depend on how their
-    units compare; merge: exact clones are taken out first and rated as their first, which changes no rating; tolerance: largest
+    units compare (at most `LARGEST_UNIT_RATIO` apart);
+    merge: exact clones are taken out first and rated as their first, which changes no rating; tolerance: largest
     certificate called optimal; max_solves: of linear programs, a few for each strategy are needed; max_seconds: of wall time, asked
     between programs, after which the best so far is taken; accept_approximate: return ratings beyond the tolerance or at a limit, with
     status `approximate`, instead of raising; start: of the answer for a like game,
@@ -83,12 +88,13 @@ def deviation(
     by_player = tuple(small.unit * ratings for ratings in small.of_strategies(least.gains))
     play = small.play(least.ids, least.probability)
     error = float(least.errors.max()) + _difference(deviation_gains(game, play), by_player) / small.unit
+    certain = least.complete and error <= tolerance and small.unit_ratio <= LARGEST_UNIT_RATIO
     found = Deviation(
         ratings=by_player[0],
         certificate=Certificate("rating_error", error),
-        status=Status.OPTIMAL if least.complete and error <= tolerance else Status.APPROXIMATE,
+        status=Status.OPTIMAL if certain else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
-        stats={**least.stats, "merged": small.merged},
+        stats={**least.stats, "merged": small.merged, "unit_ratio": small.unit_ratio},
         by_player=by_player,
         play=play,
         unit=small.unit,
@@ -140,6 +146,13 @@ def _difference(gains: tuple[Floats, ...], ratings: tuple[Floats, ...]) -> float
 def _accepted(found: Deviation, least: LeastGains, tolerance: float) -> Deviation:
     if found.status is Status.OPTIMAL:
         return found
+    ratio = found.stats["unit_ratio"]
+    if ratio > LARGEST_UNIT_RATIO:
+        raise SolverError(
+            f"deviation ratings are not certain: the players' payoffs have units {ratio:.2g} apart, and at most {LARGEST_UNIT_RATIO:g} "
+            "can be certified; scale the payoffs of the players, or pass accept_approximate=True",
+            found,
+        )
     why = f"they may be off by {found.certificate.value:.2g}" if least.complete else f"{found.stats['solves']:.0f} programs were not enough"
     raise SolverError(
         f"deviation ratings are not certain to tolerance {tolerance:g} of the payoffs' spread: {why}; raise tolerance, max_solves or "

@@ -40,6 +40,10 @@ class Reduction(Protocol):
         """The largest difference that a player's own choice can make to its payoff; 1 if no choice matters."""
 
     @property
+    def unit_ratio(self) -> float:
+        """The largest unit of a player over the smallest one; players whose choices do not matter have none."""
+
+    @property
     def merged(self) -> int:
         """How many strategies were merged into another."""
 
@@ -81,6 +85,7 @@ def interchangeable_players(tensors: Sequence[Floats]) -> CloneClasses:
 class _ReducedNormalForm:
     gains: TensorGains
     unit: float
+    unit_ratio: float
     classes: tuple[CloneClasses, ...]
     seats: CloneClasses
     shape: tuple[int, ...]
@@ -119,6 +124,10 @@ class _ReducedPairs:
     shape: tuple[int, ...]
 
     @property
+    def unit_ratio(self) -> float:
+        return 1.0  # all payoffs are the same scores
+
+    @property
     def merged(self) -> int:
         return _merged((self.agents, self.agents, self.tasks))
 
@@ -143,11 +152,13 @@ def _(game: NormalForm, *, merge: bool = True) -> Reduction:
     own = [tensor - tensor.min(axis=p, keepdims=True) for p, tensor in enumerate(game.payoffs)]
     unit = max(float(tensor.max()) for tensor in own) or 1.0
     tensors = [np.round(tensor / unit, DIGITS) for tensor in own]
+    units = [float(tensor.max()) for tensor in tensors if tensor.any()]
+    ratio = max(units) / min(units) if units else 1.0
     classes = tuple(_classes(_strategies_as_rows(tensors, p), merge) for p in range(len(tensors)))
     kept = np.ix_(*(one.first for one in classes))
     small = NormalForm.of([tensor[kept] for tensor in tensors])
     seats = interchangeable_players(small.payoffs)
-    return _ReducedNormalForm(TensorGains(small, seats), unit, classes, seats, game.shape)
+    return _ReducedNormalForm(TensorGains(small, seats), unit, ratio, classes, seats, game.shape)
 
 
 @reduced.register

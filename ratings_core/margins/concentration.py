@@ -50,18 +50,26 @@ class Concentration:
     pairs: int
 
 
-def concentration(counts: Cells, predicted: Cells) -> Concentration:
+def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = None) -> Concentration:
     """Estimate kappa by maximum marginal likelihood.
+
+    Strengths that are fitted to the same games follow the results, so deviations look smaller than they are. With `leverage` the
+    likelihood is integrated over the strengths (Laplace's approximation): their information in a pair of n games is proportional to
+    n (kappa + 1) / (kappa + n), so half of leverage * ln((kappa + n) / (kappa + 1)) is added for each pair.
 
     Args:
         counts: Weight of wins, ties and losses of the first agent of each pair (3, pairs).
         predicted: Their probabilities under the order (3, pairs), columns sum to 1. A cell of probability 0 must have no weight.
+        leverage: Strengths that each pair determines (pairs,), from 0 to 1; None if the predictions are not fitted to these games.
 
     Returns:
         The estimate with its evidence and interval. Without a pair of more than one game, kappa is infinite with interval (0, inf).
+
+    Source: Patterson and Thompson 1971 for the loss of degrees of freedom (restricted likelihood).
     """
     informative = counts.sum(axis=0) > 1
-    likelihood = _Likelihood(counts[:, informative], predicted[:, informative])
+    fitted = np.zeros(counts.shape[1]) if leverage is None else leverage
+    likelihood = _Likelihood(counts[:, informative], predicted[:, informative], fitted[informative])
     pairs = int(informative.sum())
     if not pairs:
         return Concentration(math.inf, 0.0, math.inf, 0.0, 1.0, 0)
@@ -84,13 +92,15 @@ class _Likelihood:
 
     counts: Cells
     predicted: Cells
+    leverage: Floats
 
     def __call__(self, log_kappa: float) -> float:
         kappa, possible = math.exp(log_kappa), self.predicted > 0
         shape, weight = kappa * self.predicted[possible], self.counts[possible]
         cells = gammaln(shape + weight) - gammaln(shape) - weight * np.log(self.predicted[possible])
         games = self.counts.sum(axis=0)
-        return float(cells.sum() + (gammaln(kappa) - gammaln(kappa + games)).sum())
+        strengths = self.leverage @ np.log((kappa + games) / (kappa + 1)) / 2
+        return float(cells.sum() + (gammaln(kappa) - gammaln(kappa + games)).sum() + strengths)
 
 
 def _interval(likelihood: _Likelihood, grid: Floats, values: Floats, level: float, at: float) -> tuple[float, float]:

@@ -93,7 +93,7 @@ class PosteriorMargins:
 
 
 def posterior_margins(
-    wins: Any, ties: Any = None, *, kappa: float | None = None, prior: float = PRIOR, pessimism: float = 0.0
+    wins: Any, ties: Any = None, *, kappa: float | None = None, prior: float = PRIOR, pessimism: float = 0.0, restricted: bool = False
 ) -> PosteriorMargins:
     """Posterior mean margins under a Dirichlet prior centred on Davidson's model.
 
@@ -104,6 +104,7 @@ def posterior_margins(
         prior: Pseudo-games of each agent against an average one, > 0.
         pessimism: Posterior standard deviations taken off each strength, >= 0. With 0 margins are posterior means. Above 0 an agent of
             few games counts as its lower credible bound, so that it is not elected for lack of evidence.
+        restricted: Estimate kappa by the likelihood integrated over the strengths, which removes the upward bias in sparse pools.
 
     Returns:
         The margins with kappa and its evidence.
@@ -117,14 +118,16 @@ def posterior_margins(
     counts = pair_counts(wins, ties)
     checks.number("prior", prior, above=0.0)
     checks.number("pessimism", pessimism, low=0.0)
+    checks.switch("restricted", restricted)
     if kappa is not None and not kappa > 0:
         raise InputError("kappa", kappa, "must be above 0 (infinite: the order alone), or None to find it")
     fit = davidson(counts, prior=prior, scale=1.0, centre=0.0)
     theta = _same_where_equal(fit.ratings)
     cells = np.stack([counts.won, counts.tied, counts.lost])
-    found = concentration(cells, shares(theta[counts.first] - theta[counts.second], fit.nu))
-    weight = found.kappa if kappa is None else float(kappa)
     spread = _spread(counts, theta, prior)
+    leverage = _leverage(counts, theta, spread) if restricted else None
+    found = concentration(cells, shares(theta[counts.first] - theta[counts.second], fit.nu), leverage)
+    weight = found.kappa if kappa is None else float(kappa)
     strength = theta - pessimism * spread
     correction = _correction(counts, strength, fit.nu, weight)
     return PosteriorMargins(strength, theta, spread, fit.nu, weight, found, correction, pessimism)
@@ -163,6 +166,12 @@ def _spread(counts: PairCounts, theta: Floats, prior: float) -> Floats:
     """Standard deviation of each strength given the others', from the curvature of the posterior; a tie counts as two half games."""
     weights = counts.games * variance(theta[counts.first] - theta[counts.second])
     return np.asarray(1 / np.sqrt(counts.per_agent(weights, weights) + prior * variance(theta)), np.float64)
+
+
+def _leverage(counts: PairCounts, theta: Floats, spread: Floats) -> Floats:
+    """Share of a strength that each pair determines, by the resistance 1 / d(a) + 1 / d(b) of a well-connected graph; sums to about m."""
+    weights = counts.games * variance(theta[counts.first] - theta[counts.second])
+    return np.asarray(np.minimum(weights * (spread[counts.first] ** 2 + spread[counts.second] ** 2), 1.0), np.float64)
 
 
 def _correction(counts: PairCounts, strength: Floats, nu: float, kappa: float) -> checks.Sparse:

@@ -57,3 +57,20 @@ def with_clones(wins: Matrix, *, agent: int, copies: int) -> Matrix:
     same = ids[:, None] == ids
     copied[same] = 0.0
     return np.asarray(copied, np.float64)
+
+
+def planted_kappa(seed: int, *, agents: int, met: float, games: int, kappa: float) -> Matrix:
+    """Wins (m, m) in a pool of the model itself: the chance of each pair is drawn from Beta(kappa s, kappa (1 - s)).
+
+    Skills are normal with a deviation of 1 logit. met: share of the pairs that met, each `games` times.
+    """
+    rng = np.random.default_rng(seed)
+    skill = rng.normal(size=agents)
+    first, second = np.triu_indices(agents, 1)
+    chosen = rng.random(len(first)) < met
+    first, second = first[chosen], second[chosen]
+    predicted = 1 / (1 + np.exp(skill[second] - skill[first]))
+    wins = np.zeros((agents, agents))
+    wins[first, second] = rng.binomial(games, rng.beta(kappa * predicted, kappa * (1 - predicted)))
+    wins[second, first] = games - wins[first, second]
+    return wins
