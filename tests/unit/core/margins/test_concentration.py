@@ -26,8 +26,10 @@ def test_the_likelihood_is_the_integral_over_the_pairs_probability(kappa: float)
     ends = {"points": [0.01, 0.3, 0.99], "limit": 400}
     integral = quad(lambda p: prior(p) * p**won * (1 - p) ** lost, 0, 1, **ends)[0]
     expected = math.log(integral) - math.log(s**won * (1 - s) ** lost)
-    likelihood = _Likelihood(cells([won], [lost]), cells([s], [1 - s]))
+    likelihood = _Likelihood(cells([won], [lost]), cells([s], [1 - s]), np.zeros(1))
     assert likelihood(math.log(kappa)) == pytest.approx(expected, abs=1e-6)
+    restricted = _Likelihood(cells([won], [lost]), cells([s], [1 - s]), np.array([0.4]))
+    assert restricted(math.log(kappa)) == pytest.approx(expected + 0.2 * math.log((kappa + 6) / (kappa + 1)), abs=1e-6)
 
 
 def test_planted_kappa_is_inside_its_interval_and_near() -> None:
