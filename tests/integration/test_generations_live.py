@@ -19,7 +19,7 @@ from services.log.protocol import Log, Record
 from services.runtime.settings import Settings
 from services.shard import slices
 from services.shard.checkpointing.checkpointer import Checkpointer
-from services.shard.generations import builder, past, retries
+from services.shard.generations import builder, due, past
 from services.shard.generations.build import Build
 from services.shard.maintenance import Maintenance
 from services.shard.partition import Partition
@@ -201,7 +201,7 @@ def test_a_generation_that_failed_is_tried_again(quick: Settings, log: Log, monk
         build.fail("MemoryError: no memory")
         return []
 
-    monkeypatch.setattr(retries, "_AGAIN_SECONDS", (0.5, 1.0))
+    monkeypatch.setattr(due, "_AGAIN_SECONDS", (0.5, 1.0))
     monkeypatch.setattr(Build, "fold", short)
     play(log, 0, 100)
     with working(quick, log) as worker:

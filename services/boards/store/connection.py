@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import methodcaller
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
@@ -109,7 +110,7 @@ class Connection:
         try:
             return self.pipeline(commands)
         except _ForgottenError:
-            self.pipeline(_load(text) for text in scripts.ALL.values())
+            self.pipeline(command_of("script_load", text) for text in scripts.ALL.values())
             return self.pipeline(commands)
 
 
@@ -169,20 +170,6 @@ def _evalsha(script: Script, keys: Sequence[str], arguments: Sequence[str | int 
     return lambda pipe: pipe.evalsha(script.sha, len(keys), *keys, *arguments)
 
 
-def _load(text: str) -> Command:
-    return lambda pipe: pipe.script_load(text)
-
-
-def expire(name: str, seconds: int) -> Command:
-    """Lets a key go after so many seconds."""
-    return lambda pipe: pipe.expire(name, seconds)
-
-
-def get(name: str) -> Command:
-    """Reads a string."""
-    return lambda client: client.get(name)
-
-
-def smembers(name: str) -> Command:
-    """Reads a set."""
-    return lambda pipe: pipe.smembers(name)
+def command_of(name: str, *arguments: Any) -> Command:
+    """The command that redis-py's method `name` sends with these arguments."""
+    return methodcaller(name, *arguments)

@@ -14,7 +14,7 @@ from ratings_core.records.beliefs import BeliefModel
 from services.boards.result import AgentRow
 from services.boards.store import keys, scripts
 from services.boards.store.beliefs import believed, of_text, text_of
-from services.boards.store.connection import Call, Command, Connection, expire, get, smembers
+from services.boards.store.connection import Call, Command, Connection, command_of
 from services.boards.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, OtherLog, PoolHead, StoreLost
 from services.wire.pools import check_pool_name, is_pool_name
 
@@ -112,7 +112,7 @@ class LiveBoards:
         """
         others = self._living() - {self._log}
         names = sorted(set(self._redis.run(lambda client: client.smembers(keys.POOLS))) - set(known))
-        fences = self._redis.pipeline(_claimed(name) for name in names) if names else []
+        fences = self._redis.pipeline(command_of("hmget", keys.fence(name), ["log", "seen"]) for name in names) if names else []
         now = self._now()
         stands = zip(names, fences, strict=True)
         left = [name for name, (log, seen) in stands if (log or "") not in others and now - int(seen or 0) >= ABANDONED_SECONDS]
@@ -155,18 +155,18 @@ class LiveBoards:
 
     def _remove(self, pool: str) -> None:
         """Remove a pool, its fence last, so that an interrupted removal can be continued."""
-        boards, methods = self._redis.pipeline([smembers(keys.boards(pool)), smembers(keys.methods(pool))])
-        versions = self._redis.pipeline([_version(pool, method) for method in methods])
+        boards, methods = self._redis.pipeline([command_of("smembers", keys.boards(pool)), command_of("smembers", keys.methods(pool))])
+        versions = self._redis.pipeline([command_of("hget", keys.solved(pool, method), "version") for method in methods])
         names = [name for field in boards for name in _keys_of(pool, field)]
         for method, version in zip(methods, versions, strict=True):
             names += [keys.solved(pool, method), keys.rows(pool, method, version or ""), keys.index(pool, method, version or "")]
         names += [keys.history(pool, method) for method in methods]
         names += [keys.head(pool), keys.boards(pool), keys.methods(pool), keys.fence(pool)]
-        self._redis.pipeline([_unlink(name) for name in names])
+        self._redis.pipeline([command_of("unlink", name) for name in names])
 
     def _heads(self, pools: Sequence[str]) -> dict[str, PoolHead | None]:
         """By name; None for those that the store knows nothing of, and for another log's where this one is known."""
-        commands = [command for pool in pools for command in (held_by(pool), get(keys.head(pool)))]
+        commands = [command for pool in pools for command in (held_by(pool), command_of("get", keys.head(pool)))]
         answers = self._redis.pipeline(commands, skip_garbage=True) if commands else []
         stands = zip(pools, answers[::2], answers[1::2], strict=True)
         return {pool: self._redis.decoded(_decode_head, head) if self._log in ("", log) else None for pool, log, head in stands}
@@ -215,7 +215,7 @@ class LiveBoards:
 
 def held_by(pool: str) -> Command:
     """Reads the identity of the log whose writers hold a pool; none where nobody does."""
-    return lambda pipe: pipe.hget(keys.fence(pool), "log")
+    return command_of("hget", keys.fence(pool), "log")
 
 
 def check_window(start: int, count: int) -> None:
@@ -272,22 +272,10 @@ def _board_keys(head: PoolHead, method: str) -> list[str]:
     return [board, beliefs] if method in head.beliefs else [board]
 
 
-def _claimed(pool: str) -> Command:
-    return lambda pipe: pipe.hmget(keys.fence(pool), ["log", "seen"])
-
-
-def _version(pool: str, method: str) -> Command:
-    return lambda pipe: pipe.hget(keys.solved(pool, method), "version")
-
-
-def _unlink(name: str) -> Command:
-    return lambda pipe: pipe.unlink(name)
-
-
 def _retire(pool: str, stale: Sequence[str]) -> Iterator[Command]:
     for field in stale:
-        yield from (expire(name, STALE_SECONDS) for name in _keys_of(pool, field))
-    yield lambda pipe: pipe.srem(keys.boards(pool), *stale)
+        yield from (command_of("expire", name, STALE_SECONDS) for name in _keys_of(pool, field))
+    yield command_of("srem", keys.boards(pool), *stale)
 
 
 def _ranked_alone(head: PoolHead, method: str, agent: str, score: str, better: int, belief: str | None) -> AgentRow:

@@ -9,7 +9,7 @@ import msgspec
 from services.boards.history import Kept, Past
 from services.boards.result import AgentRow, SolvedBoard
 from services.boards.store import keys, scripts
-from services.boards.store.connection import Command, Connection, expire, smembers
+from services.boards.store.connection import Command, Connection, command_of
 from services.boards.store.live import ABANDONED_SECONDS, MEMBERS_A_CALL, STALE_SECONDS, check_window, held_by
 from services.boards.store.protocol import INSIGHT, OtherLog, StoredBoard, StoreError
 from services.wire.pools import check_pool_name
@@ -88,9 +88,9 @@ class SolvedBoards:
         old = [] if version is None else [keys.rows(pool, method, version), keys.index(pool, method, version)]
         self._redis.pipeline(
             [
-                lambda pipe: pipe.srem(keys.methods(pool), method),
-                lambda pipe: pipe.delete(name, keys.history(pool, method)),
-                *(expire(one, STALE_SECONDS) for one in old),
+                command_of("srem", keys.methods(pool), method),
+                command_of("delete", name, keys.history(pool, method)),
+                *(command_of("expire", one, STALE_SECONDS) for one in old),
             ]
         )
 
@@ -104,7 +104,7 @@ class SolvedBoards:
         names = list(pools)
         holders = self._redis.pipeline(held_by(pool) for pool in names) if names else []
         mine = [pool for pool, holder in zip(names, holders, strict=True) if holder == self._log]
-        members = self._redis.pipeline(smembers(keys.methods(pool)) for pool in mine) if mine else []
+        members = self._redis.pipeline(command_of("smembers", keys.methods(pool)) for pool in mine) if mine else []
         jobs = [(pool, method) for pool, methods in zip(mine, members, strict=True) for method in sorted(methods)]
         logs = self._redis.pipeline(_solved_from(*job) for job in jobs) if jobs else []
         for job in [job for job, log in zip(jobs, logs, strict=True) if log != self._log]:
@@ -112,7 +112,7 @@ class SolvedBoards:
 
     def complete(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
         """By pool and method, insight among them, the boards of which every row is there and can be found: in three round trips for all."""
-        members = self._redis.pipeline([smembers(keys.methods(check_pool_name(pool))) for pool in pools])
+        members = self._redis.pipeline([command_of("smembers", keys.methods(check_pool_name(pool))) for pool in pools])
         jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
         pointers = map(self._pointer_of, self._redis.pipeline([_pointed(*job) for job in jobs], skip_garbage=True))
         stands = {job: at for job, at in zip(jobs, pointers, strict=True) if at is not None}
@@ -132,7 +132,7 @@ class SolvedBoards:
             if found is None:
                 return None
             version, total, board = found
-            rows = self._redis.pipeline([_slice(keys.rows(pool, method, version), start, count)])[0]
+            rows = self._redis.pipeline([command_of("lrange", keys.rows(pool, method, version), start, start + count - 1)])[0]
             if len(rows) == max(0, min(count, total - start)):
                 return self._with_rows(board, rows), total
         raise _switching(pool, method)
@@ -223,31 +223,27 @@ class SolvedBoards:
 def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) -> Iterator[Command]:
     lines = [_encode(row).decode() for row in part]
     places = {row.agent: start + i for i, row in enumerate(part)}
-    yield lambda pipe: pipe.rpush(rows, *lines)
-    yield expire(rows, _UPLOAD_SECONDS)
+    yield command_of("rpush", rows, *lines)
+    yield command_of("expire", rows, _UPLOAD_SECONDS)
     yield lambda pipe: pipe.hset(index, mapping=places)
-    yield expire(index, _UPLOAD_SECONDS)
+    yield command_of("expire", index, _UPLOAD_SECONDS)
 
 
 def _pointed(pool: str, method: str) -> Command:
     name = keys.solved(check_pool_name(pool), keys.check_method(method))
-    return lambda client: client.hmget(name, _POINTER)
+    return command_of("hmget", name, _POINTER)
 
 
 def _solved_from(pool: str, method: str) -> Command:
     name = keys.solved(pool, keys.check_method(method))
-    return lambda client: client.hget(name, "log")
+    return command_of("hget", name, "log")
 
 
 def _sizes(pool: str, method: str, version: str) -> Iterator[Command]:
     """Asks for the lengths of a board's rows, of their index, and of its history."""
-    yield lambda pipe: pipe.llen(keys.rows(pool, method, version))
-    yield lambda pipe: pipe.hlen(keys.index(pool, method, version))
-    yield lambda pipe: pipe.llen(keys.history(pool, method))
-
-
-def _slice(name: str, start: int, count: int) -> Command:
-    return lambda pipe: pipe.lrange(name, start, start + count - 1)
+    yield command_of("llen", keys.rows(pool, method, version))
+    yield command_of("hlen", keys.index(pool, method, version))
+    yield command_of("llen", keys.history(pool, method))
 
 
 def _switching(pool: str, method: str) -> StoreError:

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from services.boards.store import keys
-from services.boards.store.connection import Command, Connection, get, smembers
+from services.boards.store.connection import Command, Connection, command_of
 from services.boards.store.live import held_by
 from services.boards.store.protocol import PoolVersion
 from services.wire.pools import check_pool_name
@@ -44,13 +44,6 @@ class Versions:
 
 
 def _asked(pool: str, methods: Collection[str]) -> list[Command]:
-    pointers: list[Command] = [_pointer(keys.solved(pool, method)) for method in methods]
-    return [held_by(pool), get(keys.head(pool)), smembers(keys.methods(pool)), _listed(pool), *pointers]
-
-
-def _listed(pool: str) -> Command:
-    return lambda pipe: pipe.sismember(keys.POOLS, pool)
-
-
-def _pointer(name: str) -> Command:
-    return lambda pipe: pipe.hmget(name, ["version", "log"])
+    pointers: list[Command] = [command_of("hmget", keys.solved(pool, method), ["version", "log"]) for method in methods]
+    shared = [command_of("get", keys.head(pool)), command_of("smembers", keys.methods(pool)), command_of("sismember", keys.POOLS, pool)]
+    return [held_by(pool), *shared, *pointers]

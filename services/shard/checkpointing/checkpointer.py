@@ -10,9 +10,8 @@ from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.runtime.durations import Durations
 from services.shard.checkpointing.entries import PoolEntries, PoolToWrite
 from services.shard.checkpointing.freezing import Freezing
-from services.shard.checkpointing.manifests import Manifests
 from services.shard.checkpointing.schedule import CheckpointSchedule
-from services.shard.checkpointing.writer import Checkpoint, CheckpointWriter
+from services.shard.checkpointing.writer import Checkpoint, CheckpointWriter, Manifests
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 

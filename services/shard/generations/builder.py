@@ -18,10 +18,9 @@ from services.control.records import ControlState, Generation, Serve
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import LogError, OffsetLost, Record, Topic, TopicReplaced
 from services.shard.generations.build import GONE, SEASON, Build
-from services.shard.generations.due import DueGenerations
+from services.shard.generations.due import DueGenerations, Retries
 from services.shard.generations.pace import Pace
 from services.shard.generations.past import PastReader
-from services.shard.generations.retries import Retries
 from services.shard.generations.stand_in import StandIns
 from services.shard.generations.starts import BuildStarts
 from services.shard.partition import Partition
