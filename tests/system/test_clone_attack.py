@@ -54,7 +54,7 @@ def test_copies_move_the_methods_that_they_must_and_no_other(tmp_path: Path) -> 
             until(lambda what=what: f"20 near copies of the {what}" in " ".join(one.output.split()), "the curve is printed")
     with installation(settings.data, "--demo", "clones") as again:
         until(lambda: told(again) == 2, "the report is shown again")
-        until(lambda: again.live.head(clones.POOL), "the pool is published again")
+        until(lambda: again.head(clones.POOL), "the pool is published again")
         assert again.outcomes(clones.POOL) == 306, "a demo started again sends nothing twice"
         verified = again.run("verify")
         assert "no difference" in verified.stdout, verified.stdout + verified.stderr

@@ -75,7 +75,7 @@ class Installation:
         while not self._fresh():
             self._check()
             if time.monotonic() > deadline:
-                raise Missing(f"the installation is not ready after {_READY_SECONDS:g} s:\n{self._output('engine')}")
+                raise Missing(f"the installation is not ready after {_READY_SECONDS:g} s:\n{self.output('engine')}")
             time.sleep(0.3)
 
     def watch(self) -> None:
@@ -140,7 +140,7 @@ class Installation:
                 if probe.connect_ex(address) == 0:
                     return
             time.sleep(0.2)
-        raise Missing(f"{part} does not listen on port {address[1]}:\n{self._output(part)}")
+        raise Missing(f"{part} does not listen on port {address[1]}:\n{self.output(part)}")
 
     def _fresh(self) -> bool:
         try:
@@ -152,9 +152,10 @@ class Installation:
     def _check(self) -> None:
         for part, process in self._parts.items():
             if process.poll() is not None:
-                raise Missing(f"{part} ended with status {process.returncode}:\n{self._output(part)}")
+                raise Missing(f"{part} ended with status {process.returncode}:\n{self.output(part)}")
 
-    def _output(self, part: str) -> str:
+    def output(self, part: str) -> str:
+        """The last of what a part wrote."""
         return (self._folder / f"{part}.out").read_text(encoding="utf-8", errors="replace")[-2000:]
 
     def _end(self, process: "subprocess.Popen[bytes]") -> None:
