@@ -23,7 +23,7 @@ from services.boards.insight import Insight
 from services.boards.reading import Board
 from services.boards.store.protocol import INSIGHT, PoolVersion, StoreError, VersionReader
 
-_PAUSE_SECONDS: Final = 0.005
+_PAUSE_SECONDS: Final = 0.003
 """Between two looks at the versions: what a poll waits for at most, beside the look itself."""
 _AGE_SECONDS: Final = 1.0
 """Ages in an answer are renewed when they are off by more."""

@@ -1,6 +1,6 @@
 """A board as readers get it: one shape for live and solved ones, for the API, the page and `equirank top`."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -9,7 +9,7 @@ from ratings_core.errors import InputError
 from ratings_core.records.beliefs import LEVEL, BeliefModel
 from services.boards.history import Difference, Kept, difference, unpacked
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
-from services.boards.store.protocol import ACTIVITY, INSIGHT, BoardPage, LiveReader, PoolHead, SolvedReader, StoreError, StoreReader
+from services.boards.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, SolvedReader, StoreError, StoreReader
 from services.runtime.settings import PROVISIONAL, Provisional
 
 _TRIES: Final = 5
@@ -67,9 +67,8 @@ def board(
     """
     page = store.live.page(pool, method, start, count)
     if page is not None:
-        return _of_live(store.live, page, now, provisional)
-    found = store.solved.page(pool, method, start, count) if method != INSIGHT else None
-    return None if found is None else _of_solved(*found, now, provisional)
+        return _of_live(page, now, provisional)
+    return _solved_page(store.solved, pool, method, start, count, now, provisional)
 
 
 def around(
@@ -78,7 +77,7 @@ def around(
     """`count` rows with the agent in the middle; None where there is no such board, or the agent is not on it."""
     page = store.live.around(pool, method, agent, count)
     if page is not None:
-        return _of_live(store.live, page, now, provisional)
+        return _of_live(page, now, provisional)
     found = store.solved.around(pool, method, agent, count)
     return None if found is None else _of_solved(*found, now, provisional)
 
@@ -101,11 +100,13 @@ def agent(store: StoreReader, pool: str, name: str, *, provisional: Provisional 
 
 
 def first_rows(
-    store: StoreReader, pool: str, methods: Iterable[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL
+    store: StoreReader, pool: str, methods: Sequence[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL
 ) -> list[Board]:
-    """The first rows of several boards of a pool, without those that are not there. Raises `StoreError`."""
-    boards = (board(store, pool, method, start=0, count=count, now=now, provisional=provisional) for method in methods)
-    return [board for board in boards if board is not None]
+    """The first rows of several boards of a pool, live ones first, without those that are not there. Raises `StoreError`."""
+    live = [_of_live(page, now, provisional) for page in store.live.pages(pool, methods, 0, count)]
+    others = set(methods) - {board.method for board in live}
+    solved = [_solved_page(store.solved, pool, method, 0, count, now, provisional) for method in methods if method in others]
+    return live + [board for board in solved if board is not None]
 
 
 def changes(boards: SolvedReader, pool: str, method: str, against: int | None, count: int) -> Difference | None:
@@ -126,7 +127,14 @@ def changes(boards: SolvedReader, pool: str, method: str, against: int | None, c
     raise StoreError(f"the history of {method} of pool {pool} keeps changing", retriable=True)
 
 
-def _of_live(boards: LiveReader, page: BoardPage, now: float, provisional: Provisional) -> Board:
+def _solved_page(
+    boards: SolvedReader, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
+) -> Board | None:
+    found = boards.page(pool, method, start, count) if method != INSIGHT else None
+    return None if found is None else _of_solved(*found, now, provisional)
+
+
+def _of_live(page: BoardPage, now: float, provisional: Provisional) -> Board:
     return Board(
         pool=page.pool,
         method=page.method,
@@ -135,7 +143,7 @@ def _of_live(boards: LiveReader, page: BoardPage, now: float, provisional: Provi
         position=page.position,
         total=page.total,
         age_seconds=_age(now, page.published_at),
-        rows=page.rows if page.method == ACTIVITY else _unsettled_told(boards, page, provisional),
+        rows=page.rows if page.method == ACTIVITY else _unsettled_told(page, provisional),
         intervals=belief_intervals(page.beliefs),
     )
 
@@ -148,12 +156,11 @@ def belief_intervals(model: BeliefModel | None) -> Intervals | msgspec.UnsetType
     return Intervals(kind="belief", of=of, assumes="the method's model of games, as of the pool's time", level=LEVEL)
 
 
-def _unsettled_told(boards: LiveReader, page: BoardPage, provisional: Provisional) -> list[AgentRow]:
-    """Rows that say who took part in few outcomes, or is not well known: found out for those who are read."""
-    outcomes = boards.outcomes_of(page.pool, page.generation, [row.agent for row in page.rows])
+def _unsettled_told(page: BoardPage, provisional: Provisional) -> list[AgentRow]:
+    """Rows that say who took part in few outcomes, or is not well known."""
     return [
         _marked(row, provisional=count < provisional.outcomes or _uncertain(row, page.beliefs, provisional))
-        for row, count in zip(page.rows, outcomes, strict=True)
+        for row, count in zip(page.rows, page.outcomes, strict=True)
     ]
 
 

@@ -5,7 +5,7 @@ import secrets
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -73,13 +73,17 @@ class LiveBoards:
 
     def page(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
         """Rows start to start + count of a live board (0 is the best agent)."""
+        return next(iter(self.pages(pool, [method], start, count)), None)
+
+    def pages(self, pool: str, methods: Sequence[str], start: int, count: int) -> list[BoardPage]:
+        """Rows start to start + count of several live boards, without those that are not there."""
         check_window(start, count)
-        return self._live_page(pool, method, scripts.PAGE, [start, count])
+        return self._pages(pool, methods, scripts.PAGE, [start, count])
 
     def around(self, pool: str, method: str, agent: str, count: int) -> BoardPage | None:
         """`count` rows with the agent in the middle."""
         check_window(0, count)
-        return self._live_page(pool, method, scripts.AROUND, [agent, count])
+        return next(iter(self._pages(pool, [method], scripts.AROUND, [agent, count])), None)
 
     def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
         """How many outcomes each of `agents` took part in, 0 for those not known."""
@@ -87,7 +91,7 @@ class LiveBoards:
             return []
         name = keys.live(pool, generation, ACTIVITY)
         found = self._redis.run(lambda client: client.zmscore(name, list(agents)))
-        return [0 if one is None else round(-float(one)) for one in found]
+        return list(map(_outcomes, found))
 
     def rows_of(self, pool: str, agent: str) -> dict[str, AgentRow]:
         """The agent's row on every live board that it is on, by method."""
@@ -188,29 +192,14 @@ class LiveBoards:
             self._redis.pipeline(_retire(pool, stale))
         return True
 
-    def _live_page(self, pool: str, method: str, script: scripts.Script, arguments: Sequence[str | int]) -> BoardPage | None:
+    def _pages(self, pool: str, methods: Sequence[str], script: scripts.Script, arguments: Sequence[str | int]) -> list[BoardPage]:
         # The head is read first: values may then only be newer than the position it names.
         head = self.head(pool)
-        if head is None or method not in _live_methods(head):
-            return None
-        answer = self._redis.call(script, _board_keys(head, method), arguments)
-        if answer is None:
-            return None
-        total, start, better, flat, texts = answer
-        rows = list(_ranked(flat, start, better))
-        model = head.beliefs.get(method)
-        if model is not None:
-            rows = [_believed(head, model, row, text) for row, text in zip(rows, texts, strict=True)]
-        return BoardPage(
-            pool=pool,
-            method=method,
-            generation=head.generation,
-            position=head.position,
-            published_at=head.published_at,
-            total=total,
-            rows=rows,
-            beliefs=model,
-        )
+        known = [] if head is None else [method for method in methods if method in _live_methods(head)]
+        if head is None or not known:
+            return []
+        answers = self._redis.calls([(script, _page_keys(head, method), arguments) for method in known])
+        return [_page(head, method, _Answer(*answer)) for method, answer in zip(known, answers, strict=True) if answer is not None]
 
 
 def held_by(pool: str) -> Command:
@@ -272,10 +261,49 @@ def _board_keys(head: PoolHead, method: str) -> list[str]:
     return [board, beliefs] if method in head.beliefs else [board]
 
 
+def _page_keys(head: PoolHead, method: str) -> list[str]:
+    """The keys that a reader of a live board's rows names."""
+    board, *beliefs = _board_keys(head, method)
+    return [board, keys.live(head.pool, head.generation, ACTIVITY), *beliefs]
+
+
 def _retire(pool: str, stale: Sequence[str]) -> Iterator[Command]:
     for field in stale:
         yield from (command_of("expire", name, STALE_SECONDS) for name in _keys_of(pool, field))
     yield command_of("srem", keys.boards(pool), *stale)
+
+
+class _Answer(NamedTuple):
+    """What the scripts of pages return."""
+
+    total: int
+    start: int
+    better: int
+    flat: Sequence[str]
+    activity: Sequence[str | float | None]
+    beliefs: Sequence[str | None]
+
+
+def _page(head: PoolHead, method: str, answer: _Answer) -> BoardPage:
+    rows, model = list(_ranked(answer.flat, answer.start, answer.better)), head.beliefs.get(method)
+    if model is not None:
+        rows = [_believed(head, model, row, text) for row, text in zip(rows, answer.beliefs, strict=True)]
+    return BoardPage(
+        pool=head.pool,
+        method=method,
+        generation=head.generation,
+        position=head.position,
+        published_at=head.published_at,
+        total=answer.total,
+        rows=rows,
+        outcomes=list(map(_outcomes, answer.activity)),
+        beliefs=model,
+    )
+
+
+def _outcomes(score: str | float | None) -> int:
+    """The number of outcomes that a score of the activity board stands for: it is negative, as every board's."""
+    return 0 if score is None else round(-float(score))
 
 
 def _ranked_alone(head: PoolHead, method: str, agent: str, score: str, better: int, belief: str | None) -> AgentRow:

@@ -94,8 +94,8 @@ class LiveBoard(NamedTuple):
 
 
 class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A slice of a live board, best first. total: agents on the board; published_at: as the head says; beliefs: what those behind its
-    rows have in common, None where the method holds none.
+    """A slice of a live board, best first. total: agents on the board; published_at: as the head says; outcomes: how many each row's agent
+    took part in; beliefs: what those behind its rows have in common, None where the method holds none.
     """
 
     pool: str
@@ -105,6 +105,7 @@ class BoardPage(msgspec.Struct, frozen=True, kw_only=True):
     published_at: float
     total: int
     rows: list[AgentRow]
+    outcomes: list[int]
     beliefs: BeliefModel | None = None
 
 
@@ -198,6 +199,9 @@ class LiveReader(PoolHeads, Protocol):
 
     def page(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
         """Rows start to start + count of a live board (0 is the best agent)."""
+
+    def pages(self, pool: str, methods: Sequence[str], start: int, count: int) -> list[BoardPage]:
+        """Rows start to start + count of several live boards, all of one head, without those that are not there."""
 
     def around(self, pool: str, method: str, agent: str, count: int) -> BoardPage | None:
         """`count` rows with the agent in the middle."""

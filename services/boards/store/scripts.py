@@ -108,12 +108,12 @@ ARGV token, epoch, generation, position, head, and of each such board "generatio
 was written under the token count. {1, boards of other generations...}; -1 also where a board lacks agents: the store evicted it."""
 
 _PAGE = """
-local function beliefs(rows)
+local function each(command, key, rows)
   local names, found = {}, {}
   for i = 1, #rows, 2 do table.insert(names, rows[i]) end
   for first = 1, #names, 1000 do
-    local some = redis.call('HMGET', KEYS[2], unpack(names, first, math.min(first + 999, #names)))
-    for _, text in ipairs(some) do table.insert(found, text) end
+    local some = redis.call(command, key, unpack(names, first, math.min(first + 999, #names)))
+    for _, value in ipairs(some) do table.insert(found, value) end
   end
   return found
 end
@@ -121,7 +121,7 @@ local function page(start, stop, total)
   local rows = redis.call('ZRANGE', KEYS[1], start, stop, 'WITHSCORES')
   local better = 0
   if #rows > 0 then better = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. rows[2]) end
-  return {total, start, better, rows, KEYS[2] and beliefs(rows) or {}}
+  return {total, start, better, rows, each('ZMSCORE', KEYS[2], rows), KEYS[3] and each('HMGET', KEYS[3], rows) or {}}
 end
 local function window(index, count, total)
   local start = math.max(0, math.min(index - math.floor(count / 2), total - count))
@@ -136,8 +136,9 @@ local start = tonumber(ARGV[1])
 return page(start, start + tonumber(ARGV[2]) - 1, redis.call('ZCARD', KEYS[1]))
 """
 )
-"""KEYS live board, and its beliefs where it has them; ARGV start, count. {total, start, agents strictly better than the first row,
-{agent, score, ...}, {belief, ...}}: one belief a row, nil for an agent without one; none at all where KEYS name none."""
+"""KEYS live board, the pool's activity, and the board's beliefs where it has them; ARGV start, count. {total, start, agents strictly better
+than the first row, {agent, score, ...}, {activity, ...}, {belief, ...}}: one value a row, nil for an agent without one; no beliefs at all
+where KEYS name none."""
 
 AROUND: Final = _script(
     _PAGE
@@ -158,7 +159,8 @@ if not score then return false end
 return {score, redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. score), KEYS[2] and redis.call('HGET', KEYS[2], ARGV[1]) or false}
 """
 )
-"""KEYS as PAGE; ARGV agent. {score, agents strictly better, its belief or nil}; nil when it is not on the board."""
+"""KEYS live board, and its beliefs where it has them; ARGV agent. {score, agents strictly better, its belief or nil}; nil when it is not on
+the board."""
 
 FLIP: Final = _script(
     """

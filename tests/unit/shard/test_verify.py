@@ -75,7 +75,7 @@ class Store:
         board = boards[method]
         order = np.argsort(-np.array(board.values), kind="stable").tolist()[start : start + count]
         rows = [AgentRow(agent=board.names[i], rating=board.values[i], rank=1) for i in order]
-        place = {"generation": head.generation, "position": head.position, "published_at": 0.0}
+        place = {"generation": head.generation, "position": head.position, "published_at": 0.0, "outcomes": [0] * len(rows)}
         return BoardPage(pool=pool, method=method, total=len(board.names), rows=rows, **place)
 
 
