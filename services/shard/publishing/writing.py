@@ -74,8 +74,12 @@ class BoardWriter:
         return End.LOST
 
     def _write_frozen(self, update: Update) -> End:
-        """Let the head that readers see say why nothing follows, or no longer say it. A store that was lost has nothing that could."""
+        """Let the head that readers see say why nothing follows, or no longer say it. Where readers see none, a broken pool gets an empty
+        one: nothing else tells them that it broke.
+        """
         standing, why = self._boards.head(update.head.pool), update.head.stopped
+        if standing is None and update.state.broken:
+            return End.WRITTEN if self._boards.publish(update.head, update.epoch, {}) else self._refused(update)
         if standing is None or (why is None and standing.stopped is None):
             return End.WRITTEN
         head = msgspec.structs.replace(standing, published_at=update.head.published_at, stopped=why, building=update.head.building)

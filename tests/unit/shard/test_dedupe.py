@@ -125,8 +125,15 @@ def test_only_the_last_ids_are_remembered() -> None:
     assert admit(window, [(1, 1, 0)]) == [NEW], "a duplicate does not make its id younger"
 
 
-def test_a_window_of_few_ids_is_small() -> None:
-    assert DedupeWindow().nbytes < 4096
+def test_a_window_of_few_ids_is_small_and_doubles_as_it_fills() -> None:
+    window, sizes = DedupeWindow(), set[int]()
+    assert window.nbytes < 4096
+    for i in range(2000):
+        admit(window, [(i, i, 0)])
+        sizes.add(len(window._bodies))
+    least = min(sizes)
+    assert sorted(sizes) == [least << i for i in range(len(sizes))], "doubling keeps the cost of an id constant"
+    assert max(sizes) < 4000
 
 
 @pytest.mark.parametrize("capacity", [0, -1, MAX_CAPACITY + 1])

@@ -10,6 +10,7 @@ import pytest
 
 from ratings_core.arrays.digest import digest
 from ratings_core.arrays.frozen import Arrays
+from ratings_core.errors import InputError
 from services.control import generations
 from services.control.directory import FixedDirectory
 from services.control.records import ControlState, FoldSettings, Generation, GenerationRequest, PoolCreated, Serve
@@ -409,3 +410,18 @@ def test_retracted_ids_are_told_exactly() -> None:
     some = Retracted(np.unique(ids[:40], axis=0))
     expected = [tuple(one) in {tuple(other) for other in ids[:40].tolist()} for one in ids.tolist()]
     assert some.among(ids).tolist() == expected
+
+
+def test_a_build_reads_no_record_below_its_position() -> None:
+    build, of_log = Build(control().pools[POOL], made(retraction_horizon=END)), records(VALUES)
+    build.position = 390
+    assert [record.offset for record in build.concerned(of_log[:390])] == []
+    assert build.concerned([]) == []
+    whole, part = build.concerned(of_log), build.concerned(of_log[380:])
+    assert part == whole
+    assert min(record.offset for record in whole) >= 390
+
+
+def test_the_name_that_is_both_alias_and_agent_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match="aliases must not be an alias itself: name the agent that it stands for, got 'b'"):
+        generations.check(Kind.GAMES, FoldSettings(), {}, {"a": "b", "b": "c"}, ())
