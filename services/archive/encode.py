@@ -6,11 +6,14 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 from msgspec import UNSET
+from numpy.typing import NDArray
 
+from ratings_core.arrays.arena import Arena
 from services.archive.schema import CONTENT, GAME, RETRACTION, SCORES, UNREAD, fields
 from services.log.protocol import Record
 from services.wire import events
 from services.wire.events import Decoded, Event, GameEvent, RetractEvent, ScoreEvent
+from services.wire.scanning.scan import Scanned, scan
 
 _KIND: Final = {GameEvent: GAME, ScoreEvent: SCORES, RetractEvent: RETRACTION}
 _CONTENT_SCHEMA: Final = fields(CONTENT)
@@ -25,6 +28,18 @@ def rows(records: Sequence[Record]) -> pa.Table:
         records: Records of one partition, by rising offset.
 
     """
+    scanned = scan([record.value for record in records])
+    rest = [records[i] for i in scanned.rest]
+    games = _scanned_rows(scanned, records)
+    if not rest:
+        return games
+    table = pa.concat_tables([games, decoded_rows(rest)])
+    order = np.lexsort((table["item"].to_numpy(), table["offset"].to_numpy()))
+    return table.take(order)
+
+
+def decoded_rows(records: Sequence[Record]) -> pa.Table:
+    """The same rows by the decoder, which reads every record, also what the scanner leaves to it."""
     values = [record.value for record in records]
     decoded = events.decode(values)
     taken, refused = _event_columns(decoded.events), _refusal_columns(decoded, values)
@@ -34,11 +49,48 @@ def rows(records: Sequence[Record]) -> pa.Table:
     columns: dict[str, Any] = {
         name: taken.get(name, [None] * len(decoded.events)) + refused.get(name, [None] * len(decoded.refusals)) for name in CONTENT
     }
+    table = _table(columns, records, record, item)
+    return table if (np.diff(order) == 1).all() else table.take(order)
+
+
+def _table(columns: dict[str, Any], records: Sequence[Record], record: NDArray[np.int64], item: NDArray[np.int32]) -> pa.Table:
+    """A table of `columns` and of where each row comes from. record: int64 (n,), index into `records`; item: int32 (n,)."""
     columns["offset"] = np.array([entry.offset for entry in records], np.int64)[record]
     columns["logged"] = np.rint(np.array([entry.time for entry in records], np.float64) * 1e6).astype(np.int64)[record]
     columns["item"] = item
-    table = pa.table([pa.array(columns[field.name], field.type) for field in _CONTENT_SCHEMA], schema=_CONTENT_SCHEMA)
-    return table if (np.diff(order) == 1).all() else table.take(order)
+    return pa.table([_array(columns.get(field.name), field.type, len(record)) for field in _CONTENT_SCHEMA], schema=_CONTENT_SCHEMA)
+
+
+def _array(values: Any, kind: pa.DataType, length: int) -> pa.Array:
+    if values is None:
+        return pa.nulls(length, kind)
+    return values.cast(kind) if isinstance(values, pa.Array) else pa.array(values, kind)
+
+
+def _scanned_rows(scanned: Scanned, records: Sequence[Record]) -> pa.Table:
+    """Rows of the games that the scanner read, by arrays: no Python object is made for an outcome."""
+    columns, n = scanned.columns, len(scanned.record)
+    members = np.diff(columns.agent_start)
+    side = np.arange(len(columns.place)) - np.repeat(columns.side_start[:-1], np.diff(columns.side_start))
+    start = pa.array(columns.agent_start[columns.side_start], pa.int32())
+    found: dict[str, Any] = {
+        "kind": pa.repeat(GAME, n),
+        "pool": pa.array(scanned.pools, pa.string()).take(pa.array(scanned.pool)),
+        "id": _texts(scanned.ids),
+        "time": columns.time,
+        "weight": scanned.weight,
+        "task": _texts(columns.tasks).take(pa.array(columns.task_of, mask=columns.task_of < 0)),
+        "agents": pa.ListArray.from_arrays(start, _texts(columns.names)),
+        "sides": pa.ListArray.from_arrays(start, pa.array(np.repeat(side, members), pa.int32())),
+        "places": pa.ListArray.from_arrays(start, pa.array(np.repeat(columns.place, members), pa.int32())),
+    }
+    return _table(found, records, scanned.record, scanned.item.astype(np.int32))
+
+
+def _texts(arena: Arena) -> pa.Array:
+    """The texts as an Arrow array that shares their bytes."""
+    start, texts = (pa.py_buffer(np.ascontiguousarray(part)) for part in (arena.start, arena.bytes))
+    return pa.LargeStringArray.from_buffers(len(arena), start, texts).cast(pa.string())
 
 
 def _event_columns(outcomes: Sequence[Event]) -> dict[str, list[Any]]:

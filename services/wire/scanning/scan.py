@@ -41,11 +41,13 @@ _BOUNDS: Final = {LATER_TIME: (-MAX_TIME, MAX_TIME), LATER_WEIGHT: (MIN_WEIGHT, 
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """n games in order, of whole records each. record: int64 (n,), index in the poll; pool: int64 (n,), index into `pools`, each of
-    which has some of the games; rest: records that hold something else, rising.
+    """n games in order, of whole records each. ids: n outcome ids; weight: float64 (n,), as it was sent; record: int64 (n,), index in the
+    poll; pool: int64 (n,), index into `pools`, each of which has some of the games; rest: records that hold something else, rising.
     """
 
     columns: GameColumns
+    ids: Arena
+    weight: NDArray[np.float64]
     record: NDArray[np.int64]
     pool: NDArray[np.int64]
     pools: Sequence[str]
@@ -68,13 +70,15 @@ def scan(values: Sequence[bytes]) -> Scanned:
     n = room.table[:COUNTS].tolist()
     pools = _arena(room, POOLS, n[POOL_COUNT]).names()
     wrong = _wrong(room, data, n[LATER])
-    columns, record, pool = _columns(room, n), room.record[: n[OUTCOMES]], room.pool[: n[OUTCOMES]]
+    ids, weight, record = _arena(room, IDS, n[OUTCOMES]), room.weight[: n[OUTCOMES]], room.record[: n[OUTCOMES]]
+    columns, pool = _columns(room, n, ids), room.pool[: n[OUTCOMES]]
     sound = np.array([is_pool_name(name) for name in pools], np.bool_)[pool]
     if wrong or not sound.all():
         sound &= ~np.isin(record, record[wrong])
-        columns, record, pool = columns.take(sound), record[sound], pool[sound]
+        columns, ids = columns.take(sound), ids.take(np.flatnonzero(sound))
+        weight, record, pool = weight[sound], record[sound], pool[sound]
     pool, told = _distinct(pool, pools)
-    return Scanned(columns, record, pool, told, _rest(record, len(values)))
+    return Scanned(columns, ids, weight, record, pool, told, _rest(record, len(values)))
 
 
 def _distinct(pool: NDArray[np.int64], pools: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
@@ -117,10 +121,10 @@ def _is_name(text: bytes) -> bool:
         return False
 
 
-def _columns(room: ColumnBuffers, n: Sequence[int]) -> GameColumns:
+def _columns(room: ColumnBuffers, n: Sequence[int], ids: Arena) -> GameColumns:
     outcomes, sides = n[OUTCOMES], n[SIDES]
     return GameColumns.hashed(
-        ids=_arena(room, IDS, outcomes),
+        ids=ids,
         names=_arena(room, NAMES, n[NAME_COUNT]),
         side_start=room.side_start[: outcomes + 1],
         place=room.place[:sides].astype(np.int32),

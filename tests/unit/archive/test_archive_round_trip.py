@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ratings_core.errors import InputError
 from services.archive import decode
-from services.archive.encode import rows
+from services.archive.encode import decoded_rows, rows
 from services.archive.schema import GAME, SCORES, UNREAD
 from services.control.records import FoldSettings, Generation, PoolCreated
 from services.log.protocol import Record
@@ -77,6 +77,7 @@ def test_every_item_is_a_row_and_comes_back_as_it_was_sent(values: list[bytes]) 
     places = list(zip(table["offset"].to_pylist(), table["item"].to_pylist(), strict=True))
     assert places == sorted(places)
     assert {offset for offset, _ in places} == {record.offset for record in records}  # no record is without a row
+    assert table.equals(decoded_rows(records)), "what the scanner reads is what the decoder reads"
 
 
 @given(st.lists(game(), max_size=8))
