@@ -5,7 +5,8 @@ years before a year and predicts that whole year; ratings are never updated insi
 the same. Settings are chosen by log loss on early years of men's football (1998-2005) and used unchanged on its late years, on women's
 football (reported only) and on planted pools. Log loss is of the expected score, in nats; a tie is half a win and half a loss. Kendall tau
 is 1 less twice the share of decided games whose winner was rated lower. Differences to Bradley-Terry are paired by game; their 95 %
-interval takes years for independent (Student's t over the yearly sums).
+interval takes years for independent (Student's t over the yearly sums). The last table is of the two likelihoods of kappa alone: the loss
+of the restricted one less that of the plain one, paired by year or, in pools of the model with a planted kappa, by pool.
 """
 
 import csv
@@ -26,11 +27,14 @@ from ratings_core.online import Elo, Glicko2, Melo, Rater, WengLin
 from ratings_core.records.outcomes import OutcomeBatch
 from ratings_core.tallies import pair_counts as tallies
 from ratings_core.tallies.pair_tally import PairTally
+from tests.support.planted import planted_kappa
 
 Floats: TypeAlias = NDArray[np.float64]
 SHARED = Path(os.environ.get("EQUIRANK_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 LEAST = 1e-6
 YEAR = 365.25 * 86_400
+MODEL_POOLS = ((60, 0.15, 12, 5.0), (120, 0.15, 12, 5.0), (60, 0.3, 6, 5.0), (60, 1.0, 12, 5.0), (60, 0.3, 20, 20.0), (60, 0.3, 8, 1e9))
+"""agents, share of the pairs that met, games of each, kappa (1e9: no cycles)."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ def online(rater: Rater[Any]) -> Method:
     return predict
 
 
-def batch(half_life: float, *, kappa: float | None, prior: float) -> Method:
+def batch(half_life: float, *, kappa: float | None, prior: float, restricted: bool = True) -> Method:
     """Posterior margins of results that lose half of their weight every `half_life` years; kappa infinite is Bradley-Terry (Davidson)."""
 
     def predict(games: Games, years: Sequence[int]) -> Iterator[Floats]:
@@ -111,7 +115,7 @@ def batch(half_life: float, *, kappa: float | None, prior: float) -> Method:
         for year in years:
             past = {y: own for y, own in totals.items() if y < year}
             weight = {y: 2.0 ** (-(year - 1 - y) / half_life) for y in past}
-            learnt = posterior_margins(_weighted(past, weight, games.m), kappa=kappa, prior=prior)
+            learnt = posterior_margins(_weighted(past, weight, games.m), kappa=kappa, prior=prior, restricted=restricted)
             ahead = games.of(games.year == year)
             yield (1 + learnt.win_less_loss(ahead.first, ahead.second)) / 2  # type: ignore[arg-type]
 
@@ -128,13 +132,16 @@ def _weighted(past: dict[int, PairCounts], weight: dict[int, float], m: int) -> 
 
 def candidates(quick: bool) -> dict[str, dict[str, Method]]:
     """The settings of each method among which early years choose."""
-    lives = (8.0,) if quick else (4.0, 8.0, 16.0)
+    lives = (8.0,) if quick else (4.0, 8.0, 16.0, 32.0)
     priors = (1.0,) if quick else (1.0, 3.0)
     deviations = (350.0,) if quick else (200.0, 350.0)
     steps = (32.0,) if quick else (32.0, 48.0, 64.0)
     return {
         "Bradley-Terry": {f"half-life {h:g}, prior {p:g}": batch(h, kappa=np.inf, prior=p) for h in lives for p in priors},
         "posterior margins": {f"half-life {h:g}, prior {p:g}": batch(h, kappa=None, prior=p) for h in lives for p in priors},
+        "plain likelihood": {
+            f"half-life {h:g}, prior {p:g}": batch(h, kappa=None, prior=p, restricted=False) for h in lives for p in priors
+        },
         "Elo": {f"k {k:g}": online(Elo(k=k)) for k in steps},
         "Glicko-2": {f"deviation {d:g}": online(Glicko2(deviation=d, period_seconds=YEAR / 4)) for d in deviations},
         "Weng-Lin": {f"beta {b:g}": online(WengLin(beta=b)) for b in ((25 / 6,) if quick else (25 / 6, 25 / 3, 25 / 2))},
@@ -195,6 +202,36 @@ def choose(games: Games, years: Sequence[int], quick: bool) -> dict[str, tuple[s
     return chosen
 
 
+def likelihoods(pools: dict[str, Games], years: Sequence[int], seeds: int) -> None:
+    """The restricted and the plain likelihood of kappa, on held-out games."""
+    print("\nLog loss with the restricted likelihood of kappa less that with the plain one")
+    for name, games in pools.items():
+        for life in (np.inf, 32.0, 8.0):
+            both = [predicted(batch(life, kappa=None, prior=1.0, restricted=one), games, years) for one in (True, False)]
+            difference, half = paired(*both)
+            print(f"{name:44}half-life {life:4g} years: {difference:+.5f} +-{half:.5f}", flush=True)
+    for agents, met, number, kappa in MODEL_POOLS:
+        differences = np.array([_split(seed, agents, met, number, kappa) for seed in range(seeds)])
+        half = student.ppf(0.975, seeds - 1) * differences.std(ddof=1) / np.sqrt(seeds)
+        name = f"{agents} agents, {met:.0%} of pairs met, {number} games"
+        print(f"{name:44}kappa {kappa:g}, {seeds} pools: {differences.mean():+.5f} +-{half:.5f}", flush=True)
+
+
+def _split(seed: int, agents: int, met: float, number: int, kappa: float) -> float:
+    """Difference of the log losses, nats a game, on as many games of the same pairs as were learnt from."""
+    wins = planted_kappa(seed, agents=agents, met=met, games=2 * number, kappa=kappa).astype(np.int64)
+    first, second = np.nonzero(np.triu(wins + wins.T))
+    won = np.random.default_rng([seed, agents]).hypergeometric(wins[first, second], wins[second, first], number).astype(float)
+    held = wins[first, second] - won
+    learnt = np.zeros((agents, agents))
+    learnt[first, second], learnt[second, first] = won, number - won
+    losses_of = []
+    for restricted in (True, False):
+        p = (1 + posterior_margins(learnt, restricted=restricted).win_less_loss(first, second)) / 2
+        losses_of.append(-(held * np.log(p) + (number - held) * np.log1p(-p)).sum() / (number * len(first)))
+    return float(losses_of[0] - losses_of[1])
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     options = arguments(__doc__ or "", argv)
     print(machine(("numpy", "scipy")))
@@ -207,6 +244,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     report("Women's football, reported only", football("football_women", 1980), late, chosen)
     for label, cyclic in (("transitive", 0.0), ("mixed", 0.5), ("cyclic", 1.5)):
         report(f"Planted pool, {label}", planted(1, cyclic=cyclic), range(1994, 2002), chosen)
+    pools = {"men's football": men, "women's football": football("football_women", 1980)}
+    likelihoods(pools, late, 4 if options.quick else 100)
 
 
 if __name__ == "__main__":

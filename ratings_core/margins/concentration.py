@@ -1,8 +1,9 @@
 """Kappa: how closely the results of pairs follow the probabilities that an order of strength predicts.
 
 The probabilities of a win, a tie and a loss of each pair have a Dirichlet distribution with mean `predicted` and total weight kappa.
-The counts of a pair then follow the Dirichlet-multinomial law. The kappa of largest likelihood over all pairs is the estimate. A small
-kappa means that pairs deviate from any order (cycles); an infinite kappa means that the order explains all results.
+The counts of a pair then follow the Dirichlet-multinomial law. The kappa of largest likelihood over all pairs is the estimate, if
+its 95 % interval excludes an infinite kappa; otherwise the estimate is infinite. A small kappa means that pairs deviate from any order
+(cycles); an infinite kappa means that the order explains all results.
 """
 
 import math
@@ -24,20 +25,19 @@ LARGEST: Final = 1e5
 """Above it kappa is reported as infinite: a margin then differs from the order's by less than the games of the pair over 1e5."""
 _GRID: Final = 29
 """Points between `LEAST` and `LARGEST`, a factor of 1.8 apart: they find the basin in which Brent's method refines."""
-_NOISE: Final = 1e-3
-"""Nats. A finite kappa must explain the results better than an infinite one by more than this, which is far above rounding."""
 _DROP: Final = 3.841458820694124 / 2
-"""Nats below the maximum at the ends of a 95 % likelihood interval: half of the 0.95 quantile of chi-squared with one degree."""
+"""Nats below the maximum at the ends of a 95 % likelihood interval: half of the 0.95 quantile of chi-squared with one degree.
+An estimate with less evidence than this counts as infinite: its interval does not exclude an order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Concentration:
     """How strongly pairs deviate from the order.
 
-    kappa: Games that the order's prediction counts for in every pair; infinite if no deviation shows.
+    kappa: Games that the order's prediction counts for in every pair; infinite if its interval reaches infinity.
     low, high: Ends of the 95 % likelihood interval of kappa; high is infinite if the data do not exclude an order, low is 0 if they
         exclude no deviation down to `LEAST`.
-    evidence: Nats by which kappa explains the results better than an infinite kappa does, at least 0.
+    evidence: Nats by which the likeliest kappa explains the results better than an infinite kappa does, at least 0.
     p_value: Probability of at least this evidence if the pool has no deviations (half of a chi-squared tail: kappa lies on the boundary).
     pairs: Pairs of more than one game. A pair of a single game carries no information, because its likelihood does not depend on kappa.
     """
@@ -79,11 +79,11 @@ def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = Non
     ends = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
     refined = minimize_scalar(lambda x: -likelihood(x), bounds=ends, method="bounded", options={"xatol": 1e-6})
     peak, at = (float(-refined.fun), float(refined.x)) if -refined.fun > values[best] else (float(values[best]), float(grid[best]))
-    finite = peak > _NOISE and math.exp(at) < LARGEST * 0.99
-    evidence = peak if finite else 0.0
-    low, high = _interval(likelihood, grid, values, evidence - _DROP, at if finite else math.inf)
-    p_value = float(erfc(math.sqrt(evidence)) / 2) if finite else 1.0
-    return Concentration(math.exp(at) if finite else math.inf, low, high, evidence, p_value, pairs)
+    inside = peak > 0 and math.exp(at) < LARGEST * 0.99
+    evidence = peak if inside else 0.0
+    low, high = _interval(likelihood, grid, values, evidence - _DROP, at if inside else math.inf)
+    p_value = float(erfc(math.sqrt(evidence)) / 2) if inside else 1.0
+    return Concentration(math.exp(at) if evidence > _DROP else math.inf, low, high, evidence, p_value, pairs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ class PosteriorMargins:
 
 
 def posterior_margins(
-    wins: Any, ties: Any = None, *, kappa: float | None = None, prior: float = PRIOR, pessimism: float = 0.0, restricted: bool = False
+    wins: Any, ties: Any = None, *, kappa: float | None = None, prior: float = PRIOR, pessimism: float = 0.0, restricted: bool = True
 ) -> PosteriorMargins:
     """Posterior mean margins under a Dirichlet prior centred on Davidson's model.
 
@@ -104,7 +104,8 @@ def posterior_margins(
         prior: Pseudo-games of each agent against an average one, > 0.
         pessimism: Posterior standard deviations taken off each strength, >= 0. With 0 margins are posterior means. Above 0 an agent of
             few games counts as its lower credible bound, so that it is not elected for lack of evidence.
-        restricted: Estimate kappa by the likelihood integrated over the strengths, which removes the upward bias in sparse pools.
+        restricted: Estimate kappa by the likelihood integrated over the strengths. False: by the likelihood at the fitted strengths, which
+            is biased upward in sparse pools, because fitted strengths absorb part of the deviations.
 
     Returns:
         The margins with kappa and its evidence.

@@ -59,6 +59,21 @@ def test_results_that_follow_the_order_give_an_infinite_kappa_or_no_evidence() -
     assert rejected <= 9  # of 60 at 5 %: more has probability 1e-3
 
 
+def test_kappa_is_finite_only_if_its_interval_excludes_infinity() -> None:
+    """A weak estimate costs held-out log loss in pools without cycles; its interval, evidence and p-value are still reported."""
+    rng = np.random.default_rng(2)
+    weak = 0
+    for _ in range(60):
+        s = rng.uniform(0.2, 0.8, 300)
+        won = rng.binomial(10, s).astype(float)
+        found = concentration(np.stack([won, 0 * won, 10 - won]), np.stack([s, 0 * s, 1 - s]))
+        assert math.isfinite(found.kappa) == math.isfinite(found.high) == (found.evidence > 3.841458820694124 / 2)
+        assert found.p_value == (pytest.approx(math.erfc(math.sqrt(found.evidence)) / 2) if found.evidence else 1.0)
+        weak += 0 < found.evidence < 1.9
+        assert 0 < found.low < found.high
+    assert weak > 10  # about half of the pools
+
+
 def test_single_games_say_nothing_about_kappa() -> None:
     found = concentration(cells([1, 0, 1], [0, 1, 0]), cells([0.9, 0.2, 0.5], [0.1, 0.8, 0.5]))
     assert (found.kappa, found.low, found.high, found.evidence, found.pairs) == (math.inf, 0.0, math.inf, 0.0, 0)

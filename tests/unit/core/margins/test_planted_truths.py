@@ -24,7 +24,7 @@ TRUE_LOSS = 0.4
 
 def covered(pools: list[Matrix], kappa: float) -> tuple[int, float]:
     """How many intervals hold kappa, and the median estimate."""
-    estimates = [posterior_margins(wins, restricted=True).concentration for wins in pools]
+    estimates = [posterior_margins(wins).concentration for wins in pools]
     return sum(one.low <= kappa <= one.high for one in estimates), float(np.median([one.kappa for one in estimates]))
 
 
@@ -49,7 +49,7 @@ def test_ten_copies_of_one_agent_shift_kappa_little() -> None:
 
 def test_transitive_pools_seldom_show_evidence_of_cycles() -> None:
     pools = [planted_kappa(seed, agents=60, met=0.3, games=8, kappa=1e9) for seed in range(40)]
-    estimates = [posterior_margins(wins, restricted=True).concentration for wins in pools]
+    estimates = [posterior_margins(wins).concentration for wins in pools]
     assert sum(one.p_value < 0.05 for one in estimates) <= 7  # of 40 at 5 %: more has probability 1e-3
 
 
