@@ -164,6 +164,22 @@ class TestLiveBoards:
 
 
 class TestSolvedBoards:
+    def test_a_writer_that_others_keep_overtaking_gives_up_for_now(
+        self, store: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        call = store.connection.call
+
+        def overtaken(script, names, arguments):  # type: ignore[no-untyped-def]
+            if script is scripts.FLIP:
+                raw.hset(names[0], "version", f"{raw.incr('overtakes')}")
+            return call(script, names, arguments)
+
+        monkeypatch.setattr(store.connection, "call", overtaken)
+        with pytest.raises(StoreError, match="other writers keep switching maximal_lottery of pool blitz") as caught:
+            store.solved.publish(solved_of())
+        assert caught.value.retriable
+        assert raw.keys("*rows*") == [], "what was sent is removed"
+
     def test_a_board_comes_back_whole(self, store: RedisStore) -> None:
         board = solved_of(position=4, ratings=[("rock", 0.5), ("lizard", None), ("paper", 0.5)], error="the newest try timed out")
         assert store.solved.publish(board)

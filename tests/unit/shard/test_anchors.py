@@ -1,5 +1,6 @@
 """Topics that forget: refused without anchors, taken with those that lie close enough; and which checkpoints stay as anchors."""
 
+import logging
 import threading
 from types import SimpleNamespace
 
@@ -47,11 +48,14 @@ def test_a_topic_that_forgets_what_no_anchor_holds_is_refused(retention: Retenti
     ],
 )
 def test_others_are_taken_and_anchors_kept_where_something_is_forgotten(
-    retention: Retention | None, seconds: float | None, kept: float | None
+    retention: Retention | None, seconds: float | None, kept: float | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     topic = Topic(retention)
-    check_retention(topic, seconds)  # type: ignore[arg-type]
+    with caplog.at_level(logging.WARNING):
+        check_retention(topic, seconds)  # type: ignore[arg-type]
     assert spacing(topic, seconds) == kept  # type: ignore[arg-type]
+    idle = retention is None and seconds is not None
+    assert ("though EQUIRANK_ANCHOR_SECONDS is set" in caplog.text) is idle, "a setting without effect is named"
 
 
 def test_anchors_lie_within_the_log_and_apart() -> None:

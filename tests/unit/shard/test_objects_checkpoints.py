@@ -90,6 +90,13 @@ def test_another_format_is_named() -> None:
     assert str(caught.value) == f"starts with {b'EQRANK2' + bytes([10])!r}, not {MAGIC!r}"
 
 
+@pytest.mark.parametrize("header", [b"{", b"[]", b'{"arrays":[{"name":"a"}],"meta":{}}', b"\xff"])
+def test_a_header_that_is_no_header_is_named(header: bytes) -> None:
+    lead = MAGIC + len(header).to_bytes(8, "little") + hashlib.sha256(header).digest() + header
+    with pytest.raises(BadObject, match=r"^header: "):
+        unpack(lead)
+
+
 # -- checkpoints
 
 

@@ -182,6 +182,22 @@ def test_a_pool_that_broke_before_this_shard_wrote_it_keeps_its_boards_or_is_sho
     driver.publisher.drain(driver.now, {}, {})
 
 
+def test_a_pool_told_a_moment_ago_keeps_no_other_from_being_told(store: FakeStore) -> None:
+    partition = partition_with(2)
+    driver = Driver(store, partition)
+    for pool, state in partition.pools.items():
+        state.stop("broken", 5, broken=True)
+        store.heads[pool] = head_of(pool, position=4)
+    store.fails = lambda pool: OtherLog(pool, 5) if pool == "pool1" else None
+    driver.round()
+    assert [store.heads[pool].stopped for pool in partition.pools] == ["broken", None]
+    store.fails = lambda _: None
+    driver.round()
+    assert store.heads["pool1"].stopped == "broken"
+    assert store.written["pool0"] == 1
+    driver.publisher.drain(driver.now, {}, {})
+
+
 def test_a_shard_whose_write_is_fenced_counts_it_and_ends(store: FakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
     driver = Driver(store, partition_with(1))
     monkeypatch.setattr(store, "publish", lambda *_: False)
