@@ -8,8 +8,9 @@ share of pools in which all intervals of ranks hold at once; `excluded` is the n
 `--before` runs the same pools with another checkout of the project, in the same table.
 
 The truth of a fit is the fit to the true probabilities of all pairs; that of other methods is their answer on the true margins. Planted
-skills are normal with a deviation of 0.7 logits. Online methods have two rows: planted skills, and skills drawn from the prior of the
-method's own model; each agent plays about 12 games in a rating period.
+skills are normal with a deviation of 0.7 logits. Online methods have two rows: planted, constant skills, and the method's
+own model: skills are drawn from its prior and move as it says (Glicko-2: by the volatility each rating period; Weng-Lin: by tau each
+game). An agent plays about 12 games in a rating period.
 """
 
 import json
@@ -87,7 +88,7 @@ def grid(pools: float) -> list[Cell]:
     found += cells("nash_average_agents", "cyclic", [(6, 30, 60)])
     found += cells("uniform", "tasks", [(5, 40, 100), (20, 200, 40)])
     for method in ("glicko2", "weng_lin"):
-        found += cells(method, "planted", [(20, 400, 60), (20, 4_000, 20)]) + cells(method, "own prior", [(20, 400, 60), (20, 4_000, 20)])
+        found += cells(method, "planted", [(20, 400, 60), (20, 4_000, 20)]) + cells(method, "own model", [(20, 400, 60), (20, 4_000, 20)])
     return found
 
 
@@ -209,7 +210,11 @@ def online(cell: Cell, seed: int) -> dict[str, Any]:
     unit, prior = _units(cell.method, rater)
     skill = rng.normal(0.0, 0.7 if cell.kind == "planted" else prior / unit, cell.agents)
     sides = np.array([rng.permutation(cell.agents)[:2] for _ in range(cell.games)])
-    won = rng.random(cell.games) < 1 / (1 + np.exp(skill[sides[:, 1]] - skill[sides[:, 0]]))
+    won, uniform = np.zeros(cell.games, bool), rng.random(cell.games)
+    for i, (a, b) in enumerate(sides.tolist()):
+        if cell.kind == "own model":
+            _drift(rng, skill, (a, b), i, rater)
+        won[i] = uniform[i] < 1 / (1 + math.exp(skill[b] - skill[a]))
     names = _names(cell.agents)
     spacing = 60.0 if rater.beliefs is None or rater.beliefs.period_seconds is None else rater.beliefs.period_seconds / (6 * cell.agents)
     games = [
@@ -231,6 +236,14 @@ def online(cell: Cell, seed: int) -> dict[str, Any]:
     truth = unit * (skill - skill.mean()) + mean.mean()
     inside = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
     return {"covered": float(inside.mean()), "width": float((ends[:, 1] - ends[:, 0]).mean()), "ranks": math.nan, "excluded": 0}
+
+
+def _drift(rng: np.random.Generator, skill: Any, sides: tuple[int, int], game: int, rater: Any) -> None:
+    """Move skills before a game as the method's model says."""
+    if rater.name == "weng_lin":
+        skill[list(sides)] += rng.normal(0.0, rater.tau / _units(rater.name, rater)[0], 2)
+    elif game and game % (6 * len(skill)) == 0:  # a new rating period
+        skill += rng.normal(0.0, rater.volatility * rater.scale / POINTS, len(skill))
 
 
 def _units(method: str, rater: Any) -> tuple[float, float]:

@@ -32,12 +32,14 @@ class BeliefModel:
 
     newcomer: deviation before any outcome, in the ratings' unit; none grows beyond it; below: how many deviations, as the last outcome left
     them, the value that ranks lies below the mean; period_seconds: length of the periods, counted from 1970, at whose
-    end the deviations of those who were away have grown; None where they do not grow.
+    end the deviations of those who were away have grown; None where they do not grow; stretch: true errors over the method's deviations,
+    by which intervals are wider than deviations say.
     """
 
     newcomer: float
     below: float = 0.0
     period_seconds: float | None = None
+    stretch: float = 1.0
 
     def deviation(self, belief: Belief, time: float | None) -> float:
         """Of a belief as of `time`, seconds since 1970: variance has grown by wander**2 for every whole period away.
@@ -52,6 +54,6 @@ class BeliefModel:
         return math.sqrt(min(belief.deviation * belief.deviation + away * (belief.wander * belief.wander), self.newcomer * self.newcomer))
 
     def interval(self, rating: float, belief: Belief, time: float | None) -> tuple[float, float]:
-        """Where the strength of an agent of that rating is as of `time`, by `LEVEL`: its mean and 1.96 deviations on both sides."""
-        mean, reach = rating + self.below * belief.deviation, _WIDTHS * self.deviation(belief, time)
+        """Where the strength of an agent of that rating is as of `time`, by `LEVEL`: its mean and 1.96 stretched deviations."""
+        mean, reach = rating + self.below * belief.deviation, _WIDTHS * self.stretch * self.deviation(belief, time)
         return mean - reach, mean + reach

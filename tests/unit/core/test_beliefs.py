@@ -36,6 +36,12 @@ def test_the_interval_is_around_the_mean_as_wide_as_the_deviation_then() -> None
     assert high - low == pytest.approx(2 * 1.96 * math.sqrt(12_500))
 
 
+def test_the_stretch_widens_the_interval_and_leaves_the_deviation() -> None:
+    wide = BeliefModel(newcomer=350.0, period_seconds=WEEK, stretch=1.25)
+    assert wide.interval(1500.0, PLAYED_IN_WEEK_4, None) == pytest.approx((1500 - 122.5, 1500 + 122.5))
+    assert wide.deviation(PLAYED_IN_WEEK_4, None) == 50.0
+
+
 def test_a_value_that_ranks_below_the_mean_lies_below_its_interval() -> None:
     """Weng-Lin's ordinal of a mean of 25 and a deviation of 2."""
     assert BeliefModel(newcomer=8.0, below=3.0).interval(19.0, Belief(2.0), 1e9) == pytest.approx((25 - 3.92, 25 + 3.92))
