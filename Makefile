@@ -58,5 +58,5 @@ docs: install    ## regenerate the files in docs that are written by the code
 mutants: install ## mutation run: code changed one place at a time, and whether a test notices (SAMPLE=40, 0: all; SEED=1, JOBS=1)
 	$(BIN)/python scripts/mutants --sample $(or $(SAMPLE),40) --seed $(or $(SEED),1) --jobs $(or $(JOBS),1)
 
-soak: install    ## the long form of chaos, on three brokers (SECONDS=300, SEED=1, EMBEDDED=1 for `equirank up`)
-	$(BIN)/python scripts/soak --seconds $(or $(SECONDS),300) --seed $(or $(SEED),1) $(if $(EMBEDDED),--embedded)
+soak: install    ## the long form of chaos, on three brokers (SECONDS=300, SEED=1; EMBEDDED=1: `equirank up`, CLUSTER=1: deploy/local/cluster)
+	$(BIN)/python scripts/soak --seconds $(or $(SECONDS),300) --seed $(or $(SEED),1) $(if $(EMBEDDED),--embedded) $(if $(CLUSTER),--cluster)

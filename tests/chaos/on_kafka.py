@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import httpx
 import msgspec
@@ -61,12 +61,29 @@ class Network:
             proxy.close()
 
 
+class Redis(Protocol):
+    """A Redis that can be killed and started again."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def dump(self) -> Path: ...
+    def kill(self) -> None: ...
+    def start(self) -> None: ...
+
+
 class OnKafka:
-    """A cluster of Equirank on `brokers`; a `System` of the room. Use it from the thread that made the servers."""
+    """A cluster of Equirank on `brokers`; a `System` of the room. Use it from the thread that made the servers.
+
+    Args:
+        ways: proxies between programs and servers, by name.
+    """
 
     partitions = PARTITIONS
 
-    def __init__(self, cluster: Cluster, brokers: Sequence[Broker], server: Server, network: Network) -> None:
+    def __init__(self, cluster: Cluster, brokers: Sequence[Broker], server: Redis, ways: Mapping[str, Proxy]) -> None:
         self._cluster, self._brokers, self._redis = cluster, brokers, server
         self._store = RedisStore(server.url)
         # It gives up early and is not idempotent: what it sends again may stand in the log twice.
@@ -103,7 +120,7 @@ class OnKafka:
             "a record is isolated, and an operator retries it": partial(self._isolate, "retry"),
             "a bomb stops a partition, and an operator skips it": self._bomb,
             **{f"kill {part} of ray": partial(self._kill_ray, part) for part in SCHEDULED},
-            **{f"slow, reset and silent network between {way}": partial(self._fail, way, proxy) for way, proxy in network.ways.items()},
+            **{f"slow, reset and silent network between {way}": partial(self._fail, way, proxy) for way, proxy in ways.items()},
         }
 
     # -- what the room asks
@@ -346,7 +363,7 @@ def on_kafka(folder: Path, brokers: int) -> Iterator[OnKafka]:
             cluster.ready()
             for pool, kind in POOLS.items():
                 cluster.create(pool, kind.value)
-            system = OnKafka(cluster, [kafka] if isinstance(kafka, Broker) else kafka.brokers, server, network)
+            system = OnKafka(cluster, [kafka] if isinstance(kafka, Broker) else kafka.brokers, server, network.ways)
             try:
                 yield system
             finally:

@@ -21,9 +21,9 @@ FULL: Final = bool(os.environ.get("EQUIRANK_CLUSTER_FULL"))
 
 
 _TRIES: Final = 4
-_NOT_REACHED: Final = ("Unable to connect to the server", "TLS handshake timeout")
+_NOT_REACHED: Final = ("Unable to connect to the server", "TLS handshake timeout", "Kubernetes cluster unreachable", "was refused - did")
 """What kubectl and helm say of an API server that had no time for them: nothing was begun."""
-_CUT_OFF: Final = ("client connection lost", "INTERNAL_ERROR; received from peer")
+_CUT_OFF: Final = ("client connection lost", "INTERNAL_ERROR; received from peer", "etcdserver: request timed out", "unexpected EOF")
 """What they say of a connection that broke: the request may have been done."""
 
 
@@ -43,25 +43,25 @@ def run(*command: str, stdin: str | None = None, check: bool = True, timeout: fl
     return done.stdout
 
 
-def kubectl(*arguments: str, stdin: str | None = None, check: bool = True, timeout: float = 300) -> str:
-    """kubectl in the release's namespace."""
-    return run("kubectl", "-n", NAMESPACE, *arguments, stdin=stdin, check=check, timeout=timeout)
+def kubectl(*arguments: str, stdin: str | None = None, check: bool = True, timeout: float = 300, namespace: str = NAMESPACE) -> str:
+    """kubectl in the namespace of a release."""
+    return run("kubectl", "-n", namespace, *arguments, stdin=stdin, check=check, timeout=timeout)
 
 
-def objects(kind: str, component: str | None = None) -> list[dict[str, Any]]:
+def objects(kind: str, component: str | None = None, namespace: str = NAMESPACE) -> list[dict[str, Any]]:
     """Objects of a kind, of one component of the release or all."""
     selector = [] if component is None else ["-l", f"app.kubernetes.io/component={component}"]
-    return json.loads(kubectl("get", kind, *selector, "-o", "json"))["items"]
+    return json.loads(kubectl("get", kind, *selector, "-o", "json", namespace=namespace))["items"]
 
 
-def pods(component: str) -> list[str]:
+def pods(component: str, namespace: str = NAMESPACE) -> list[str]:
     """Names of a component's pods that are not being deleted."""
-    return [pod["metadata"]["name"] for pod in objects("pods", component) if "deletionTimestamp" not in pod["metadata"]]
+    return [pod["metadata"]["name"] for pod in objects("pods", component, namespace) if "deletionTimestamp" not in pod["metadata"]]
 
 
-def apply(*manifests: Mapping[str, Any]) -> None:
+def apply(*manifests: Mapping[str, Any], namespace: str = NAMESPACE) -> None:
     """Create or change objects."""
-    kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(manifests)}))
+    kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(manifests)}), namespace=namespace)
 
 
 def wait_until(what: str, condition: Callable[[], Any], seconds: float) -> float:
@@ -75,15 +75,16 @@ def wait_until(what: str, condition: Callable[[], Any], seconds: float) -> float
 
 
 def diagnosis() -> str:
-    """Pods and the newest log lines of the engine, for the message of a failure."""
-    listed = kubectl("get", "pods", "-o", "wide", check=False)
-    engine = kubectl("logs", "-l", "app.kubernetes.io/component=engine", "--tail=15", check=False)
-    return f"{listed}\n{engine}"
+    """Pods of every namespace and the newest log lines of each engine, for the message of a failure."""
+    engine = ["-l", "app.kubernetes.io/component=engine"]
+    listed = run("kubectl", "get", "pods", "-A", "-o", "wide", check=False)
+    spaces = run("kubectl", "get", "pods", "-A", *engine, "-o", "jsonpath={.items[*].metadata.namespace}", check=False).split()
+    return "\n".join([listed, *(kubectl("logs", *engine, "--tail=15", check=False, namespace=space) for space in spaces)])
 
 
-def helm(*arguments: str, check: bool = True) -> str:
-    """helm in the release's namespace."""
-    return run("helm", "-n", NAMESPACE, *arguments, check=check)
+def helm(*arguments: str, check: bool = True, namespace: str = NAMESPACE) -> str:
+    """helm in the namespace of a release."""
+    return run("helm", "-n", namespace, *arguments, check=check)
 
 
 def image() -> Sequence[str]:
@@ -93,13 +94,13 @@ def image() -> Sequence[str]:
     return ["--set", f"image.repository={repository},image.tag={tag},image.pullPolicy={policy}"]
 
 
-def ready(replicas: Mapping[str, int]) -> bool:
+def ready(replicas: Mapping[str, int], namespace: str = NAMESPACE) -> bool:
     """Whether each component has so many ready pods, and no other ones."""
-    return all(_ready(component) == [True] * count for component, count in replicas.items())
+    return all(_ready(component, namespace) == [True] * count for component, count in replicas.items())
 
 
-def _ready(component: str) -> list[bool]:
-    return [_is_ready(pod) for pod in objects("pods", component)]
+def _ready(component: str, namespace: str) -> list[bool]:
+    return [_is_ready(pod) for pod in objects("pods", component, namespace)]
 
 
 def _is_ready(pod: Mapping[str, Any]) -> bool:
@@ -122,22 +123,35 @@ class Status(NamedTuple):
 
 
 class Loader:
-    """The pod that runs load.py with the environment of an API pod."""
+    """The pod that runs load.py with the environment of an API pod.
 
-    def __init__(self, first_burst: int) -> None:
+    Args:
+        first_burst: outcomes that are sent as fast as the broker takes them, before the rate counts.
+        namespace: of the release that takes the load.
+        environment: variables that are other ones than those of the API pod.
+    """
+
+    def __init__(self, first_burst: int, namespace: str = NAMESPACE, environment: Mapping[str, str] | None = None) -> None:
+        self.namespace = namespace
         source = (Path(__file__).parent / "load.py").read_text(encoding="utf-8")
-        kubectl("delete", "pod", LOADER, "--now", "--ignore-not-found")
+        self._kubectl("delete", "pod", LOADER, "--now", "--ignore-not-found")
         apply(
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": LOADER}, "data": {"load.py": source}},
-            self._pod(first_burst),
+            self._pod(first_burst, environment or {}),
+            namespace=namespace,
         )
-        kubectl("wait", "--for=condition=Ready", f"pod/{LOADER}", "--timeout=120s")
+        self._kubectl("wait", "--for=condition=Ready", f"pod/{LOADER}", "--timeout=120s")
 
-    def _pod(self, first_burst: int) -> dict[str, Any]:
-        template = json.loads(kubectl("get", "deployment", f"{RELEASE}-api", "-o", "json"))["spec"]["template"]["spec"]
+    def _kubectl(self, *arguments: str, check: bool = True, timeout: float = 300) -> str:
+        return kubectl(*arguments, check=check, timeout=timeout, namespace=self.namespace)
+
+    def _pod(self, first_burst: int, environment: Mapping[str, str]) -> dict[str, Any]:
+        template = json.loads(self._kubectl("get", "deployment", f"{RELEASE}-api", "-o", "json"))["spec"]["template"]["spec"]
         api = template["containers"][0]
-        container = {key: api[key] for key in ("image", "imagePullPolicy", "securityContext", "env", "envFrom")}
+        container = {key: api[key] for key in ("image", "imagePullPolicy", "securityContext", "envFrom")}
+        variables = [variable for variable in api["env"] if variable["name"] not in environment]
         container |= {
+            "env": [*variables, *({"name": name, "value": value} for name, value in environment.items())],
             "name": LOADER,
             "args": ["python", "/load/load.py", f"http://{RELEASE}-api", str(first_burst), f"{time.time():.0f}"],
             "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
@@ -175,12 +189,12 @@ class Loader:
         """The output of a command in the pod. A node service that restarts lets nobody in for some seconds."""
         for pause in (1, 2, 4, 8, 16, 30):
             try:
-                return kubectl("exec", LOADER, "--", *command, check=check, timeout=timeout)
+                return self._kubectl("exec", LOADER, "--", *command, check=check, timeout=timeout)
             except AssertionError as error:
                 if "unable to upgrade connection" not in str(error) and "dialing backend" not in str(error):
                     raise
                 time.sleep(pause)
-        return kubectl("exec", LOADER, "--", *command, check=check, timeout=timeout)
+        return self._kubectl("exec", LOADER, "--", *command, check=check, timeout=timeout)
 
     def wait_until_folded(self, before: Status, seconds: float) -> None:
         """Wait until the boards of every pool count more than had been sent at `before`."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import pictures, prometheus
+from tests.cluster import pictures, prometheus, secure
 from tests.cluster.cluster import CHART, LOADER, NAMESPACE, RELEASE, Loader, helm, image, kubectl, ready, run, wait_until
 from tests.cluster.prometheus import Prometheus
 
@@ -52,6 +52,14 @@ def loader(release: dict[str, float]) -> Loader:
     loader.rate(10)
     wait_until(f"{BURST} outcomes are counted", lambda: sum(loader.status().counted.values()) >= BURST, 240)
     return loader
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A second release, beside a Kafka and a Redis that ask for users over TLS."""
+    secure.install(tmp_path_factory.mktemp("secure"))
+    yield
+    secure.remove()
 
 
 @pytest.fixture(scope="session")

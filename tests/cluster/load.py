@@ -1,7 +1,8 @@
 """The load of the cluster tests, run in a pod: writes outcomes to Kafka, asks the API, and watches what the boards count.
 
-Controlled by files in /tmp: `rate` holds the records a second (0 pauses), `status.json` is written five times a second. Every id is sent
-once, except those that are repeated on purpose; so the boards have to count exactly `sent` outcomes and `repeated` duplicates.
+Controlled by files in /tmp: `rate` holds the records a second (0 pauses), `writer` another key for writes through the API.
+`status.json` is written five times a second. Every id is sent once, except those that are repeated on purpose; so the boards have to
+count exactly `sent` outcomes and `repeated` duplicates.
 """
 
 import json
@@ -104,6 +105,12 @@ class Load:
         except (OSError, ValueError):
             return 0.0
 
+    def _writer(self) -> str:
+        try:
+            return (CONTROL / "writer").read_text().strip()
+        except OSError:
+            return str(self.writer)
+
     def _watch(self) -> None:
         """Read what the boards of every pool count."""
         while True:
@@ -147,7 +154,7 @@ class Load:
         while True:
             if self._rate() > 0:
                 game = _game(draw, API_POOL, number)
-                while not self._count("POST", lambda game=game: self._ask("POST", "/v1/outcomes", game, self.writer)):
+                while not self._count("POST", lambda game=game: self._ask("POST", "/v1/outcomes", game, self._writer())):
                     time.sleep(0.2)
                 self.sent[API_POOL] += 1
                 number += 1

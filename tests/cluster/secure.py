@@ -1,15 +1,19 @@
-"""A Kafka with SASL over TLS and ACLs, a Redis with TLS and ACL, and the Secrets of both: manifests of the security test."""
+"""A release beside a Kafka with SASL over TLS and ACLs and a Redis with TLS and ACL: what the tests of security and of rotation share."""
 
+import json
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import Any, Final
 
-from tests.cluster.cluster import secret
+from tests.cluster import cluster
+from tests.cluster.cluster import CHART, RELEASE, image, run, secret, wait_until
 
 NAMESPACE: Final = "secure"
 IMAGE: Final = os.environ.get("EQUIRANK_CLUSTER_DEMO_IMAGE", "docker.io/apache/kafka:4.1.1")
 KAFKA_PASSWORD, ADMIN_PASSWORD, REDIS_PASSWORD, RAY_TOKEN = "kafka-pw-1", "admin-pw-1", "redis-pw-1", "r" * 64
+PRODUCER_PASSWORD = "producer-pw-1"  # noqa: S105 - of a server that lives as long as the test
 WRITE_KEY, ADMIN_KEY = "write-key-1", "admin-key-1"
 
 _SERVER: Final = """
@@ -40,16 +44,28 @@ auto.create.topics.enable=false
 message.max.bytes=1100000
 log.cleaner.dedupe.buffer.size=8388608
 """
+_ADMIN: Final = """
+security.protocol=SASL_SSL
+sasl.mechanism=SCRAM-SHA-512
+sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required username="admin" password="{admin}";
+ssl.truststore.type=PEM
+ssl.truststore.location=/tls/ca.crt
+"""
 _FORMAT: Final = (
     "/opt/kafka/bin/kafka-storage.sh format --ignore-formatted -t MkU3OEVBNTcwNTJENDM2Qk -c /config/server.properties "
     "--add-scram 'SCRAM-SHA-512=[name=admin,password={admin}]' --add-scram 'SCRAM-SHA-512=[name=equirank,password={user}]' "
+    "--add-scram 'SCRAM-SHA-512=[name=producer,password={producer}]' "
     "&& exec /opt/kafka/bin/kafka-server-start.sh /config/server.properties"
 )
 _REDIS: Final = [
     "redis-server", "--save", "", "--port", "0", "--tls-port", "6379", "--tls-cert-file", "/tls/tls.crt", "--tls-key-file", "/tls/tls.key",
     "--tls-ca-cert-file", "/tls/ca.crt", "--tls-auth-clients", "no", "--aclfile", "/config/users.acl",
 ]  # fmt: skip
-_ACL: Final = "user default off\nuser equirank on >{password} ~equirank:* ~RAY* ~DUMMY &* +@all -@admin -@dangerous +info +cluster\n"
+_ACL: Final = """\
+user default off
+user admin on >{admin} ~* &* +@all
+user equirank on >{password} ~equirank:* ~RAY* ~DUMMY &* +@all -@admin -@dangerous +info +cluster
+"""
 
 VALUES: Final = {
     "kafka": {
@@ -82,13 +98,18 @@ def secrets(folder: Path) -> list[dict[str, Any]]:
         secret("passwords", kafka=KAFKA_PASSWORD, redis=REDIS_PASSWORD),
         secret("api-keys", **{"write-keys": f'["{WRITE_KEY}"]', "admin-keys": f'["{ADMIN_KEY}"]'}),
         secret("ray-token", auth_token=RAY_TOKEN),
-        secret("config", server__properties=_SERVER.format(admin=ADMIN_PASSWORD), users__acl=_ACL.format(password=REDIS_PASSWORD)),
+        secret(
+            "config",
+            server__properties=_SERVER.format(admin=ADMIN_PASSWORD),
+            admin__properties=_ADMIN.format(admin=ADMIN_PASSWORD),
+            users__acl=_ACL.format(password=REDIS_PASSWORD, admin=ADMIN_PASSWORD),
+        ),
     ]
 
 
 def servers() -> list[dict[str, Any]]:
     """Pods and Services of kafka and redis."""
-    format_kafka = ["/bin/sh", "-c", _FORMAT.format(admin=ADMIN_PASSWORD, user=KAFKA_PASSWORD)]
+    format_kafka = ["/bin/sh", "-c", _FORMAT.format(admin=ADMIN_PASSWORD, user=KAFKA_PASSWORD, producer=PRODUCER_PASSWORD)]
     return [*_server("kafka", format_kafka, 9093), *_server("redis", _REDIS, 6379)]
 
 
@@ -130,15 +151,89 @@ def _openssl(folder: Path, *arguments: str) -> None:
     subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
 
-ACLS: Final = """
+_ACLS: Final = """
 import json, os, sys
-from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePatternType, KafkaAdminClient, ResourcePattern, ResourceType
-options = json.loads(os.environ["EQUIRANK_KAFKA_OPTIONS"]) | {"sasl_plain_username": "admin", "sasl_plain_password": sys.argv[1]}
+from kafka.admin import *
+password, change, *users = sys.argv[1:]
+options = json.loads(os.environ["EQUIRANK_KAFKA_OPTIONS"]) | {"sasl_plain_username": "admin", "sasl_plain_password": password}
 admin = KafkaAdminClient(bootstrap_servers=os.environ["EQUIRANK_KAFKA"], **options)
 own = [ResourcePattern(kind, "equirank", ACLResourcePatternType.PREFIXED) for kind in (ResourceType.TOPIC, ResourceType.GROUP)]
 cluster = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")
 grants = [(pattern, ACLOperation.ALL) for pattern in own] + [(cluster, ACLOperation.IDEMPOTENT_WRITE), (cluster, ACLOperation.DESCRIBE)]
-made = admin.create_acls([ACL("User:equirank", "*", operation, ACLPermissionType.ALLOW, pattern) for pattern, operation in grants])
-print(len(made["succeeded"]), "ACLs")
+acls = [ACL(f"User:{user}", "*", operation, ACLPermissionType.ALLOW, pattern) for user in users for pattern, operation in grants]
+if change == "add":
+    print(len(admin.create_acls(acls)["succeeded"]), "ACLs")
+else:
+    print(sum(len(deleted) for _, deleted, _ in admin.delete_acls(acls)), "ACLs")
 """
 """Run by the administrator: topics and groups of the prefix, and nothing else."""
+
+
+def kubectl(*arguments: str, stdin: str | None = None, check: bool = True, timeout: float = 300) -> str:
+    """kubectl in the namespace of the secured release."""
+    return cluster.kubectl(*arguments, stdin=stdin, check=check, timeout=timeout, namespace=NAMESPACE)
+
+
+def helm(*arguments: str) -> str:
+    """helm in the namespace of the secured release."""
+    return cluster.helm(*arguments, namespace=NAMESPACE)
+
+
+def install(folder: Path) -> None:
+    """Start Kafka and Redis, and a release that uses their TLS and users."""
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    run("kubectl", "apply", "-f", "-", stdin=json.dumps(namespace))
+    cluster.apply(*secrets(folder), *servers(), namespace=NAMESPACE)
+    (folder / "values.json").write_text(json.dumps(VALUES))
+    options = ["-f", str(CHART / "values-demo.yaml"), "-f", str(folder / "values.json"), *image()]
+    # A folder of each pod's own serves one shard: checkpoints are not what these tests are about.
+    helm("upgrade", "--install", RELEASE, str(CHART), *options, "--set", "checkpoints.url=memory://checkpoints")
+    kubectl("wait", "--for=condition=Ready", "pod/kafka", "pod/redis", "--timeout=180s")
+    wait_until("the ACLs are made", lambda: "8 ACLs" in acls("add", "equirank", "producer"), 120)
+
+
+def remove() -> None:
+    """Take everything away again."""
+    kubectl("delete", "pod", cluster.LOADER, "--now", "--ignore-not-found")
+    helm("uninstall", RELEASE, "--wait")
+    run("kubectl", "delete", "namespace", NAMESPACE, "--wait=false")
+
+
+def acls(change: str, *users: str) -> str:
+    """Add the ACLs of Kafka users, or delete them, in a pod with an API pod's environment; the number of ACLs, as a sentence."""
+    template = json.loads(kubectl("get", "deployment", f"{RELEASE}-api", "-o", "json"))["spec"]["template"]["spec"]
+    container = {key: template["containers"][0][key] for key in ("image", "imagePullPolicy", "env", "envFrom", "volumeMounts")}
+    container |= {"name": "script", "args": ["python", "-c", _ACLS, ADMIN_PASSWORD, change, *users]}
+    spec = {"containers": [container], "volumes": template["volumes"], "enableServiceLinks": False, "restartPolicy": "Never"}
+    overrides = ["--image=x", "--overrides", json.dumps({"spec": spec})]
+    return kubectl("run", f"acls-{time.time():.0f}", "--rm", "-i", "--restart=Never", *overrides, check=False)
+
+
+def api(*command: str) -> str:
+    """Output and errors of a command in the API's container, whatever its status."""
+    script = 'timeout 100 "$@" 2>&1 || true'
+    return kubectl("exec", f"deployment/{RELEASE}-api", "--", "sh", "-c", script, "sh", *command)
+
+
+_ASK: Final = """
+import sys, urllib.request, urllib.error, json
+method, path, key, body = sys.argv[1:5]
+headers = {"Content-Type": "application/json"} | ({"Authorization": "Bearer " + key} if key else {})
+try:
+    print(urllib.request.urlopen(urllib.request.Request("http://localhost:8000" + path, body.encode(), headers, method=method)).status)
+except urllib.error.HTTPError as error:
+    print(error.code, json.loads(error.read())["title"])
+"""
+
+
+def ask(method: str, path: str, key: str, body: object) -> str:
+    """Status and title of the API's answer to a request with a key."""
+    return api("python", "-c", _ASK, method, path, key, json.dumps(body)).strip()
+
+
+def ray_health(token: str | None) -> str:
+    """What `ray health-check` writes in the engine's pod with a token ("": none, None: the pod's own), and its status in the last line."""
+    head = f"{RELEASE}-head-svc.{NAMESPACE}.svc:6379"
+    other = "" if token is None else f"env RAY_AUTH_MODE={'token' if token else 'disabled'} RAY_AUTH_TOKEN={token} timeout 60 "
+    script = f"{other}ray health-check --address {head} 2>&1; echo $?"
+    return kubectl("exec", f"deployment/{RELEASE}-engine", "--", "sh", "-c", script).strip()

@@ -6,57 +6,25 @@ Each test notes what was sent, makes the disaster, waits until every pool counts
 import json
 import os
 import signal
-import subprocess
-import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import CHART, FULL, NAMESPACE, RELEASE, Loader, Status, helm, kubectl, objects, pods, ready, wait_until
+from tests.cluster.cluster import CHART, FULL, NAMESPACE, RELEASE, Loader, helm, kubectl, objects, pods, ready, wait_until
+from tests.cluster.survival import print_table, survive
 
-RECORDS, LEAST_SECONDS, MOST_SECONDS = 20, 5.0, 240.0
 NODE = os.environ.get("EQUIRANK_CLUSTER_NODE")
-TABLE: list[str] = []
 
 
 @pytest.fixture(scope="module", autouse=True)
 def table(loader: Loader) -> object:
     """Prints the table of all disasters at the end, and holds the boards against an offline fold once more."""
     yield
-    lines = ["disaster | longest stall of folding, s | requests | failed | lost | doubled", *TABLE]
-    print("\n" + "\n".join(lines))
-    if "EQUIRANK_CLUSTER_TABLE" in os.environ:
-        Path(os.environ["EQUIRANK_CLUSTER_TABLE"]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print_table()
     verdict = loader.execute("equirank", "verify")
     assert "no difference" in verdict, verdict
-
-
-def survive(loader: Loader, name: str, disaster: Callable[[], object], recovered: Callable[[], bool], *excused: str) -> Status:
-    """Make the disaster under load and judge what came of it.
-
-    recovered: whether it is over, as far as Kubernetes can say; excused: what errors may say that readers cannot be spared.
-    """
-    loader.rate(RECORDS)
-    loader.wait_until_folded(loader.status(), MOST_SECONDS)
-    before = loader.status()
-    loader.watch()
-    disaster()
-    time.sleep(LEAST_SECONDS)
-    wait_until(f"{name}: Kubernetes has recovered", recovered, MOST_SECONDS)
-    loader.wait_until_folded(loader.status(), MOST_SECONDS)
-    after = loader.settled(MOST_SECONDS)
-    asked, failed = after.asked - before.asked, after.failed - before.failed
-    difference = {pool: after.sent[pool] - after.counted.get(pool, 0) for pool in after.sent}
-    lost, doubled = sum(max(0, gap) for gap in difference.values()), sum(max(0, -gap) for gap in difference.values())
-    TABLE.append(f"{name} | {after.stall:.1f} | {asked} | {failed} | {lost} | {doubled}")
-    print(TABLE[-1], *(after.errors[-failed:] if failed else []), sep="\n")
-    assert (lost, doubled) == (0, 0)
-    # A write that failed may be in the log all the same: it was sent again with its id, and dropped as a duplicate.
-    assert after.repeated <= after.duplicates <= after.repeated + after.failed
-    unexcused = [error for error in after.errors[-failed:] if not any(text in error for text in excused)] if failed else []
-    assert len(unexcused) <= 0.001 * asked, unexcused
-    return after
 
 
 def all_ready(**others: int) -> bool:
@@ -98,12 +66,13 @@ class TestFull:
         def drain() -> None:
             node = json.loads(kubectl("get", "pod", pods("shards")[0], "-o", "json"))["spec"]["nodeName"]
             selector = "app.kubernetes.io/component in (shards,solves)"
-            command = ["kubectl", "drain", node, f"--pod-selector={selector}", "--delete-emptydir-data", "--timeout=120s"]
-            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as drained:
-                while drained.poll() is None:  # a cluster of one node has to take the new pods where the old ones were
-                    subprocess.run(["kubectl", "uncordon", node], capture_output=True, check=False)
-                    time.sleep(1)
-                assert drained.returncode == 0, drained.stdout.read() if drained.stdout else ""
+            command = ["drain", node, f"--pod-selector={selector}", "--delete-emptydir-data", "--timeout=120s"]
+            with ThreadPoolExecutor(1) as pool:
+                drained = pool.submit(kubectl, *command)
+                while not drained.done():  # a cluster of one node has to take the new pods where the old ones were
+                    kubectl("uncordon", node, check=False)
+                    wait((drained,), timeout=1)
+                drained.result()
 
         survive(loader, "shard and solve pods drained", drain, all_ready)
 

@@ -1,13 +1,14 @@
 """TLS and authentication end to end: right ones work, wrong ones fail with a clear error, plaintext is refused."""
 
 import json
-import time
-from collections.abc import Iterator
 
 import pytest
 
 from tests.cluster import secure
-from tests.cluster.cluster import CHART, RELEASE, image, run, wait_until
+from tests.cluster.cluster import RELEASE
+from tests.cluster.secure import api, ask, helm, kubectl
+
+pytestmark = pytest.mark.usefixtures("secured")
 
 KAFKA = {
     "security_protocol": "SASL_SSL", "ssl_cafile": "/etc/equirank/kafka/ca.crt", "sasl_mechanism": "SCRAM-SHA-512",
@@ -30,51 +31,9 @@ WRONG_REDIS = {
 TOP = ("equirank", "top", "--pool", "helm-test", "--count", "1")
 
 
-def kubectl(*arguments: str, stdin: str | None = None, check: bool = True, timeout: float = 300) -> str:
-    return run("kubectl", "-n", secure.NAMESPACE, *arguments, stdin=stdin, check=check, timeout=timeout)
-
-
-def api(*command: str) -> str:
-    """Output and errors of a command in the API's container, whatever its status."""
-    script = 'timeout 100 "$@" 2>&1 || true'
-    return kubectl("exec", f"deployment/{RELEASE}-api", "--", "sh", "-c", script, "sh", *command)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def secured(values: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Kafka, Redis and a release that uses their TLS and users."""
-    folder = tmp_path_factory.mktemp("secure")
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": secure.NAMESPACE}}
-    items = [namespace, *secure.secrets(folder), *secure.servers()]
-    kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    (folder / "values.json").write_text(json.dumps(secure.VALUES))
-    options = ["-f", str(CHART / "values-demo.yaml"), "-f", str(folder / "values.json"), *image()]
-    # A folder of each pod's own serves one shard: checkpoints are not what this test is about.
-    options += ["--set", "checkpoints.url=memory://checkpoints"]
-    run("helm", "-n", secure.NAMESPACE, "upgrade", "--install", RELEASE, str(CHART), *options)
-    kubectl("wait", "--for=condition=Ready", "pod/kafka", "pod/redis", "--timeout=180s")
-    wait_until("the ACLs are made", lambda: "4 ACLs" in _acls(), 120)
-    yield
-    run("helm", "-n", secure.NAMESPACE, "uninstall", RELEASE, "--wait")
-    run("kubectl", "delete", "namespace", secure.NAMESPACE, "--wait=false")
-
-
-def _acls() -> str:
-    return kubectl("run", f"acls-{time.time():.0f}", "--rm", "-i", "--restart=Never", *_as_api(secure.ACLS), check=False)
-
-
-def _as_api(script: str) -> list[str]:
-    """Options of `kubectl run` for a pod with an API pod's environment that runs a Python script."""
-    template = json.loads(kubectl("get", "deployment", f"{RELEASE}-api", "-o", "json"))["spec"]["template"]["spec"]
-    container = {key: template["containers"][0][key] for key in ("image", "imagePullPolicy", "env", "envFrom", "volumeMounts")}
-    container |= {"name": "script", "args": ["python", "-c", script, secure.ADMIN_PASSWORD]}
-    spec = {"containers": [container], "volumes": template["volumes"], "enableServiceLinks": False, "restartPolicy": "Never"}
-    return ["--image=x", "--overrides", json.dumps({"spec": spec})]
-
-
 def test_the_right_ones_work() -> None:
     kubectl("rollout", "status", f"deployment/{RELEASE}-engine", f"deployment/{RELEASE}-api", "--timeout=240s")
-    assert "Phase:          Succeeded" in run("helm", "-n", secure.NAMESPACE, "test", RELEASE, "--timeout", "5m")
+    assert "Phase:          Succeeded" in helm("test", RELEASE, "--timeout", "5m")
 
 
 @pytest.mark.parametrize("wrong", WRONG_KAFKA)
@@ -97,25 +56,10 @@ def test_redis_refuses(wrong: str) -> None:
 
 @pytest.mark.parametrize("token", ["", "x" * 64])
 def test_ray_refuses_another_token(token: str) -> None:
-    mode = "token" if token else "disabled"
-    head = f"{RELEASE}-head-svc.{secure.NAMESPACE}.svc:6379"
-    join = f"env RAY_AUTH_MODE={mode} RAY_AUTH_TOKEN={token} timeout 60 ray health-check --address {head}"
-    right = kubectl("exec", f"deployment/{RELEASE}-engine", "--", "sh", "-c", f"ray health-check --address {head}; echo $?")
-    assert right.strip().endswith("0")
-    wrong = kubectl("exec", f"deployment/{RELEASE}-engine", "--", "sh", "-c", f"{join} 2>&1; echo $?")
-    assert not wrong.strip().endswith("\n0")
+    assert secure.ray_health(None).endswith("0")
+    wrong = secure.ray_health(token)
+    assert not wrong.endswith("\n0")
     assert "nauthenticated" in wrong or "uthentication" in wrong
-
-
-ASK = """
-import sys, urllib.request, urllib.error, json
-method, path, key, body = sys.argv[1:5]
-headers = {"Content-Type": "application/json"} | ({"Authorization": "Bearer " + key} if key else {})
-try:
-    print(urllib.request.urlopen(urllib.request.Request("http://localhost:8000" + path, body.encode(), headers, method=method)).status)
-except urllib.error.HTTPError as error:
-    print(error.code, json.loads(error.read())["title"])
-"""
 
 
 @pytest.mark.parametrize(
@@ -128,7 +72,7 @@ except urllib.error.HTTPError as error:
     ],
 )
 def test_the_api_asks_for_the_right_key(key: str, path: str, answer: str) -> None:
-    assert api("python", "-c", ASK, "PUT", path, key, json.dumps({"kind": "games"})).strip() == answer
+    assert ask("PUT", path, key, {"kind": "games"}) == answer
 
 
 def test_an_acl_keeps_other_topics_closed() -> None:
@@ -148,12 +92,12 @@ def test_redis_keeps_dangerous_commands_closed() -> None:
 
 def test_keys_are_rotated_without_a_gap() -> None:
     """As docs/operations/secrets.md says: old and new key together, then the new one alone."""
-    body = json.dumps({"kind": "games"})
+    body = {"kind": "games"}
     for number, keys in enumerate(([secure.ADMIN_KEY, "admin-key-2"], ["admin-key-2"])):
         patch = {"stringData": {"admin-keys": json.dumps(keys)}}
         kubectl("patch", "secret", "api-keys", "--patch", json.dumps(patch))
         kubectl("rollout", "restart", f"deployment/{RELEASE}-api")
         kubectl("rollout", "status", f"deployment/{RELEASE}-api", "--timeout=120s")
-        old = api("python", "-c", ASK, "PUT", f"/v1/pools/old-{number}", secure.ADMIN_KEY, body).strip()
+        old = ask("PUT", f"/v1/pools/old-{number}", secure.ADMIN_KEY, body)
         assert old == ("201" if number == 0 else "403 key does not allow this")
-        assert api("python", "-c", ASK, "PUT", f"/v1/pools/new-{number}", "admin-key-2", body).strip() == "201"
+        assert ask("PUT", f"/v1/pools/new-{number}", "admin-key-2", body) == "201"

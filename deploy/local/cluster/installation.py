@@ -10,12 +10,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from deploy.local.kafka.broker import Quorum
+from deploy.local.kafka.broker import Broker, Quorum
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 NGINX: Final = ROOT / "deploy/systemd/nginx.conf"
@@ -33,15 +34,20 @@ class Missing(Exception):  # noqa: N818 - names the fact
 class Installation:
     """A running installation; a context manager that ends every process it started.
 
+    Args:
+        folder: for data, checkpoints and the output of each part.
+        settings: further ones, as environment variables of every part.
+
     environment: settings of every command, and EQUIRANK_URL, the address of nginx.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         for program in ("redis-server", "nginx"):
             if shutil.which(program) is None:
                 raise Missing(f"{program} is missing: install it by your system's package manager")
         self._folder = folder
         self._parts: dict[str, subprocess.Popen[bytes]] = {}
+        self._commands: dict[str, tuple[list[str], dict[str, str]]] = {}
         redis, ray, metrics, front, *self._api_ports = free_ports(4 + APIS)
         self._brokers = Quorum(parent=folder)
         self.environment = {
@@ -56,6 +62,7 @@ class Installation:
             "EQUIRANK_METRICS_PORT": str(metrics),
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
+            **(settings or {}),
         }
         try:
             self._start_all(redis, ray, front)
@@ -84,10 +91,26 @@ class Installation:
             self._check()
             time.sleep(0.5)
 
+    @property
+    def brokers(self) -> Sequence[Broker]:
+        """The Kafka brokers."""
+        return self._brokers.brokers
+
+    def pid(self, part: str) -> int:
+        """The process of a part, such as `engine`."""
+        return self._parts[part].pid
+
     def kill(self, part: str) -> None:
         """End a part at once, such as `api-0`."""
         self._parts[part].kill()
         self._parts.pop(part).wait()
+
+    def revive(self) -> list[str]:
+        """Start every part again that was killed or ended by itself; their names."""
+        ended = [part for part in self._commands if part not in self._parts or self._parts[part].poll() is not None]
+        for part in ended:
+            self._run(part)
+        return ended
 
     def close(self) -> None:
         """End everything, the newest first: APIs and engine in order, then what they use."""
@@ -111,11 +134,17 @@ class Installation:
         self._start("nginx", "nginx", "-c", str(self._nginx(front)), "-p", str(self._folder))
 
     def _start(self, part: str, *command: str | Path, **variables: str) -> None:
-        """Start a part in a session of its own; its output goes to a file."""
+        """Start a part for the first time."""
+        self._commands[part] = list(map(str, command)), variables
+        self._run(part)
+
+    def _run(self, part: str) -> None:
+        """Start a part in a session of its own; its output goes to the end of a file."""
+        command, variables = self._commands[part]
         more = {"PYTHONPATH": str(ROOT), "RAY_worker_niceness": "0", "PATH": f"{BIN}:{os.environ['PATH']}:/usr/sbin"}
-        with (self._folder / f"{part}.out").open("wb") as output:
+        with (self._folder / f"{part}.out").open("ab") as output:
             self._parts[part] = subprocess.Popen(
-                list(map(str, command)), env=os.environ | self.environment | more | variables, cwd=self._folder,
+                command, env=os.environ | self.environment | more | variables, cwd=self._folder,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
             )  # fmt: skip
 

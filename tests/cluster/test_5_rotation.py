@@ -1,0 +1,129 @@
+"""Every secret is rotated under load by the commands of docs/operations/secrets.md: nothing is lost, and nothing counts twice.
+
+Afterwards the old secret is refused. Connections that were made with it are cut, so a process that still holds it would fail.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from tests.cluster import secure
+from tests.cluster.cluster import CHART, FULL, RELEASE, Loader, ready, wait_until
+from tests.cluster.secure import acls, api, ask, helm, kubectl
+from tests.cluster.survival import print_table, survive
+
+pytestmark = [pytest.mark.usefixtures("secured"), pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")]
+
+BURST = 5_000
+all_ready = partial(ready, {"api": 1, "engine": 1, "head": 1, "shards": 1, "solves": 1}, secure.NAMESPACE)
+PRODUCER = {
+    "security_protocol": "SASL_SSL", "ssl_cafile": "/etc/equirank/kafka/ca.crt", "sasl_mechanism": "SCRAM-SHA-512",
+    "sasl_plain_username": "producer", "sasl_plain_password": secure.PRODUCER_PASSWORD,
+}  # fmt: skip
+"""The load writes as a user of its own, as every producer should."""
+
+
+@pytest.fixture(scope="module")
+def load(secured: None) -> Iterator[Loader]:
+    """The load on the secured release. At the end every board equals an offline fold."""
+    wait_until("every pod is ready", all_ready, 300)
+    loader = Loader(BURST, secure.NAMESPACE, {"EQUIRANK_KAFKA_OPTIONS": json.dumps(PRODUCER)})
+    loader.rate(10)
+    wait_until(f"{BURST} outcomes are counted", lambda: sum(loader.status().counted.values()) >= BURST, 240)
+    yield loader
+    print_table()
+    verdict = api("equirank", "verify")
+    assert "no difference" in verdict, verdict
+
+
+def patch(name: str, **values: str) -> None:
+    """Change values of a Secret."""
+    kubectl("patch", "secret", name, "--patch", json.dumps({"stringData": values}))
+
+
+def restart(*deployments: str) -> None:
+    """Restart all pods of deployments, and wait for the new ones."""
+    names = [f"deployment/{RELEASE}-{deployment}" for deployment in deployments]
+    kubectl("rollout", "restart", *names)
+    wait_for_rollout(*deployments)
+
+
+def wait_for_rollout(*deployments: str) -> None:
+    """Wait until deployments have new pods only."""
+    for deployment in deployments:
+        kubectl("rollout", "status", f"deployment/{RELEASE}-{deployment}", "--timeout=240s")
+
+
+def redis_cli(*command: str) -> str:
+    """Output of a Redis command of the administrator."""
+    connection = ["--tls", "--cacert", "/tls/ca.crt", "--no-auth-warning", "--user", "admin", "--pass", secure.ADMIN_PASSWORD]
+    return kubectl("exec", "redis", "--", "redis-cli", *connection, *command)
+
+
+def kafka_user(*change: str) -> str:
+    """Output of a change of a Kafka user, which is the last argument, by the administrator."""
+    tool = ["/opt/kafka/bin/kafka-configs.sh", "--bootstrap-server", "kafka:9093", "--command-config", "/config/admin.properties"]
+    return kubectl("exec", "kafka", "--", *tool, "--alter", "--entity-type", "users", *change[:-1], "--entity-name", change[-1])
+
+
+def test_the_password_of_redis(load: Loader) -> None:
+    def rotate() -> None:
+        assert redis_cli("ACL", "SETUSER", "equirank", ">redis-pw-2").strip() == "OK"
+        patch("passwords", redis="redis-pw-2")
+        kubectl("delete", "pod", "-l", "app.kubernetes.io/component=head", "--wait=false")
+        restart("api", "engine")
+        wait_until("every pod is ready", all_ready, 240)
+        assert redis_cli("ACL", "SETUSER", "equirank", f"<{secure.REDIS_PASSWORD}").strip() == "OK"
+        assert int(redis_cli("CLIENT", "KILL", "USER", "equirank")) > 0
+
+    survive(load, "password of Redis rotated", rotate, all_ready)
+    old = f"rediss://equirank:{secure.REDIS_PASSWORD}@redis:6379/0?ssl_ca_certs=/etc/equirank/redis/ca.crt"
+    top = ["equirank", "top", "--pool", next(iter(load.status().sent)), "--count", "1"]
+    assert "refuses these credentials" in api("env", f"EQUIRANK_REDIS={old}", *top)
+    assert "agent-" in api(*top)
+
+
+def test_the_user_of_kafka(load: Loader) -> None:
+    def rotate() -> None:
+        kafka_user("--add-config", "SCRAM-SHA-512=[password=kafka-pw-2]", "equirank-2")
+        assert "4 ACLs" in acls("add", "equirank-2")
+        patch("passwords", **{"kafka-2": "kafka-pw-2"})
+        helm("upgrade", RELEASE, str(CHART), "--reuse-values", "--set", "kafka.sasl.username=equirank-2,kafka.sasl.passwordKey=kafka-2")
+        wait_for_rollout("api", "engine")
+        wait_until("every pod is ready", all_ready, 240)
+        assert "4 ACLs" in acls("delete", "equirank")
+        kafka_user("--delete-config", "SCRAM-SHA-512", "equirank")
+
+    survive(load, "user of Kafka replaced", rotate, all_ready)
+    old = PRODUCER | {"sasl_plain_username": "equirank", "sasl_plain_password": secure.KAFKA_PASSWORD}
+    said = api("env", f"EQUIRANK_KAFKA_OPTIONS={json.dumps(old)}", "equirank", "partitions", "list")
+    assert "refuses user equirank by SCRAM-SHA-512" in said
+
+
+def test_a_key_of_the_api(load: Loader) -> None:
+    def rotate() -> None:
+        patch("api-keys", **{"write-keys": json.dumps([secure.WRITE_KEY, "write-key-2"])})
+        restart("api")
+        load.execute("sh", "-c", "echo write-key-2 > /tmp/writer")
+        patch("api-keys", **{"write-keys": json.dumps(["write-key-2"])})
+        restart("api")
+
+    survive(load, "key of the API rotated", rotate, all_ready)
+    assert ask("POST", "/v1/outcomes", secure.WRITE_KEY, {}) == "403 key does not allow this"
+
+
+def test_the_token_of_ray(load: Loader) -> None:
+    token = "s" * 64
+
+    def rotate() -> None:
+        patch("ray-token", auth_token=token)
+        kubectl("delete", "pod", "-l", "app.kubernetes.io/component in (engine,head,shards,solves)")
+
+    survive(load, "token of Ray replaced", rotate, all_ready)
+    assert secure.ray_health(None).endswith("0")
+    assert secure.ray_health(token).endswith("0")
+    refused = secure.ray_health(secure.RAY_TOKEN)
+    assert not refused.endswith("\n0")
+    assert "nauthenticated" in refused or "uthentication" in refused
