@@ -142,7 +142,7 @@ class Installation:
         """Start a part in a session of its own; its output goes to the end of a file."""
         command, variables = self._commands[part]
         more = {"PYTHONPATH": str(ROOT), "RAY_worker_niceness": "0", "PATH": f"{BIN}:{os.environ['PATH']}:/usr/sbin"}
-        with (self._folder / f"{part}.out").open("ab") as output:
+        with self._output(part).open("ab") as output:
             self._parts[part] = subprocess.Popen(
                 command, env=os.environ | self.environment | more | variables, cwd=self._folder,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
@@ -179,13 +179,21 @@ class Installation:
             return False
 
     def _check(self) -> None:
-        for part, process in self._parts.items():
-            if process.poll() is not None:
+        """Raises `Missing` when a part has ended. A node of Ray that a busy machine did not start within half a minute is started again."""
+        for part, process in list(self._parts.items()):
+            if process.poll() is None:
+                continue
+            if not (part.startswith("ray-") and "timed out during startup" in self.output(part)):
                 raise Missing(f"{part} ended with status {process.returncode}:\n{self.output(part)}")
+            self._output(part).write_bytes(b"")
+            self._run(part)
 
     def output(self, part: str) -> str:
         """The last of what a part wrote."""
-        return (self._folder / f"{part}.out").read_text(encoding="utf-8", errors="replace")[-2000:]
+        return self._output(part).read_text(encoding="utf-8", errors="replace")[-2000:]
+
+    def _output(self, part: str) -> Path:
+        return self._folder / f"{part}.out"
 
     def _end(self, process: "subprocess.Popen[bytes]") -> None:
         """Ask the process to end, then end its whole session's group."""
