@@ -68,7 +68,7 @@ def test_a_long_stream_through_growth_and_many_wraps(capacity: int) -> None:
     for start in range(0, len(events), 777):
         part = events[start : start + 777]
         assert admit(window, part) == [twin.admit(*event) for event in part]
-    assert window.nbytes <= 28 * capacity + 64
+    assert 28 * capacity - 64 <= window.nbytes <= 28 * capacity + 64
 
 
 @pytest.mark.parametrize(("alike", "capacity"), [(1, 90), (7, 90), (100, 90), (1, 600)])
@@ -99,7 +99,7 @@ def test_a_full_window_of_millions_takes_28_bytes_an_id(capacity: int) -> None:
     rng = np.random.default_rng(3)
     ids, bodies = rng.integers(0, 2**64, (capacity, 2), np.uint64), np.zeros(capacity, np.uint32)
     window, last = DedupeWindow.from_arrays({"ids": ids, "bodies": bodies}, capacity), ids[-1000:].copy()
-    assert window.nbytes <= 28 * capacity + 64
+    assert 28 * capacity - 64 <= window.nbytes <= 28 * capacity + 64
     assert not window.admit(last + np.uint64(1), np.zeros(1000, np.uint64)).any()
     assert (window.admit(last, np.zeros(1000, np.uint64)) == DUPLICATE).all()
     assert not window.admit(ids[:1000], np.zeros(1000, np.uint64)).any(), "they were pushed out"
