@@ -32,6 +32,8 @@ from tests.support.shared import shared_file
 PARTITIONS = 5
 MATCHES = 49_520
 TASKS = 53
+CUT_FINELY = 8_000
+"""Records of a partition that are folded a few at a time; the rest follows in large pieces."""
 ATARI = Path(demo.__file__).parent / "atari.csv"
 pytestmark = [pytest.mark.xdist_group("kafka"), pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
 
@@ -81,15 +83,18 @@ def expected(sqlite_log: Log) -> Digests:
 
 
 def folded(log: Log, cut: int) -> Digests:
-    """Digests of all pools when every partition is read and folded `cut` records at a time."""
+    """Digests of all pools when every partition's first records are folded `cut` at a time."""
     control = ControlLog(log.control)
     directory = LiveDirectory(control, FoldSettings(), 10, lambda: 0.0, create=False)
     partitions = {number: Partition(number, PARTITIONS) for number in range(PARTITIONS)}
     reader = log.outcomes.reader(dict.fromkeys(partitions, 0))
     while any(partition.position < log.outcomes.end(number) for number, partition in partitions.items()):
         for number, records in reader.poll(5.0, 5_000).items():
-            for start in range(0, len(records), cut):
-                assert partitions[number].fold(records[start : start + cut], directory) == []
+            start = 0
+            while start < len(records):
+                size = cut if partitions[number].position < CUT_FINELY else 1000
+                assert partitions[number].fold(records[start : start + size], directory) == []
+                start += size
     reader.close()
     control.close()
     return {pool: digest(state.arrays()) for partition in partitions.values() for pool, state in partition.pools.items()}
