@@ -107,11 +107,19 @@ def _alpharank(problem: Pairs, parameters: dict[str, Any]) -> Rated:
 
 
 def _alpharank_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
+    if not parameters["merge"] and parameters["normalise"] == "none" and parameters["missing"] not in ("drop_tasks", "drop_agents"):
+        _few_profiles(len(problem.names) * len(problem.tasks))  # nothing leaves the game: refused before the game is built
     made = on_tasks(problem, {**parameters, "players": 2})
-    if not isinstance(made.game, NormalForm) or (profiles := math.prod(made.game.shape)) > MOST_PROFILES:
-        raise InputError("agents x tasks", profiles, f"must be at most {MOST_PROFILES}, as the chain has a state for each")
+    assert isinstance(made.game, NormalForm)
+    _few_profiles(math.prod(made.game.shape))
     found = alpharank(made.game, alpha=_alpha(parameters), **_chain(parameters))
     return _masses(made, found, {"likeliest": _likeliest(made.game, found.play), **left_out(made, problem)})
+
+
+def _few_profiles(profiles: int) -> None:
+    """Raise `InputError` if the chain would have too many states."""
+    if profiles > MOST_PROFILES:
+        raise InputError("agents x tasks", profiles, f"must be at most {MOST_PROFILES}, as the chain has a state for each")
 
 
 def _likeliest(game: NormalForm, play: JointDistribution, most: int = 20) -> list[dict[str, object]]:

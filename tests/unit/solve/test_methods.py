@@ -405,6 +405,17 @@ def test_agents_and_tasks_evolve_as_two_populations() -> None:
         solve("alpharank_tasks", large)
 
 
+def test_two_populations_that_are_too_large_are_refused_before_their_game_is_built() -> None:
+    """The game itself would refuse the gap; where duplicates or gaps may leave the game, it is built and counted first."""
+    scores = np.arange(2500.0).reshape(50, 50)
+    scores[3, 4] = np.nan
+    names = tuple(map(str, range(50)))
+    with pytest.raises(InputError, match="agents x tasks must be at most 2048"):
+        solve("alpharank_tasks", ScoresInput(names, names, scores))
+    same = ScoresInput(names, names, np.tile(UNEVEN.scores, (17, 17))[:50, :50])
+    assert len(solve("alpharank_tasks", same, {"merge": True, "alpha": 1.0}).agents) == 50
+
+
 def test_the_limit_of_strong_selection_sits_on_who_beats_everybody() -> None:
     wins = PairCounts.from_dense([[0, 3, 3], [1, 0, 2], [1, 2, 0]])
     found = solve("alpharank", PairsInput(("a", "b", "c"), wins), {"infinite": True})
