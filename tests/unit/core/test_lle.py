@@ -185,6 +185,19 @@ def test_ties_and_degenerate_games_reach_the_tolerance(seed):
     assert max(gains / found.units) <= 1e-6
 
 
+def test_a_path_without_an_isolated_end_is_followed_to_gambits_accuracy():
+    """gambit stops at a regret of 1e-8 of the payoffs' range; `tolerance` is the same bound for paths that are not finished on a support."""
+    followed = 0
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 5])
+        game = NormalForm.of([rng.integers(0, 3, (3, 3)).astype(float) for _ in range(2)])
+        found = lle(game, target="even", tolerance=1e-8)
+        followed += not found.finished
+        assert found.certificate.value <= 1e-8
+        assert found.status is Status.OPTIMAL
+    assert followed >= 1
+
+
 def test_a_target_of_0_is_never_played_and_the_limit_no_equilibrium():
     silent = [[1.0, 0.0], [1.0, 0.0]]
     with pytest.raises(SolverError, match="a strategy with a target of 0 would be better") as error:
