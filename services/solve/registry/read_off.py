@@ -110,7 +110,8 @@ def _alpharank_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     if not parameters["merge"] and parameters["normalise"] == "none" and parameters["missing"] not in ("drop_tasks", "drop_agents"):
         _few_profiles(len(problem.names) * len(problem.tasks))  # nothing leaves the game: refused before the game is built
     made = on_tasks(problem, {**parameters, "players": 2})
-    assert isinstance(made.game, NormalForm)
+    if not isinstance(made.game, NormalForm):  # never: two players
+        raise TypeError(f"the game of agents and tasks is a {type(made.game).__name__}")
     _few_profiles(math.prod(made.game.shape))
     found = alpharank(made.game, alpha=_alpha(parameters), **_chain(parameters))
     return _masses(made, found, {"likeliest": _likeliest(made.game, found.play), **left_out(made, problem)})

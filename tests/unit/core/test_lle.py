@@ -186,7 +186,7 @@ def test_ties_and_degenerate_games_reach_the_tolerance(seed):
 
 
 def test_a_path_without_an_isolated_end_is_followed_to_gambits_accuracy():
-    """gambit stops at a regret of 1e-8 of the payoffs' range; `tolerance` is the same bound for paths that are not finished on a support."""
+    """gambit's default is a regret of 1e-8 of the range of payoffs."""
     followed = 0
     for seed in range(6):
         rng = np.random.default_rng([seed, 5])
