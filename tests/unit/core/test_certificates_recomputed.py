@@ -12,6 +12,7 @@ from ratings_core.margins import lottery as posterior
 from ratings_core.margins import posterior_lottery, posterior_margins
 from ratings_core.solution import Certificate, Status
 from ratings_core.voting import lotteries
+from ratings_core.voting import schulze as schulze_module
 from ratings_core.voting.lottery_records import Level
 from ratings_core.voting.schulze import schulze
 from tests.support.planted import PlantedPool
@@ -79,3 +80,9 @@ def test_schulze_lists_its_pairs_by_the_strength_of_their_strongest_chain() -> N
     """0 beats 1 by 6 to 2, 1 beats 2 by 8 to 0, 0 beats 2 by 5 to 3: the strongest chain from 0 to 2 goes over 1, and its strength is 6."""
     found = schulze([[0, 6, 5], [2, 0, 8], [3, 0, 0]])
     assert found.edges == ((1, 2, 8.0), (0, 1, 6.0), (0, 2, 6.0))
+
+
+def test_a_chain_of_schulze_that_never_reaches_its_agent_lacks_all_of_its_strength() -> None:
+    links, paths = np.zeros((3, 3)), np.full((3, 3), 0.5)
+    circle = np.array([[-1, 2, 1], [-1, -1, -1], [-1, -1, -1]], np.int32)
+    assert schulze_module._shortfall(links, paths, circle, 0, 1) == 0.5
