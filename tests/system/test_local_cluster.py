@@ -39,3 +39,18 @@ def test_a_killed_api_is_seen_by_no_client(installation: Installation) -> None:
             answers += [client.post("/v1/outcomes", json=[game(number)]).status_code, client.get("/v1/pools").status_code]
         assert set(answers) <= {200, 202}, f"{answers}\n{installation.output('nginx')}\n{installation.output('api-1')}"
         until(lambda: (head := client.get(POOL).json()["head"]) and head["outcomes"] == 60, "each outcome is counted once", 60.0)
+
+
+def test_a_killed_nginx_is_started_again_once(installation: Installation) -> None:
+    installation.kill("nginx")
+    assert "nginx" in installation.revive()
+    with httpx.Client(base_url=installation.environment["EQUIRANK_URL"], timeout=60.0, trust_env=False) as client:
+        until(lambda: _answers(client), "nginx answers", 60.0)
+    assert installation.revive() == []
+
+
+def _answers(client: httpx.Client) -> bool:
+    try:
+        return client.get("/livez").status_code == 200
+    except httpx.TransportError:
+        return False

@@ -101,9 +101,10 @@ class Installation:
         return self._parts[part].pid
 
     def kill(self, part: str) -> None:
-        """End a part at once, such as `api-0`."""
-        self._parts[part].kill()
-        self._parts.pop(part).wait()
+        """End a part at once, such as `api-0`, with the processes of its group: nginx's worker would keep the port."""
+        process = self._parts.pop(part)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
     def revive(self) -> list[str]:
         """Start every part again that was killed or ended by itself; their names."""
