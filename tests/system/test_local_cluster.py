@@ -42,9 +42,10 @@ def test_a_killed_api_is_seen_by_no_client(installation: Installation) -> None:
 
 
 def test_a_killed_nginx_is_started_again_once(installation: Installation) -> None:
-    installation.kill("nginx")
-    assert "nginx" in installation.revive()
     with httpx.Client(base_url=installation.environment["EQUIRANK_URL"], timeout=60.0, trust_env=False) as client:
+        installation.kill("nginx")
+        until(lambda: not _answers(client), "no process of nginx keeps the port", 10.0)
+        assert "nginx" in installation.revive()
         until(lambda: _answers(client), "nginx answers", 60.0)
     assert installation.revive() == []
 
