@@ -278,7 +278,8 @@ def shown(found: dict[str, float]) -> str:
 def before(checkout: Path, cell: Cell) -> dict[str, float]:
     """The same cell with another checkout of the project."""
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
-    command = [sys.executable, str(Path(__file__).resolve()), "--cell", json.dumps(cell)]
+    here = Path(__file__).resolve()
+    command = [sys.executable, str(here.with_name("former_checkout.py")), str(here), "--cell", json.dumps(cell)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=checkout, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)
