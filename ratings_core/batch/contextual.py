@@ -90,9 +90,9 @@ def contextual_bradley_terry(
     check_connected(components_of(comparisons.counts(), model.prior), names)
     model.check_identified()
     found, steps = _newton(model, tolerance / 2, checks.count("max_iterations", max_iterations, low=1))
-    gap = float(np.abs(model.gradient(found) / model.most).max(initial=0.0))
-    solution = _solution(model, found, scale, centre, gap, tolerance, steps, time.perf_counter() - begun)
+    solution = _solution(model, found, scale, centre, tolerance, steps, time.perf_counter() - begun)
     if solution.status is not Status.OPTIMAL:
+        gap = solution.certificate.value
         raise SolverError(f"the gradient is {gap:.3g} of the most it could be, more than {tolerance:g}: raise max_iterations", solution)
     return solution
 
@@ -229,10 +229,10 @@ def _step(model: _Model, x: Floats, gradient: Floats) -> Floats:
     return model.solve(model.factor(matrix / np.outer(unit, unit)), gradient / unit) / unit
 
 
-def _solution(
-    model: _Model, x: Floats, scale: float, centre: float, gap: float, tolerance: float, steps: int, seconds: float
-) -> Contextual:
+def _solution(model: _Model, x: Floats, scale: float, centre: float, tolerance: float, steps: int, seconds: float) -> Contextual:
+    """The solution in points, with its certificate computed from `x`."""
     m = model.data.m
+    gap = float(np.abs(model.gradient(x) / model.most).max(initial=0.0))
     theta = x[:m] if model.prior else x[:m] - x[:m].mean()
     points = np.concatenate([np.full(m, scale), np.ones(len(x) - m)])
     return Contextual(

@@ -99,7 +99,7 @@ def cce(
     first = _multipliers(start, game, small, units)
     program = _Program(small, targets, eps, units, 0.3 * tolerance, max_iterations, deadline.passed)
     point = program.least(first)
-    found = _described(game, small, targets, point, eps, units, tolerance, started)
+    found = _described(game, program, point, tolerance, started)
     return found if accept_approximate else _accepted(found, tolerance)
 
 
@@ -127,7 +127,7 @@ def rated_player(game: TiltedGame) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """What is to be found, and how exactly."""
+    """The program on the merged game, and the accuracy that its solution must have."""
 
     small: Merged
     targets: Mixes
@@ -179,13 +179,12 @@ def _multipliers(given: Start | None, game: TiltedGame, small: Merged, units: Fl
     return np.concatenate(small.totals(found)) * np.repeat(units, small.game.shape)
 
 
-def _described(
-    game: TiltedGame, small: Merged, targets: Mixes, point: DualPoint, eps: float, units: Floats, tolerance: float, started: float
-) -> CCE:
+def _described(game: TiltedGame, program: _Program, point: DualPoint, tolerance: float, started: float) -> CCE:
     """The answer on the game as given: an even split of classes is the same form, with multipliers on first members."""
+    small, eps, units = program.small, program.eps, program.units
     lambdas = np.split(point.x, np.cumsum(small.game.shape)[:-1])
     multipliers = small.on_firsts([own / unit for own, unit in zip(lambdas, units, strict=True)])
-    given = small.split(targets)
+    given = small.split(program.targets)
     at = contractions(game).moments(logs_of(given), multipliers)
     regrets = np.array([max(0.0, float(own.max())) for own in at.gains])
     excess = max(0.0, float(((regrets - eps) / units).max()))
