@@ -116,6 +116,10 @@ class TestAfterADeath:
         assert noted(control) == (12, 13, 2), "it stays until an operator decides"
         assert isolated_at(1, control.refresh()) == 12
 
+    def test_records_of_odd_and_even_offsets_are_isolated_alike(self, control: ControlLog) -> None:
+        note(control, 11, 12, deaths=1)
+        assert attempts(control, 20).isolated == 11
+
     def test_the_first_death_at_one_record_is_counted(self, control: ControlLog) -> None:
         note(control, 12, 13)
         made = attempts(control, 20)

@@ -15,11 +15,11 @@ from services.boards.store.protocol import Fence
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
 from services.control.directory import FixedDirectory
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
-from services.log.protocol import Record
+from services.log.protocol import OffsetLost, Record
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.generations.build import retracted_below
 from services.shard.partition import Partition
-from services.shard.recovery import WrongLog, retracted
+from services.shard.recovery import WrongLog, retracted, sha256_at
 from services.state.edits import Edits, Retracted
 from services.state.pending import Pending
 from services.state.pool import PoolState, Refused
@@ -127,6 +127,19 @@ class TestHorizon:
                 assert retracted(made, log.outcomes, 0, ControlState()).events == 10
         finally:
             log.close()
+
+    def test_an_offset_that_the_log_forgot_has_no_hash(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        log = open_sqlite_log(tmp_path / "log.sqlite", 1)
+        log.outcomes.append(0, [(None, b"a"), (None, b"b")])
+        assert sha256_at(log.outcomes, 0, 1) == hashlib.sha256(b"b").hexdigest()
+        assert sha256_at(log.outcomes, 0, 2) is None
+
+        def forgotten(_: object) -> None:
+            raise OffsetLost("outcomes", 0, 0, 1, 2)
+
+        monkeypatch.setattr(type(log.outcomes), "reader", lambda _, start: forgotten(start))
+        assert sha256_at(log.outcomes, 0, 0) is None
+        log.close()
 
     @pytest.mark.parametrize(("horizon", "pending"), [(2, 0), (1, 1)])
     def test_a_state_counts_the_retraction_at_it_as_pending(self, horizon: int, pending: int) -> None:

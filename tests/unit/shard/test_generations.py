@@ -372,6 +372,13 @@ def test_a_wish_keeps_what_it_does_not_name() -> None:
     assert (wanted.fold, wanted.aliases, wanted.bans, wanted.initial) == (fold_, {"a": "b"}, ("x",), {"elo": {"y": 1.0}})
 
 
+def test_a_wish_beside_one_that_waits_keeps_its_start() -> None:
+    known = control()
+    waiting = wishing(known, bans=("x",), start="now")
+    assert generations.wish(waiting, time=2.0, bans=("x", "y")).start == "now"
+    assert generations.wish(known.generations[POOL][1], time=2.0, bans=("y",)).start == "same"
+
+
 @pytest.mark.parametrize(("start", "expected"), [("same", 0), ("now", 77), (40, 40)])
 def test_a_wish_becomes_the_next_generation_once(start: generations.Start, expected: int) -> None:
     known = control()
