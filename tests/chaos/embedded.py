@@ -168,7 +168,7 @@ class Embedded:
     def _kill_ray(self, part: str, _: random.Random) -> None:
         """The engine has to notice that by itself, and `equirank up` to start it again."""
         engine = self._process(_ENGINE)
-        for pid in until(lambda: parts_of(engine, part, self._one.processes()), f"{part} runs"):
+        for pid in until(lambda: parts_of(engine, part), f"{part} runs"):
             os.kill(pid, signal.SIGKILL)
         until(lambda: engine not in self._one.processes(), f"the engine noticed the death of Ray's {part}", 60.0)
 

@@ -239,7 +239,7 @@ class OnKafka:
         """The engine has to notice that by itself; it is started again as by an orchestrator."""
         self._shards()
         engine = self._cluster.pid("engine")
-        for pid in until(lambda: parts_of(engine, part, self._cluster.processes()), f"{part} runs"):
+        for pid in until(lambda: parts_of(engine, part), f"{part} runs"):
             os.kill(pid, signal.SIGKILL)
         until(lambda: self.keep() or self._cluster.pid("engine") != engine, f"the engine noticed that {part} is dead", _NOTICED_SECONDS)
 

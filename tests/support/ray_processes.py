@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from tests.support.installation import processes_with
+
 PARTS: Final[Mapping[str, str]] = {
     "raylet": "raylet/raylet ",
     "control service": "gcs/gcs_server ",
@@ -13,21 +15,21 @@ PARTS: Final[Mapping[str, str]] = {
 """raylet: schedules on one node and holds the object store (plasma), which has no process of its own; it ends with either agent.
 control service (GCS): knows nodes and actors, and restarts these."""
 
-SCHEDULED: Final = ("raylet", "control service")
-"""Parts that chaos kills. It looks among the processes of an installation, which it knows by their environment, and an agent that sets its
-title may overwrite that; tests/system/test_dead_ray.py kills the agents."""
+SCHEDULED: Final = ("raylet", "control service", "dashboard agent")
+"""Parts that chaos kills."""
 
 
-def parts_of(engine: int, part: str, processes: Mapping[int, str]) -> list[int]:
+def parts_of(engine: int, part: str) -> list[int]:
     """Processes of that part of the Ray which `engine` started, and not of one before it, whose helpers live on for a minute.
+
+    They are found by their ancestors: an agent that sets its title may overwrite its environment.
 
     Args:
         engine: Process of the engine.
         part: A key of `PARTS`.
-        processes: Command lines of living processes, by process.
 
     """
-    return [pid for pid, line in processes.items() if PARTS[part] in line and engine in _ancestors(pid)]
+    return [pid for pid, line in processes_with("", PARTS[part]).items() if PARTS[part] in line and engine in _ancestors(pid)]
 
 
 def _ancestors(pid: int) -> set[int]:

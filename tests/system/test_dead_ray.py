@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.installation import Installation, installation, processes_with, until
+from tests.support.installation import Installation, installation, until
 from tests.support.ray_processes import parts_of
 
 pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(600)]
@@ -29,11 +29,6 @@ def fresh(up: Installation) -> bool:
     return up.get("/freshz") is not None
 
 
-def running(engine: int, part: str) -> list[int]:
-    """Processes of a part of the engine's Ray, found by ancestry: an agent that sets its title may overwrite its environment."""
-    return parts_of(engine, part, processes_with("", ""))
-
-
 @pytest.mark.parametrize("part", ["raylet and shard", "control service", "dashboard agent"])
 def test_folding_goes_on_after_the_death_of(up: Installation, part: str) -> None:
     until(lambda: fresh(up), "every partition is folded")
@@ -42,7 +37,7 @@ def test_folding_goes_on_after_the_death_of(up: Installation, part: str) -> None
     until(lambda: up.outcomes(POOL) == before + 1, "folded")
     engine = next(pid for pid, line in up.processes().items() if "services.cli.main engine" in line)
     shards = up.shard_pids()
-    killed = until(lambda: running(engine, part.removesuffix(" and shard")), f"{part} runs")
+    killed = until(lambda: parts_of(engine, part.removesuffix(" and shard")), f"{part} runs")
     for pid in (*killed, *(shards if part.endswith("shard") else ())):
         os.kill(pid, signal.SIGKILL)
     until(lambda: engine not in up.processes(), f"the engine ended\n{up.engine_log()}", 60.0)
