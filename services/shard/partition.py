@@ -6,7 +6,7 @@ The same records from the same position give the same pools, however they are cu
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -16,7 +16,7 @@ from services.log.partition import partition_of
 from services.log.protocol import Record
 from services.shard.batch import Batch, Share
 from services.shard.generations.build import Build
-from services.state.clock import PoolClock
+from services.state.content import COUNTERS, PoolContent
 from services.state.pool import PoolState
 from services.wire.events import Reason
 from services.wire.pools import Kind
@@ -50,19 +50,24 @@ class ReaderView:
 
 
 @dataclass(slots=True)
-class OutcomeTimes:
-    """Counts outcomes whose times are out of the ordinary.
+class FoldCounters:
+    """Counts what was folded into the pools that serve. No count falls, also when a pool switches to another generation.
 
     Attributes:
+        outcomes: Outcomes by `COUNTERS`, since this object was made. Outcomes that a build reads again do not count here.
         odd: Outcomes "late" (before their pool's time) and "future" (ahead of the log's clock), since this object was made.
         future_seconds: How far ahead of the log's clock an outcome's time counts as future.
     """
 
+    outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0))
     odd: Counter[str] = field(default_factory=Counter)
     future_seconds: float = float("inf")
 
-    def note(self, clock: PoolClock, late_before: int, share: Share, batch: Batch) -> None:
-        """Count a pool's outcomes, once they are folded. late_before: `clock.late` before them."""
+    def add(self, content: PoolContent, before: Mapping[str, int], late_before: int, share: Share, batch: Batch) -> None:
+        """Count a pool's outcomes, once they are folded. before, late_before: `content.counts` and `content.clock.late` before them."""
+        for name, count in content.counts.items():
+            self.outcomes[name] += count - before[name]
+        clock = content.clock
         self.odd["late"] += clock.late - late_before
         if clock.time is not None and clock.time > batch.records[0].time + self.future_seconds:
             self.odd["future"] += share.ahead(self.future_seconds)
@@ -81,7 +86,7 @@ class Partition:
         self.builds: dict[tuple[str, int], Build] = {}
         self.edition = self.outcomes = 0
         self.readers = ReaderView()
-        self.times = OutcomeTimes()
+        self.counters = FoldCounters()
         self.last: tuple[int, str] | None = None
 
     def fold(self, records: Sequence[Record], directory: Directory) -> list[DeadLetter]:
@@ -194,7 +199,7 @@ class Partition:
         """One pool's outcomes in order. A pool that breaks stops alone, where it is."""
         if state.stopped is not None or not len(share):
             return
-        late_before = state.content.clock.late
+        before, late_before = state.content.counts.copy(), state.content.clock.late
         try:
             refused = state.fold(share.outcomes)
             state.note(share.retractions())
@@ -205,7 +210,7 @@ class Partition:
             hint = f"retract what it cannot fold, or change its settings, then `equirank pools resume {share.pool}`"
             state.stop(f"{why}; {hint}", first, broken=True)
             return
-        self.times.note(state.content.clock, late_before, share, batch)
+        self.counters.add(state.content, before, late_before, share, batch)
         for i, reason, path, rule in refused:
             batch.refuse(share, i, reason, path, rule, state.generation.number)
 

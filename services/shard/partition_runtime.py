@@ -13,7 +13,6 @@ from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations.builder import Builder
 from services.shard.health import PartitionHealth
 from services.shard.partition import Partition
-from services.state.content import COUNTERS
 
 log = logging.getLogger("equirank.shard")
 
@@ -105,7 +104,7 @@ class PartitionRuntime:
             pools_stopped=sum(state.stopped is not None for state in pools),
             pools_frozen=len(partition.frozen),
             agents=sum(len(state.content.agents) for state in pools),
-            counts={name: sum(state.content.counts[name] for state in pools) for name in COUNTERS},
+            counts=partition.counters.outcomes.copy(),
             pending=sum(state.waiting_retractions for state in pools),
             building=len(builds),
             progress=min((build.progress(partition.position) for build in builds), default=None),

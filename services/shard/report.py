@@ -36,7 +36,7 @@ class ShardReport:
             progress_at=progress_at,
             counters=_sum([counters, folding.counters, publisher.counters, *parts]),
             dead_letters=dict(folding.reasons),
-            odd_times=dict(sum((runtime.partition.times.odd for runtime in runtimes), Counter())),
+            odd_times=dict(sum((runtime.partition.counters.odd for runtime in runtimes), Counter())),
             folds=Durations.together([folding.durations]),
             pauses={
                 "checkpoint": Durations.together([runtime.checkpointer.pauses for runtime in runtimes]),

@@ -52,7 +52,7 @@ class Takeovers:
         Raises `LogError` that can be retried.
         """
         partition, manifest, failure = self._restored(number)
-        partition.times.future_seconds = self._settings.future_seconds
+        partition.counters.future_seconds = self._settings.future_seconds
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self.anchor_seconds, self._clock)

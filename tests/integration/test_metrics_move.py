@@ -99,7 +99,8 @@ def test_every_metric_of_a_shard_moves(settings: Settings, log: Log, server: Ser
             ("equirank_odd_times_total", "late"): 1,
             ("equirank_odd_times_total", "future"): 1,
         }
-        exact = {"outcomes": 3, "duplicates": 1, "conflicts": 1, "retractions": 1, "records": 9}
+        # The new generation leaves "b" out. It was folded before that, and a counter never falls.
+        exact = {"outcomes": 4, "duplicates": 1, "conflicts": 1, "retractions": 1, "records": 9}
         assert {name: moved[f"equirank_{name}_total", ""] for name in exact} == exact
         for name in ("record_bytes_total", "batches_total", "fold_seconds_total", "fold_batch_seconds_count", "fold_batch_seconds_sum",
                      "publications_total", "checkpoints_total", "checkpoint_seconds_total", "checkpoint_duration_seconds_count", "pools",

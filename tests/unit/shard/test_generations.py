@@ -224,6 +224,22 @@ def test_what_comes_while_it_is_built_and_after_counts_in_it_too() -> None:
     assert content(partition.pools[OTHER]) == content(fold([*VALUES, *more]).pools[OTHER])
 
 
+def test_a_switch_lets_no_counter_fall() -> None:
+    partition = fold([*VALUES, VALUES[0]])
+    log = records([*VALUES, VALUES[0]])
+    before = dict(partition.counters.outcomes)
+    states = partition.pools.values()
+    assert before == {name: sum(state.content.counts[name] for state in states) for name in before}
+    held = partition.pools[POOL].content.counts["outcomes"]
+    partition.begin(Build(partition.pools[POOL].created, made(retraction_horizon=END)))
+    catch_up(partition, log, 50)
+    partition.switch(partition.builds[POOL, 2])
+    assert partition.pools[POOL].content.counts["outcomes"] < held, "the new generation leaves outcomes out"
+    assert partition.counters.outcomes == before
+    partition.fold(records([game(POOL, 9000, random.Random(5))], len(log)), FixedDirectory(control()))
+    assert partition.counters.outcomes == {**before, "outcomes": before["outcomes"] + 1}
+
+
 def test_a_second_retraction_while_one_is_built_waits_for_the_next_generation() -> None:
     known = control()
     partition = fold(VALUES)

@@ -121,7 +121,7 @@ def test_games_read_as_columns_are_folded_and_refused_as_events_are(
     monkeypatch.setattr(batch, "scan", lambda values: replace(scan([]), rest=range(len(values))))
     assert letters == [slow.fold(part, known) for part in parts]
     assert digests(fast) == digests(slow)
-    assert (fast.outcomes, fast.times.odd) == (slow.outcomes, slow.times.odd)
+    assert (fast.outcomes, fast.counters) == (slow.outcomes, slow.counters)
 
 
 def test_a_pool_is_read_as_columns_beside_one_that_is_not() -> None:
