@@ -15,8 +15,8 @@ from urllib.parse import quote
 from ratings_core.errors import InputError
 from services.admin import inventory
 from services.backends import LOG_FILE
+from services.checkpoints.blob_files import BlobFiles
 from services.checkpoints.checkpoint import CheckpointStore
-from services.checkpoints.objects import BadObject
 from services.log.sqlite.file import APPLICATION_ID, SCHEMA_VERSION, sqlite_errors
 from services.runtime.data_folder import DataFolder
 
@@ -137,19 +137,23 @@ def _copy_state(data: Path, part: Path) -> int:
         if found is None:
             continue
         manifest, _ = found
-        try:
-            for name in {name for entry in manifest.entries for name in entry.objects}:
-                copies.write_file(name, source.read_file(name))
-        except BadObject:
-            continue  # a newer checkpoint took its place just now: the log is enough
-        copies.write_manifest(manifest)
-        copied += 1
-    for name in source.files("results"):
-        try:
-            copies.write_file(name, source.read_file(name))
-        except BadObject:
-            continue  # a newer result took its place
+        names = {name for entry in manifest.entries for name in entry.objects}
+        if all(_copy(name, source.blobs, copies.blobs) for name in names):  # else a newer checkpoint took its place: the log is enough
+            copies.write_manifest(manifest)
+            copied += 1
+    for name in source.blobs.tree("results"):
+        _copy(name, source.blobs, copies.blobs)
     return copied
+
+
+def _copy(name: str, source: BlobFiles, target: BlobFiles) -> bool:
+    """Copy a file. Returns False if it was removed since it was listed, because a newer file took its place."""
+    try:
+        data = source.read(name)
+    except FileNotFoundError:
+        return False
+    target.write(name, [data])
+    return True
 
 
 def _copy_journals(source: Path, target: Path) -> None:

@@ -20,7 +20,7 @@ _TRIES: Final = 5
 
 def verify_solved(log: Log, checkpoints: CheckpointStore, store: StoreReader) -> Iterator[Finding]:
     """One finding a solved board that readers see."""
-    files = ResultFiles(checkpoints, 1)
+    files = ResultFiles(checkpoints.blobs, 1)
     for head in store.live.pools():
         for method in store.solved.methods(head.pool):
             position, difference = _compared(Job(head.pool, method), files, store, log.outcomes.identity)

@@ -100,24 +100,25 @@ class CheckpointStore:
     """Checkpoints under one fsspec URL. One writer a partition (the fence and the epoch see to that); any number of readers.
 
     A file system that fails or hangs raises `OSError`. seconds: deadline of one call to it, as `BlobFiles` has it.
+    blobs: the files under the URL; results of solves and intervals lie there too.
     """
 
     def __init__(self, url: str, seconds: float = CALL_SECONDS) -> None:
         self.url = url
-        self._files = BlobFiles(url, seconds)
+        self.blobs = BlobFiles(url, seconds)
         self._anchors: dict[int, dict[str, _Anchor]] = {}
 
     @property
     def is_local(self) -> bool:
         """Whether only this machine sees them, however the URL spells it."""
-        return self._files.is_local
+        return self.blobs.is_local
 
     def write_object(self, name: str, arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any]) -> tuple[str, int]:
         """Write a data object; its SHA-256 and size."""
         parts, sha = pack(arrays, meta), hashlib.sha256()
         for part in parts:
             sha.update(part)
-        self._files.write(name, parts)
+        self.blobs.write(name, parts)
         return sha.hexdigest(), sum(len(part) for part in parts)
 
     def read_object(
@@ -149,17 +150,17 @@ class CheckpointStore:
         """Write a manifest (its objects must stand already); its name."""
         body = msgspec.json.encode(manifest)
         name = _manifest_name(manifest)
-        self._files.write(name, [hashlib.sha256(body).hexdigest().encode() + b"\n", body])
+        self.blobs.write(name, [hashlib.sha256(body).hexdigest().encode() + b"\n", body])
         return name
 
     def manifests(self, partition: int) -> list[str]:
         """Names of a partition's manifests, newest (position, then epoch) first."""
-        names = self._files.names(_folder(partition))
+        names = self.blobs.names(_folder(partition))
         return [f"{_folder(partition)}/{name}" for name in sorted(filter(_MANIFEST.match, names), key=_order, reverse=True)]
 
     def read_manifest(self, name: str) -> Manifest:
         """The manifest of that name. Raises `BadObject` when it is not whole or of a later format."""
-        checksum, _, body = self.read_file(name).partition(b"\n")
+        checksum, _, body = bytes(self._read(name)).partition(b"\n")
         if hashlib.sha256(body).hexdigest().encode() != checksum:
             raise BadObject(f"{name}: checksum differs")
         try:
@@ -212,29 +213,12 @@ class CheckpointStore:
         anchored = self._anchored(partition, names[keep:], anchors) if anchors is not None else {}
         for name in names[keep:]:
             if name not in anchored:
-                self._files.remove(name)
+                self.blobs.remove(name)
         named = {name for manifest in self._kept(names[:keep]) for entry in manifest.entries for name in entry.objects}
         named = named.union(*(one.objects for one in anchored.values()))
-        for name in [f"{_objects(partition)}/{file}" for file in self._files.names(_objects(partition))]:
+        for name in [f"{_objects(partition)}/{file}" for file in self.blobs.names(_objects(partition))]:
             if name not in named and _epoch(name) <= epoch:
-                self._files.remove(name)
-
-    def write_file(self, name: str, data: bytes) -> None:
-        """Write a small file beside the checkpoints (a solve's result)."""
-        self._files.write(name, [data])
-
-    def read_file(self, name: str) -> bytes:
-        """Its bytes. Raises `BadObject` when it is not there."""
-        data = self._read(name)
-        return data if isinstance(data, bytes) else data[:]
-
-    def files(self, folder: str) -> list[str]:
-        """Names of all files under a folder, sorted."""
-        return self._files.tree(folder)
-
-    def remove_file(self, name: str) -> None:
-        """Remove one file."""
-        self._files.remove(name)
+                self.blobs.remove(name)
 
     def _whole(self, partition: int, skipped: list[SkippedCheckpoint] | None) -> Iterator[Manifest]:
         for name in self.manifests(partition):
@@ -273,7 +257,7 @@ class CheckpointStore:
 
     def _read(self, name: str, *, mapped: bool = False) -> bytes | mmap:
         try:
-            return self._files.map(name) if mapped else self._files.read(name)
+            return self.blobs.map(name) if mapped else self.blobs.read(name)
         except FileNotFoundError as error:
             raise BadObject(f"{name}: not found") from error
 

@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from services.boards.result import SolvedBoard
-from services.checkpoints.checkpoint import CheckpointStore
-from services.checkpoints.objects import BadObject
+from services.checkpoints.blob_files import BlobFiles
 from services.solve.planning.jobs import Job
 
 _FILE: Final = re.compile(r"results/(?P<pool>[^/]+)/(?P<method>[^/]+)/(?P<order>\d{10}-\d{20})-(?P<sequence>\d{6})\.json$")
@@ -24,25 +23,25 @@ class ResultFile(NamedTuple):
 class ResultFiles:
     """One file a result, named by pool, method, generation, position, and a number where those repeat; the newest `most` kept."""
 
-    def __init__(self, files: CheckpointStore, most: int) -> None:
+    def __init__(self, files: BlobFiles, most: int) -> None:
         self._files, self._most = files, most
 
     def write(self, board: SolvedBoard) -> str:
         """Write one result, then remove those that are older than the newest few; its name."""
         folder = _folder(Job(board.pool, board.result.method))
         order = f"{board.generation:010d}-{board.position:020d}"
-        standing = [match for name in self._files.files(folder) if (match := _FILE.match(name)) and match["order"] == order]
+        standing = [match for name in self._files.tree(folder) if (match := _FILE.match(name)) and match["order"] == order]
         sequence = max((int(match["sequence"]) for match in standing), default=-1) + 1
         written = f"{folder}/{order}-{sequence:06d}.json"
-        self._files.write_file(written, msgspec.json.encode(board))
-        for name in self._files.files(folder)[: -self._most]:
-            self._files.remove_file(name)
+        self._files.write(written, [msgspec.json.encode(board)])
+        for name in self._files.tree(folder)[: -self._most]:
+            self._files.remove(name)
         return written
 
     def remove(self, job: Job) -> None:
         """Remove the results of one method on one pool."""
-        for name in self._files.files(_folder(job)):
-            self._files.remove_file(name)
+        for name in self._files.tree(_folder(job)):
+            self._files.remove(name)
 
     def kept(self, log: str) -> Iterator[ResultFile]:
         """The whole results that were computed from this log; of each pool and method oldest first."""
@@ -63,14 +62,14 @@ class ResultFiles:
         return [board for board in boards if board is not None and board.log == log]
 
     def _named(self, folder: str) -> list[str]:
-        return [name for name in self._files.files(folder) if _FILE.match(name)]  # sorted, so the newest comes last
+        return [name for name in self._files.tree(folder) if _FILE.match(name)]  # sorted, so the newest comes last
 
 
-def read_result(files: CheckpointStore, name: str) -> SolvedBoard | None:
+def read_result(files: BlobFiles, name: str) -> SolvedBoard | None:
     """The result in a file; None where it is not there, was half written by a crash, was damaged, or is of another version."""
     try:
-        return msgspec.json.decode(files.read_file(name), type=SolvedBoard)
-    except (msgspec.DecodeError, UnicodeDecodeError, BadObject):
+        return msgspec.json.decode(files.read(name), type=SolvedBoard)
+    except (msgspec.DecodeError, UnicodeDecodeError, FileNotFoundError):
         return None
 
 

@@ -136,7 +136,7 @@ def test_what_a_partition_without_checkpoints_lost_is_accepted_as_well_and_nothi
         accept_loss(HOME, log, control, checkpoints, 0.0)
     forget(settings, 15)
     for name in checkpoints.manifests(HOME):
-        checkpoints.remove_file(name)
+        checkpoints.blobs.remove(name)
     assert {one.partition: one.lost for one in reach(log, control.refresh(), checkpoints)}[HOME] == 0
     lost = accept_loss(HOME, log, control, checkpoints, 0.0)
     assert (lost.position, lost.begin, control.refresh().partitions.beyond_losses(HOME, 3)) == (0, 15, 15)
@@ -187,7 +187,7 @@ def test_readers_are_told_of_a_partition_that_is_not_recovered(settings: Setting
     with working(settings, log):
         until(lambda: published(settings) == 100, "100 games published")
     for name in (checkpoints := CheckpointStore(settings.checkpoint_url)).manifests(HOME):
-        checkpoints.remove_file(name)
+        checkpoints.blobs.remove(name)
     forget(settings, 3)
     with working(settings, log):
         until(lambda: "no offset 0: the log holds 3 to 10" in head_of(settings), "readers are told")

@@ -11,6 +11,7 @@ from services.boards.result import SolvedBoard
 from services.boards.store import keys
 from services.boards.store.protocol import LiveBoard, OtherLog
 from services.boards.store.redis import RedisStore
+from services.checkpoints.blob_files import BlobFiles
 from services.checkpoints.checkpoint import CheckpointStore
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
@@ -47,7 +48,7 @@ def test_boards_are_what_their_files_hold_or_it_says_where_not(tmp_path: Path, l
         assert store.solved.publish(mine)
         return mine
 
-    files = ResultFiles(CheckpointStore(tmp_path.as_uri()), 5)
+    files = ResultFiles(BlobFiles(tmp_path.as_uri()), 5)
     good = publish(solved_of(position=3, ratings=AGENTS))
     assert differences(log, store, tmp_path) == ["no result file holds this solve"]
     files.write(good)

@@ -190,7 +190,7 @@ def _killed_and_started_again(world: World, server: Server, harm: Path) -> None:
     with pytest.raises(StoreError) as told:
         world.board(BAD)
     assert told.value.retriable, "the API answers 503 with Retry-After"
-    files = ResultFiles(world.checkpoints, 10)
+    files = ResultFiles(world.checkpoints.blobs, 10)
     assert [board.position for board in files.newest(Job(POOL, BAD))] == [second, first], "the last good one, and the new one"
     world.wall = 1000.0
     now = world.clock()

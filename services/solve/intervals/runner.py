@@ -77,8 +77,8 @@ class _Run:
 class IntervalRunner:
     """Driven by the runner of solves; never waits."""
 
-    def __init__(self, settings: Settings, files: CheckpointStore, log_identity: str, tasks: TaskPool) -> None:
-        self._settings, self._files, self._log, self._tasks = settings, files, log_identity, tasks
+    def __init__(self, settings: Settings, checkpoints: CheckpointStore, log_identity: str, tasks: TaskPool) -> None:
+        self._settings, self._checkpoints, self._log, self._tasks = settings, checkpoints, log_identity, tasks
         self._found: dict[Job, IntervalFile] = {}
         self._tried: dict[Job, Redrawn] = {}
         self._run: _Run | None = None
@@ -121,8 +121,8 @@ class IntervalRunner:
             self._run = None
         self._found.pop(job, None)
         self._tried.pop(job, None)
-        for name in self._files.files(_folder(job)):
-            self._files.remove_file(name)
+        for name in self._checkpoints.blobs.tree(_folder(job)):
+            self._checkpoints.blobs.remove(name)
 
     def cancel(self) -> None:
         """Cancel what runs; it begins again at the next start."""
@@ -146,7 +146,7 @@ class IntervalRunner:
         if job is None:
             return
         entry, board = entries[job.pool], boards[job]
-        arguments = (self._files.url, msgspec.json.encode(entry), job.method, board.parameters, self._settings.solve_memory_bytes)
+        arguments = (self._checkpoints.url, msgspec.json.encode(entry), job.method, board.parameters, self._settings.solve_memory_bytes)
         facts, prepared = self._tasks.start(_PREPARE, *arguments)
         self._run = _Run(job, entry, board, facts, now, now + self._settings.solve_deadline_seconds, prepared)
 
@@ -216,17 +216,17 @@ class IntervalRunner:
         self._tried[run.job] = Redrawn(found.data, found.parameters, now)
         self._run, self._ended, self._spent = None, now, run.spent(now)
         try:
-            self._files.write_file(_name(run.job), msgspec.json.encode(found))
+            self._checkpoints.blobs.write(_name(run.job), [msgspec.json.encode(found)])
         except OSError as error:
             log.warning("intervals were not written: %s", error, extra=run.job._asdict())
         return run.job
 
     def _load(self) -> None:
         """What was found before a restart, from this log."""
-        for name in self._files.files(_FOLDER):
+        for name in self._checkpoints.blobs.tree(_FOLDER):
             try:
-                found = msgspec.json.decode(self._files.read_file(name), type=IntervalFile)
-            except (msgspec.DecodeError, UnicodeDecodeError, BadObject):
+                found = msgspec.json.decode(self._checkpoints.blobs.read(name), type=IntervalFile)
+            except (msgspec.DecodeError, UnicodeDecodeError, FileNotFoundError):
                 continue  # half written by a crash, damaged, or of another version: computed anew
             if found.log == self._log:
                 job = Job(found.pool, found.method)

@@ -310,7 +310,7 @@ def open_scheduler(
         backoff: How long a failing store is left alone; None for the default.
     """
     intervals = IntervalRunner(settings, checkpoints, log_identity, tasks)
-    results = NewestResults(ResultFiles(checkpoints, settings.solves_kept), intervals, settings.solves_kept)
+    results = NewestResults(ResultFiles(checkpoints.blobs, settings.solves_kept), intervals, settings.solves_kept)
     results.load(log_identity)
     return SolveScheduler(
         Flights(tasks, checkpoints.url, settings.solve_deadline_seconds, limits.solve_memory_bytes),

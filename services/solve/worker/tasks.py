@@ -44,7 +44,7 @@ def _solved(
         _, arrays = files.read_pool(pool, mapped=True)
         if method == insight.INSIGHT:
             return Solved(_insight(pool, files, arrays, parameters))
-        before = None if previous is None else read_result(files, previous)
+        before = None if previous is None else read_result(files.blobs, previous)
         start = before.start if before is not None and (before.parameters, before.version) == (parameters, VERSION) else None
         given = problem(Kind(pool.kind), arrays)
         found = methods.solve_from(start, method, given, parameters)
@@ -73,7 +73,8 @@ def _insight(
     begun = time.perf_counter()
     kind, online = Kind(pool.kind), msgspec.json.decode(str(parameters["online"]), type=dict[str, dict[str, float]])
     names = Roster.from_arrays(part(arrays, "agents")).names()
-    boards = [board for board in ResultFiles(files, 1).of_pool(pool.pool, str(parameters["log"])) if board.result.method != insight.INSIGHT]
+    results = ResultFiles(files.blobs, 1).of_pool(pool.pool, str(parameters["log"]))
+    boards = [board for board in results if board.result.method != insight.INSIGHT]
     standings = insight.online_standings(kind, online, arrays, names, pool.position)
     standings += [RankedBoard.of_board(board) for board in boards if board.generation == pool.generation]
     found = insight.solve(problem(kind, arrays), pool.outcomes, standings, insight.sums_of(arrays, list(online)))

@@ -194,7 +194,7 @@ def test_unknown_boards_are_none_and_one_of_position_and_time_is_needed(world: W
 
 def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
     damaged = World(tmp_path)
-    damaged.files.remove_file("objects/p00000/at-30.eqr")
+    damaged.files.blobs.remove("objects/p00000/at-30.eqr")
     board = damaged.board("elo", When(30))
     assert board is not None
     assert board.position == 20

@@ -90,10 +90,12 @@ def test_the_deadline_grows_with_the_bytes_to_move(url: str) -> None:
 def test_errors_of_the_file_system_stay_what_they_are(url: str) -> None:
     store = CheckpointStore(url)
     with pytest.raises(BadObject, match="not found"):
-        store.read_file("nothing")
+        store.read_object("nothing")
+    with pytest.raises(BadObject, match="not found"):
+        store.read_manifest("nothing")
     with pytest.raises(FileNotFoundError):
-        store.remove_file("nothing")
-    assert store.files("nothing") == []
+        store.blobs.remove("nothing")
+    assert store.blobs.tree("nothing") == []
     assert store.manifests(0) == []
 
 

@@ -41,7 +41,7 @@ def outcome(pool: str, number: int, draw: random.Random) -> dict[str, object]:
 
 
 def contents(store: CheckpointStore) -> dict[str, bytes]:
-    return {name: store.read_file(name) for folder in ("checkpoints", "objects") for name in store.files(folder)}
+    return {name: store.blobs.read(name) for folder in ("checkpoints", "objects") for name in store.blobs.tree(folder)}
 
 
 class Shard:

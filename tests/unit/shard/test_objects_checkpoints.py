@@ -144,9 +144,9 @@ def at(store: CheckpointStore, skipped: list[SkippedCheckpoint]) -> tuple[int, i
 
 
 def damage(store: CheckpointStore, name: str, byte: int) -> None:
-    data = bytearray(store.read_file(name))
+    data = bytearray(store.blobs.read(name))
     data[byte] ^= 1
-    store.write_file(name, bytes(data))
+    store.blobs.write(name, [bytes(data)])
 
 
 def test_a_checkpoint_comes_back(store: CheckpointStore) -> None:
@@ -187,9 +187,9 @@ def test_a_damaged_manifest_is_passed_over(store: CheckpointStore, byte: int) ->
 
 def test_every_truncation_of_a_manifest_is_seen(store: CheckpointStore) -> None:
     name = write(store, 10, 1)
-    whole = store.read_file(name)
+    whole = store.blobs.read(name)
     for length in range(len(whole)):
-        store.write_file(name, whole[:length])
+        store.blobs.write(name, [whole[:length]])
         with pytest.raises(BadObject):
             store.read_manifest(name)
 
@@ -198,7 +198,7 @@ def test_a_damaged_or_missing_object_takes_its_checkpoint_along(store: Checkpoin
     for position in (10, 20, 30):
         write(store, position, 1, "blitz", "bullet")
     damage(store, object_name(3, "bullet", 1, 30, 1), -64)
-    store.remove_file(object_name(3, "blitz", 1, 20, 1))
+    store.blobs.remove(object_name(3, "blitz", 1, 20, 1))
     skipped: list[SkippedCheckpoint] = []
     assert at(store, skipped) == (10, 1)
     assert [(one.position, one.reason.rpartition(": ")[2]) for one in skipped] == [(30, "checksum differs"), (20, "not found")]
@@ -221,7 +221,7 @@ def test_a_manifest_of_a_later_format_is_passed_over_and_named(store: Checkpoint
 def test_a_manifest_of_unknown_shape_is_passed_over(store: CheckpointStore) -> None:
     name = write(store, 10, 1, "blitz")
     body = msgspec.json.encode({"format": FORMAT, "surprise": True})
-    store.write_file(name, hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+    store.blobs.write(name, [hashlib.sha256(body).hexdigest().encode() + b"\n" + body])
     with pytest.raises(BadObject):
         store.read_manifest(name)
 
@@ -234,12 +234,13 @@ def test_pruning_keeps_what_the_newest_manifests_name(store: CheckpointStore) ->
     other = store.write_manifest(manifest(5, 1, [entry(store, "busy", 5, 1, number=4)], number=4))
     store.prune(3, keep=2, epoch=1)
     assert [store.read_manifest(name).position for name in store.manifests(3)] == [40, 30]
-    assert store.files("objects/p00003") == sorted(object_name(3, *at, 1) for at in (("busy", 1, 30), ("busy", 1, 40), ("quiet", 1, 10)))
+    kept = [object_name(3, *at, 1) for at in (("busy", 1, 30), ("busy", 1, 40), ("quiet", 1, 10))]
+    assert store.blobs.tree("objects/p00003") == sorted(kept)
     for name in store.manifests(3):
         for one in store.read_manifest(name).pools:
             store.read_object(one.object, one.sha256)
     assert store.manifests(4) == [other], "other partitions are left alone"
-    assert len(store.files("objects/p00004")) == 1
+    assert len(store.blobs.tree("objects/p00004")) == 1
 
 
 def test_pruning_keeps_anchors_with_their_objects_as_long_as_the_log_reaches_them(store: CheckpointStore) -> None:
@@ -254,7 +255,7 @@ def test_pruning_keeps_anchors_with_their_objects_as_long_as_the_log_reaches_the
     for name in store.manifests(3):
         for one in store.read_manifest(name).pools:
             store.read_object(one.object, one.sha256)
-    assert len(store.files("objects/p00003")) == 4
+    assert len(store.blobs.tree("objects/p00003")) == 4
     assert store.first_from(3, 51) == 90
 
 

@@ -70,9 +70,9 @@ def shard(store: CheckpointStore) -> Iterator[Shard]:
 
 
 def damage(store: CheckpointStore, name: str) -> None:
-    data = bytearray(store.read_file(name))
+    data = bytearray(store.blobs.read(name))
     data[len(data) // 2] ^= 1
-    store.write_file(name, bytes(data))
+    store.blobs.write(name, [bytes(data)])
 
 
 def test_what_rests_is_written_once_more_and_then_only_named(shard: Shard) -> None:
@@ -80,7 +80,7 @@ def test_what_rests_is_written_once_more_and_then_only_named(shard: Shard) -> No
     assert first.spare is None, "an older checkpoint that is kept may still name another object"
     then = shard.rest(1)
     assert then.spare == first.object
-    assert shard.store.read_file(then.object) == shard.store.read_file(first.object)
+    assert shard.store.blobs.read(then.object) == shard.store.blobs.read(first.object)
     last = shard.rest(KEPT + 2)
     assert last.objects == then.objects
     assert (last.sha256, last.digest) == (first.sha256, first.digest)
@@ -88,14 +88,14 @@ def test_what_rests_is_written_once_more_and_then_only_named(shard: Shard) -> No
     moved = shard.checkpoint()
     assert moved.spare is None
     shard.rest(2 * KEPT)
-    assert sum("/resting-" in name for name in shard.store.files("objects")) == 2, "what nobody names is removed"
+    assert sum("/resting-" in name for name in shard.store.blobs.tree("objects")) == 2, "what nobody names is removed"
 
 
 def test_no_one_bad_file_costs_all_checkpoints_nor_the_newest_one_of_a_pool_that_rests(shard: Shard) -> None:
     entry = shard.rest(2 * KEPT)
     wanted = digest(shard.partition.pools["resting"].arrays())
     for bad in entry.objects:
-        whole = shard.store.read_file(bad)
+        whole = shard.store.blobs.read(bad)
         damage(shard.store, bad)
         skipped: list[SkippedCheckpoint] = []
         found = shard.store.recover(0, skipped)
@@ -106,7 +106,7 @@ def test_no_one_bad_file_costs_all_checkpoints_nor_the_newest_one_of_a_pool_that
         taken = next(one for one in manifest.pools if one.pool == "resting")
         assert bad not in taken.objects or taken == entry, "what is known to be bad is not named again"
         assert digest(arrays[taken.object]) == wanted
-        shard.store.write_file(bad, whole)
+        shard.store.blobs.write(bad, [whole])
     for bad in entry.objects:
         damage(shard.store, bad)
     skipped = []
@@ -126,7 +126,7 @@ def test_after_a_start_from_the_spare_another_is_written(shard: Shard) -> None:
     healed = shard.rest(1)
     assert entry.object not in healed.objects
     assert len(healed.objects) == 2
-    assert shard.store.read_file(healed.objects[0]) == shard.store.read_file(healed.objects[1])
+    assert shard.store.blobs.read(healed.objects[0]) == shard.store.blobs.read(healed.objects[1])
 
 
 def test_the_pause_after_a_checkpoint_counts_its_writing_not_how_late_the_fold_looks(

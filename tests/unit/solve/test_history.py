@@ -7,7 +7,7 @@ import pytest
 
 from services.boards import history
 from services.boards.history import Cause, difference, kept
-from services.checkpoints.checkpoint import CheckpointStore
+from services.checkpoints.blob_files import BlobFiles
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from tests.support.boards import solved_of
@@ -39,7 +39,7 @@ def test_rows_beyond_those_kept_are_neither_joined_nor_left(monkeypatch: pytest.
 
 
 def test_results_of_one_position_do_not_overwrite_each_other(tmp_path: Path) -> None:
-    files = ResultFiles(CheckpointStore(tmp_path.as_uri()), most=3)
+    files = ResultFiles(BlobFiles(tmp_path.as_uri()), most=3)
     boards = [msgspec.structs.replace(solved_of(position=p), solved_at=float(i)) for i, p in enumerate((1, 2, 2, 2))]
     for board in boards:
         files.write(board)

@@ -124,7 +124,7 @@ def test_the_task_reads_the_checkpoint_and_the_boards_of_its_own_log_and_generat
     ratings = [(name, float(i)) for i, name in enumerate(NAMES[:4])]
     for method, log, generation in (("copeland", "mine", 1), ("borda", "theirs", 1), ("schulze", "mine", 2)):
         made = msgspec.structs.replace(solved_of("blitz", method=method, ratings=ratings, position=40), log=log, generation=generation)
-        ResultFiles(files, 5).write(made)
+        ResultFiles(files.blobs, 5).write(made)
     view = insight.views([entry], ControlState(), {}, "mine")["blitz"]
     body = solve_pool(files.url, msgspec.json.encode(entry), insight.INSIGHT, view.methods[insight.INSIGHT], 1 << 32)
     told = msgspec.json.decode(body, type=Solved).result

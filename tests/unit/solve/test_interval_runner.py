@@ -68,7 +68,7 @@ def test_what_is_under_way_ends_with_the_method_of_its_pool(tasks: FakeTaskPool,
     assert tasks.cancelled == tasks.tasks
     tasks.newest.end(ValueError("no answer"))
     assert runner.step(1.0, False, BOARDS, ENTRIES) is None
-    assert CheckpointStore(tmp_path.as_uri()).files("intervals") == []
+    assert CheckpointStore(tmp_path.as_uri()).blobs.tree("intervals") == []
 
 
 def test_what_failed_after_long_work_is_followed_by_a_rest(tasks: FakeTaskPool, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_what_failed_after_long_work_is_followed_by_a_rest(tasks: FakeTaskPool, 
 
 @pytest.mark.parametrize("content", [b'{"pool": "\xff"}', b'{"pool"', b"[]"])
 def test_a_damaged_file_is_computed_anew(tasks: FakeTaskPool, tmp_path: Path, content: bytes) -> None:
-    CheckpointStore(tmp_path.as_uri()).write_file(f"intervals/bad/{METHOD}/newest.json", content)
+    CheckpointStore(tmp_path.as_uri()).blobs.write(f"intervals/bad/{METHOD}/newest.json", [content])
     runner = runner_in(tmp_path, tasks)
     job = Job("bad", METHOD)
     assert runner.shown(job, BOARDS[job]) == BOARDS[job]

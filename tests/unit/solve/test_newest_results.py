@@ -10,7 +10,7 @@ from services.boards.history import PastRow, unpacked
 from services.boards.result import Intervals, SolvedBoard
 from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import StoredBoard
-from services.checkpoints.checkpoint import CheckpointStore
+from services.checkpoints.blob_files import BlobFiles
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from services.solve.scheduler.newest import NewestResults
@@ -39,7 +39,7 @@ class RankIntervals:
 
 
 def newest_in(folder: Path, intervals: Any) -> NewestResults:
-    return NewestResults(ResultFiles(CheckpointStore(folder.as_uri()), 5), intervals, 5)
+    return NewestResults(ResultFiles(BlobFiles(folder.as_uri()), 5), intervals, 5)
 
 
 def board_at(position: int, pool: str = JOB.pool) -> SolvedBoard:

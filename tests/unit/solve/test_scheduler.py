@@ -1,6 +1,6 @@
 """The scheduler of solves without Ray: tries that fail or take too long, and what readers see of them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from services.boards.history import Kept
 from services.boards.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import StoredBoard, StoreError
+from services.checkpoints.blob_files import BlobFiles
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.control.records import ControlState, SolvePlan
@@ -286,8 +287,8 @@ def test_the_newest_results_are_kept_over_a_restart_and_the_next_solve_is_told_o
 def test_a_damaged_result_is_left_out_and_solved_anew(tasks: FakeTaskPool, tmp_path: Path, content: bytes) -> None:
     _, _, method = solved_once(tasks, tmp_path, "log a")
     checkpoints, store = CheckpointStore(tmp_path.as_uri()), Store()
-    [name] = checkpoints.files(f"results/blitz/{method}")
-    checkpoints.write_file(name, content)
+    [name] = checkpoints.blobs.tree(f"results/blitz/{method}")
+    checkpoints.blobs.write(name, [content])
     again = scheduler_in(Settings(data=tmp_path), tasks, store, log_identity="log a")
     again.step(0.0, [manifest_at(1)], ControlState())
     assert store.boards == {}
@@ -432,14 +433,16 @@ def test_a_worker_has_its_next_solve_before_the_last_one_is_written(tasks: FakeT
     """Files and the store take as long as a small solve: no worker waits for them."""
     begun: list[int] = []
 
-    class Recording(CheckpointStore):
-        def write_file(self, name: str, content: bytes) -> None:
+    class Recording(BlobFiles):
+        def write(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
             begun.append(len(tasks.tasks))
-            super().write_file(name, content)
+            super().write(name, parts)
 
     control = ControlState()
     control.apply(0, SolvePlan(pool="blitz", methods={"copeland": {}, "bradley_terry": {}}, time=0.0))
-    runner = scheduler_in(Settings(data=tmp_path), tasks, Store(), checkpoints=Recording(tmp_path.as_uri()))
+    checkpoints = CheckpointStore(tmp_path.as_uri())
+    checkpoints.blobs = Recording(tmp_path.as_uri())
+    runner = scheduler_in(Settings(data=tmp_path), tasks, Store(), checkpoints=checkpoints)
     runner.step(0.0, [manifest_at(1)], control)
     end_newest(tasks)
     runner.go_on(1.0, 0.0)
@@ -468,7 +471,7 @@ def test_a_result_that_finds_no_room_reaches_readers_and_has_its_file_later(task
         ballast.unlink()
         runner.step(10.0, [], ControlState())
         assert runner.health(10.0).unwritten == {}
-        [file] = ResultFiles(CheckpointStore(disk.as_uri()), 5).kept("log")
+        [file] = ResultFiles(BlobFiles(disk.as_uri()), 5).kept("log")
         assert (file.board.position, file.board.result) == (1, store.boards[method].result)
         again = scheduler_in(Settings(data=disk), tasks, fresh := Store(), log_identity="log")
         again.step(0.0, [], ControlState())

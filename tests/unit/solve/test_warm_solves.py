@@ -51,7 +51,7 @@ class Pool:
     def keep(self, solved: Solved, **changed: Any) -> str:
         board = SolvedBoard(pool="p", generation=1, position=0, outcomes=0, data="", parameters={}, solved_at=0.0, result=solved.result,
                             start=solved.start, version=VERSION)  # fmt: skip
-        return ResultFiles(self.checkpoints, 10).write(msgspec.structs.replace(board, **changed))
+        return ResultFiles(self.checkpoints.blobs, 10).write(msgspec.structs.replace(board, **changed))
 
 
 def ratings(solved: Solved) -> dict[str, float | None]:
