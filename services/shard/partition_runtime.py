@@ -105,7 +105,7 @@ class PartitionRuntime:
             pools_frozen=len(partition.frozen),
             agents=sum(len(state.content.agents) for state in pools),
             counts=partition.counters.outcomes.copy(),
-            pending=sum(state.waiting_retractions for state in pools),
+            pending=sum(state.retractions.waiting for state in pools),
             building=len(builds),
             progress=min((build.progress(partition.position) for build in builds), default=None),
             memory=self.memory(now),

@@ -19,6 +19,7 @@ from services.state.edits import NONE, Edits, Retracted
 from services.state.frozen import FrozenPool
 from services.state.limits import Limits
 from services.state.pending import Pending
+from services.state.retractions import PoolRetractions
 from services.wire.columns import GameColumns, ScoreColumns
 from services.wire.events import Event, GameEvent, Reason, RetractEvent, ScoreEvent
 from services.wire.pools import Kind
@@ -47,15 +48,15 @@ class PoolState:
     """One pool under one generation.
 
     retracted: retractions below the generation's horizon, read from the log by the caller.
-    content: what outcomes made of the pool. changes: what readers have not seen yet. pending: retractions that the generation does not
-    apply. status: whether it folds. stop_record: why it does not, None while it folds. recovered_at: position of the checkpoint that the
-    state comes from, else 0. on_change: called once, before the next change.
+    content: what outcomes made of the pool. changes: what readers have not seen yet. retractions: those that the generation applies, and
+    those that wait. status: whether it folds. stop_record: why it does not, None while it folds. recovered_at: position of the checkpoint
+    that the state comes from, else 0. on_change: called once, before the next change.
     """
 
     def __init__(self, created: PoolCreated, generation: Generation, retracted: Retracted = NONE) -> None:
         self.created, self.generation = created, generation
         self.content = PoolContent(created.kind, generation, retracted)
-        self.changes, self.pending = ChangeTracker(), Pending()
+        self.changes, self.retractions = ChangeTracker(), PoolRetractions(self.content, Pending())
         self.status: PoolStatus = POOL_LIFECYCLE.start
         self.stop_record: Stopped | None = None
         self.recovered_at = 0
@@ -69,7 +70,8 @@ class PoolState:
     def restore(cls, created: PoolCreated, generation: Generation, arrays: Arrays, position: int) -> "PoolState":
         """The state whose content `arrays` hold, as a checkpoint at `position` says."""
         state = cls(created, generation)
-        state.content, state.pending = PoolContent.from_arrays(created.kind, generation, arrays), Pending.from_arrays(arrays)
+        state.content = PoolContent.from_arrays(created.kind, generation, arrays)
+        state.retractions = PoolRetractions(state.content, Pending.from_arrays(arrays))
         state.changes = ChangeTracker()
         state.changes.reach(len(state.content.agents))
         state.recovered_at = position
@@ -77,7 +79,7 @@ class PoolState:
 
     def emptied(self) -> "PoolState":
         """The state before any outcome, of the same generation."""
-        return PoolState(self.created, self.generation, self._applied)
+        return PoolState(self.created, self.generation, self.retractions.applied)
 
     @property
     def kind(self) -> Kind:
@@ -180,24 +182,7 @@ class PoolState:
         """Remember those of `retractions` just folded, each with its offset, that this generation does not apply."""
         if pending := [one for one in retractions if one[0] >= self.generation.retraction_horizon]:
             self._about_to_change()
-            self.pending.add(pending)
-
-    @property
-    def pending_retractions(self) -> int:
-        """Retractions seen at or above the generation's horizon: the outcomes they name still count."""
-        return self.content.counts["retractions"] - (self.content.edits.retracted.events if self.content.edits is not None else 0)
-
-    @property
-    def waiting_retractions(self) -> int:
-        """Pending retractions without those that the last review found idle."""
-        return max(0, self.pending_retractions - self.pending.idle)
-
-    def review_retractions(self) -> int:
-        """How many pending retractions may change what was folded. See `Pending.review`."""
-        expected = max(0, self.pending_retractions)
-        if self.pending.review(expected, self._applied, self.content.dedupe):
-            self.changes.mark_head()
-        return expected - self.pending.idle
+            self.retractions.note(pending)
 
     def retracted_for(self, generation: Generation) -> Retracted | None:
         """What the log retracts below the horizon of another generation of the pool, up to which this state is folded at least.
@@ -207,13 +192,7 @@ class PoolState:
         own = self.generation
         if self.stopped is not None or generation.start != own.start or generation.retraction_horizon < own.retraction_horizon:
             return None
-        if len(self.pending) != self.pending_retractions:
-            return None
-        return self._applied.with_more(self.pending.below(generation.retraction_horizon))
-
-    def has_folded(self, retracted: Retracted) -> int:
-        """How many outcomes counted that are `retracted`, by what the dedupe window remembers."""
-        return int(np.count_nonzero(self.content.dedupe.holds(retracted.ids[~self._applied.among(retracted.ids)])))
+        return self.retractions.below(generation.retraction_horizon) if self.retractions.complete else None
 
     def take_over(self, generation: Generation, retracted: Retracted) -> None:
         """Go on by a generation that differs in what is `retracted` alone, of which nothing was folded."""
@@ -221,12 +200,7 @@ class PoolState:
         if edits is not None and self.content.edits is not None:
             edits.left_out = self.content.edits.left_out
         self.generation, self.content.edits, self.recovered_at = generation, edits, 0
-        self.pending = self.pending.since(generation.retraction_horizon)
-
-    @property
-    def _applied(self) -> Retracted:
-        """Retractions that this generation applies."""
-        return NONE if self.content.edits is None else self.content.edits.retracted
+        self.retractions = PoolRetractions(self.content, self.retractions.pending.since(generation.retraction_horizon))
 
     # -- copies of the content
 

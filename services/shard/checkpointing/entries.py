@@ -63,7 +63,7 @@ class PoolEntries:
         entry = before.entry
         if before.named >= max(1, self.keep - 1) and state.stopped is None and entry.spare is None and name not in entry.objects:
             copied = msgspec.structs.replace(entry, position=folded_to, object=name, spare=entry.object)
-            return PoolToWrite(copied, before.version, state.freeze(), beside=state.pending.arrays())
+            return PoolToWrite(copied, before.version, state.freeze(), beside=state.retractions.pending.arrays())
         named_again = msgspec.structs.replace(entry, position=folded_to, stopped=state.stopped)
         return PoolToWrite(named_again, before.version, None, before.named + 1)
 
@@ -81,4 +81,4 @@ class PoolEntries:
             digest="",
             stopped=state.stopped,
         )
-        return PoolToWrite(entry, state.changes.version, source.freeze(), beside=source.pending.arrays())
+        return PoolToWrite(entry, state.changes.version, source.freeze(), beside=source.retractions.pending.arrays())

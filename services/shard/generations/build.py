@@ -112,7 +112,7 @@ class Build:
         """Begin with what was found to be retracted, and what the state to go on from knows of."""
         known = NONE if self._stand_in is None else self._stand_in.known
         retracted = known.with_more(retracted_hash(self._found))
-        if self._stand_in is not None and (folded := self._stand_in.state.has_folded(retracted)):
+        if self._stand_in is not None and (folded := self._stand_in.state.retractions.folded(retracted)):
             self.fail(f"{GONE}: {too_late(folded, self._start)}; {SEASON.format(self.generation.pool)}")
         else:
             self._begin(retracted)

@@ -39,7 +39,7 @@ class DueGenerations:
             return generations.after_wish(control, wish, position, self._horizon(state), self._clock())
         if newest.fold_version < FOLD_VERSION:
             return generations.again(control, newest, position, self._clock())
-        if state.stopped is not None or state.pending_retractions <= 0 or newest.number != state.generation.number:
+        if state.stopped is not None or state.retractions.count <= 0 or newest.number != state.generation.number:
             return None
         if now - self._since.setdefault(pool, now) < self._pace.quiet or not self._pace.ready(time.monotonic()):
             return None
@@ -51,13 +51,14 @@ class DueGenerations:
     def _changes_something(self, state: PoolState) -> bool:
         """Whether a pending retraction takes back an outcome that was folded. A later call finds an outcome that comes later."""
         began = time.monotonic()
-        effective = state.review_retractions()
+        if state.retractions.review():
+            state.changes.mark_head()
         self._pace.spend((ended := time.monotonic()) - began, ended)
-        return effective > 0
+        return state.retractions.waiting > 0
 
     def _horizon(self, state: PoolState) -> int:
         """Below which position a new generation of the pool must leave retracted outcomes out; 0 where none were retracted."""
-        if state.stopped is not None or state.pending_retractions > 0:
+        if state.stopped is not None or state.retractions.count > 0:
             return self._partition.position
         return state.generation.retraction_horizon
 

@@ -50,7 +50,7 @@ class StandIns:
             known = None if state is None else state.retracted_for(target)
             if state is None or known is None:
                 continue
-            if (folded := state.has_folded(retracted)) == 0:
+            if (folded := state.retractions.folded(retracted)) == 0:
                 return StandIn(manifest.position, state, known)
             why = too_late(folded, manifest.position)
             refused.add(entry.generation)

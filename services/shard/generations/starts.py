@@ -31,7 +31,7 @@ class BuildStarts:
         if search is None:
             if self._stand_ins is None or self._topic.begin(self._partition.number) <= target.start:
                 return Build(created, target, retracted)
-            heeded = state.content.edits.retracted if state.content.edits is not None else NONE
+            heeded = state.retractions.applied
             self._searches = {other: one for other, one in self._searches.items() if other[0] != target.pool}
             found = _search(self._stand_ins, created, target, control, heeded if retracted is None else retracted)
             self._searches[key] = retracted, found

@@ -151,7 +151,7 @@ class TestHorizon:
         partition.pools["p"] = PoolState(PoolCreated(pool="p", kind=Kind.GAMES, time=0.0), made)
         records = [Record(0, encode([game(1, "a", "b")]), 0.0), Record(1, encode([self.retraction(1)]), 0.0)]
         partition.fold(records, FixedDirectory(control))
-        assert len(partition.pools["p"].pending) == pending
+        assert len(partition.pools["p"].retractions.pending) == pending
 
 
 class TestOrderOfManifests:

@@ -129,7 +129,7 @@ def test_without_retracted_outcomes_it_is_the_fold_of_the_log_without_them(cut: 
     assert content(state) != content(fold(VALUES).pools[POOL])
     assert state.content.edits is not None
     assert state.content.edits.left_out[0] >= len(RETRACTED)
-    assert state.pending_retractions == 0
+    assert state.retractions.count == 0
 
 
 @pytest.mark.parametrize("cut", [1, 13, 1000])
@@ -249,7 +249,7 @@ def test_a_second_retraction_while_one_is_built_waits_for_the_next_generation() 
     log = [*records(VALUES), *late]
     catch_up(partition, log, 50)
     partition.switch(partition.builds[POOL, 2])
-    assert partition.pools[POOL].pending_retractions == 1
+    assert partition.pools[POOL].retractions.count == 1
     partition.begin(Build(known.pools[POOL], made(3, retraction_horizon=END + 1)))
     catch_up(partition, log, 50)
     partition.switch(partition.builds[POOL, 3])

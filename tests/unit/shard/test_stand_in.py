@@ -83,7 +83,7 @@ def state_at(position: int, generation: Generation) -> PoolState:
 def anchored(position: int, generation: Generation) -> PoolState:
     """The same as a checkpoint gives it back."""
     state = state_at(position, generation)
-    return PoolState.restore(state.created, generation, {**state.arrays(), **state.pending.arrays()}, position)
+    return PoolState.restore(state.created, generation, {**state.arrays(), **state.retractions.pending.arrays()}, position)
 
 
 def caught_up(build: Build, records: Sequence[Record], cut: int) -> PoolState:
@@ -104,20 +104,20 @@ def caught_up(build: Build, records: Sequence[Record], cut: int) -> PoolState:
 def test_going_on_from_it_is_the_fold_of_the_whole_log(pool: str, position: int, edits: Mapping[str, object], known: bool) -> None:
     early = next(i for i, record in enumerate(RECORDS) if b"retracts" in record.value) + 4  # heeds those of EARLY
     base, target = anchored(position, made(pool, 2, early, edits)), made(pool, 3, END, edits)
-    assert base.has_folded(retracted(pool, END)) == 0
+    assert base.retractions.folded(retracted(pool, END)) == 0
     stand_in = StandIn(position, base, base.retracted_for(target) or NONE)
     build = Build(base.created, target, retracted(pool, END) if known else None, stand_in)
     state = caught_up(build, RECORDS[position:], 37)
     expected = state_at(END, target)
     assert digest(state.arrays()) == digest(expected.arrays())
-    assert state.pending_retractions == expected.pending_retractions == 0
-    assert len(state.pending) == 0
+    assert state.retractions.count == expected.retractions.count == 0
+    assert len(state.retractions.pending) == 0
 
 
 def test_what_it_has_folded_already_ends_the_build_in_words() -> None:
     position, target = ANCHORS[-1], made("games", 2, END, {})
     base = anchored(position, made("games", 1, 0, {}))
-    assert base.has_folded(retracted("games", END)) == 2
+    assert base.retractions.folded(retracted("games", END)) == 2
     build = Build(base.created, target, None, StandIn(position, base, base.retracted_for(target) or NONE))
     partition = Partition(0, 1, END)
     partition.begin(build)
