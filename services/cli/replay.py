@@ -78,16 +78,11 @@ def replay(
 def _shown(settings: Settings, log: Log, path: Path, pool: str, options: FileOptions, again: bool, console: Console) -> Replayed:
     with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console) as bar:
         task = bar.add_task(f"{path.name}: checking", total=None)
-        done = replay_file(
-            settings,
-            log,
-            path,
-            pool,
-            options,
-            again=again,
-            checked=lambda found: bar.update(task, completed=found),
-            tell=lambda sent, total: bar.update(task, description=path.name, completed=sent, total=total),
-        )
+
+        def tell(count: int, total: int | None) -> None:
+            bar.update(task, description=None if total is None else path.name, completed=count, total=total)
+
+        done = replay_file(settings, log, path, pool, options, again=again, tell=tell)
         bar.update(task, description=path.name, completed=done.before + done.sent, total=done.before + done.sent)
     for line in report(done):
         console.print(line, highlight=False, markup=False)

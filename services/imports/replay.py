@@ -29,7 +29,8 @@ _CHUNK: Final = 5_000
 """Outcomes between two notes in the journal."""
 _JOURNALS: Final = "replay"
 
-Tell = Callable[[int, int], None]
+Tell = Callable[[int, int | None], None]
+"""Told how far a replay is: (outcomes found, None) while the file is checked, then (outcomes in the log, outcomes of the file)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,9 @@ def replay_file(
     options: FileOptions | None = None,
     *,
     again: bool = False,
-    checked: Callable[[int], None] | None = None,
     tell: Tell | None = None,
 ) -> Replayed:
-    """Send one file. checked: called with outcomes found, while the file is checked; tell: called with (outcomes in the log, outcomes
-    of the file) after each acknowledged chunk.
+    """Send one file. tell: called while the file is checked, then after each acknowledged chunk.
 
     Raises `InputError` before anything is sent where the file is not of its kind or the pool is of another one, and `LogError`.
     """
@@ -70,7 +69,7 @@ def replay_file(
     with Source(path) as source:
         file = OutcomeFile(source, pool, now=time.time(), options=options)
         stamp, account = source.stamp, Account()
-        total = _count(file, account, checked)
+        total = _count(file, account, tell)
         partition = partition_of(pool, log.outcomes.partitions)
         note = Journal.of(settings.data / _JOURNALS, log.outcomes.identity, pool, *_key(file.kind, options, source))
         noted = None if again else note.read()
@@ -89,13 +88,13 @@ def replay_file(
     return Replayed(path, account.rows, total - before, before, account.skipped, account.refused, account.first, partition, position)
 
 
-def _count(file: OutcomeFile, account: Account, checked: Callable[[int], None] | None) -> int:
+def _count(file: OutcomeFile, account: Account, tell: Tell | None) -> int:
     """Outcomes of the file that the log's readers will take; reads and checks all of it."""
     total = 0
     for batch in file.accepted(account):
         total += len(batch)
-        if checked is not None:
-            checked(total)
+        if tell is not None:
+            tell(total, None)
     return total
 
 

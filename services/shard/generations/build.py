@@ -47,7 +47,6 @@ class Build:
         self.state: PoolState | None = None
         self.failed: str | None = None
         self._found: list[RetractEvent] = []
-        self._name = generation.pool.encode()
         self._scan = max(0, generation.retraction_horizon - self._start) if retracted is None else 0
         if retracted is not None:
             self._begin(retracted)
@@ -81,7 +80,7 @@ class Build:
     def concerned(self, records: Sequence[Record]) -> list[Record]:
         """Those of `records` that may hold what it looks for: outcomes of its pool, or retractions first."""
         fresh = records if records and records[0].offset >= self.position else [one for one in records if one.offset >= self.position]
-        return _that_may_hold(fresh, self._name, b"" if self.state is not None else _RETRACTS)
+        return _that_may_hold(fresh, self.generation.pool.encode(), b"" if self.state is not None else _RETRACTS)
 
     def scan(self, retractions: Sequence[RetractEvent]) -> None:
         """Take in what the pool's records below the horizon retract, in any order."""

@@ -8,21 +8,15 @@ Law 6: a store that is down only lets changes gather.
 import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final
 
 from services.boards.store.protocol import LiveWriter
 from services.runtime.durations import Durations
 from services.shard.fencing import Fenced
 from services.shard.partition import Partition
+from services.shard.publishing.rounds import Rounds
 from services.shard.publishing.selection import Selection
 from services.shard.publishing.updates import Update
 from services.shard.publishing.writing import BoardWriter, End, Judge
-
-_MOST_PAUSE: Final = 2.0
-"""Seconds: a round that waited for a store that is down is not followed by a longer pause than this."""
-_LOAD: Final = 2.0
-"""A round of writing that took s seconds is followed by a pause of at least _LOAD * s while records wait, so that it never starves the
-fold, and after one that failed."""
 
 
 class Publisher:
@@ -33,10 +27,10 @@ class Publisher:
     """
 
     def __init__(self, boards: LiveWriter, interval: float, judge: Judge, clock: Callable[[], float] = time.time) -> None:
-        self._writer, self._selection, self._interval, self._clock = BoardWriter(boards, judge), Selection(clock), interval, clock
+        self._writer, self._selection, self._clock = BoardWriter(boards, judge), Selection(clock), clock
+        self._rounds = Rounds(interval)
         self._executor = ThreadPoolExecutor(1, "publish")
         self._job: Future[list[tuple[Update, End]]] | None = None
-        self._began = self._next = self._rested = float("-inf")
         self.written_at: float | None = None
         self.counters = {"published_pools": 0, "store_failures": 0, "store_losses": 0, "fenced_writes": 0}
         self.pauses = Durations()
@@ -47,8 +41,8 @@ class Publisher:
             if not self._job.done():
                 return
             self._settle(self._job.result(), now)
-        if now >= (self._rested if behind else self._next) and (updates := self._copied(now, partitions.values(), epochs)):
-            self._began = now
+        if self._rounds.due(now, behind=behind) and (updates := self._copied(now, partitions.values(), epochs)):
+            self._rounds.begin(now)
             self._job = self._executor.submit(self._writer.write, updates)
 
     def drain(self, now: float, partitions: Mapping[int, Partition], epochs: Mapping[int, int]) -> None:
@@ -67,10 +61,7 @@ class Publisher:
 
     def _settle(self, ends: list[tuple[Update, End]], now: float) -> None:
         self._job = None
-        self._next = now + self._interval
-        self._rested = max(self._next, now + min(_LOAD * (now - self._began), _MOST_PAUSE))
-        if any(end is End.FAILED for _, end in ends):
-            self._next = self._rested
+        self._rounds.end(now, failed=any(end is End.FAILED for _, end in ends))
         for update, end in ends:
             match end:
                 case End.WRITTEN:

@@ -108,9 +108,9 @@ def test_a_replay_that_was_cut_off_goes_on(settings: Settings, log: Log, tmp_pat
         patched.setattr(type(log.outcomes), "append", failing)
         with pytest.raises(LogError):
             replay_file(settings, log, path, "p")
-    told: list[tuple[int, int]] = []
+    told: list[tuple[int, int | None]] = []
     done = replay_file(settings, log, path, "p", tell=lambda sent, total: told.append((sent, total)))
-    assert (done.before, done.sent, told) == (20, 15, [(30, 35), (35, 35)])
+    assert (done.before, done.sent, told) == (20, 15, [(35, None), (30, 35), (35, 35)])
     assert [event.sides[0].agents[0] for event in written(log, "p") if isinstance(event, GameEvent)] == [f"a{i}" for i in range(35)]
 
 
@@ -291,15 +291,17 @@ def test_refused_rows_are_left_out_again_when_a_replay_goes_on(
     options = FileOptions(FileKind.OUTCOMES)
     stopped: list[int] = []
 
-    def stop(sent: int, total: int) -> None:
-        stopped.append(total)
-        raise KeyboardInterrupt
+    def stop(sent: int, total: int | None) -> None:
+        if total is not None:
+            stopped.append(total)
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         replay_file(settings, log, path, "p", options, tell=stop)
-    checked: list[int] = []
-    done = replay_file(settings, log, path, "p", options, checked=checked.append)
-    assert (done.before, done.sent, stopped, checked, done.refused) == (3, 10, [13], [13], {Reason.BAD_FIELD: 7})
+    told: list[tuple[int, int | None]] = []
+    done = replay_file(settings, log, path, "p", options, tell=lambda count, total: told.append((count, total)))
+    assert (done.before, done.sent, stopped, done.refused) == (3, 10, [13], {Reason.BAD_FIELD: 7})
+    assert told == [(13, None), (6, 13), (9, 13), (12, 13), (13, 13)]
     assert [event.id for event in written(log, "p")] == [event.id for event in outcomes_of(path, "p", options=options).events]
 
 
@@ -309,9 +311,10 @@ def test_a_file_that_changes_while_it_is_sent_stops_the_replay(
     monkeypatch.setattr("services.imports.replay._CHUNK", 1)
     path = file(tmp_path, HEAD + ROW * 3)
 
-    def grow(sent: int, total: int) -> None:
-        with path.open("a") as opened:
-            opened.write(ROW)
+    def grow(sent: int, total: int | None) -> None:
+        if total is not None:
+            with path.open("a") as opened:
+                opened.write(ROW)
 
     with pytest.raises(InputError, match="must not change"):
         replay_file(settings, log, path, "p", tell=grow)
