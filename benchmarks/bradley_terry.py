@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from benchmarks.common import Row, arguments, header, seconds, show
 from benchmarks.workloads import battles, free_for_alls, pairs_of
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.pair_counts import pair_counts
 from ratings_core.solution import Floats
 
@@ -62,7 +62,7 @@ def arena(n: int, repeats: int) -> None:
     wins = thin.toarray()
     size = f"{n} battles, {m} agents"
     plain = seconds(lambda: bradley_terry(wins), repeats)
-    sandwich = seconds(lambda: bradley_terry(wins, standard_errors="sandwich"), repeats)
+    sandwich = seconds(lambda: bradley_terry(wins, options=BradleyTerryOptions(standard_errors="sandwich")), repeats)
     counts = peer("choix", lambda module: module.ilsr_pairwise_dense(wins), repeats)
     listed = list(zip(winner.tolist(), loser.tolist(), strict=True))
     each = peer("choix", lambda module: module.ilsr_pairwise(m, listed), 1)
@@ -76,10 +76,10 @@ def arena(n: int, repeats: int) -> None:
 
 def diplomacy(n: int, m: int, repeats: int) -> None:
     wins = tally(*pairs_of(free_for_alls(n, m)), m)
-    fit = bradley_terry(wins, prior=PRIOR)
+    fit = bradley_terry(wins, options=BradleyTerryOptions(prior=PRIOR))
     size = f"{fit.stats['pairs']:.0f} pairs, {m} agents"
-    ours = seconds(lambda: bradley_terry(wins, prior=PRIOR), repeats)
-    parts = seconds(lambda: bradley_terry(wins, unconnected="components"), repeats)
+    ours = seconds(lambda: bradley_terry(wins, options=BradleyTerryOptions(prior=PRIOR)), repeats)
+    parts = seconds(lambda: bradley_terry(wins, options=BradleyTerryOptions(unconnected="components")), repeats)
     theirs = seconds(lambda: lbfgs(wins, PRIOR, 1e-5), 1)
     show(
         Row("Bradley-Terry, sparse, prior 0.1", size, ours, "L-BFGS, gradient 1e-5", theirs),

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.common import arguments, machine
 from benchmarks.deviation import scores
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.equilibria import AffinityTarget, cce, deviation, lle, nash_average, nash_average_agents, uniform
 from ratings_core.errors import SolverError
 from ratings_core.games import agent_vs_agent, agent_vs_agent_vs_task
@@ -66,7 +66,7 @@ METHODS: dict[str, Callable[[Floats], Floats]] = {
     "Nash average": lambda table: nash_average(table).ratings,
     "Nash average of agents": of_agents,
     "maximal lottery": lambda table: maximal_lottery(ballots(table).margins(len(table))).ratings,
-    "Elo (Bradley-Terry)": lambda table: bradley_terry(*ballots(table).dense(len(table)), prior=0.1).ratings,
+    "Elo (Bradley-Terry)": lambda table: bradley_terry(*ballots(table).dense(len(table)), options=BradleyTerryOptions(prior=0.1)).ratings,
     "uniform": lambda table: uniform(agent_vs_agent_vs_task(table, merge=False).game).ratings,
 }
 SHARES = {"maximal lottery"}

@@ -19,7 +19,7 @@ from scipy.optimize import minimize
 
 from benchmarks.common import Row, arguments, header, show
 from benchmarks.workloads import free_for_alls, held_out
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.fenchel_young import fenchel_young
 from ratings_core.batch.pair_counts import PairCounts, of_tally
 from ratings_core.batch.soft_condorcet import soft_condorcet
@@ -103,7 +103,10 @@ CANDIDATES: dict[str, dict[str, Fit]] = {
     "Fenchel-Young, full batch": {
         f"prior={p}": on_pairs(lambda pairs, p=p: fenchel_young(pairs, prior=p).ratings) for p in (5, 20, 40, 80)
     },
-    "Bradley-Terry": {f"prior={p}": on_pairs(lambda pairs, p=p: bradley_terry(pairs, prior=p).ratings) for p in (0.1, 4, 16, 32, 64)},
+    "Bradley-Terry": {
+        f"prior={p}": on_pairs(lambda pairs, p=p: bradley_terry(pairs, options=BradleyTerryOptions(prior=p)).ratings)
+        for p in (0.1, 4, 16, 32, 64)
+    },
 }
 
 

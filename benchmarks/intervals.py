@@ -19,7 +19,7 @@ from benchmarks.common import Row, arguments, header, seconds, show
 from benchmarks.workloads import battles
 from ratings_core.analysis.intervals import cell_replicates, outcome_replicates, replicate_intervals
 from ratings_core.analysis.jackknife import group_deletions, jackknife_intervals
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.pair_counts import PairCounts
 from ratings_core.solution import Floats
@@ -41,7 +41,7 @@ def tournament(k: int, skill: Floats, seed: int) -> Comparisons:
 
 def ratings(counts: PairCounts) -> Floats:
     """In logits, mean 0."""
-    return bradley_terry(counts, scale=1.0, centre=0.0, prior=1e-6).ratings
+    return bradley_terry(counts, options=BradleyTerryOptions(scale=1.0, centre=0.0, prior=1e-6)).ratings
 
 
 def coverage(k: int, tournaments: int, replicates: int) -> None:
@@ -65,7 +65,7 @@ def _intervals(data: Comparisons, fit: Floats, seed: int, replicates: int) -> li
     cells = replicate_intervals(ratings, cell_replicates(counts, seed=seed, replicates=replicates), level=LEVEL)
     games = replicate_intervals(ratings, outcome_replicates(data, seed=seed, replicates=replicates), level=LEVEL)
     pairs, clustered = (
-        bradley_terry(given, scale=1.0, centre=0.0, standard_errors=kind).standard_error
+        bradley_terry(given, options=BradleyTerryOptions(scale=1.0, centre=0.0, standard_errors=kind)).standard_error
         for given, kind in ((counts, "sandwich"), (data, "clustered"))
     )
     assert pairs is not None

@@ -18,7 +18,7 @@ from scipy.special import expit
 from benchmarks.common import Row, arguments, header, show
 from ratings_core.analysis.next_cells import next_cells
 from ratings_core.analysis.next_matches import next_matches, top
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.equilibria import deviation
 from ratings_core.games import agent_vs_task
 from ratings_core.tallies.pair_counts import PairCounts
@@ -52,7 +52,7 @@ def by_hand(wins: Floats, k: int, _batch: int) -> Floats:
 
 def best(wins: Floats, k: int) -> NDArray[np.int64]:
     """The k agents rated best."""
-    return np.argsort(-bradley_terry(wins, prior=_PRIOR).ratings, kind="stable")[:k]
+    return np.argsort(-bradley_terry(wins, options=BradleyTerryOptions(prior=_PRIOR)).ratings, kind="stable")[:k]
 
 
 def played(theta: Floats, wins: Floats, rate: Floats, batch: int, rng: np.random.Generator) -> Floats:

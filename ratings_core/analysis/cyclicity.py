@@ -8,7 +8,7 @@ from scipy import sparse
 
 from ratings_core import checks
 from ratings_core.analysis.hodge import Hodge, hodge
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.solution import Floats
 from ratings_core.tallies.pair_counts import PairCounts
 
@@ -30,7 +30,7 @@ def cyclicity(counts: PairCounts, agents: int, *, prior: float = 0.5) -> Hodge:
     """
     size = checks.count("agents", agents, low=2)
     wins, ties = checks.instance("counts", counts, PairCounts).sparse(size)
-    fit = bradley_terry(wins, ties, prior=checks.number("prior", prior, above=0.0), scale=1.0, centre=0.0)
+    fit = bradley_terry(wins, ties, options=BradleyTerryOptions(prior=checks.number("prior", prior, above=0.0), scale=1.0, centre=0.0))
     games = counts.wins + counts.losses + counts.ties
     met = games > 0
     a, b, games = counts.first[met], counts.second[met], games[met]

@@ -18,7 +18,7 @@ from scipy import linalg
 from scipy.special import ndtr
 
 from ratings_core import checks
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.logistic import PairLikelihood, variance
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.errors import InputError
@@ -116,7 +116,7 @@ def next_matches(
         raise InputError("loss", loss, "must be a loss, such as all_ratings()")
     checks.number("tolerance", tolerance, above=0.0)
     known = of_tally(counts, m)
-    fit = bradley_terry(known, prior=checks.number("prior", prior, above=0.0), scale=1.0, centre=0.0)
+    fit = bradley_terry(known, options=BradleyTerryOptions(prior=checks.number("prior", prior, above=0.0), scale=1.0, centre=0.0))
     information = PairLikelihood(known, prior).curvature(fit.ratings).dense()
     problem = _Problem.of(information, fit.ratings, loss, budget)
     before = problem.at(np.zeros(len(problem.first))).value

@@ -17,6 +17,7 @@ from ratings_core.batch.logistic import Minimum, PairLikelihood, minimise, solve
 from ratings_core.batch.pair_counts import PairCounts, pair_counts
 from ratings_core.errors import InputError, SolverError
 from ratings_core.graphs.components import Labels, members, strong_components
+from ratings_core.options import Options, option
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
 ELO_SCALE: Final = 400.0 / math.log(10.0)
@@ -63,17 +64,33 @@ class BradleyTerry(Solution):
         return float(expit((self.ratings[first] - self.ratings[second]) / self.scale))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogitOptions(Options):
+    """Options of every fit whose ratings are logits."""
+
+    prior: float = option(0.0, "games each agent is taken to have tied with an anchor", 0.0, 1e6)
+    scale: float = option(ELO_SCALE, "rating points a logit", 1e-6, 1e6)
+    centre: float = option(1500.0, "mean rating", -1e9, 1e9)
+    tolerance: float = option(1e-10, "largest score gap a game", 1e-14, 1e-2)
+    max_iterations: int = option(200, "of Newton's method", 1, 10_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BradleyTerryOptions(LogitOptions):
+    """Options of `bradley_terry`."""
+
+    unconnected: Unconnected = option("raise", "agents not linked by wins both ways", choices=get_args(Unconnected))
+    standard_errors: StandardErrors = option("none", "intervals", choices=get_args(StandardErrors))
+
+
+_DEFAULTS: Final = BradleyTerryOptions()
+
+
 def bradley_terry(
     wins: Any,
     ties: Any = None,
     *,
-    prior: float = 0.0,
-    scale: float = ELO_SCALE,
-    centre: float = 1500.0,
-    unconnected: Unconnected = "raise",
-    standard_errors: StandardErrors = "none",
-    tolerance: float = 1e-10,
-    max_iterations: int = 200,
+    options: BradleyTerryOptions = _DEFAULTS,
     names: Sequence[str] | None = None,
     start: ArrayLike | None = None,
 ) -> BradleyTerry:
@@ -82,21 +99,20 @@ def bradley_terry(
     wins: (m, m), entry (a, b) is the weight of the outcomes in which a beat b; ties: (m, m), symmetric, weight of ties, each half a
     win for both. Dense or scipy sparse, or `PairCounts` or `Comparisons` in place of both; beyond `logistic.DENSE_UP_TO` agents only the
     pairs that met are ever touched.
-    prior: games that each agent is taken to have tied with an anchor rated `centre`, 0 for none. scale: rating points a logit.
-    centre: mean rating of each component; with a prior, the anchor's rating.
+    options.centre: mean rating of each component; with a prior, the anchor's rating.
 
     Without a prior ratings are finite and unique exactly where every two agents are linked by chains of wins both ways (Ford 1957),
-    ties being wins of both. Elsewhere `unconnected` decides: ``raise`` refuses the data; ``components`` rates each strongly
+    ties being wins of both. Elsewhere `options.unconnected` decides: ``raise`` refuses the data; ``components`` rates each strongly
     connected component by itself and gives NaN to agents that are alone in theirs. Differences inside a component are then the limit
     of the whole likelihood's: games across components end up certain and say nothing more.
 
-    standard_errors: ``fisher`` inverts the information (a tie counts as two half games; with a prior it is the curvature of the
+    options.standard_errors: ``fisher`` inverts the information (a tie counts as two half games; with a prior it is the curvature of the
     posterior); ``sandwich`` allows for results that vary less or more than the model says, as ties do (White 1982).
     Both take games for independent and of weight 1, so that places of one larger game count as if played apart: too narrow there.
     ``clustered``, of `Comparisons`, is the sandwich of whole outcomes: pairs of one outcome may depend on each other in any way.
 
     The certificate (kind ``score_gap_per_game``) is the largest difference of expected and actual points of an agent, over the
-    games it has in the fit, recomputed from the returned ratings; `tolerance` bounds it. The same in points is ``stats["score_gap"]``;
+    games it has in the fit, recomputed from the returned ratings; the tolerance bounds it. The same in points is ``stats["score_gap"]``;
     ``stats["cautious"]`` counts the steps that had to be shortened, many of them mean nearly separable data.
     names: of the agents, for messages only. start: ratings of an earlier answer (m,), in points, NaN for agents without one; they save
     Newton steps and decide nothing, as the ratings are unique.
@@ -106,29 +122,25 @@ def bradley_terry(
     begun = time.perf_counter()
     comparisons = wins if isinstance(wins, Comparisons) else None
     counts = pair_counts(wins if comparisons is None else comparisons.counts(), ties)
-    least = checks.number("prior", prior, low=0.0, high=checks.LARGEST_WEIGHT)
-    model = _Model(least, checks.number("scale", scale, above=0.0), checks.number("centre", centre))
-    checks.number("tolerance", tolerance, above=0.0)
-    checks.count("max_iterations", max_iterations)
-    _check_options(unconnected, standard_errors, counts.m, names)
-    if standard_errors == "clustered" and comparisons is None:
-        raise InputError("standard_errors", standard_errors, "must not be 'clustered' for tallies; Comparisons know their outcomes")
-    component = components_of(counts, model.prior)
-    if unconnected == "raise":
+    _check_agents(options, counts.m, names)
+    if options.standard_errors == "clustered" and comparisons is None:
+        raise InputError("standard_errors", options.standard_errors, "must not be 'clustered' for tallies; Comparisons know their outcomes")
+    component = components_of(counts, options.prior)
+    if options.unconnected == "raise":
         check_connected(component, names)
-    likelihood = PairLikelihood(inside(counts, component), model.prior)
+    likelihood = PairLikelihood(inside(counts, component), options.prior)
     _check_prior(likelihood)
-    solve, first = solver(likelihood, component), started("start", start, counts.m, model.centre, model.scale)
-    minimum = minimise(likelihood, solve, tolerance / 2, max_iterations, first)
-    solution = _solution(model, likelihood, minimum, component, tolerance)
+    solve, first = solver(likelihood, component), started("start", start, counts.m, options.centre, options.scale)
+    minimum = minimise(likelihood, solve, options.tolerance / 2, options.max_iterations, first)
+    solution = _solution(options, likelihood, minimum, component)
     if first is not None and solution.status is not Status.OPTIMAL:  # far off, a start can be worse than none
-        minimum = minimise(likelihood, solve, tolerance / 2, max_iterations)
-        solution = _solution(model, likelihood, minimum, component, tolerance)
-    if standard_errors != "none":
-        covariance = model.scale**2 * _covariance(likelihood, minimum.theta, component, standard_errors, comparisons)
-        assumes = "independent outcomes" if standard_errors == "clustered" else "independent pairs"
+        minimum = minimise(likelihood, solve, options.tolerance / 2, options.max_iterations)
+        solution = _solution(options, likelihood, minimum, component)
+    if options.standard_errors != "none":
+        covariance = options.scale**2 * _covariance(likelihood, minimum.theta, component, options.standard_errors, comparisons)
+        assumes = "independent outcomes" if options.standard_errors == "clustered" else "independent pairs"
         solution = replace(solution, covariance=covariance, assumes=assumes)
-    return _checked(replace(solution, seconds=time.perf_counter() - begun), tolerance)
+    return _checked(replace(solution, seconds=time.perf_counter() - begun), options.tolerance)
 
 
 def started(argument: str, ratings: ArrayLike | None, m: int, centre: float, scale: float) -> Floats | None:
@@ -143,36 +155,24 @@ def started(argument: str, ratings: ArrayLike | None, m: int, centre: float, sca
     return np.asarray(np.where(np.isnan(given), 0.0, (given - centre) / scale), np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class _Model:
-    """How logits become points."""
-
-    prior: float
-    scale: float
-    centre: float
-
-    def ratings(self, theta: Floats, component: Labels) -> Floats:
-        if self.prior > 0:
-            return self.centre + self.scale * theta
-        size = np.bincount(component)
-        mean = np.bincount(component, theta) / size
-        ratings = self.centre + self.scale * (theta - mean[component])
-        ratings[_alone(component)] = np.nan
-        return np.asarray(ratings, np.float64)
-
-    def score_gap(self, ratings: Floats, likelihood: PairLikelihood) -> Floats:
-        theta = np.where(np.isnan(ratings), 0.0, (ratings - self.centre) / self.scale)
-        return likelihood.gradient(theta)
+def _points(options: LogitOptions, theta: Floats, component: Labels) -> Floats:
+    """Logits as rating points (m,); NaN for agents that are alone in their component, without a prior."""
+    if options.prior > 0:
+        return options.centre + options.scale * theta
+    mean = np.bincount(component, theta) / np.bincount(component)
+    ratings = options.centre + options.scale * (theta - mean[component])
+    ratings[_alone(component)] = np.nan
+    return np.asarray(ratings, np.float64)
 
 
-def _solution(model: _Model, likelihood: PairLikelihood, minimum: Minimum, component: Labels, tolerance: float) -> BradleyTerry:
-    ratings = model.ratings(minimum.theta, component)
-    gap = np.abs(model.score_gap(ratings, likelihood))
+def _solution(options: LogitOptions, likelihood: PairLikelihood, minimum: Minimum, component: Labels) -> BradleyTerry:
+    ratings = _points(options, minimum.theta, component)
+    gap = np.abs(likelihood.gradient(np.where(np.isnan(ratings), 0.0, (ratings - options.centre) / options.scale)))
     gap_per_game = float((gap / np.maximum(likelihood.games, np.finfo(float).tiny)).max())
     return BradleyTerry(
         ratings=ratings,
         certificate=Certificate("score_gap_per_game", gap_per_game),
-        status=Status.OPTIMAL if gap_per_game <= tolerance else Status.APPROXIMATE,
+        status=Status.OPTIMAL if gap_per_game <= options.tolerance else Status.APPROXIMATE,
         seconds=0.0,
         stats={
             "iterations": minimum.iterations,
@@ -181,17 +181,16 @@ def _solution(model: _Model, likelihood: PairLikelihood, minimum: Minimum, compo
             "score_gap": float(gap.max()),
         },
         component=component,
-        scale=model.scale,
-        centre=model.centre,
-        prior=model.prior,
+        scale=options.scale,
+        centre=options.centre,
+        prior=options.prior,
     )
 
 
-def _check_options(unconnected: str, standard_errors: str, m: int, names: Sequence[str] | None) -> None:
-    checks.choice("unconnected", unconnected, get_args(Unconnected))
-    checks.choice("standard_errors", standard_errors, get_args(StandardErrors))
-    if standard_errors != "none" and m > COVARIANCE_UP_TO:
-        raise InputError("standard_errors", standard_errors, f"must be 'none' above {COVARIANCE_UP_TO} agents, here are {m}")
+def _check_agents(options: BradleyTerryOptions, m: int, names: Sequence[str] | None) -> None:
+    if options.standard_errors != "none" and m > COVARIANCE_UP_TO:
+        rule = f"must be 'none' above {COVARIANCE_UP_TO} agents, here are {m}"
+        raise InputError("standard_errors", options.standard_errors, rule)
     if names is not None:
         if len(checks.sequence("names", names)) != m:
             raise InputError("names", len(names), f"must be one a row of wins, {m}")

@@ -11,11 +11,12 @@ from scipy import linalg
 from scipy.special import expit
 
 from ratings_core import checks
-from ratings_core.batch.bradley_terry import ELO_SCALE, check_connected, components_of
+from ratings_core.batch.bradley_terry import LogitOptions, check_connected, components_of
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.covariance import outcome_scores
 from ratings_core.batch.logistic import doubt, variance
 from ratings_core.errors import InputError, SolverError
+from ratings_core.options import option
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
 MOST_PARAMETERS: Final = 5_000
@@ -52,23 +53,25 @@ class Contextual(Solution):
         return np.asarray(np.sqrt(self.covariance.diagonal()[len(self.ratings) :]), np.float64)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextualOptions(LogitOptions):
+    """Options of `contextual_bradley_terry`."""
+
+    feature_prior: float = option(0.0, "half of it times the sum of squared coefficients is added to the loss", 0.0, 1e100)
+    tolerance: float = option(1e-9, "largest score gap a game", 1e-14, 1e-2)
+    max_iterations: int = option(100, "of Newton's method", 1, 10_000)
+
+
+_DEFAULTS: Final = ContextualOptions()
+
+
 def contextual_bradley_terry(
-    comparisons: Comparisons,
-    features: ArrayLike,
-    *,
-    prior: float = 0.0,
-    feature_prior: float = 0.0,
-    scale: float = ELO_SCALE,
-    centre: float = 1500.0,
-    tolerance: float = 1e-9,
-    max_iterations: int = 100,
-    names: Sequence[str] | None = None,
+    comparisons: Comparisons, features: ArrayLike, *, options: ContextualOptions = _DEFAULTS, names: Sequence[str] | None = None
 ) -> Contextual:
     """Maximum likelihood of ratings and coefficients together: style control as in Chatbot Arena (Li et al. 2024) and arena-rank.
 
     features: (n, k), of each comparison, first less second: a difference of lengths, of numbers of headers; a column of ones is the
-    advantage of being first. A tie is half a win for both. prior: games that each agent is taken to have tied with an anchor at `centre`;
-    feature_prior: adds feature_prior/2 of the sum of squared coefficients.
+    advantage of being first. A tie is half a win for both.
 
     Without priors there is an answer only where every two agents are linked by wins both ways, features are not collinear (with the
     agents neither), and no mixture of them tells results with certainty: all three are checked. Columns are scaled inside, so that
@@ -79,21 +82,14 @@ def contextual_bradley_terry(
     an answer, `SolverError` (with the best point) beyond the tolerance.
     """
     begun = time.perf_counter()
-    checks.number("tolerance", tolerance, above=0.0)
-    model = _Model(
-        comparisons,
-        _accepted(features, comparisons),
-        checks.number("prior", prior, low=0.0),
-        checks.number("feature_prior", feature_prior, low=0.0),
-    )
-    scale, centre = checks.number("scale", scale, above=0.0), checks.number("centre", centre)
-    check_connected(components_of(comparisons.counts(), model.prior), names)
+    model = _Model(comparisons, _accepted(features, comparisons), options)
+    check_connected(components_of(comparisons.counts(), options.prior), names)
     model.check_identified()
-    found, steps = _newton(model, tolerance / 2, checks.count("max_iterations", max_iterations, low=1))
-    solution = _solution(model, found, scale, centre, tolerance, steps, time.perf_counter() - begun)
+    found, steps = _newton(model, options.tolerance / 2, options.max_iterations)
+    solution = _solution(model, found, steps, time.perf_counter() - begun)
     if solution.status is not Status.OPTIMAL:
-        gap = solution.certificate.value
-        raise SolverError(f"the gradient is {gap:.3g} of the most it could be, more than {tolerance:g}: raise max_iterations", solution)
+        reached = f"the gradient is {solution.certificate.value:.3g} of the most it could be, more than {options.tolerance:g}"
+        raise SolverError(f"{reached}: raise max_iterations", solution)
     return solution
 
 
@@ -103,14 +99,13 @@ class _Model:
 
     data: Comparisons
     features: Floats
-    prior: float
-    feature_prior: float
+    options: ContextualOptions
 
     @property
     def most(self) -> Floats:
         """The largest that each component of the gradient could be (m + k,)."""
         weight, m = self.data.weights, self.data.m
-        games = np.bincount(self.data.first, weight, m) + np.bincount(self.data.second, weight, m) + self.prior
+        games = np.bincount(self.data.first, weight, m) + np.bincount(self.data.second, weight, m) + self.options.prior
         return np.asarray(np.maximum(np.concatenate([games, weight @ np.abs(self.features)]), np.finfo(float).tiny), np.float64)
 
     def logits(self, x: Floats) -> Floats:
@@ -122,14 +117,15 @@ class _Model:
         eta, result = self.logits(x), self.data.result
         upset = np.where(eta >= 0, 1 - result, result)
         theta, beta = x[: self.data.m], x[self.data.m :]
-        anchor = self.prior * (np.abs(theta).sum() / 2 + doubt(theta).sum())
-        return float(self.data.weights @ (upset * np.abs(eta) + doubt(eta)) + anchor + self.feature_prior / 2 * (beta @ beta))
+        anchor = self.options.prior * (np.abs(theta).sum() / 2 + doubt(theta).sum())
+        return float(self.data.weights @ (upset * np.abs(eta) + doubt(eta)) + anchor + self.options.feature_prior / 2 * (beta @ beta))
 
     def gradient(self, x: Floats) -> Floats:
         """Of `value` (m + k,)."""
         m, surplus = self.data.m, self.data.weights * (expit(self.logits(x)) - self.data.result)
-        theta = np.bincount(self.data.first, surplus, m) - np.bincount(self.data.second, surplus, m) + self.prior * (expit(x[:m]) - 0.5)
-        return np.concatenate([theta, self.features.T @ surplus + self.feature_prior * x[m:]])
+        games = np.bincount(self.data.first, surplus, m) - np.bincount(self.data.second, surplus, m)
+        theta = games + self.options.prior * (expit(x[:m]) - 0.5)
+        return np.concatenate([theta, self.features.T @ surplus + self.options.feature_prior * x[m:]])
 
     def curvature(self, weights: Floats, anchors: Floats | float) -> Floats:
         """Second derivative where comparisons have these variances times weights, and anchors theirs (m + k, m + k)."""
@@ -137,11 +133,11 @@ class _Model:
         matrix = np.zeros((m + k, m + k))
         pairs = np.bincount(first * m + second, weights, m * m).reshape(m, m)
         matrix[:m, :m] = -(pairs + pairs.T)
-        matrix[:m, :m][np.diag_indices(m)] = np.bincount(first, weights, m) + np.bincount(second, weights, m) + self.prior * anchors
+        matrix[:m, :m][np.diag_indices(m)] = np.bincount(first, weights, m) + np.bincount(second, weights, m) + self.options.prior * anchors
         for f in range(k):
             column = weights * self.features[:, f]
             matrix[:m, m + f] = matrix[m + f, :m] = np.bincount(first, column, m) - np.bincount(second, column, m)
-        matrix[m:, m:] = (self.features * weights[:, None]).T @ self.features + self.feature_prior * np.eye(k)
+        matrix[m:, m:] = (self.features * weights[:, None]).T @ self.features + self.options.feature_prior * np.eye(k)
         return matrix
 
     def at(self, x: Floats) -> Floats:
@@ -151,7 +147,7 @@ class _Model:
     def factor(self, matrix: Floats) -> tuple[Floats, bool]:
         """Cholesky factor, one agent held where no prior does, columns scaled. Raises `LinAlgError` where it is singular to rounding."""
         held = matrix.copy()
-        if not self.prior:
+        if not self.options.prior:
             held[0], held[:, 0], held[0, 0] = 0.0, 0.0, 1.0
         factor, lower = linalg.cho_factor(held, check_finite=False)
         return np.asarray(factor, np.float64), bool(lower)
@@ -159,7 +155,7 @@ class _Model:
     def solve(self, factor: tuple[Floats, bool], rhs: Floats) -> Floats:
         """The held system's solution."""
         held = rhs.copy()
-        if not self.prior:
+        if not self.options.prior:
             held[0] = 0.0
         return np.asarray(linalg.cho_solve(factor, held, check_finite=False), np.float64)
 
@@ -229,23 +225,23 @@ def _step(model: _Model, x: Floats, gradient: Floats) -> Floats:
     return model.solve(model.factor(matrix / np.outer(unit, unit)), gradient / unit) / unit
 
 
-def _solution(model: _Model, x: Floats, scale: float, centre: float, tolerance: float, steps: int, seconds: float) -> Contextual:
+def _solution(model: _Model, x: Floats, steps: int, seconds: float) -> Contextual:
     """The solution in points, with its certificate computed from `x`."""
-    m = model.data.m
+    m, options = model.data.m, model.options
     gap = float(np.abs(model.gradient(x) / model.most).max(initial=0.0))
-    theta = x[:m] if model.prior else x[:m] - x[:m].mean()
-    points = np.concatenate([np.full(m, scale), np.ones(len(x) - m)])
+    theta = x[:m] if model.options.prior else x[:m] - x[:m].mean()
+    points = np.concatenate([np.full(m, options.scale), np.ones(len(x) - m)])
     return Contextual(
-        ratings=centre + scale * theta,
+        ratings=options.centre + options.scale * theta,
         certificate=Certificate("score_gap_per_game", gap),
-        status=Status.OPTIMAL if gap <= tolerance else Status.APPROXIMATE,
+        status=Status.OPTIMAL if gap <= options.tolerance else Status.APPROXIMATE,
         seconds=seconds,
         stats={"iterations": steps, "comparisons": len(model.data), "outcomes": len(model.data.weight)},
         coefficients=x[m:],
         covariance=_covariance(model, x) * np.outer(points, points),
-        scale=scale,
-        centre=centre,
-        prior=model.prior,
+        scale=options.scale,
+        centre=options.centre,
+        prior=options.prior,
     )
 
 
@@ -253,12 +249,12 @@ def _covariance(model: _Model, x: Floats) -> Floats:
     """Sandwich of the scores of outcomes, ratings less their mean without a prior."""
     m, residual = model.data.m, model.data.result - expit(model.logits(x))
     meat = outcome_scores(model.data, residual, model.features)[1]
-    if not model.prior:
+    if not model.options.prior:
         meat[0], meat[:, 0] = 0.0, 0.0
     factor = model.factor(model.at(x))
     half = linalg.cho_solve(factor, meat, check_finite=False)
     covariance = np.asarray(linalg.cho_solve(factor, half.T, check_finite=False), np.float64)
-    if model.prior:
+    if model.options.prior:
         return covariance
     less = np.eye(len(x))
     less[:m, :m] -= 1 / m

@@ -13,7 +13,7 @@ from scipy.sparse import csgraph
 from scipy.special import expit
 
 from ratings_core import checks
-from ratings_core.batch.bradley_terry import ELO_SCALE, BradleyTerry, Unconnected, bradley_terry, inside
+from ratings_core.batch.bradley_terry import BradleyTerry, BradleyTerryOptions, bradley_terry, inside
 from ratings_core.batch.logistic import DENSE_UP_TO, Curvature, PairLikelihood, conjugate_gradient, doubt, grounds_of, variance
 from ratings_core.batch.pair_counts import PairCounts, pair_counts
 from ratings_core.errors import InputError, SolverError
@@ -23,6 +23,7 @@ from ratings_core.solution import Certificate, Floats, Status
 _ACCURACY: Final = 1e-8
 _SHORTEST: Final = 2.0**-40
 _NOISE: Final = 1e-13
+_DEFAULTS: Final = BradleyTerryOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +58,7 @@ def davidson(
     wins: Any,
     ties: Any = None,
     *,
-    prior: float = 0.0,
-    scale: float = ELO_SCALE,
-    centre: float = 1500.0,
-    unconnected: Unconnected = "raise",
-    standard_errors: bool = False,
-    tolerance: float = 1e-10,
-    max_iterations: int = 200,
+    options: BradleyTerryOptions = _DEFAULTS,
     names: Sequence[str] | None = None,
 ) -> Davidson:
     """Maximum-likelihood ratings and nu together (Davidson 1970, eq. 2.6), by Newton's method: concave in ratings and log nu.
@@ -76,35 +71,33 @@ def davidson(
     or more and no tie is over more than a step (nobody who beat somebody ever came back), larger steps and a larger nu are always
     likelier. That is refused.
 
-    standard_errors: of independent games, from the inverse information, nu's uncertainty included.
+    options.standard_errors: ``none``, or ``fisher``: of independent games, from the inverse information, nu's uncertainty included.
     Certificate (``score_gap_per_game``): as for `bradley_terry`, and the difference of expected and actual ties over all games.
     Raises `InputError`, `SolverError`.
     """
     begun = time.perf_counter()
-    checks.switch("standard_errors", standard_errors)
+    checks.choice("standard_errors", options.standard_errors, ("none", "fisher"))
     counts = pair_counts(wins, ties)
-    options: dict[str, Any] = {"prior": prior, "scale": scale, "centre": centre, "unconnected": unconnected, "names": names}
-    options |= {"tolerance": tolerance, "max_iterations": max_iterations}
-    halves = bradley_terry(counts, **options)
+    halves = bradley_terry(counts, options=replace(options, standard_errors="none"), names=names)
     within = inside(counts, halves.component)
     decided, tied = float((within.won + within.lost).sum()), float(within.tied.sum())
     if not tied:
-        plain = bradley_terry(counts, **options, standard_errors="fisher" if standard_errors else "none")
+        plain = bradley_terry(counts, options=options, names=names)
         return _as_davidson(plain, 0.0, begun)
     if not decided:
-        return _only_ties(halves, standard_errors, begun)
+        return _only_ties(halves, options.standard_errors != "none", begun)
     if not halves.prior and not _bounded(within, halves.component):
         rule = "must not be explained ever better by more and more ties: nobody who beat an agent is led back to it. Set a prior"
         raise InputError("ties", tied, rule)
     model = _Model(within, halves.prior, halves.component)
     start = np.where(np.isnan(halves.ratings), 0.0, (halves.ratings - halves.centre) / halves.scale)
-    point, steps = _newton(model, np.append(start, math.log(2 * tied / decided)), tolerance / 2, max_iterations)
-    solution = _solution(model, halves, point, steps, tolerance)
-    if standard_errors:
+    point, steps = _newton(model, np.append(start, math.log(2 * tied / decided)), options.tolerance / 2, options.max_iterations)
+    solution = _solution(model, halves, point, steps, options.tolerance)
+    if options.standard_errors != "none":
         solution = replace(solution, covariance=_covariance(model, point, halves), assumes="independent pairs")
     solution = replace(solution, seconds=time.perf_counter() - begun)
     if solution.status is not Status.OPTIMAL:
-        gap = f"expected and actual score of an agent differ by {solution.certificate.value:.3g} a game, more than {tolerance:g}"
+        gap = f"expected and actual score of an agent differ by {solution.certificate.value:.3g} a game, more than {options.tolerance:g}"
         raise SolverError(f"{gap}: raise max_iterations, or set a prior", solution)
     return solution
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ratings_core import checks
+from ratings_core.batch.bradley_terry import BradleyTerryOptions
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.logistic import variance
 from ratings_core.batch.pair_counts import PairCounts, pair_counts
@@ -122,7 +123,7 @@ def posterior_margins(
     checks.switch("restricted", restricted)
     if kappa is not None and not kappa > 0:
         raise InputError("kappa", kappa, "must be above 0 (infinite: the order alone), or None to find it")
-    fit = davidson(counts, prior=prior, scale=1.0, centre=0.0)
+    fit = davidson(counts, options=BradleyTerryOptions(prior=prior, scale=1.0, centre=0.0))
     theta = _same_where_equal(fit.ratings)
     cells = np.stack([counts.won, counts.tied, counts.lost])
     spread = _spread(counts, theta, prior)

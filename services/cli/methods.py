@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
+from ratings_core.options import Value
 from services.backends import open_log
 from services.cli.top import Format
 from services.control.log import ControlLog
@@ -19,7 +20,6 @@ from services.control.records import ControlState
 from services.runtime.settings import Settings
 from services.solve.registry.choice import MethodChoice, choices, chosen_for, plan_of
 from services.solve.registry.methods import defaults
-from services.solve.registry.parameters import Value
 from services.wire.pools import Kind, check_pool_name
 
 _PART: Final = re.compile(r'(?:\[(?:"(?:[^"\\]|\\.)*"|[^]"])*\]|[^,])+')

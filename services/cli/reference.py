@@ -13,10 +13,10 @@ from pydantic.fields import FieldInfo
 
 from ratings_core.errors import InputError
 from ratings_core.online import RATERS
+from ratings_core.options import Parameter
 from services.runtime.settings import Settings
 from services.solve.registry.method import Method
 from services.solve.registry.methods import METHODS
-from services.solve.registry.parameters import Parameter
 
 _SETTINGS_HEAD: Final = """# Settings
 

@@ -15,6 +15,7 @@ import numpy as np
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind
 from ratings_core.online import RATERS, Rater
+from ratings_core.options import Value
 from ratings_core.ranking import Ranking
 from services.boards.reading import belief_intervals
 from services.boards.result import AgentRow, CertificateRow, SolveResult
@@ -25,7 +26,6 @@ from services.imports.files import Account, FileOptions, OutcomeFile, Row
 from services.imports.sources import Source
 from services.solve.problems.load import BadRows, NamedPool, check_rules, judge_bad_rows, named_pool
 from services.solve.problems.slices import Slices
-from services.solve.registry.parameters import Value
 from services.state.dedupe import MAX_CAPACITY
 from services.state.edits import Retracted
 from services.state.pool import PoolState

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from ratings_core.options import Value
 from services.boards.result import Intervals
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.solve.intervals.replicates import Sample, most_of, sample
 from services.solve.problems.checkpointed import problem, with_groups
 from services.solve.problems.inputs import Problem
 from services.solve.registry import methods
-from services.solve.registry.parameters import Value
 from services.solve.uncertainty.resampling import resampling
 from services.solve.worker.limits import memory_limit
 from services.wire.pools import Kind

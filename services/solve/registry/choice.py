@@ -5,10 +5,11 @@ from collections.abc import Mapping
 import msgspec
 
 from ratings_core.errors import InputError
+from ratings_core.options import Value
 from services.control.records import ControlState, FoldSettings, SolvePlan
 from services.solve.registry import methods
 from services.solve.registry.method import GIVEN_BY_SCORES, Takes, given_by_games
-from services.solve.registry.parameters import Value, accepted
+from services.solve.registry.parameters import accepted
 from services.solve.registry.rehearsal import rehearse
 from services.solve.registry.rosters import ROSTER
 from services.wire.pools import Kind, check_pool_name

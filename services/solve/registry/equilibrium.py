@@ -16,11 +16,11 @@ from ratings_core.games.duels import Duels, duel_for_the_hill
 from ratings_core.games.gamified import Gamified
 from ratings_core.games.gamify import agent_vs_agent_vs_task
 from ratings_core.games.king_of_the_hill import KingOfTheHill
+from ratings_core.options import Parameter
 from ratings_core.solution import Floats
 from services.solve.problems.inputs import ScoresInput
 from services.solve.registry.games import KAPPA, OnTasks, kappa_of, left_out, most_cells, on_all
 from services.solve.registry.method import Method, Rated, Takes
-from services.solve.registry.parameters import Parameter
 
 Played: TypeAlias = KingOfTheHill | AgentAgentTask
 

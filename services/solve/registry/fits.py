@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from ratings_core.analysis.intervals import cell_replicates, including, replicate_intervals
-from ratings_core.batch.bradley_terry import BradleyTerry, bradley_terry
-from ratings_core.batch.contextual import contextual_bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerry, BradleyTerryOptions, bradley_terry
+from ratings_core.batch.contextual import ContextualOptions, contextual_bradley_terry
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.fenchel_young import fenchel_young
 from ratings_core.batch.logistic import DENSE_UP_TO
@@ -17,12 +17,12 @@ from ratings_core.batch.soft_condorcet import soft_condorcet
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
 from ratings_core.margins import PosteriorMargins
+from ratings_core.options import Parameter, parameters_of
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Solution
 from services.solve.problems.inputs import FeaturesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.registry.margins import MARGINS, chosen, fitted
 from services.solve.registry.method import Method, Rated, Takes
-from services.solve.registry.parameters import Parameter
 from services.solve.registry.starts import by_name, of_names
 
 _UNLINKED: Final = "no chains of wins both ways link it to anybody: play more, or solve with a prior"
@@ -36,7 +36,7 @@ _NORMAL_95: Final = 1.959963984540054
 def _bradley_terry(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any], start: Start | None) -> Rated:
     wins, ties = problem.counts.sparse(len(problem.names))
     before = None if start is None else by_name(start, 0, "ratings", problem.names, np.nan)
-    found = bradley_terry(wins, ties, **parameters, names=problem.names, start=before)
+    found = bradley_terry(wins, ties, options=BradleyTerryOptions(**parameters), names=problem.names, start=before)
     return replace(_with_errors(found), start=_next(problem, found))
 
 
@@ -64,7 +64,7 @@ def _with_errors(found: BradleyTerry) -> Rated:
 
 def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
     wanted, options = parameters["standard_errors"], {name: value for name, value in parameters.items() if name != "standard_errors"}
-    found = contextual_bradley_terry(problem.comparisons, problem.features, **options, names=problem.names)
+    found = contextual_bradley_terry(problem.comparisons, problem.features, options=ContextualOptions(**options), names=problem.names)
     error = _NORMAL_95 * found.coefficient_error
     columns = (found.coefficients, found.coefficient_error, found.coefficients - error, found.coefficients + error)
     rows = zip(problem.feature_names, *(column.tolist() for column in columns), strict=True)
@@ -144,14 +144,14 @@ def _given_kappa(kappa: float) -> float:
 def _davidson(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
     replicates, options = _split(parameters)
     counts = of_tally(problem.counts, len(problem.names))
-    found = davidson(counts, **options, names=problem.names)
+    found = davidson(counts, options=(chosen_options := BradleyTerryOptions(**options)), names=problem.names)
     extra: dict[str, object] = {
         "nu": found.nu if np.isfinite(found.nu) else None,
         "components": int(found.component.max()) + 1,
         **_unrated(found),
     }
     rated = Rated(solution=found, unit=found.scale, extra=extra)
-    return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: davidson(drawn, **options))
+    return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: davidson(drawn, options=chosen_options))
 
 
 def _split(parameters: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -173,14 +173,8 @@ def _with_intervals(
     return replace(rated, low=found.low, high=found.high, extra=extra)
 
 
-_LOGIT: Final = (
-    Parameter("prior", 0.0, "games each agent is taken to have tied with an anchor", 0.0, 1e6),
-    Parameter("scale", 400 / float(np.log(10)), "rating points a logit", 1e-6, 1e6),
-    Parameter("centre", 1500.0, "mean rating", -1e9, 1e9),
-    Parameter("unconnected", "components", "agents not linked by wins both ways", choices=("components", "raise")),
-    Parameter("tolerance", 1e-10, "largest score gap a game", 1e-14, 1e-2),
-    Parameter("max_iterations", 200, "of Newton's method", 1, 10_000),
-)
+_BY_COMPONENT: Final = {"unconnected": "components"}
+"""A service rates what it can; the library refuses what is not connected, unless told otherwise."""
 _BOX: Final = (
     Parameter("low", 0.0, "least rating", -1e9, 1e9),
     Parameter("high", 100.0, "largest rating", -1e9, 1e9),
@@ -196,9 +190,8 @@ FITS: Final = (
         run=_bradley_terry,
         cost=1,
         tie_tolerance=1e-8,
-        parameters=(
-            *_LOGIT,
-            Parameter("standard_errors", "none", "intervals", choices=("none", "fisher", "sandwich")),
+        parameters=parameters_of(
+            BradleyTerryOptions, defaults=_BY_COMPONENT, choices={"standard_errors": ("none", "fisher", "sandwich")}
         ),
         starts=True,
     ),
@@ -210,12 +203,7 @@ FITS: Final = (
         tie_tolerance=1e-8,
         most_agents=_CONTEXTUAL_AGENTS,
         parameters=(
-            Parameter("prior", 0.0, "games each agent is taken to have tied with an anchor", 0.0, 1e6),
-            Parameter("feature_prior", 0.0, "half of it times the sum of squared coefficients is added to the loss", 0.0, 1e6),
-            Parameter("scale", 400 / float(np.log(10)), "rating points a logit", 1e-6, 1e6),
-            Parameter("centre", 1500.0, "mean rating", -1e9, 1e9),
-            Parameter("tolerance", 1e-9, "largest score gap a game", 1e-14, 1e-2),
-            Parameter("max_iterations", 100, "of Newton's method", 1, 10_000),
+            *parameters_of(ContextualOptions),
             Parameter("standard_errors", "sandwich", "intervals, clustered by outcome", choices=("none", "sandwich")),
         ),
     ),
@@ -226,7 +214,7 @@ FITS: Final = (
         cost=1,
         tie_tolerance=1e-8,
         parameters=(
-            *_LOGIT,
+            *parameters_of(BradleyTerryOptions, defaults=_BY_COMPONENT, leave_out=("standard_errors",)),
             *_REPLICATES,
         ),
     ),

@@ -20,12 +20,12 @@ from ratings_core.games.gamified import Gamified, Side
 from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
 from ratings_core.games.normal_form import JointDistribution, NormalForm
 from ratings_core.margins import PosteriorMargins
+from ratings_core.options import Parameter
 from ratings_core.solution import Floats, Solution
 from services.solve.problems.inputs import GamesInput, PairsInput, ProfileInput, ScoresInput
 from services.solve.registry.lotteries import LOTTERY
 from services.solve.registry.margins import MARGINS, chosen, report
 from services.solve.registry.method import Method, Rated, Takes
-from services.solve.registry.parameters import Parameter
 from services.solve.registry.starts import by_name, of_names
 
 OnTasks: TypeAlias = ScoresInput | GamesInput

@@ -8,13 +8,13 @@ import numpy as np
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
 from ratings_core.margins import PosteriorMargins, posterior_lottery
+from ratings_core.options import Parameter
 from ratings_core.solution import Floats, Solution
 from ratings_core.voting.lotteries import iterated_maximal_lotteries, maximal_lottery
 from ratings_core.voting.lottery_records import MaximalLottery
 from services.solve.problems.inputs import Problem, sparse_margins
 from services.solve.registry.margins import MARGINS, chosen, on_margins
 from services.solve.registry.method import Method, Rated, Takes
-from services.solve.registry.parameters import Parameter
 from services.solve.registry.starts import by_name, of_names
 
 _MAXENT_AGENTS: Final = 5_000

@@ -12,9 +12,9 @@ from typing import Any, Final
 from ratings_core.batch.pair_counts import PairCounts, of_tally
 from ratings_core.errors import InputError
 from ratings_core.margins import PosteriorMargins, posterior_margins
+from ratings_core.options import Parameter
 from services.solve.problems.inputs import MarginsInput, PairsInput, Problem
 from services.solve.registry.method import Rated
-from services.solve.registry.parameters import Parameter
 
 PESSIMISM: Final = 2.0
 """Posterior standard deviations: a strength counts as its lower end of about 97.5 %."""

@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import Final
 
 from ratings_core.equilibria.starts import Start
+from ratings_core.options import Parameter
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats, Solution
-from services.solve.registry.parameters import Parameter
 
 
 class Takes(StrEnum):

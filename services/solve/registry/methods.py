@@ -14,6 +14,7 @@ from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
 from ratings_core.margins import posterior_copeland
 from ratings_core.online import RATERS
+from ratings_core.options import Parameter, Value
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 from ratings_core.voting.copeland import copeland
@@ -34,7 +35,7 @@ from services.solve.registry.games import GAMES
 from services.solve.registry.lotteries import LOTTERIES
 from services.solve.registry.margins import MARGINS, chosen
 from services.solve.registry.method import GIVEN_BY_SCORES, Method, Rated, Takes, given_by_games
-from services.solve.registry.parameters import Parameter, Value, accepted
+from services.solve.registry.parameters import accepted
 from services.solve.registry.read_off import READ_OFF
 from services.solve.registry.rosters import ROSTER, roster
 from services.solve.registry.starts import packed, unpacked

@@ -14,6 +14,7 @@ from ratings_core.equilibria.payoff import FromEquilibrium, mass_ratings, payoff
 from ratings_core.errors import InputError
 from ratings_core.games.gamified import Gamified, Mask, Side
 from ratings_core.games.normal_form import JointDistribution, NormalForm
+from ratings_core.options import Parameter
 from ratings_core.solution import Floats
 from services.solve.registry.games import (
     DEVIATION_AGENTS,
@@ -30,7 +31,6 @@ from services.solve.registry.games import (
     support_by_name,
 )
 from services.solve.registry.method import Method, Rated, Takes
-from services.solve.registry.parameters import Parameter
 
 _CHAIN_AGENTS: Final = 1_000
 _SHARE: Final = 0.1

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from ratings_core.errors import InputError, SolverError
+from ratings_core.options import Parameter, Value
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
 from ratings_core.records.roster import Roster
 from ratings_core.solution import Floats
@@ -19,7 +20,7 @@ from ratings_core.tallies import PairTally, PlaceTally
 from services.solve.problems.checkpointed import of_tallies
 from services.solve.problems.inputs import GamesInput, Problem, ScoresInput
 from services.solve.registry.method import Method
-from services.solve.registry.parameters import Parameter, Value, accepted
+from services.solve.registry.parameters import accepted
 from services.solve.registry.rosters import names_of
 from services.wire.pools import Kind
 

@@ -7,14 +7,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.errors import InputError
+from ratings_core.options import Parameter, Value
 from ratings_core.solution import Floats
 from services.solve.problems.inputs import Ids, MarginsInput, Problem
 from services.solve.registry.margins import is_posterior
 from services.solve.registry.method import Method
-from services.solve.registry.parameters import Parameter, Value
 
 ROSTER: Final = (
     Parameter("most_agents", 0, "solve so many only; 0: as many as the method takes", 0, 1_000_000_000),
@@ -59,7 +59,7 @@ def roster(problem: Problem, method: Method, values: dict[str, Value]) -> Roster
 def _rating(problem: Problem) -> Floats:
     if isinstance(problem, MarginsInput):
         return np.asarray(problem.margins.sum(axis=1), np.float64)
-    return bradley_terry(of_tally(problem.counts, len(problem.names)), prior=_PRIOR_GAMES).ratings
+    return bradley_terry(of_tally(problem.counts, len(problem.names)), options=BradleyTerryOptions(prior=_PRIOR_GAMES)).ratings
 
 
 def names_of(text: str) -> list[str]:

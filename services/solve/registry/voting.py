@@ -4,6 +4,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ratings_core.options import Parameter
 from ratings_core.solution import Floats
 from ratings_core.voting.kemeny import kemeny
 from ratings_core.voting.positional import Votes, approval, borda, plurality
@@ -14,7 +15,6 @@ from ratings_core.voting.ties import TieRule, Voted
 from services.solve.problems.inputs import GamesInput, MarginsInput, Problem, ProfileInput, ScoresInput
 from services.solve.registry.margins import MARGINS, on_margins
 from services.solve.registry.method import Method, Rated, Takes
-from services.solve.registry.parameters import Parameter
 
 Placed: TypeAlias = GamesInput | ProfileInput | ScoresInput
 

@@ -15,13 +15,13 @@ from ratings_core.batch.pair_counts import of_tally
 from ratings_core.errors import InputError
 from ratings_core.games.clones import clone_classes
 from ratings_core.margins import DRAWN_AGENTS, MarginDraws
+from ratings_core.options import Value
 from ratings_core.solution import Floats
 from ratings_core.tallies import PairCounts
 from services.boards.result import Intervals
 from services.solve.problems.inputs import FeaturesInput, GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.registry.margins import fitted, is_posterior
 from services.solve.registry.method import Method, Takes
-from services.solve.registry.parameters import Value
 
 _SMOOTH: Final = frozenset({"bradley_terry", "davidson", "fenchel_young_fit", "sco_fit", "borda", "plurality", "approval", "uniform"})
 """Methods whose ratings move a little when the data do."""

@@ -11,10 +11,11 @@ from scipy import optimize, sparse
 from scipy.special import expit
 
 from ratings_core.batch import logistic
-from ratings_core.batch.bradley_terry import COVARIANCE_UP_TO, ELO_SCALE, bradley_terry
+from ratings_core.batch.bradley_terry import COVARIANCE_UP_TO, ELO_SCALE, BradleyTerryOptions, bradley_terry
 from ratings_core.batch.pair_counts import pair_counts
 from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Status
+from tests.support.options import with_options
 
 STRICT = settings(max_examples=40, deadline=None)
 
@@ -67,7 +68,7 @@ def logits(solution):
 
 @given(st.integers(1, 400), st.integers(1, 400), st.integers(0, 100))
 def test_two_agents_have_a_closed_form(won, lost, tied):
-    solved = bradley_terry([[0, won], [lost, 0]], [[0, tied], [tied, 0]], centre=0.0)
+    solved = bradley_terry([[0, won], [lost, 0]], [[0, tied], [tied, 0]], options=BradleyTerryOptions(centre=0.0))
     gap = ELO_SCALE * math.log((won + tied / 2) / (lost + tied / 2))
     assert solved.ratings == pytest.approx([gap / 2, -gap / 2], abs=1e-7)
     assert solved.expected_score(0, 1) == pytest.approx((won + tied / 2) / (won + lost + tied), abs=1e-9)
@@ -155,10 +156,10 @@ def test_repeated_sparse_entries_merge_like_tallies():
 @pytest.mark.parametrize("seed", range(3))
 def test_conjugate_gradients_reach_what_factorising_reaches(monkeypatch, seed, prior):
     wins = random_tallies(60, 900, seed)
-    options = {"prior": prior, "unconnected": "components"}
-    dense = bradley_terry(wins, **options)
+    options = BradleyTerryOptions(prior=prior, unconnected="components")
+    dense = bradley_terry(wins, options=options)
     monkeypatch.setattr(logistic, "DENSE_UP_TO", 0)
-    thin = bradley_terry(sparse.csr_array(wins), **options)
+    thin = bradley_terry(sparse.csr_array(wins), options=options)
     assert thin.ratings == pytest.approx(dense.ratings, abs=1e-6, nan_ok=True)
     assert thin.certificate.value <= 1e-10
 
@@ -169,7 +170,7 @@ def test_a_long_ladder_of_lopsided_pairs(monkeypatch, odds, dense_up_to):
     """Only neighbours meet: each gap is the log odds, thousands of points from top to bottom."""
     monkeypatch.setattr(logistic, "DENSE_UP_TO", dense_up_to)
     ladder = odds * np.eye(120, k=1) + np.eye(120, k=-1)
-    gaps = np.diff(logits(bradley_terry(ladder, tolerance=1e-13)))
+    gaps = np.diff(logits(bradley_terry(ladder, options=BradleyTerryOptions(tolerance=1e-13))))
     assert gaps == pytest.approx(np.full(119, -math.log(odds)), abs=1e-8)
 
 
@@ -208,7 +209,7 @@ def test_components_are_rated_by_themselves_and_the_rest_is_nan():
     wins[3, 4], wins[4, 3] = 9, 1
     wins[0, 3] = wins[1, 4] = 5
     wins[2, 0] = 7
-    solved = bradley_terry(wins, unconnected="components", centre=0.0, standard_errors="fisher")
+    solved = bradley_terry(wins, options=BradleyTerryOptions(unconnected="components", centre=0.0, standard_errors="fisher"))
     assert solved.component.tolist() == [0, 0, 1, 2, 2, 3]
     assert np.isnan(solved.ratings).tolist() == [False, False, True, False, False, True]
     assert solved.ratings[0] - solved.ratings[1] == pytest.approx(ELO_SCALE * math.log(3))
@@ -225,7 +226,10 @@ def test_ratings_inside_a_component_are_the_limit_of_the_whole_likelihood():
     rng = np.random.default_rng(5)
     wins = np.kron(np.eye(2), np.ones((4, 4))) * rng.integers(1, 9, (8, 8)) * (1 - np.eye(8))
     wins[:4, 4:] = rng.integers(0, 3, (4, 4))
-    parts, whole = bradley_terry(wins, unconnected="components"), bradley_terry(wins, prior=1e-7)
+    parts, whole = (
+        bradley_terry(wins, options=BradleyTerryOptions(unconnected="components")),
+        bradley_terry(wins, options=BradleyTerryOptions(prior=1e-7)),
+    )
     for block in (slice(0, 4), slice(4, 8)):
         assert np.diff(whole.ratings[block]) == pytest.approx(np.diff(parts.ratings[block]), abs=1e-2)
 
@@ -236,23 +240,25 @@ def test_the_prior_is_ties_with_an_anchor_at_the_centre():
     ties = np.zeros((6, 6))
     ties[5, :5] = ties[:5, 5] = 0.7
     whole = bradley_terry(anchored, ties)
-    solved = bradley_terry(wins, prior=0.7, centre=200.0)
+    solved = bradley_terry(wins, options=BradleyTerryOptions(prior=0.7, centre=200.0))
     assert solved.ratings - 200.0 == pytest.approx((whole.ratings - whole.ratings[5])[:5], abs=1e-7)
 
 
 def test_a_prior_makes_any_data_finite():
-    solved = bradley_terry(np.pad([[0, 5], [0, 0]], (0, 1)), prior=1.0)
+    solved = bradley_terry(np.pad([[0, 5], [0, 0]], (0, 1)), options=BradleyTerryOptions(prior=1.0))
     assert solved.ratings[0] - 1500 == pytest.approx(1500 - solved.ratings[1])
     assert solved.ratings[0] > solved.ratings[2] == 1500
     assert solved.component.tolist() == [0, 0, 0]
 
 
 def test_standard_errors_of_two_agents():
-    solved = bradley_terry([[0, 30], [10, 0]], standard_errors="fisher")
+    solved = bradley_terry([[0, 30], [10, 0]], options=BradleyTerryOptions(standard_errors="fisher"))
     expected = ELO_SCALE / 2 / math.sqrt(40 * 0.75 * 0.25)
     assert solved.standard_error == pytest.approx([expected, expected])
     assert solved.assumes == "independent pairs"
-    assert bradley_terry([[0, 30], [10, 0]], standard_errors="sandwich").covariance == pytest.approx(solved.covariance)
+    assert bradley_terry([[0, 30], [10, 0]], options=BradleyTerryOptions(standard_errors="sandwich")).covariance == pytest.approx(
+        solved.covariance
+    )
     assert bradley_terry([[0, 30], [10, 0]]).standard_error is None
 
 
@@ -262,7 +268,10 @@ def test_covariances_are_the_textbooks(tallies, prior):
     """Information and sum of outer products of the score, outcome by outcome; a pseudo-inverse where a shift is free."""
     wins, ties = tallies
     m = len(wins)
-    fisher, sandwich = (bradley_terry(wins, ties, prior=prior, scale=1.0, standard_errors=kind) for kind in ("fisher", "sandwich"))
+    fisher, sandwich = (
+        bradley_terry(wins, ties, options=BradleyTerryOptions(prior=prior, scale=1.0, standard_errors=kind))
+        for kind in ("fisher", "sandwich")
+    )
     theta = logits(fisher)
     p = expit(theta[:, None] - theta)
     information, meat = np.diag(prior * expit(theta) * expit(-theta)), np.zeros((m, m))
@@ -287,18 +296,22 @@ def test_sandwich_errors_cover_the_truth():
         for a, b in ((0, 1), (0, 2), (1, 2)):
             drawn = 2 * min(p[a, b], p[b, a]) * 0.6
             wins[a, b], ties[a, b], wins[b, a] = rng.multinomial(60, [p[a, b] - drawn / 2, drawn, p[b, a] - drawn / 2])
-        solved = bradley_terry(wins, ties + ties.T, standard_errors="sandwich", prior=1e-3)
+        solved = bradley_terry(wins, ties + ties.T, options=BradleyTerryOptions(standard_errors="sandwich", prior=1e-3))
         fits.append(solved.ratings[0] - solved.ratings[2])
         difference = np.array([1.0, 0.0, -1.0])
         sandwich.append(difference @ solved.covariance @ difference)
-        fisher.append(difference @ bradley_terry(wins, ties + ties.T, standard_errors="fisher", prior=1e-3).covariance @ difference)
+        fisher.append(
+            difference
+            @ bradley_terry(wins, ties + ties.T, options=BradleyTerryOptions(standard_errors="fisher", prior=1e-3)).covariance
+            @ difference
+        )
     assert np.std(fits) == pytest.approx(math.sqrt(np.mean(sandwich)), rel=0.1)
     assert math.sqrt(np.mean(fisher)) > 1.15 * np.std(fits)
 
 
 def test_the_limit_of_iterations_is_an_error_that_carries_the_point():
     with pytest.raises(SolverError, match="raise max_iterations") as caught:
-        bradley_terry(random_tallies(10, 500, 4) + 1 - np.eye(10), max_iterations=1)
+        bradley_terry(random_tallies(10, 500, 4) + 1 - np.eye(10), options=BradleyTerryOptions(max_iterations=1))
     assert caught.value.solution.status is Status.APPROXIMATE
     assert caught.value.solution.certificate.value > 1e-10
     assert caught.value.solution.stats["iterations"] == 1
@@ -340,7 +353,7 @@ def test_callers_arrays_are_left_alone():
 )
 def test_refusals_name_the_argument(arguments, named):
     with pytest.raises(InputError) as caught:
-        bradley_terry(**{"wins": [[0, 1], [1, 0]], **arguments})
+        bradley_terry(**with_options(BradleyTerryOptions, {"wins": [[0, 1], [1, 0]], **arguments}))
     assert caught.value.argument == named
 
 
@@ -354,4 +367,4 @@ def test_scores_are_expected_of_agents_only(first, second, named):
 def test_standard_errors_are_refused_beyond_their_size():
     m = COVARIANCE_UP_TO + 1
     with pytest.raises(InputError, match="above 5000 agents"):
-        bradley_terry(sparse.csr_array((m, m)), prior=1.0, standard_errors="fisher")
+        bradley_terry(sparse.csr_array((m, m)), options=BradleyTerryOptions(prior=1.0, standard_errors="fisher"))

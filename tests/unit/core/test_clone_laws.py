@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.equilibria import cce, deviation, lle, nash_average, nash_average_agents, uniform
 from ratings_core.games import Duels, agent_vs_agent, agent_vs_agent_vs_task, agent_vs_task, duel_for_the_hill, duel_on_task
 from ratings_core.solution import Floats
@@ -70,7 +70,11 @@ SUBJECTS = {
     "maximal lottery": Subject(lambda scores: maximal_lottery(margins(scores)).ratings, tasks=False, shares=True),
     "iterated lotteries": Subject(lambda scores: iterated_maximal_lotteries(margins(scores)).ratings, tasks=False, shares=True),
     "uniform": Subject(lambda scores: uniform(agent_vs_agent_vs_task(scores, merge=False).game).ratings, agents=False, tasks=False),
-    "Elo": Subject(lambda scores: bradley_terry(*ballots(scores).dense(len(scores)), prior=0.1).ratings, agents=False, tasks=False),
+    "Elo": Subject(
+        lambda scores: bradley_terry(*ballots(scores).dense(len(scores)), options=BradleyTerryOptions(prior=0.1)).ratings,
+        agents=False,
+        tasks=False,
+    ),
 }
 TABLES = {
     "whole numbers": np.random.default_rng(0).integers(0, 4, (6, 7)).astype(float),

@@ -5,14 +5,15 @@ import pytest
 from scipy import optimize
 from scipy.special import expit
 
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.comparisons import Comparisons
-from ratings_core.batch.contextual import contextual_bradley_terry
+from ratings_core.batch.contextual import ContextualOptions, contextual_bradley_terry
 from ratings_core.batch.pair_counts import of_tally, pair_counts
 from ratings_core.errors import InputError, SolverError
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
 from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairCounts, PairTally
+from tests.support.options import with_options
 
 
 def battles(n, m, seed, skill=None, effect=None, features=None, cluster=1):
@@ -82,7 +83,7 @@ def test_broken_comparisons_are_refused(changed, named):
 def test_clustered_errors_are_the_textbooks(prior):
     """Scores of an outcome are added before they are squared (Liang and Zeger 1986)."""
     data = battles(300, 5, 1, cluster=3)
-    found = bradley_terry(data, prior=prior, scale=1.0, centre=0.0, standard_errors="clustered")
+    found = bradley_terry(data, options=BradleyTerryOptions(prior=prior, scale=1.0, centre=0.0, standard_errors="clustered"))
     theta = found.ratings
     information, meat = np.diag(prior * expit(theta) * expit(-theta)), np.zeros((5, 5))
     scores = np.zeros((len(data.weight), 5))
@@ -99,11 +100,13 @@ def test_clustered_errors_are_the_textbooks(prior):
 
 def test_clusters_of_one_are_the_pairs_sandwich_and_tallies_have_no_clusters():
     data = battles(400, 6, 2)
-    clustered = bradley_terry(data, standard_errors="clustered")
+    clustered = bradley_terry(data, options=BradleyTerryOptions(standard_errors="clustered"))
     assert clustered.ratings.tolist() == bradley_terry(data.counts()).ratings.tolist()
-    assert clustered.covariance == pytest.approx(bradley_terry(data.counts(), standard_errors="sandwich").covariance)
+    assert clustered.covariance == pytest.approx(
+        bradley_terry(data.counts(), options=BradleyTerryOptions(standard_errors="sandwich")).covariance
+    )
     with pytest.raises(InputError, match="Comparisons"):
-        bradley_terry(data.counts(), standard_errors="clustered")
+        bradley_terry(data.counts(), options=BradleyTerryOptions(standard_errors="clustered"))
 
 
 # covariates
@@ -129,8 +132,8 @@ def test_scipy_finds_no_better_point(seed):
 def test_without_features_it_is_bradley_terry_with_clustered_errors():
     data = battles(500, 6, 3, cluster=2)
     for prior in (0.0, 2.0):
-        plain = bradley_terry(data, prior=prior, standard_errors="clustered")
-        found = contextual_bradley_terry(data, np.zeros((500, 0)), prior=prior)
+        plain = bradley_terry(data, options=BradleyTerryOptions(prior=prior, standard_errors="clustered"))
+        found = contextual_bradley_terry(data, np.zeros((500, 0)), options=ContextualOptions(prior=prior))
         assert found.ratings == pytest.approx(plain.ratings, abs=1e-6)
         assert found.covariance == pytest.approx(plain.covariance, rel=1e-6, abs=1e-6)
         assert found.standard_error == pytest.approx(plain.standard_error)
@@ -165,7 +168,9 @@ def test_units_of_features_do_not_matter():
 def test_a_prior_on_features_shrinks_them():
     features = np.random.default_rng(1).normal(size=(300, 1))
     data = battles(300, 5, 6, features=features, effect=np.array([1.0]))
-    free, held = (contextual_bradley_terry(data, features, feature_prior=prior).coefficients[0] for prior in (0.0, 1e3))
+    free, held = (
+        contextual_bradley_terry(data, features, options=ContextualOptions(feature_prior=prior)).coefficients[0] for prior in (0.0, 1e3)
+    )
     assert 0 < held < free / 5
 
 
@@ -180,23 +185,25 @@ def test_a_feature_that_knows_the_results_is_refused_and_finite_with_a_prior():
     data = battles(300, 4, 1)
     with pytest.raises(InputError, match="certainty"):
         contextual_bradley_terry(data, (data.result - 0.5)[:, None])
-    assert np.isfinite(contextual_bradley_terry(data, (data.result - 0.5)[:, None], feature_prior=0.1).coefficients).all()
+    assert np.isfinite(
+        contextual_bradley_terry(data, (data.result - 0.5)[:, None], options=ContextualOptions(feature_prior=0.1)).coefficients
+    ).all()
 
 
 def test_unlinked_agents_are_refused_by_name():
     data = Comparisons(3, np.array([0, 1, 0]), np.array([1, 0, 2]), np.array([1.0, 1.0, 1.0]), np.arange(3), np.ones(3))
     with pytest.raises(InputError, match=r"\['cy'\]"):
         contextual_bradley_terry(data, np.zeros((3, 0)), names=["ann", "bob", "cy"])
-    assert np.isfinite(contextual_bradley_terry(data, np.zeros((3, 0)), prior=0.5).ratings).all()
+    assert np.isfinite(contextual_bradley_terry(data, np.zeros((3, 0)), options=ContextualOptions(prior=0.5)).ratings).all()
 
 
 def test_limits_and_refusals():
     data, features = battles(100, 4, 2), np.ones((100, 1))
     with pytest.raises(SolverError, match="max_iterations"):
-        contextual_bradley_terry(data, features, max_iterations=1, tolerance=1e-14)
+        contextual_bradley_terry(data, features, options=ContextualOptions(max_iterations=1, tolerance=1e-14))
     bad = [({"features": np.ones((99, 1))}, "features"), ({"features": np.full((100, 1), np.nan)}, "features[0, 0]")]
     bad += [({"feature_prior": -1.0}, "feature_prior"), ({"scale": 0.0}, "scale"), ({"features": np.ones(100)}, "features")]
     for arguments, named in bad:
         with pytest.raises(InputError) as caught:
-            contextual_bradley_terry(**{"comparisons": data, "features": features, **arguments})
+            contextual_bradley_terry(**with_options(ContextualOptions, {"comparisons": data, "features": features, **arguments}))
         assert caught.value.argument == named

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from ratings_core.batch import davidson as module
-from ratings_core.batch.bradley_terry import ELO_SCALE, bradley_terry
+from ratings_core.batch.bradley_terry import ELO_SCALE, BradleyTerryOptions, bradley_terry
 from ratings_core.batch.davidson import davidson
 from ratings_core.errors import InputError, SolverError
+from tests.support.options import with_options
 
 STRICT = settings(max_examples=25, deadline=None)
 
@@ -83,8 +84,8 @@ def test_two_agents_have_a_closed_form(won, lost, tied):
 
 def test_without_ties_it_is_bradley_terry():
     wins, _ = tallies(5, 1)
-    found = davidson(wins, standard_errors=True)
-    plain = bradley_terry(wins, standard_errors="fisher")
+    found = davidson(wins, options=BradleyTerryOptions(standard_errors="fisher"))
+    plain = bradley_terry(wins, options=BradleyTerryOptions(standard_errors="fisher"))
     assert found.nu == 0.0
     assert found.ratings.tolist() == plain.ratings.tolist()
     assert found.covariance == pytest.approx(plain.covariance)
@@ -97,7 +98,7 @@ def test_of_ties_only_all_are_alike():
     assert found.ratings == pytest.approx([1500.0] * 3)
     assert found.probabilities(0, 2) == (0.0, 1.0, 0.0)
     with pytest.raises(InputError, match="no finite error"):
-        davidson(np.zeros((2, 2)), [[0, 2], [2, 0]], standard_errors=True)
+        davidson(np.zeros((2, 2)), [[0, 2], [2, 0]], options=BradleyTerryOptions(standard_errors="fisher"))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_ties_that_only_ever_larger_steps_explain_are_refused(wins, ties):
     stairs = [[*np.linspace(step, -step, len(wins)), step / (len(wins) - 1)] for step in (2.0, 4.0, 8.0)]
     losses = [twin_loss(point, np.array(wins), np.array(ties)) for point in stairs]
     assert losses[0] > losses[1] > losses[2]
-    found = davidson(wins, ties, prior=0.1)
+    found = davidson(wins, ties, options=BradleyTerryOptions(prior=0.1))
     assert found.ratings[0] > found.ratings[-1]
     assert 0 < found.nu < math.inf
 
@@ -133,7 +134,7 @@ def test_a_cycle_of_more_wins_than_ties_is_enough():
 @given(st.integers(2, 5), st.integers(0, 10**6), st.sampled_from([0.0, 0.5]))
 def test_errors_are_those_of_the_joint_information(m, seed, prior):
     wins, ties = tallies(m, seed)
-    found = davidson(wins, ties, prior=prior, scale=1.0, standard_errors=True)
+    found = davidson(wins, ties, options=BradleyTerryOptions(prior=prior, scale=1.0, standard_errors="fisher"))
     point = np.append(logits(found), math.log(found.nu))
 
     def loss(x):
@@ -149,16 +150,16 @@ def test_errors_are_those_of_the_joint_information(m, seed, prior):
 @pytest.mark.parametrize("prior", [0.0, 0.5])
 def test_conjugate_gradients_reach_what_factorising_reaches(monkeypatch, prior):
     wins, ties = tallies(50, 3, least=0)
-    dense = davidson(wins, ties, prior=prior)
+    dense = davidson(wins, ties, options=BradleyTerryOptions(prior=prior))
     monkeypatch.setattr(module, "DENSE_UP_TO", 0)
-    thin = davidson(wins, ties, prior=prior)
+    thin = davidson(wins, ties, options=BradleyTerryOptions(prior=prior))
     assert thin.ratings == pytest.approx(dense.ratings, abs=1e-5)
     assert thin.nu == pytest.approx(dense.nu)
 
 
 def test_components_share_nu_and_do_not_compare():
     wins, ties = np.kron(np.eye(2), [[0, 2], [1, 0]]), np.kron(np.eye(2), [[0, 1], [1, 0]])
-    found = davidson(wins, ties, unconnected="components", standard_errors=True)
+    found = davidson(wins, ties, options=BradleyTerryOptions(unconnected="components", standard_errors="fisher"))
     assert found.component.tolist() == [0, 0, 1, 1]
     assert found.ratings[0] == pytest.approx(found.ratings[2])
     assert math.isnan(found.expected_score(0, 2))
@@ -170,11 +171,11 @@ def test_components_share_nu_and_do_not_compare():
 def test_limits_and_refusals():
     wins, ties = tallies(6, 2)
     with pytest.raises(SolverError, match="max_iterations"):
-        davidson(10 * wins**3, ties, max_iterations=1, tolerance=1e-12)
+        davidson(10 * wins**3, ties, options=BradleyTerryOptions(max_iterations=1, tolerance=1e-12))
     bad = [({"prior": -1.0}, "prior"), ({"scale": 0.0}, "scale"), ({"wins": [[0, -1], [1, 0]], "ties": None}, "wins[0, 1]")]
     for arguments, named in bad:
         with pytest.raises(InputError) as caught:
-            davidson(**{"wins": wins, "ties": ties, **arguments})
+            davidson(**with_options(BradleyTerryOptions, {"wins": wins, "ties": ties, **arguments}))
         assert caught.value.argument == named
     with pytest.raises(InputError):
         davidson(wins, ties).probabilities(0, 9)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize, sparse
 from scipy.special import expit
 
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.fenchel_young import fenchel_young
 from ratings_core.batch.pair_counts import pair_counts
 from ratings_core.errors import InputError, SolverError
@@ -75,9 +75,9 @@ def test_scipy_finds_no_better_point_in_the_box(m, seed, sigma, width):
 def test_in_a_wide_box_it_is_bradley_terry(m, seed):
     wins = random_wins(m, seed, least=1)
     found = fenchel_young(wins, sigma=173.0, high=3000.0)
-    assert found.ratings == pytest.approx(bradley_terry(wins, scale=173.0).ratings, abs=1e-4)
+    assert found.ratings == pytest.approx(bradley_terry(wins, options=BradleyTerryOptions(scale=173.0)).ratings, abs=1e-4)
     anchored = fenchel_young(wins, sigma=173.0, high=3000.0, prior=2.0)
-    assert anchored.ratings == pytest.approx(bradley_terry(wins, scale=173.0, prior=2.0).ratings, abs=1e-4)
+    assert anchored.ratings == pytest.approx(bradley_terry(wins, options=BradleyTerryOptions(scale=173.0, prior=2.0)).ratings, abs=1e-4)
 
 
 @STRICT

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from ratings_core.batch import soft_condorcet_sgd as module
 from ratings_core.batch.comparisons import Comparisons
-from ratings_core.batch.contextual import contextual_bradley_terry
+from ratings_core.batch.contextual import ContextualOptions, contextual_bradley_terry
 from ratings_core.batch.sigmoid_loss import SigmoidLoss
 from ratings_core.batch.soft_condorcet import projected_gradient
 from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_posterior, soft_condorcet_sgd
@@ -117,7 +117,7 @@ def gradient(data, features, theta, beta, prior, feature_prior):
 @given(given_data=fights(), prior=st.floats(0.01, 5), strength=st.floats(0.01, 5))
 def test_with_priors_any_data_have_the_point_where_the_gradient_vanishes(given_data, prior, strength):
     data, features, unit = given_data
-    found = contextual_bradley_terry(data, features, prior=prior, feature_prior=strength * unit**2)
+    found = contextual_bradley_terry(data, features, options=ContextualOptions(prior=prior, feature_prior=strength * unit**2))
     theta = (found.ratings - found.centre) / found.scale
     by_agent, by_feature = gradient(data, features, theta, found.coefficients, prior, strength * unit**2)
     games = np.bincount(data.first, data.weights, data.m) + np.bincount(data.second, data.weights, data.m) + prior
@@ -132,14 +132,14 @@ def test_with_priors_any_data_have_the_point_where_the_gradient_vanishes(given_d
 def test_other_names_signs_and_order_of_features_rename_and_turn(given_data, seed):
     data, features, unit = given_data
     new = np.random.default_rng(seed).permutation(data.m)
-    options = {"prior": 1.0, "feature_prior": unit**2}
-    plain = contextual_bradley_terry(data, features, **options)
+    options = ContextualOptions(prior=1.0, feature_prior=unit**2)
+    plain = contextual_bradley_terry(data, features, options=options)
     renamed = Comparisons(data.m, new[data.first], new[data.second], data.result, data.outcome, data.weight)
-    turned = contextual_bradley_terry(renamed, -features[:, ::-1], **options)
+    turned = contextual_bradley_terry(renamed, -features[:, ::-1], options=options)
     assert turned.ratings[new] == pytest.approx(plain.ratings, abs=1e-3)
     assert -turned.coefficients[::-1] * unit == pytest.approx(plain.coefficients * unit, abs=1e-6)
     swapped = Comparisons(data.m, data.second, data.first, 1 - data.result, data.outcome, data.weight)
-    assert contextual_bradley_terry(swapped, -features, **options).ratings == pytest.approx(plain.ratings, abs=1e-3)
+    assert contextual_bradley_terry(swapped, -features, options=options).ratings == pytest.approx(plain.ratings, abs=1e-3)
 
 
 @any_data
@@ -162,4 +162,4 @@ def test_a_broken_feature_is_refused_wherever_it_is(given_data, place, value):
     broken = features.copy()
     broken.flat[place % broken.size] = value
     with pytest.raises(InputError, match="features"):
-        contextual_bradley_terry(data, broken, prior=1.0)
+        contextual_bradley_terry(data, broken, options=ContextualOptions(prior=1.0))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -28,8 +28,12 @@ def beats(copies):
 
 def test_a_clone_moves_the_ratings_of_a_cycle():
     case = json.loads((GOLDEN / "nash_averaging" / "elo_clones.json").read_text())
-    assert bradley_terry(off_diagonal(case["P3"]), centre=0.0).ratings == pytest.approx(case["elo3"], abs=1e-10)
-    assert bradley_terry(off_diagonal(case["P4"]), centre=0.0).ratings == pytest.approx(case["elo4_mle_computed"], abs=1e-9)
+    assert bradley_terry(off_diagonal(case["P3"]), options=BradleyTerryOptions(centre=0.0)).ratings == pytest.approx(
+        case["elo3"], abs=1e-10
+    )
+    assert bradley_terry(off_diagonal(case["P4"]), options=BradleyTerryOptions(centre=0.0)).ratings == pytest.approx(
+        case["elo4_mle_computed"], abs=1e-9
+    )
 
 
 def test_the_error_of_elo_grows_with_the_copies():

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from ratings_core.analysis.jackknife import group_deletions, jackknife_intervals, outcome_groups
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.pair_counts import pair_counts
 from ratings_core.errors import InputError
@@ -25,7 +25,7 @@ def games(n, m, k, seed):
 
 
 def ratings(counts):
-    return bradley_terry(counts, scale=1.0, centre=0.0, unconnected="components").ratings
+    return bradley_terry(counts, options=BradleyTerryOptions(scale=1.0, centre=0.0, unconnected="components")).ratings
 
 
 def test_each_deletion_is_the_tally_of_the_other_groups():
@@ -65,7 +65,7 @@ def test_for_means_the_error_is_the_textbooks():
 def test_at_seven_sides_the_error_is_that_of_the_clustered_sandwich():
     data = games(600, 10, 7, 2)
     found = jackknife_intervals(ratings, data.counts(), group_deletions(data, seed=0))
-    clustered = bradley_terry(data, scale=1.0, standard_errors="clustered").standard_error
+    clustered = bradley_terry(data, options=BradleyTerryOptions(scale=1.0, standard_errors="clustered")).standard_error
     assert found.error.mean() == pytest.approx(clustered.mean(), rel=0.15)
     assert found.replicates == 64
 

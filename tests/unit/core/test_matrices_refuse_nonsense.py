@@ -10,7 +10,7 @@ from ratings_core.analysis.cycles import strongest_cycle, strongest_cycles
 from ratings_core.analysis.flips import flip_top_of_margins
 from ratings_core.analysis.hodge import hodge
 from ratings_core.analysis.schur import schur
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.fenchel_young import fenchel_young
 from ratings_core.batch.sigmoidal_program import sigmoidal_program
@@ -25,8 +25,8 @@ from ratings_core.voting.ranked_pairs import ranked_pairs
 from ratings_core.voting.schulze import schulze
 
 OF_VOTES = {
-    "bradley_terry": lambda wins: bradley_terry(wins, prior=1.0),
-    "davidson": lambda wins: davidson(wins, prior=1.0),
+    "bradley_terry": lambda wins: bradley_terry(wins, options=BradleyTerryOptions(prior=1.0)),
+    "davidson": lambda wins: davidson(wins, options=BradleyTerryOptions(prior=1.0)),
     "soft_condorcet": soft_condorcet,
     "fenchel_young": fenchel_young,
     "sigmoidal_program": lambda wins: sigmoidal_program(wins, accept_approximate=True, max_nodes=1),

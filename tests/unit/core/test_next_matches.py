@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from ratings_core.analysis import next_matches as module
 from ratings_core.analysis.next_matches import all_ratings, next_matches, one_rating, top
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.errors import InputError
 from ratings_core.tallies.pair_counts import PairCounts
 
@@ -57,7 +57,7 @@ def uncertainty(kind, covariance, theta, now):
 def test_uncertainties_are_what_they_say_and_the_rates_are_nearly_the_best(kind, seed):
     wins = wins_of(seed)
     found = next_matches(PairCounts.from_dense(wins), M, LOSSES[kind], games=40, floor=0.2)
-    theta = bradley_terry(wins, prior=0.5, scale=1.0, centre=0.0).ratings
+    theta = bradley_terry(wins, options=BradleyTerryOptions(prior=0.5, scale=1.0, centre=0.0)).ratings
     now = covariance_of(wins, np.zeros((M, M)), 0, theta)
 
     def after(rates):
@@ -80,7 +80,7 @@ def test_uncertainties_are_what_they_say_and_the_rates_are_nearly_the_best(kind,
 @pytest.mark.parametrize("kind", LOSSES)
 def test_gains_are_finite_differences(kind):
     wins = wins_of(7)
-    theta = bradley_terry(wins, prior=0.5, scale=1.0, centre=0.0).ratings
+    theta = bradley_terry(wins, options=BradleyTerryOptions(prior=0.5, scale=1.0, centre=0.0)).ratings
     information = np.linalg.inv(covariance_of(wins, np.zeros((M, M)), 0, theta))
     problem = module._Problem.of(information, theta, LOSSES[kind], 30.0)
     rate = np.full(len(problem.first), 1 / len(problem.first))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratings_core.analysis.normal_intervals import NORMAL_AGENTS, normal_intervals, simultaneous_ranks
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.pair_counts import PairCounts
@@ -58,7 +58,7 @@ def twin(counts: PairCounts, point: Floats) -> Floats:
 @pytest.mark.parametrize("prior", [0.0, 0.5])
 def test_bradley_terry_equals_the_sandwich_of_the_fit(prior: float) -> None:
     counts = played(1, 12, nu=0.6)
-    fit = bradley_terry(counts, scale=1.0, centre=0.0, prior=prior, standard_errors="sandwich")
+    fit = bradley_terry(counts, options=BradleyTerryOptions(scale=1.0, centre=0.0, prior=prior, standard_errors="sandwich"))
     found = normal_intervals(counts, fit.ratings, prior=prior)
     assert fit.standard_error is not None
     np.testing.assert_allclose(found.error, fit.standard_error, rtol=1e-9)
@@ -67,7 +67,7 @@ def test_bradley_terry_equals_the_sandwich_of_the_fit(prior: float) -> None:
 
 def test_davidson_equals_the_readable_twin() -> None:
     counts = played(2, 15, nu=0.8)
-    fit = davidson(counts, scale=1.0, centre=0.0)
+    fit = davidson(counts, options=BradleyTerryOptions(scale=1.0, centre=0.0))
     found = normal_intervals(counts, fit.ratings, nu=fit.nu)
     expected = twin(counts, np.append(fit.ratings, np.log(fit.nu)))
     np.testing.assert_allclose(found.error**2, expected.diagonal(), rtol=1e-4)
@@ -79,7 +79,7 @@ def test_groups_of_single_outcomes_equal_the_sandwich_clustered_by_outcome() -> 
     pairs = [(0, 1), (0, 2), (1, 2)]
     first, second = (games[:, [pair[side] for pair in pairs]].ravel() for side in (0, 1))
     data = Comparisons(M, first, second, np.ones(3 * n), np.repeat(np.arange(n), 3), np.ones(n))
-    fit = bradley_terry(data, scale=1.0, centre=0.0, standard_errors="clustered")
+    fit = bradley_terry(data, options=BradleyTerryOptions(scale=1.0, centre=0.0, standard_errors="clustered"))
     groups = [
         Comparisons(M, first[3 * g : 3 * g + 3], second[3 * g : 3 * g + 3], np.ones(3), np.zeros(3, np.int64), np.ones(1)).counts()
         for g in range(n)
@@ -106,7 +106,7 @@ def test_agents_of_other_components_and_without_rating_may_be_anywhere() -> None
 @given(seed=st.integers(0, 10_000), games=st.integers(1, 40), nu=st.sampled_from([0.0, 0.5]), prior=st.sampled_from([0.0, 1.0]))
 def test_no_interval_excludes_its_estimate(seed: int, games: int, nu: float, prior: float) -> None:
     counts = played(seed, games, nu)
-    fit = bradley_terry(counts, scale=1.0, centre=0.0, prior=prior, unconnected="components")
+    fit = bradley_terry(counts, options=BradleyTerryOptions(scale=1.0, centre=0.0, prior=prior, unconnected="components"))
     found = normal_intervals(counts, fit.ratings, prior=prior)
     rated = ~np.isnan(fit.ratings)
     rank = 1 + (np.where(rated, fit.ratings, -np.inf)[:, None] < np.where(rated, fit.ratings, -np.inf)).sum(axis=1)
@@ -120,7 +120,7 @@ def test_ninety_five_percent_intervals_of_ten_games_a_pair_cover_as_often_as_the
     for seed in range(500):
         rng = np.random.default_rng(seed)
         truth = rng.normal(0.0, 0.7, M)
-        fit = bradley_terry(counts := played(seed, 30), scale=1.0, centre=0.0)
+        fit = bradley_terry(counts := played(seed, 30), options=BradleyTerryOptions(scale=1.0, centre=0.0))
         found, truth = normal_intervals(counts, fit.ratings), truth - truth.mean()
         covered.append((found.low <= truth) & (truth <= found.high))
         rank = 1 + (truth[:, None] < truth).sum(axis=1)

@@ -14,9 +14,9 @@ from ratings_core.analysis.insight import insight
 from ratings_core.analysis.intervals import cell_replicates, outcome_replicates
 from ratings_core.analysis.jackknife import group_deletions
 from ratings_core.analysis.next_matches import all_ratings, next_matches
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.comparisons import Comparisons
-from ratings_core.batch.contextual import contextual_bradley_terry
+from ratings_core.batch.contextual import ContextualOptions, contextual_bradley_terry
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_posterior, soft_condorcet_sgd
@@ -107,7 +107,9 @@ CASES = {
     "names that are a number": lambda: bradley_terry([[0, 1], [0, 0]], names=5),
     "a flow whose square overflows": lambda: hodge(np.array([[0, 1e300], [-1e300, 0]])),
     "weights whose sum overflows": lambda: hodge(np.array([[0, 1.0], [-1, 0]]), np.array([[0, 1e300], [1e300, 0]])),
-    "features whose squares overflow": lambda: contextual_bradley_terry(FOUGHT, [[1e200]], prior=1.0, feature_prior=1.0),
+    "features whose squares overflow": lambda: contextual_bradley_terry(
+        FOUGHT, [[1e200]], options=ContextualOptions(prior=1.0, feature_prior=1.0)
+    ),
     "margins whose sum overflows": lambda: read_margins("x,a,b\na,0,1e308\nb,-1e308,0\n"),
     "a file that is bytes": lambda: read_profile(b"1: 1"),
     "no file": lambda: read_margins(None),
@@ -122,7 +124,7 @@ CASES = {
     "outcomes that are none": lambda: PairTally().add([], np.zeros(0, np.int64)),
     "measurements that are none": lambda: ScoreTable().add(GAME, np.zeros(1, np.int64)),
     "keys of other comparisons": lambda: outcome_replicates(COUNTS, seed=0, replicates=2),
-    "a prior lost in rounding": lambda: bradley_terry([[0, 2e15], [1e15, 0]], prior=1.0),
+    "a prior lost in rounding": lambda: bradley_terry([[0, 2e15], [1e15, 0]], options=BradleyTerryOptions(prior=1.0)),
 }
 
 
@@ -166,4 +168,4 @@ def test_counts_of_any_size_are_fitted():
     for unit in (1e-140, 1e15, 1e140):
         assert bradley_terry(wins * unit).ratings == pytest.approx(plain, abs=1e-6)
         assert davidson(wins * unit, ties * unit).ratings == pytest.approx(davidson(wins, ties).ratings, abs=1e-6)
-    assert bradley_terry(wins * 1e12, prior=1.0).ratings.mean() == pytest.approx(1500, abs=1e-2)
+    assert bradley_terry(wins * 1e12, options=BradleyTerryOptions(prior=1.0)).ratings.mean() == pytest.approx(1500, abs=1e-2)

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from ratings_core.analysis.intervals import cell_replicates, outcome_replicates, replicate_intervals, replicate_weights
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.fenchel_young import fenchel_young
@@ -36,7 +36,7 @@ def games(n, m, k, seed, spread=0.5):
 
 
 def ratings(counts):
-    return bradley_terry(counts, scale=1.0, centre=0.0, unconnected="components").ratings
+    return bradley_terry(counts, options=BradleyTerryOptions(scale=1.0, centre=0.0, unconnected="components")).ratings
 
 
 # weights
@@ -100,7 +100,9 @@ def test_for_two_sides_both_resamplings_are_alike():
     whole = replicate_intervals(ratings, outcome_replicates(data, seed=1, replicates=300))
     cells = replicate_intervals(ratings, cell_replicates(data.counts(), seed=1, replicates=300))
     assert whole.error == pytest.approx(cells.error, rel=0.15)
-    assert whole.error == pytest.approx(bradley_terry(data, scale=1.0, standard_errors="clustered").standard_error, rel=0.15)
+    assert whole.error == pytest.approx(
+        bradley_terry(data, options=BradleyTerryOptions(scale=1.0, standard_errors="clustered")).standard_error, rel=0.15
+    )
 
 
 def test_at_seven_sides_resampled_pairs_are_too_narrow_by_what_theory_says():
@@ -110,7 +112,9 @@ def test_at_seven_sides_resampled_pairs_are_too_narrow_by_what_theory_says():
     data = [games(n, m, k, seed, spread=0.2) for seed in range(4)]
     whole = np.mean([replicate_intervals(ratings, outcome_replicates(one, seed=0, replicates=60)).error for one in data])
     cells = np.mean([replicate_intervals(ratings, cell_replicates(one.counts(), seed=0, replicates=60)).error for one in data])
-    clustered = np.mean([bradley_terry(one, scale=1.0, standard_errors="clustered").standard_error for one in data])
+    clustered = np.mean(
+        [bradley_terry(one, options=BradleyTerryOptions(scale=1.0, standard_errors="clustered")).standard_error for one in data]
+    )
     assert whole == pytest.approx(spread, rel=0.1)
     assert clustered == pytest.approx(spread, rel=0.1)
     assert spread / cells == pytest.approx(math.sqrt((k + 1) / 3), rel=0.1)
@@ -120,7 +124,7 @@ def test_at_seven_sides_resampled_pairs_are_too_narrow_by_what_theory_says():
 
 METHODS = {
     "bradley_terry": ratings,
-    "davidson": lambda counts: davidson(counts, prior=0.1).ratings,
+    "davidson": lambda counts: davidson(counts, options=BradleyTerryOptions(prior=0.1)).ratings,
     "soft_condorcet": lambda counts: soft_condorcet(counts, accept_approximate=True).ratings,
     "fenchel_young": lambda counts: fenchel_young(counts).ratings,
     "copeland": lambda counts: copeland(pair_margins(counts)).ratings,

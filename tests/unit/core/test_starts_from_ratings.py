@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ratings_core.batch.bradley_terry import bradley_terry
+from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.equilibria import nash_average, nash_average_agents
 from ratings_core.errors import InputError
 from ratings_core.voting import iterated_maximal_lotteries, maximal_lottery
@@ -36,7 +36,7 @@ def mix_of(found):
 
 
 def fitted(wins, start=None):
-    return bradley_terry(wins, unconnected="components", start=start)
+    return bradley_terry(wins, options=BradleyTerryOptions(unconnected="components"), start=start)
 
 
 def test_a_fit_ends_where_it_does_afresh_whatever_its_start():
@@ -60,8 +60,8 @@ def test_a_fit_of_a_few_games_more_takes_fewer_steps():
 
 def test_large_fits_may_start_too():
     wins = games(2, m=600, mean=0.05)
-    afresh = bradley_terry(wins, prior=0.5)
-    warm = bradley_terry(wins, prior=0.5, start=afresh.ratings)
+    afresh = bradley_terry(wins, options=BradleyTerryOptions(prior=0.5))
+    warm = bradley_terry(wins, options=BradleyTerryOptions(prior=0.5), start=afresh.ratings)
     assert warm.ratings == pytest.approx(afresh.ratings, abs=1e-6)
 
 
@@ -121,8 +121,8 @@ def test_a_nash_average_whose_supports_stay_follows_no_path():
 def test_starts_of_another_size_or_without_numbers_are_refused():
     wins, M, S = games(0), margins(0), np.random.default_rng(0).random((4, 3))
     refused = [
-        ("start", lambda start: bradley_terry(wins, prior=1, start=start), np.ones(3)),
-        ("start", lambda start: bradley_terry(wins, prior=1, start=start), np.full(12, np.inf)),
+        ("start", lambda start: bradley_terry(wins, options=BradleyTerryOptions(prior=1), start=start), np.ones(3)),
+        ("start", lambda start: bradley_terry(wins, options=BradleyTerryOptions(prior=1), start=start), np.full(12, np.inf)),
         ("start", lambda start: maximal_lottery(M, start=start), np.ones(3)),
         ("start", lambda start: iterated_maximal_lotteries(M, start=start), np.full(15, np.nan)),
         ("start", lambda start: nash_average_agents(M, start=start), np.ones(3)),

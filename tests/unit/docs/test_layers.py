@@ -31,7 +31,7 @@ SERVICES = (
 """Folders and flat modules of `services`, lowest layer first. Those of one layer never import each other."""
 LIBRARY = (
     ("errors", "solution", "kernels", "graphs"),
-    ("checks", "extras"),
+    ("checks", "extras", "options"),
     ("arrays", "deadline", "ranking"),
     ("records",),
     ("tallies", "online"),

@@ -12,13 +12,14 @@ from ratings_core.equilibria import alpharank, cce, lle
 from ratings_core.errors import InputError
 from ratings_core.games import NormalForm, agent_vs_agent_vs_task, agent_vs_task
 from ratings_core.games.duel_prior import KAPPAS
+from ratings_core.options import Parameter, Value
 from ratings_core.tallies import PairCounts, PlaceCounts
 from ratings_core.voting.profile import Ballot, Profile
 from services.solve.problems.inputs import FeaturesInput, GamesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.registry import methods
 from services.solve.registry.method import Takes
 from services.solve.registry.methods import METHODS, NotApplicable, solve
-from services.solve.registry.parameters import Parameter, Value, accepted
+from services.solve.registry.parameters import accepted
 from services.wire.pools import Kind
 
 GOLDEN = Path(__file__).parents[2] / "golden"

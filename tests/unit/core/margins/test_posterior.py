@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.integrate import dblquad, quad
 
+from ratings_core.batch.bradley_terry import BradleyTerryOptions
 from ratings_core.batch.davidson import davidson
 from ratings_core.errors import InputError
 from ratings_core.margins import posterior_margins
@@ -21,7 +22,7 @@ Matrix = NDArray[np.float64]
 
 def readable(wins: Matrix, ties: Matrix, kappa: float, prior: float) -> Matrix:
     """The formula of docs/concepts/posterior-margins.md, pair by pair."""
-    fit = davidson(wins, ties, prior=prior, scale=1.0, centre=0.0)
+    fit = davidson(wins, ties, options=BradleyTerryOptions(prior=prior, scale=1.0, centre=0.0))
     m = len(wins)
     margins = np.zeros((m, m))
     for a, b in product(range(m), repeat=2):

@@ -1,0 +1,12 @@
+"""Options of methods: each is one frozen record, whose fields say default, bounds and meaning once, for library, command line and API.
+
+A record checks its fields when it is made. It lies beside its method: `BradleyTerryOptions` in `batch/bradley_terry.py`.
+
+May import: `ratings_core.errors`.
+Read first: `record.py`, then a record.
+"""
+
+from ratings_core.options.parameter import Parameter, Value
+from ratings_core.options.record import Options, option, parameters_of
+
+__all__ = ["Options", "Parameter", "Value", "option", "parameters_of"]
