@@ -20,9 +20,9 @@ from scipy.optimize import minimize
 from benchmarks.common import Row, arguments, header, show
 from benchmarks.workloads import free_for_alls, held_out
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
-from ratings_core.batch.fenchel_young import fenchel_young
+from ratings_core.batch.fenchel_young import FenchelYoungOptions, fenchel_young
 from ratings_core.batch.pair_counts import PairCounts, of_tally
-from ratings_core.batch.soft_condorcet import soft_condorcet
+from ratings_core.batch.soft_condorcet import SoftCondorcetOptions, soft_condorcet
 from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_sgd
 from ratings_core.online import Elo, FenchelYoung, Glicko2, Rater, Sco, WengLin
 from ratings_core.records.outcomes import OutcomeBatch
@@ -98,10 +98,12 @@ CANDIDATES: dict[str, dict[str, Fit]] = {
     "Glicko-2, one period": {f"deviation={d}": passes(Glicko2(deviation=d), 1) for d in (50, 80, 100, 120, 350)},
     "SCO, Algorithm 1": {f"alpha={a}, {n} steps": descent(a, n) for a, n in product((1.0, 10.0), (50_000, 100_000, 200_000))},
     "SCO, full batch": {
-        f"prior={p}": on_pairs(lambda pairs, p=p: soft_condorcet(pairs, prior=p, tolerance=1e-3).ratings) for p in (0.3, 0.7, 1.0, 2.0)
+        f"prior={p}": on_pairs(lambda pairs, p=p: soft_condorcet(pairs, options=SoftCondorcetOptions(prior=p, tolerance=1e-3)).ratings)
+        for p in (0.3, 0.7, 1.0, 2.0)
     },
     "Fenchel-Young, full batch": {
-        f"prior={p}": on_pairs(lambda pairs, p=p: fenchel_young(pairs, prior=p).ratings) for p in (5, 20, 40, 80)
+        f"prior={p}": on_pairs(lambda pairs, p=p: fenchel_young(pairs, options=FenchelYoungOptions(prior=p)).ratings)
+        for p in (5, 20, 40, 80)
     },
     "Bradley-Terry": {
         f"prior={p}": on_pairs(lambda pairs, p=p: bradley_terry(pairs, options=BradleyTerryOptions(prior=p)).ratings)

@@ -1,40 +1,42 @@
 """What a fit of ratings in a box is asked for, checked in one place."""
 
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ratings_core import checks
 from ratings_core.batch.pair_counts import PairCounts, pair_counts
 from ratings_core.batch.sigmoid_loss import Box
 from ratings_core.errors import InputError
+from ratings_core.options import Options, option
 
 LARGEST: Final = 1e100
 """Of bounds, of temperatures, and of the width of the box in temperatures: squares of larger numbers could overflow."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoxOptions(Options):
+    """Options of every fit in a box."""
+
+    low: float = option(0.0, "least rating", -LARGEST, LARGEST)
+    high: float = option(100.0, "largest rating", -LARGEST, LARGEST)
+    prior: float = option(0.0, "pull of each rating to the middle of the box", 0.0, checks.LARGEST_WEIGHT)
+    tolerance: float = option(1e-8, "largest projected gradient", 1e-14, 1.0)
+    max_iterations: int = option(1_000, "of Newton's method", 1, 1_000_000)
+    accept_approximate: bool = option(False, "a point above the tolerance")
+
+
 class BoxFit(NamedTuple):
-    """Votes, the box, and how the fit is done. scale: temperature or noise, in the ratings' unit, > 0; prior: >= 0; tolerance: > 0."""
+    """Votes, the box, and temperature or noise, in the ratings' unit, > 0."""
 
     counts: PairCounts
     box: Box
     scale: float
-    prior: float
-    tolerance: float
-    max_iterations: int
 
 
-def box_fit(
-    wins: Any, ties: Any, scale: tuple[str, float], low: float, high: float, *, prior: float, tolerance: float, max_iterations: int
-) -> BoxFit:
-    """The arguments of `soft_condorcet` and `fenchel_young`, accepted. scale: its name there, and its value. Raises `InputError`."""
-    counts, box = pair_counts(wins, ties), box_of(low, high)
-    return BoxFit(
-        counts,
-        box,
-        scale_of(*scale, box),
-        checks.number("prior", prior, low=0.0, high=checks.LARGEST_WEIGHT),
-        checks.number("tolerance", tolerance, above=0.0),
-        checks.count("max_iterations", max_iterations, low=1),
-    )
+def box_fit(wins: Any, ties: Any, options: BoxOptions, scale: str) -> BoxFit:
+    """The arguments of `soft_condorcet` and `fenchel_young`, accepted. scale: the option that holds it. Raises `InputError`."""
+    box = box_of(options.low, options.high)
+    return BoxFit(pair_counts(wins, ties), box, scale_of(scale, getattr(options, scale), box))
 
 
 def box_of(low: float, high: float) -> Box:

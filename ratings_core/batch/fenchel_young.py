@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
-from ratings_core.batch.box_fit import box_fit
+from ratings_core.batch.box_fit import LARGEST, BoxOptions, box_fit
 from ratings_core.batch.logistic import PairLikelihood, conjugate_gradient
 from ratings_core.batch.pair_counts import PairCounts
 from ratings_core.batch.sigmoid_loss import Box
 from ratings_core.errors import SolverError
 from ratings_core.graphs.components import Labels, strong_components, weak_components
+from ratings_core.options import option
 from ratings_core.solution import Certificate, Floats, Solution, Status
 
 _SHORTEST: Final = 2.0**-40
@@ -33,22 +34,22 @@ class FenchelYoung(Solution):
     prior: float
 
 
-def fenchel_young(
-    wins: Any,
-    ties: Any = None,
-    *,
-    sigma: float = 1.0,
-    low: float = 0.0,
-    high: float = 100.0,
-    prior: float = 0.0,
-    tolerance: float = 1e-8,
-    max_iterations: int = 1_000,
-    accept_approximate: bool = False,
-) -> FenchelYoung:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FenchelYoungOptions(BoxOptions):
+    """Options of `fenchel_young`."""
+
+    sigma: float = option(1.0, "scale of the noise, in points", 1 / LARGEST, LARGEST)
+    prior: float = option(0.0, "votes that tie each agent with one held in the middle", 0.0, checks.LARGEST_WEIGHT)
+
+
+_DEFAULTS: Final = FenchelYoungOptions()
+
+
+def fenchel_young(wins: Any, ties: Any = None, *, options: FenchelYoungOptions = _DEFAULTS) -> FenchelYoung:
     """The least Fenchel-Young loss in the box (Lanctot et al. 2025, sec. 3.3 and appendix B), the ratings perturbed by Gumbel noise.
 
     wins: (m, m), entry (a, b) is N(a, b), the weight of votes for a over b; ties: (m, m), half a vote for both; dense or scipy sparse,
-    or `PairCounts`. sigma: scale of the noise; low, high: the box. prior: votes in which each agent tied with one held in the middle.
+    or `PairCounts`.
 
     A vote's expected gradient is its agents' expected ranks less their ranks (appendix B; eq. 9 as printed has the other sign), and a rank
     is how many are ahead. With Gumbel noise b is ahead of a with probability 1 / (1 + exp((a - b)/sigma)), so the gradient is that of the
@@ -57,24 +58,22 @@ def fenchel_young(
     rating, and is raised until the box stops it; so are those who never won lowered. A Condorcet winner need not come first.
 
     Convex; solved by projected Newton steps. Certificate (``projected_gradient``): largest difference of expected and actual
-    points of an agent that does not press against the box, over its votes, recomputed from the ratings; `tolerance` bounds it.
-    Raises `InputError`, and `SolverError` with the best point where it is above, unless accept_approximate.
+    points of an agent that does not press against the box, over its votes, recomputed from the ratings; the tolerance bounds it.
+    Raises `InputError`, and `SolverError` with the best point where it is above, unless `options.accept_approximate`.
     """
-    begun = time.perf_counter()
-    checks.switch("accept_approximate", accept_approximate)
-    asked = box_fit(wins, ties, ("sigma", sigma), low, high, prior=prior, tolerance=tolerance, max_iterations=max_iterations)
-    counts, box, scale, _, allowed, _ = asked
-    likelihood = PairLikelihood(counts, asked.prior)
+    begun, allowed = time.perf_counter(), options.tolerance
+    counts, box, scale = box_fit(wins, ties, options, "sigma")
+    likelihood = PairLikelihood(counts, options.prior)
     half = box.width / (2 * scale)
-    theta, steps = _minimise(likelihood, half, allowed / 2, asked.max_iterations)
+    theta, steps = _minimise(likelihood, half, allowed / 2, options.max_iterations)
     if not likelihood.prior:
         theta = _spread(counts, theta, half)
     solution = _solution(likelihood, box, scale, theta, half, allowed)
     solution = replace(solution, seconds=time.perf_counter() - begun, stats={"iterations": steps, "pairs": len(counts.first)})
-    if solution.status is Status.OPTIMAL or accept_approximate:
+    if solution.status is Status.OPTIMAL or options.accept_approximate:
         return solution
     reached = f"expected and actual points of an agent differ by {solution.certificate.value:.3g} a vote, more than {allowed:g}"
-    raise SolverError(f"{reached}: raise max_iterations or tolerance, or pass accept_approximate=True", solution)
+    raise SolverError(f"{reached}: raise max_iterations or tolerance, or set accept_approximate", solution)
 
 
 def _solution(likelihood: PairLikelihood, box: Box, sigma: float, theta: Floats, half: float, tolerance: float) -> FenchelYoung:

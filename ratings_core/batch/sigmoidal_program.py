@@ -14,7 +14,7 @@ from ratings_core import checks
 from ratings_core.batch.box_fit import box_of
 from ratings_core.batch.pair_counts import pair_counts
 from ratings_core.batch.sigmoid_loss import Box, SigmoidLoss, descend
-from ratings_core.batch.soft_condorcet import SoftCondorcet, soft_condorcet, soft_condorcet_at, strong_winner
+from ratings_core.batch.soft_condorcet import SoftCondorcet, SoftCondorcetOptions, soft_condorcet, soft_condorcet_at, strong_winner
 from ratings_core.errors import InputError, SolverError
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.solution import Certificate, Floats, Status
@@ -57,7 +57,7 @@ def sigmoidal_program(
         raise InputError("wins", counts.m, f"must be of at most {MOST_AGENTS} agents; soft_condorcet takes more")
     most, box = checks.count("max_nodes", max_nodes, low=1), box_of(low, high)
     allowed = checks.number("tolerance", tolerance, above=0.0)
-    first = soft_condorcet(counts, tau=tau, low=low, high=high, accept_approximate=True)
+    first = soft_condorcet(counts, options=SoftCondorcetOptions(tau=tau, low=low, high=high, accept_approximate=True))
     loss = SigmoidLoss.of(counts)
     search = _Search(loss, box, first.tau, first.ratings, first.loss - loss.agreed, first.bound - loss.agreed)
     search.run(allowed * search.total, most)

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ratings_core import checks
-from ratings_core.batch.box_fit import box_fit
+from ratings_core.batch.box_fit import LARGEST, BoxOptions, box_fit
 from ratings_core.batch.sigmoid_loss import Box, Descent, SigmoidLoss, descend
 from ratings_core.errors import SolverError
+from ratings_core.options import option
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Certificate, Floats, Solution, Status
 from ratings_core.voting.kemeny_search import gain_of, improved, packing_bound
@@ -42,23 +42,24 @@ class SoftCondorcet(Solution):
     prior: float
 
 
-def soft_condorcet(
-    wins: Any,
-    ties: Any = None,
-    *,
-    tau: float = 1.0,
-    low: float = 0.0,
-    high: float = 100.0,
-    prior: float = 0.0,
-    tolerance: float = 1e-6,
-    max_iterations: int = 2_000,
-    accept_approximate: bool = False,
-) -> SoftCondorcet:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoftCondorcetOptions(BoxOptions):
+    """Options of `soft_condorcet`."""
+
+    tau: float = option(1.0, "temperature: differences beyond a few of it hardly matter", 1 / LARGEST, LARGEST)
+    tolerance: float = option(1e-6, "largest projected gradient", 1e-14, 1.0)
+    max_iterations: int = option(2_000, "of L-BFGS at the last temperature", 1, 1_000_000)
+
+
+_DEFAULTS: Final = SoftCondorcetOptions()
+
+
+def soft_condorcet(wins: Any, ties: Any = None, *, options: SoftCondorcetOptions = _DEFAULTS) -> SoftCondorcet:
     """A minimum of the sigmoid loss in the box (Lanctot et al. 2025, eq. 6 and 8), from all votes at once.
 
     wins: (m, m), entry (a, b) is N(a, b), the weight of votes for a over b, dense or scipy sparse, or `PairCounts`; ties drop out.
-    tau: temperature; low, high: the box. prior: adds prior/2 ((theta - middle)/tau)^2 for each agent (ours: noise presses an agent of
-    few votes to a bound otherwise); 0 is the paper's loss.
+    options.prior: adds prior/2 ((theta - middle)/tau)^2 for each agent (ours: noise presses an agent of few votes to a bound otherwise);
+    0 is the paper's loss.
 
     The loss is not convex. The temperature falls from the width of the box to tau, halving, with L-BFGS at each (at tau alone
     it can stall where the loss is flat). Up to `ORDERED_UP_TO` agents a second descent starts from a good order spread over
@@ -69,17 +70,16 @@ def soft_condorcet(
     comes before a with probability sigmoid((b - a)/tau), so the loss is the mean of the wrong pairs of random orders (ours).
 
     Certificate (``projected_gradient``): tau times the largest component of the gradient that does not press against the box, over
-    the margins of that agent (1/4 is the most there can be), recomputed from the ratings; `tolerance` bounds it. It proves that no
+    the margins of that agent (1/4 is the most there can be), recomputed from the ratings; the tolerance bounds it. It proves that no
     small move helps; how far the loss is from the least of all is at most loss - bound.
 
     The paper's columns come from `soft_condorcet_sgd`, whose end differs from the minimum.
-    Raises `InputError`, and `SolverError` with the best point where the certificate is above `tolerance`, unless accept_approximate.
+    Raises `InputError`, and `SolverError` with the best point where the certificate is above the tolerance, unless
+    `options.accept_approximate`.
     """
-    begun = time.perf_counter()
-    checks.switch("accept_approximate", accept_approximate)
-    asked = box_fit(wins, ties, ("tau", tau), low, high, prior=prior, tolerance=tolerance, max_iterations=max_iterations)
-    _, box, tau, _, tolerance, steps = asked
-    loss = SigmoidLoss.of(asked.counts, asked.prior)
+    begun, tolerance, steps = time.perf_counter(), options.tolerance, options.max_iterations
+    counts, box, tau = box_fit(wins, ties, options, "tau")
+    loss = SigmoidLoss.of(counts, options.prior)
     winner = strong_winner(loss)
     found, starts = _annealed(loss, box, tau, steps, tolerance / 4), 1
     bound = 0.0
@@ -94,10 +94,10 @@ def soft_condorcet(
     stats = {"iterations": found.steps, "starts": starts, "pairs": len(loss.margin)}
     solution = soft_condorcet_at(loss, box, tau, theta, tolerance=tolerance, bound=loss.agreed + bound, stats=stats)
     solution = replace(solution, seconds=time.perf_counter() - begun)
-    if solution.status is Status.OPTIMAL or accept_approximate:
+    if solution.status is Status.OPTIMAL or options.accept_approximate:
         return solution
     reached = f"the projected gradient is {solution.certificate.value:.3g}, more than {tolerance:g}"
-    raise SolverError(f"{reached}: raise max_iterations or tolerance, or pass accept_approximate=True", solution)
+    raise SolverError(f"{reached}: raise max_iterations or tolerance, or set accept_approximate", solution)
 
 
 def strong_winner(loss: SigmoidLoss) -> int | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -10,20 +10,22 @@ from ratings_core.analysis.intervals import cell_replicates, including, replicat
 from ratings_core.batch.bradley_terry import BradleyTerry, BradleyTerryOptions, bradley_terry
 from ratings_core.batch.contextual import ContextualOptions, contextual_bradley_terry
 from ratings_core.batch.davidson import davidson
-from ratings_core.batch.fenchel_young import fenchel_young
+from ratings_core.batch.fenchel_young import FenchelYoungOptions, fenchel_young
 from ratings_core.batch.logistic import DENSE_UP_TO
 from ratings_core.batch.pair_counts import PairCounts, of_tally
-from ratings_core.batch.soft_condorcet import soft_condorcet
+from ratings_core.batch.soft_condorcet import SoftCondorcetOptions, soft_condorcet
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
 from ratings_core.margins import PosteriorMargins
-from ratings_core.options import Parameter, parameters_of
+from ratings_core.options import Options, Parameter, parameters_of
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Solution
 from services.solve.problems.inputs import FeaturesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.registry.margins import MARGINS, chosen, fitted
 from services.solve.registry.method import Method, Rated, Takes
 from services.solve.registry.starts import by_name, of_names
+
+Chosen = TypeVar("Chosen", bound=Options)
 
 _UNLINKED: Final = "no chains of wins both ways link it to anybody: play more, or solve with a prior"
 _DENSE_AGENTS: Final = 2_000
@@ -85,27 +87,27 @@ def _unrated(found: BradleyTerry) -> dict[str, object]:
 
 def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:
     margins = chosen(problem, parameters)
-    replicates, options = _split(margins.rest)
+    replicates, options = _split(margins.rest, SoftCondorcetOptions)
     if margins.posterior is not None and not isinstance(problem, MarginsInput):
         kappa = {**parameters, "margins_kappa": _given_kappa(margins.posterior.kappa)}
-        rated = _sco_rated(problem, soft_condorcet(np.maximum(margins.posterior.dense(), 0.0), **options))
+        rated = _sco_rated(problem, soft_condorcet(np.maximum(margins.posterior.dense(), 0.0), options=options))
         counts = of_tally(problem.counts, len(problem.names))
 
         def refit(drawn: PairCounts) -> Solution:
-            return soft_condorcet(np.maximum(fitted(drawn, kappa).dense(), 0.0), **options)
+            return soft_condorcet(np.maximum(fitted(drawn, kappa).dense(), 0.0), options=options)
 
         return margins.reported(_with_intervals(rated, problem, counts, replicates, parameters["seed"], refit))
     return margins.reported(_observed_sco_fit(problem, replicates, options, parameters["seed"]))
 
 
-def _observed_sco_fit(problem: Problem, replicates: int, options: dict[str, Any], seed: int) -> Rated:
+def _observed_sco_fit(problem: Problem, replicates: int, options: SoftCondorcetOptions, seed: int) -> Rated:
     if isinstance(problem, MarginsInput):
         if replicates:
             raise InputError("replicates", replicates, "must be 0 for margins: they do not say of how many games")
-        return _sco_rated(problem, soft_condorcet(np.maximum(problem.margins, 0.0), **options))
+        return _sco_rated(problem, soft_condorcet(np.maximum(problem.margins, 0.0), options=options))
     counts = of_tally(problem.counts, len(problem.names))
-    rated = _sco_rated(problem, soft_condorcet(counts, **options))
-    return _with_intervals(rated, problem, counts, replicates, seed, lambda drawn: soft_condorcet(drawn, **options))
+    rated = _sco_rated(problem, soft_condorcet(counts, options=options))
+    return _with_intervals(rated, problem, counts, replicates, seed, lambda drawn: soft_condorcet(drawn, options=options))
 
 
 def _sco_rated(problem: Problem, found: Any) -> Rated:
@@ -116,15 +118,15 @@ def _sco_rated(problem: Problem, found: Any) -> Rated:
 
 def _fenchel_young_fit(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
     margins = chosen(problem, parameters)
-    replicates, options = _split(margins.rest)
+    replicates, options = _split(margins.rest, FenchelYoungOptions)
     counts = of_tally(problem.counts, len(problem.names))
     posterior = margins.posterior
     kappa = parameters if posterior is None else {**parameters, "margins_kappa": _given_kappa(posterior.kappa)}
 
     def refit(drawn: PairCounts) -> Solution:
-        return fenchel_young(drawn if posterior is None else _one_game_each(fitted(drawn, kappa)), **options)
+        return fenchel_young(drawn if posterior is None else _one_game_each(fitted(drawn, kappa)), options=options)
 
-    found = fenchel_young(counts if posterior is None else _one_game_each(posterior), **options)
+    found = fenchel_young(counts if posterior is None else _one_game_each(posterior), options=options)
     rated = Rated(solution=found, unit=found.sigma, extra={"at_bound": int(found.at_bound.sum())})
     return margins.reported(_with_intervals(rated, problem, counts, replicates, parameters["seed"], refit))
 
@@ -142,21 +144,21 @@ def _given_kappa(kappa: float) -> float:
 
 
 def _davidson(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
-    replicates, options = _split(parameters)
+    replicates, options = _split(parameters, BradleyTerryOptions)
     counts = of_tally(problem.counts, len(problem.names))
-    found = davidson(counts, options=(chosen_options := BradleyTerryOptions(**options)), names=problem.names)
+    found = davidson(counts, options=options, names=problem.names)
     extra: dict[str, object] = {
         "nu": found.nu if np.isfinite(found.nu) else None,
         "components": int(found.component.max()) + 1,
         **_unrated(found),
     }
     rated = Rated(solution=found, unit=found.scale, extra=extra)
-    return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: davidson(drawn, options=chosen_options))
+    return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: davidson(drawn, options=options))
 
 
-def _split(parameters: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """How many replicates, and what the fit itself takes."""
-    return parameters["replicates"], {name: value for name, value in parameters.items() if name not in ("replicates", "seed")}
+def _split(parameters: dict[str, Any], record: type[Chosen]) -> tuple[int, Chosen]:
+    """How many replicates, and the options of the fit itself."""
+    return parameters["replicates"], record(**{name: value for name, value in parameters.items() if name not in ("replicates", "seed")})
 
 
 def _with_intervals(
@@ -175,10 +177,7 @@ def _with_intervals(
 
 _BY_COMPONENT: Final = {"unconnected": "components"}
 """A service rates what it can; the library refuses what is not connected, unless told otherwise."""
-_BOX: Final = (
-    Parameter("low", 0.0, "least rating", -1e9, 1e9),
-    Parameter("high", 100.0, "largest rating", -1e9, 1e9),
-)
+_APPROXIMATE: Final = {"accept_approximate": True}
 _REPLICATES: Final = (
     Parameter("replicates", 0, "refits to resampled results, for intervals: two or more, 0 for none", 0, 10_000),
     Parameter("seed", 0, "of the replicates", 0, 2**31 - 1),
@@ -226,12 +225,7 @@ FITS: Final = (
         cost=2,
         tie_tolerance=None,
         parameters=(
-            Parameter("tau", 1.0, "temperature: differences beyond a few of it hardly matter", 1e-6, 1e9),
-            *_BOX,
-            Parameter("prior", 0.0, "pull of each rating to the middle of the box", 0.0, 1e6),
-            Parameter("tolerance", 1e-6, "largest projected gradient", 1e-14, 0.25),
-            Parameter("max_iterations", 2_000, "of L-BFGS at the last temperature", 1, 1_000_000),
-            Parameter("accept_approximate", True, "a point above the tolerance"),
+            *parameters_of(SoftCondorcetOptions, defaults=_APPROXIMATE),
             *_REPLICATES,
             *MARGINS,
         ),
@@ -244,12 +238,7 @@ FITS: Final = (
         cost=1,
         tie_tolerance=1e-6,
         parameters=(
-            Parameter("sigma", 1.0, "scale of the noise, in points", 1e-6, 1e9),
-            *_BOX,
-            Parameter("prior", 0.0, "votes that tie each agent with one held in the middle", 0.0, 1e6),
-            Parameter("tolerance", 1e-8, "largest projected gradient", 1e-14, 1e-2),
-            Parameter("max_iterations", 1_000, "of Newton's method", 1, 1_000_000),
-            Parameter("accept_approximate", True, "a point above the tolerance"),
+            *parameters_of(FenchelYoungOptions, defaults=_APPROXIMATE),
             *_REPLICATES,
             *MARGINS,
         ),

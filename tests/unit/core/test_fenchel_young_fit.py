@@ -11,11 +11,12 @@ from scipy import optimize, sparse
 from scipy.special import expit
 
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
-from ratings_core.batch.fenchel_young import fenchel_young
+from ratings_core.batch.fenchel_young import FenchelYoungOptions, fenchel_young
 from ratings_core.batch.pair_counts import pair_counts
 from ratings_core.errors import InputError, SolverError
 from ratings_core.solution import Status
 from ratings_core.voting.profile import Ballot, Profile
+from tests.support.options import with_options
 
 EQ11 = json.loads((Path(__file__).parents[2] / "golden" / "sco" / "eq11_profile.json").read_text())
 STRICT = settings(max_examples=30, deadline=None)
@@ -42,7 +43,7 @@ def sampled_gradient(votes, theta, sigma, draws, rng):
 
 
 def test_the_published_fixed_point_has_the_elo_winner_on_top():
-    found = fenchel_young(EQ11["N"], sigma=2.0)
+    found = fenchel_young(EQ11["N"], options=FenchelYoungOptions(sigma=2.0))
     expected = EQ11["fenchel_young_gumbel_stationary_point_over_sigma_mean0_computed"]
     assert (found.ratings - 50) / 2 == pytest.approx([expected[name] for name in "ABC"], abs=1e-7)
     assert ["ABC"[agent] for agent in np.argsort(-found.ratings)] == EQ11["elo_order"]
@@ -51,7 +52,7 @@ def test_the_published_fixed_point_has_the_elo_winner_on_top():
 def test_the_sampled_gradient_vanishes_there_and_points_uphill_elsewhere():
     votes = [np.array(vote) for vote in ([0, 1, 2, 3], [2, 0, 1], [3, 1], [1, 3, 0], [2, 3, 1, 0])]
     profile = Profile.from_ballots([Ballot(1.0, tuple((agent,) for agent in vote.tolist())) for vote in votes], "abcd")
-    found = fenchel_young(profile.preferences("unknown"), sigma=1.5)
+    found = fenchel_young(profile.preferences("unknown"), options=FenchelYoungOptions(sigma=1.5))
     rng = np.random.default_rng(0)
     assert sampled_gradient(votes, found.ratings, 1.5, 40_000, rng) == pytest.approx(np.zeros(4), abs=0.06)
     away = found.ratings + np.array([3.0, 0, 0, 0])
@@ -62,7 +63,7 @@ def test_the_sampled_gradient_vanishes_there_and_points_uphill_elsewhere():
 @given(st.integers(2, 7), st.integers(0, 10**6), st.sampled_from([0.5, 2.0]), st.sampled_from([1.0, 4.0, 30.0]))
 def test_scipy_finds_no_better_point_in_the_box(m, seed, sigma, width):
     wins = random_wins(m, seed)
-    found = fenchel_young(wins, sigma=sigma, high=width)
+    found = fenchel_young(wins, options=FenchelYoungOptions(sigma=sigma, high=width))
     options = {"ftol": 1e-15, "gtol": 1e-10, "maxfun": 100_000}
     best = optimize.minimize(twin_loss, np.full(m, width / 2), (wins, sigma), "L-BFGS-B", bounds=[(0, width)] * m, options=options)
     assert twin_loss(found.ratings, wins, sigma) <= best.fun + 1e-7
@@ -74,9 +75,9 @@ def test_scipy_finds_no_better_point_in_the_box(m, seed, sigma, width):
 @given(st.integers(2, 7), st.integers(0, 10**6))
 def test_in_a_wide_box_it_is_bradley_terry(m, seed):
     wins = random_wins(m, seed, least=1)
-    found = fenchel_young(wins, sigma=173.0, high=3000.0)
+    found = fenchel_young(wins, options=FenchelYoungOptions(sigma=173.0, high=3000.0))
     assert found.ratings == pytest.approx(bradley_terry(wins, options=BradleyTerryOptions(scale=173.0)).ratings, abs=1e-4)
-    anchored = fenchel_young(wins, sigma=173.0, high=3000.0, prior=2.0)
+    anchored = fenchel_young(wins, options=FenchelYoungOptions(sigma=173.0, high=3000.0, prior=2.0))
     assert anchored.ratings == pytest.approx(bradley_terry(wins, options=BradleyTerryOptions(scale=173.0, prior=2.0)).ratings, abs=1e-4)
 
 
@@ -84,7 +85,7 @@ def test_in_a_wide_box_it_is_bradley_terry(m, seed):
 @given(st.integers(2, 7), st.integers(0, 10**6), st.sampled_from([0.0, 0.5]))
 def test_the_certificate_is_recomputed(m, seed, prior):
     wins = random_wins(m, seed)
-    found = fenchel_young(wins, high=4.0, prior=prior)
+    found = fenchel_young(wins, options=FenchelYoungOptions(high=4.0, prior=prior))
     x = found.ratings - 2
     games = (wins + wins.T).sum(axis=1) + prior
     gap = ((wins + wins.T) * expit(x[:, None] - x)).sum(axis=1) - wins.sum(axis=1) + prior * (expit(x) - 0.5)
@@ -118,7 +119,7 @@ def test_sparse_ties_and_pair_counts():
 
 def test_the_limit_of_iterations_is_an_error_that_carries_the_point():
     with pytest.raises(SolverError, match="max_iterations") as caught:
-        fenchel_young(random_wins(7, 3, least=1), max_iterations=1)
+        fenchel_young(random_wins(7, 3, least=1), options=FenchelYoungOptions(max_iterations=1))
     assert caught.value.solution.status is Status.APPROXIMATE
 
 
@@ -135,5 +136,5 @@ def test_the_limit_of_iterations_is_an_error_that_carries_the_point():
 )
 def test_refusals_name_the_argument(arguments, named):
     with pytest.raises(InputError) as caught:
-        fenchel_young(**{"wins": [[0, 1], [1, 0]], **arguments})
+        fenchel_young(**with_options(FenchelYoungOptions, {"wins": [[0, 1], [1, 0]], **arguments}))
     assert caught.value.argument == named

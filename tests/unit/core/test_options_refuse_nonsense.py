@@ -24,7 +24,7 @@ from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.fenchel_young import fenchel_young
 from ratings_core.batch.sigmoidal_program import sigmoidal_program
-from ratings_core.batch.soft_condorcet import soft_condorcet
+from ratings_core.batch.soft_condorcet import SoftCondorcetOptions, soft_condorcet
 from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_posterior, soft_condorcet_sgd
 from ratings_core.equilibria import cce, deviation, lle, nash_average, nash_average_agents
 from ratings_core.errors import InputError
@@ -158,7 +158,7 @@ def test_temperatures_and_boxes_whose_squares_overflow(method, far):
 def test_the_unit_of_ratings_does_not_matter(scale):
     """Temperature and box in another unit: the same ratings in it."""
     plain = soft_condorcet(WINS)
-    found = soft_condorcet(WINS, tau=scale, high=100 * scale)
+    found = soft_condorcet(WINS, options=SoftCondorcetOptions(tau=scale, high=100 * scale))
     assert found.ratings / scale == pytest.approx(plain.ratings, rel=1e-6)
     sampled = soft_condorcet_sgd(VOTES, seed=0, iterations=100, tau=scale, high=100 * scale, alpha=0.01 * scale**2)
     assert sampled.ratings / scale == pytest.approx(soft_condorcet_sgd(VOTES, seed=0, iterations=100).ratings, rel=1e-6)

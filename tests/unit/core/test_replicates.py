@@ -12,7 +12,7 @@ from ratings_core.batch.comparisons import Comparisons
 from ratings_core.batch.davidson import davidson
 from ratings_core.batch.fenchel_young import fenchel_young
 from ratings_core.batch.pair_counts import pair_counts
-from ratings_core.batch.soft_condorcet import soft_condorcet
+from ratings_core.batch.soft_condorcet import SoftCondorcetOptions, soft_condorcet
 from ratings_core.errors import InputError
 from ratings_core.ranking import Ranking
 from ratings_core.voting.copeland import copeland
@@ -125,7 +125,7 @@ def test_at_seven_sides_resampled_pairs_are_too_narrow_by_what_theory_says():
 METHODS = {
     "bradley_terry": ratings,
     "davidson": lambda counts: davidson(counts, options=BradleyTerryOptions(prior=0.1)).ratings,
-    "soft_condorcet": lambda counts: soft_condorcet(counts, accept_approximate=True).ratings,
+    "soft_condorcet": lambda counts: soft_condorcet(counts, options=SoftCondorcetOptions(accept_approximate=True)).ratings,
     "fenchel_young": lambda counts: fenchel_young(counts).ratings,
     "copeland": lambda counts: copeland(pair_margins(counts)).ratings,
 }

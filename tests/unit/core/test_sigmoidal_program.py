@@ -11,7 +11,7 @@ from scipy.special import expit
 from ratings_core.batch.pair_counts import pair_counts
 from ratings_core.batch.sigmoid_loss import SigmoidLoss
 from ratings_core.batch.sigmoidal_program import MOST_AGENTS, _convex, _envelope, _relax, sigmoidal_program
-from ratings_core.batch.soft_condorcet import soft_condorcet
+from ratings_core.batch.soft_condorcet import SoftCondorcetOptions, soft_condorcet
 from ratings_core.errors import InputError, SolverError
 from ratings_core.reference.sigmoidal import least_sigmoid_loss
 from ratings_core.solution import Status
@@ -55,7 +55,10 @@ def test_the_full_batch_descent_is_proven_to_find_the_least_loss(m, width):
     for seed in range(2):
         wins = random_wins(m, 10 * m + seed)
         proven = sigmoidal_program(wins, high=width)
-        assert soft_condorcet(wins, high=width).loss - proven.bound <= 2e-6 * np.abs(wins - wins.T).sum() / 2 + 1e-9
+        assert (
+            soft_condorcet(wins, options=SoftCondorcetOptions(high=width)).loss - proven.bound
+            <= 2e-6 * np.abs(wins - wins.T).sum() / 2 + 1e-9
+        )
 
 
 def sparse_wins(m, seed):

@@ -14,12 +14,13 @@ from scipy import sparse
 from ratings_core.batch import soft_condorcet as module
 from ratings_core.batch.pair_counts import pair_counts
 from ratings_core.batch.sigmoid_loss import Box, SigmoidLoss
-from ratings_core.batch.soft_condorcet import soft_condorcet
+from ratings_core.batch.soft_condorcet import SoftCondorcetOptions, soft_condorcet
 from ratings_core.errors import InputError, SolverError
 from ratings_core.ranking import Ranking, kendall_tau
 from ratings_core.solution import Status
 from ratings_core.voting.kemeny import kemeny
 from ratings_core.voting.profile import Ballot, Profile
+from tests.support.options import with_options
 
 SCO = Path(__file__).parents[2] / "golden" / "sco"
 EQ11 = json.loads((SCO / "eq11_profile.json").read_text())
@@ -101,7 +102,7 @@ def orders_of(names):
 
 @pytest.mark.parametrize("tau", [0.5, 1.0, 2.0])
 def test_the_profile_of_eq_11_has_its_published_order(tau):
-    found = soft_condorcet(EQ11["N"], tau=tau)
+    found = soft_condorcet(EQ11["N"], options=SoftCondorcetOptions(tau=tau))
     assert ["ABC"[agent] for agent in found.ranking.ids] == EQ11["optimal_ranking"]
     assert found.ratings[2] == 100.0
     assert found.winner == 2
@@ -121,7 +122,7 @@ def test_a_plateau_does_not_stop_it():
 @given(tallies(), st.sampled_from([2.0, 10.0, 100.0]))
 def test_a_strong_winner_is_at_the_bound_and_ranked_first(wins, width):
     wins[0, 1:] = wins[1:, 0] + 1
-    found = soft_condorcet(wins, high=width, accept_approximate=True)
+    found = soft_condorcet(wins, options=SoftCondorcetOptions(high=width, accept_approximate=True))
     assert found.winner == 0
     assert found.ratings[0] == width
     assert found.ranking.levels[0] == (0,)
@@ -130,7 +131,7 @@ def test_a_strong_winner_is_at_the_bound_and_ranked_first(wins, width):
 @FEW
 @given(tallies(), st.sampled_from([2.0, 10.0, 100.0]))
 def test_the_certificate_is_the_projected_gradient_of_the_ratings(wins, width):
-    found = soft_condorcet(wins, high=width, accept_approximate=True)
+    found = soft_condorcet(wins, options=SoftCondorcetOptions(high=width, accept_approximate=True))
     margins = np.abs(wins - wins.T).sum(axis=1)
     x = found.ratings[:, None] - found.ratings
     slope = 1 / (2 + np.exp(x) + np.exp(-x))
@@ -146,7 +147,7 @@ def test_the_certificate_is_the_projected_gradient_of_the_ratings(wins, width):
 @given(tallies(), st.integers(0, 99), st.sampled_from([0.5, 5.0]))
 def test_no_ratings_have_a_loss_below_the_bound(wins, seed, tau):
     """The bound is Kemeny's: of random ratings, and of the best order spread widely, none is below."""
-    found = soft_condorcet(wins, tau=tau, accept_approximate=True)
+    found = soft_condorcet(wins, options=SoftCondorcetOptions(tau=tau, accept_approximate=True))
     best = kemeny(wins)
     assert found.bound == pytest.approx(wins.sum() - best.value)
     for theta in np.random.default_rng(seed).normal(0, 3 * tau, (20, len(wins))):
@@ -158,7 +159,7 @@ def test_no_ratings_have_a_loss_below_the_bound(wins, seed, tau):
 @given(tallies(6, least=3))
 def test_in_a_wide_box_the_order_is_kemenys(wins):
     wins[np.triu_indices(len(wins), 1)] += 0.5  # no ties
-    found = soft_condorcet(wins, high=400.0)
+    found = soft_condorcet(wins, options=SoftCondorcetOptions(high=400.0))
     assert found.loss == pytest.approx(found.bound, abs=1e-6)
     wrong = sum(wins[b, a] for a, b in combinations(found.ranking.ids, 2))
     assert wrong == pytest.approx(found.bound)
@@ -170,17 +171,23 @@ def test_ties_in_votes_and_unanimous_additions_drop_out(wins, width):
     both = np.random.default_rng(1).integers(0, 5, wins.shape).astype(float)
     np.fill_diagonal(both, 0)
     both = both + both.T
-    plain = soft_condorcet(wins, high=width, accept_approximate=True)
-    assert soft_condorcet(wins, both, high=width, accept_approximate=True).ratings.tolist() == plain.ratings.tolist()
-    assert soft_condorcet(wins + both, high=width, accept_approximate=True).ratings.tolist() == plain.ratings.tolist()
+    plain = soft_condorcet(wins, options=SoftCondorcetOptions(high=width, accept_approximate=True))
+    assert (
+        soft_condorcet(wins, both, options=SoftCondorcetOptions(high=width, accept_approximate=True)).ratings.tolist()
+        == plain.ratings.tolist()
+    )
+    assert (
+        soft_condorcet(wins + both, options=SoftCondorcetOptions(high=width, accept_approximate=True)).ratings.tolist()
+        == plain.ratings.tolist()
+    )
 
 
 @FEW
 @given(tallies(), st.sampled_from([2.0, 100.0]), st.sampled_from([0.25, 4.0]))
 def test_the_unit_of_votes_and_of_ratings_does_not_matter(wins, width, factor):
-    plain = soft_condorcet(wins, high=width, accept_approximate=True)
-    assert soft_condorcet(factor * wins, high=width, accept_approximate=True).ranking == plain.ranking
-    moved = soft_condorcet(wins, low=-7.0, high=factor * width - 7, tau=factor, accept_approximate=True)
+    plain = soft_condorcet(wins, options=SoftCondorcetOptions(high=width, accept_approximate=True))
+    assert soft_condorcet(factor * wins, options=SoftCondorcetOptions(high=width, accept_approximate=True)).ranking == plain.ranking
+    moved = soft_condorcet(wins, options=SoftCondorcetOptions(low=-7.0, high=factor * width - 7, tau=factor, accept_approximate=True))
     assert moved.loss == pytest.approx(plain.loss, abs=1e-6)
 
 
@@ -192,9 +199,9 @@ def test_dense_and_sparse_tallies_are_the_same():
 
 def test_descents_alone_do_nearly_as_well_as_with_a_good_order(monkeypatch):
     """Beyond the size of dense margins only the annealed descent runs; here it is compared with both."""
-    both = [soft_condorcet(random_wins(12, seed), accept_approximate=True) for seed in range(20)]
+    both = [soft_condorcet(random_wins(12, seed), options=SoftCondorcetOptions(accept_approximate=True)) for seed in range(20)]
     monkeypatch.setattr(module, "ORDERED_UP_TO", 0)
-    alone = [soft_condorcet(random_wins(12, seed), accept_approximate=True) for seed in range(20)]
+    alone = [soft_condorcet(random_wins(12, seed), options=SoftCondorcetOptions(accept_approximate=True)) for seed in range(20)]
     assert all(one.stats["starts"] == 1 for one in alone)
     assert all(two.loss <= one.loss + 1e-6 for one, two in zip(alone, both, strict=True))
     excess = np.mean([(one.loss - two.loss) / two.loss for one, two in zip(alone, both, strict=True)])
@@ -206,7 +213,7 @@ def test_ties_at_the_bound_are_settled_by_margins():
     wins = np.zeros((4, 4))
     wins[:3, 3] = 9
     wins[0, 1] = wins[0, 2] = wins[1, 2] = 1
-    found = soft_condorcet(wins, tau=1000.0, tolerance=0.3)
+    found = soft_condorcet(wins, options=SoftCondorcetOptions(tau=1000.0, tolerance=0.3))
     assert found.ratings.tolist()[0] == 100.0
     assert found.ranking.levels[0] == (0,)
     assert found.ranking.levels[-1] == (3,)
@@ -231,19 +238,24 @@ def test_agents_without_votes_stay_in_the_middle_and_all_tied_is_a_tie():
 def test_a_prior_pulls_to_the_middle_and_needs_no_box():
     wins = np.zeros((2, 2))
     wins[0, 1] = 1
-    free = soft_condorcet(wins, prior=1e-2, high=1e6)
+    free = soft_condorcet(wins, options=SoftCondorcetOptions(prior=1e-2, high=1e6))
     x = (free.ratings[0] - free.ratings[1]) / 2
     assert free.ratings.sum() == pytest.approx(1e6)
     assert 1e-2 * x == pytest.approx(1 / (2 + math.exp(2 * x) + math.exp(-2 * x)), abs=1e-7)
-    assert np.ptp(soft_condorcet(wins, prior=10.0).ratings) < np.ptp(soft_condorcet(wins, prior=0.1).ratings)
+    assert np.ptp(soft_condorcet(wins, options=SoftCondorcetOptions(prior=10.0)).ratings) < np.ptp(
+        soft_condorcet(wins, options=SoftCondorcetOptions(prior=0.1)).ratings
+    )
 
 
 def test_the_limit_of_iterations_is_an_error_that_carries_the_point():
     wins = random_wins(30, 5)
     with pytest.raises(SolverError, match="accept_approximate") as caught:
-        soft_condorcet(wins, high=3.0, max_iterations=1, tolerance=1e-12)
+        soft_condorcet(wins, options=SoftCondorcetOptions(high=3.0, max_iterations=1, tolerance=1e-12))
     assert caught.value.solution.status is Status.APPROXIMATE
-    assert soft_condorcet(wins, high=3.0, max_iterations=1, tolerance=1e-12, accept_approximate=True).status is Status.APPROXIMATE
+    assert (
+        soft_condorcet(wins, options=SoftCondorcetOptions(high=3.0, max_iterations=1, tolerance=1e-12, accept_approximate=True)).status
+        is Status.APPROXIMATE
+    )
 
 
 def test_callers_arrays_are_left_alone():
@@ -272,7 +284,7 @@ def test_callers_arrays_are_left_alone():
 )
 def test_refusals_name_the_argument(arguments, named):
     with pytest.raises(InputError) as caught:
-        soft_condorcet(**{"wins": [[0, 1], [1, 0]], **arguments})
+        soft_condorcet(**with_options(SoftCondorcetOptions, {"wins": [[0, 1], [1, 0]], **arguments}))
     assert caught.value.argument == named
 
 
