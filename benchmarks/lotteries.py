@@ -20,6 +20,7 @@ from benchmarks.workloads import free_for_alls, noisy_order_margins, pairs_of, r
 from ratings_core.equilibria import nash_average
 from ratings_core.solution import Floats
 from ratings_core.voting import iterated_maximal_lotteries, maximal_lottery
+from ratings_core.voting.lotteries import LotteryOptions
 
 PEER = "HiGHS interior point"
 LARGEST_FOR_PEER = 1000
@@ -86,11 +87,11 @@ def sparse_rows(agents: int) -> Iterator[Row]:
 
     def first() -> None:
         nonlocal one
-        one = maximal_lottery(margins, mode="any")
+        one = maximal_lottery(margins, options=LotteryOptions(mode="any"))
 
     def levels() -> None:
         nonlocal iterated
-        iterated = iterated_maximal_lotteries(margins, mode="any", accept_approximate=True)
+        iterated = iterated_maximal_lotteries(margins, options=LotteryOptions(mode="any", accept_approximate=True))
 
     took = seconds(first, 1)
     size = f"m={agents}, support {len(one.support)}, cert {one.certificate.value:.0e}"

@@ -7,21 +7,21 @@ expected score under the tasks' mix, so agents and tasks copied or irrelevant do
 
 import time
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ratings_core import checks
-from ratings_core.deadline import Deadline
 from ratings_core.equilibria.record import GameRatings, facts
 from ratings_core.errors import InputError
 from ratings_core.games.clones import split_evenly
 from ratings_core.games.face import entropy
 from ratings_core.games.gamify import Missing, Normalise, agent_vs_task
-from ratings_core.games.rules import Rules
+from ratings_core.games.rules import ZERO_SUM, Rules, ZeroSumOptions
 from ratings_core.games.supports import played_before
 from ratings_core.games.zero_sum import symmetric_within, zero_sum_within
+from ratings_core.options import option
 from ratings_core.solution import Certificate, Floats, Status
 
 Ids: TypeAlias = NDArray[np.int64]
@@ -85,34 +85,36 @@ class NashAverageAgents(GameRatings):
         return self.marginals[0]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NashAverageOptions(ZeroSumOptions):
+    """Options of `nash_average`."""
+
+    normalise: Normalise = option("none", "how scores of tasks are put on one scale", choices=get_args(Normalise))
+    missing: Missing = option("refuse", "cells not measured", choices=get_args(Missing))
+
+
+_DEFAULTS: Final = NashAverageOptions()
+
+
 def nash_average(
     scores: ArrayLike,
     *,
-    normalise: Normalise = "none",
-    missing: Missing = "refuse",
-    merge: bool = True,
-    tolerance: float = 1e-9,
-    close: float = 1e-6,
-    max_iterations: int = 100,
-    max_seconds: float | None = None,
-    accept_approximate: bool = False,
+    options: NashAverageOptions = _DEFAULTS,
     start: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> NashAverage:
     """Nash averages of agents on tasks.
 
-    scores: (agents, tasks), higher is better, within +-1e150, NaN where not measured; normalise, missing: how tasks are put on one scale
-    and what to do with NaN cells, as for `agent_vs_task`; merge: equal rows and equal columns share one's probability evenly, those of
-    the table as given before it is normalised and those of the game after; max_seconds: of wall time, asked between steps, after which
-    the best so far is taken; tolerance, close, max_iterations, accept_approximate: as for `maximal_lottery`; start: agent_dist and
-    task_dist of a like table, tried first: where those who played there form the only equilibrium here, which is proven, no
-    path to it is followed.
+    scores: (agents, tasks), higher is better, within +-1e150, NaN where not measured; options.normalise, options.missing: as for
+    `agent_vs_task`; options.merge: equal rows and equal columns share one's probability evenly, those of the table as given before it
+    is normalised and those of the game after; start: agent_dist and task_dist of a like table, tried first: where those who played
+    there form the only equilibrium here, which is proven, no path to it is followed.
 
     Raises `InputError` for bad scores or policies, `SolverError` (with the result) beyond the tolerance. Shifting all scores by
     a number shifts ratings and value by it; scaling scales them.
     """
     started = time.perf_counter()
-    rules = Rules(tolerance, close, max_iterations, merge, accept_approximate, deadline=Deadline.after(max_seconds))
-    table = agent_vs_task(scores, normalise=normalise, missing=missing, merge=merge)
+    rules = Rules.begin(options)
+    table = agent_vs_task(scores, normalise=options.normalise, missing=options.missing, merge=options.merge)
     S = table.game.payoffs[0]
     rows, columns = rules.classes(S), rules.classes(S.T)
     guess = None
@@ -133,7 +135,7 @@ def nash_average(
     found = NashAverage(
         ratings=ratings,
         certificate=Certificate("exploitability", exploitability),
-        status=game.status if exploitability <= tolerance else Status.APPROXIMATE,
+        status=game.status if exploitability <= options.tolerance else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
         stats={
             **game.stats,
@@ -160,15 +162,7 @@ def nash_average(
 
 
 def nash_average_agents(
-    payoffs: ArrayLike,
-    *,
-    merge: bool = True,
-    tolerance: float = 1e-9,
-    close: float = 1e-6,
-    max_iterations: int = 100,
-    max_seconds: float | None = None,
-    accept_approximate: bool = False,
-    start: ArrayLike | None = None,
+    payoffs: ArrayLike, *, options: ZeroSumOptions = ZERO_SUM, start: ArrayLike | None = None
 ) -> NashAverageAgents:
     """Nash averages of agents who meet each other: payoffs A (m, m), antisymmetric, finite, such as logits of win rates.
 
@@ -176,7 +170,7 @@ def nash_average_agents(
     equilibria.
     """
     started = time.perf_counter()
-    rules = Rules(tolerance, close, max_iterations, merge, accept_approximate, deadline=Deadline.after(max_seconds))
+    rules = Rules.begin(options)
     A = checks.antisymmetric("payoffs", payoffs)
     classes = rules.classes(A)
     guess = None if start is None else played_before("start", start, classes.member, len(classes))
@@ -188,7 +182,7 @@ def nash_average_agents(
     found = NashAverageAgents(
         ratings=ratings,
         certificate=Certificate("exploitability", exploitability),
-        status=game.status if exploitability <= tolerance else Status.APPROXIMATE,
+        status=game.status if exploitability <= options.tolerance else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
         stats={**game.stats, "merged_agents": len(A) - len(classes)},
         by_player=(ratings, ratings.copy()),

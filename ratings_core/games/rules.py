@@ -1,61 +1,59 @@
 """The arguments that all methods on zero-sum games take, checked in one place, and the error where an answer is not certain."""
 
-from dataclasses import dataclass, field
-from typing import TypeVar
+import math
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
-from ratings_core import checks
 from ratings_core.deadline import NEVER, Deadline
 from ratings_core.errors import SolverError
 from ratings_core.games.clones import CloneClasses, clone_classes, singletons
+from ratings_core.options import Options, option
 from ratings_core.solution import Floats, Solution, Status
 
 SolutionT = TypeVar("SolutionT", bound=Solution)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """tolerance: largest exploitability called optimal, > 0; close: interior-point memberships of the support less clear than this are
-    settled by a linear program, >= 0; max_iterations: of the interior point, at least 1; deadline: asked between its steps. Raises
-    `InputError`.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZeroSumOptions(Options):
+    """Options of every method on zero-sum games."""
 
-    tolerance: float
-    close: float
-    max_iterations: int
-    deadline: Deadline = field(default=NEVER, kw_only=True)
+    merge: bool = option(True, "exact duplicates share one agent's probability")
+    tolerance: float = option(1e-9, "largest exploitability called optimal", 1e-14, 1e-2)
+    close: float = option(1e-6, "memberships of the support less clear than this are settled by a linear program", 0.0, 1e9)
+    max_iterations: int = option(100, "of the interior point", 1, 10_000)
+    max_seconds: float = option(math.inf, "of wall time, asked between steps; then the best so far is taken", 1e-9)
+    accept_approximate: bool = option(False, "an answer beyond the tolerance, with how far")
 
-    def __post_init__(self) -> None:
-        checks.number("tolerance", self.tolerance, above=0.0)
-        checks.number("close", self.close, low=0.0)
-        checks.count("max_iterations", self.max_iterations, low=1)
+
+ZERO_SUM: Final = ZeroSumOptions()
 
 
 @dataclass(frozen=True, slots=True)
-class Rules(Limits):
-    """merge: exact duplicates are solved as one; accept_approximate: return what is beyond the tolerance instead of raising."""
+class Rules:
+    """Options of a solve, and the deadline that began with it."""
 
-    merge: bool
-    accept_approximate: bool
+    options: ZeroSumOptions
+    deadline: Deadline
 
-    def __post_init__(self) -> None:
-        Limits.__post_init__(self)
-        checks.switch("merge", self.merge)
-        checks.switch("accept_approximate", self.accept_approximate)
+    @classmethod
+    def begin(cls, options: ZeroSumOptions) -> "Rules":
+        """The rules of a solve that begins now."""
+        return cls(options, NEVER if math.isinf(options.max_seconds) else Deadline.after(options.max_seconds))
 
     def classes(self, rows: Floats) -> CloneClasses:
         """Classes of equal rows; classes of one row each if nothing is merged."""
-        return clone_classes(rows) if self.merge else singletons(len(rows))
+        return clone_classes(rows) if self.options.merge else singletons(len(rows))
 
     def judged(self, found: SolutionT, what: str, data: str) -> SolutionT:
         """`found` where its status allows it. what: the method's answer, data: what it was made of, for the error's text.
 
         Raises `SolverError`, which carries `found`.
         """
-        if found.status is Status.OPTIMAL or self.accept_approximate:
+        if found.status is Status.OPTIMAL or self.options.accept_approximate:
             return found
         raise SolverError(
-            f"{what} is not certain to tolerance {self.tolerance:g}: {_shortfall(found)}; "
-            f"raise tolerance, max_iterations or max_seconds, rescale {data} of very different size, or pass accept_approximate=True",
+            f"{what} is not certain to tolerance {self.options.tolerance:g}: {_shortfall(found)}; "
+            f"raise tolerance, max_iterations or max_seconds, rescale {data} of very different size, or set accept_approximate",
             found,
         )
 

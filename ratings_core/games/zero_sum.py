@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ratings_core import checks
-from ratings_core.deadline import Deadline
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.face import FacePoint, entropy, point_of_largest_entropy, proven_point
 from ratings_core.games.interior import MatrixPath, PathGame, PathPoint, SymmetricPath, central_path
 from ratings_core.games.membership import playable
 from ratings_core.games.normal_form import LARGEST
-from ratings_core.games.rules import Limits
+from ratings_core.games.rules import ZERO_SUM, Rules, ZeroSumOptions
 from ratings_core.games.supports import (
     Indices,
     Mask,
@@ -84,37 +83,21 @@ class GameSolution:
     stats: Mapping[str, float] = field(default_factory=dict)
 
 
-def solve_symmetric(
-    margins: ArrayLike,
-    *,
-    tolerance: float = 1e-9,
-    close: float = 1e-6,
-    max_iterations: int = 100,
-    max_seconds: float | None = None,
-) -> SymmetricSolution:
+def solve_symmetric(margins: ArrayLike, *, options: ZeroSumOptions = ZERO_SUM) -> SymmetricSolution:
     """The optimal strategy of largest entropy of the symmetric game `margins` (m, m), antisymmetric, finite.
 
-    tolerance: largest exploitability called optimal; close: interior-point memberships less clear than this are settled by a
-    linear program; max_iterations: of the interior point; max_seconds: of wall time. A bad answer raises nothing, its `status` is
-    `approximate`: where the exploitability is beyond the tolerance, or where nobody could tell the support, so that more entropy may be
-    possible. Duplicates are not merged here. Raises `InputError`.
+    A bad answer raises nothing, its `status` is `approximate`: where the exploitability is beyond the tolerance, or where nobody could
+    tell the support, so that more entropy may be possible. Duplicates are not merged here. Raises `InputError`.
     """
-    return symmetric_within(margins, Limits(tolerance, close, max_iterations, deadline=Deadline.after(max_seconds)))
+    return symmetric_within(margins, Rules.begin(options))
 
 
-def solve_zero_sum(
-    payoffs: ArrayLike,
-    *,
-    tolerance: float = 1e-9,
-    close: float = 1e-6,
-    max_iterations: int = 100,
-    max_seconds: float | None = None,
-) -> GameSolution:
-    """Optimal strategies of largest entropy of both sides of the game `payoffs` (rows, columns), finite; arguments as above."""
-    return zero_sum_within(payoffs, Limits(tolerance, close, max_iterations, deadline=Deadline.after(max_seconds)))
+def solve_zero_sum(payoffs: ArrayLike, *, options: ZeroSumOptions = ZERO_SUM) -> GameSolution:
+    """Optimal strategies of largest entropy of both sides of the game `payoffs` (rows, columns), finite; as above."""
+    return zero_sum_within(payoffs, Rules.begin(options))
 
 
-def symmetric_within(margins: ArrayLike, limits: Limits, guess: Mask | None = None) -> SymmetricSolution:
+def symmetric_within(margins: ArrayLike, limits: Rules, guess: Mask | None = None) -> SymmetricSolution:
     """As `solve_symmetric`, with limits that were checked, and a deadline that is under way. guess: a support to try first, (m,)."""
     M = checks.antisymmetric("margins", margins)
     M = M / (float(np.abs(M).max()) or 1.0)
@@ -124,7 +107,7 @@ def symmetric_within(margins: ArrayLike, limits: Limits, guess: Mask | None = No
     return _on_candidates(M, limits)
 
 
-def zero_sum_within(payoffs: ArrayLike, limits: Limits, guess: tuple[Mask, Mask] | None = None) -> GameSolution:
+def zero_sum_within(payoffs: ArrayLike, limits: Rules, guess: tuple[Mask, Mask] | None = None) -> GameSolution:
     """As `solve_zero_sum`, with limits that were checked, and a deadline that is under way. guess: supports of both sides to try first."""
     A = checks.finite("payoffs", payoffs)
     if A.ndim != 2 or not A.size:
@@ -136,29 +119,33 @@ def zero_sum_within(payoffs: ArrayLike, limits: Limits, guess: tuple[Mask, Mask]
     return _solve_game(A, limits, guess)
 
 
-def _status(exploitability: float, stats: Mapping[str, float], limits: Limits) -> Status:
-    good = exploitability <= limits.tolerance and stats["entropy_gap"] <= ENTROPY_TOLERANCE and stats["support_gap"] <= limits.tolerance
+def _status(exploitability: float, stats: Mapping[str, float], limits: Rules) -> Status:
+    good = (
+        exploitability <= limits.options.tolerance
+        and stats["entropy_gap"] <= ENTROPY_TOLERANCE
+        and stats["support_gap"] <= limits.options.tolerance
+    )
     return Status.OPTIMAL if good else Status.APPROXIMATE
 
 
 # Symmetric games
 
 
-def _on_candidates(M: Floats, limits: Limits) -> SymmetricSolution:
+def _on_candidates(M: Floats, limits: Rules) -> SymmetricSolution:
     chosen: Indices | None = first_candidates(M)
     rounds = 0
     while chosen is not None:
         rounds += 1
         solved = chosen
         inner = _solve_all(M[np.ix_(solved, solved)], limits)
-        chosen = more_candidates(solved, inner.strategy @ M[solved], limits.tolerance)
+        chosen = more_candidates(solved, inner.strategy @ M[solved], limits.options.tolerance)
         if chosen is not None and limits.deadline.passed():
             inner = replace(inner, unique=False, stats=_in_part(inner.stats, len(M)))
             break
     return _lifted(M, inner, solved, rounds, limits)
 
 
-def _lifted(M: Floats, inner: SymmetricSolution, chosen: Indices, rounds: int, limits: Limits) -> SymmetricSolution:
+def _lifted(M: Floats, inner: SymmetricSolution, chosen: Indices, rounds: int, limits: Rules) -> SymmetricSolution:
     strategy, support = placed(inner.strategy, chosen, len(M)), placed(inner.support, chosen, len(M))
     exploitability = max(0.0, -float((strategy @ M).min()))
     return SymmetricSolution(
@@ -172,14 +159,14 @@ def _lifted(M: Floats, inner: SymmetricSolution, chosen: Indices, rounds: int, l
     )
 
 
-def _solve_all(M: Floats, limits: Limits) -> SymmetricSolution:
+def _solve_all(M: Floats, limits: Rules) -> SymmetricSolution:
     for point in _path(SymmetricPath(M), limits):
         support = played(point.strategy, point.slack)
         if point.gap <= GUESS_FROM and (single := only_symmetric(M, support)) is not None:
             return _symmetric(M, support, proven_point(single), point, limits)
-    if point.gap > limits.tolerance:
+    if point.gap > limits.options.tolerance:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
-    settled = _settled(M, support, unclear(point.strategy, point.slack, limits.close), limits)
+    settled = _settled(M, support, unclear(point.strategy, point.slack, limits.options.close), limits)
     if settled is None:
         return _symmetric(M, support, _unfinished(point.strategy, support), point, limits)
     support = settled
@@ -188,7 +175,7 @@ def _solve_all(M: Floats, limits: Limits) -> SymmetricSolution:
     return _symmetric(M, support, face, point, limits)
 
 
-def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limits: Limits) -> SymmetricSolution:
+def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limits: Rules) -> SymmetricSolution:
     strategy = clipped(support, face.strategy)
     exploitability = max(0.0, -float((strategy @ M).min()))
     stats = _stats(point, face)
@@ -206,7 +193,7 @@ def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limi
 # Games of rows against columns
 
 
-def _solve_game(A: Floats, limits: Limits, guess: tuple[Mask, Mask] | None) -> GameSolution:
+def _solve_game(A: Floats, limits: Rules, guess: tuple[Mask, Mask] | None) -> GameSolution:
     """The game with at least as many columns as rows, on the supports guessed or else on a growing set of its columns."""
     low, spread = float(A.min()), float(A.max()) - float(A.min())
     scaled = (A - low) / spread if spread else np.zeros_like(A)
@@ -219,14 +206,14 @@ def _solve_game(A: Floats, limits: Limits, guess: tuple[Mask, Mask] | None) -> G
         rounds += 1
         solved = chosen
         inner = _solve_scaled(scaled[:, solved], limits)
-        chosen = more_candidates(solved, inner.row @ scaled - inner.value, limits.tolerance)
+        chosen = more_candidates(solved, inner.row @ scaled - inner.value, limits.options.tolerance)
         if chosen is not None and limits.deadline.passed():
             inner = replace(inner, row_unique=False, column_unique=False, stats=_in_part(inner.stats, A.shape[1]))
             break
     return _game_lifted(A, scaled, inner, solved, rounds, limits)
 
 
-def _game_lifted(A: Floats, scaled: Floats, inner: GameSolution, chosen: Indices, rounds: int, limits: Limits) -> GameSolution:
+def _game_lifted(A: Floats, scaled: Floats, inner: GameSolution, chosen: Indices, rounds: int, limits: Rules) -> GameSolution:
     column = placed(inner.column, chosen, A.shape[1])
     exploitability = max(0.0, float((scaled @ column).max() - (inner.row @ scaled).min()))
     return replace(
@@ -240,12 +227,12 @@ def _game_lifted(A: Floats, scaled: Floats, inner: GameSolution, chosen: Indices
     )
 
 
-def _solve_scaled(A: Floats, limits: Limits) -> GameSolution:
+def _solve_scaled(A: Floats, limits: Rules) -> GameSolution:
     return _on_faces(A, *_both_faces(A, limits), limits)
 
 
 def _on_faces(
-    A: Floats, rows: FacePoint, columns: FacePoint, point: PathPoint, row_support: Mask, column_support: Mask, limits: Limits
+    A: Floats, rows: FacePoint, columns: FacePoint, point: PathPoint, row_support: Mask, column_support: Mask, limits: Rules
 ) -> GameSolution:
     row, column = clipped(row_support, rows.strategy), clipped(column_support, columns.strategy)
     exploitability = max(0.0, float((A @ column).max() - (row @ A).min()))
@@ -264,17 +251,17 @@ def _on_faces(
     )
 
 
-def _both_faces(A: Floats, limits: Limits) -> tuple[FacePoint, FacePoint, PathPoint, Mask, Mask]:
+def _both_faces(A: Floats, limits: Rules) -> tuple[FacePoint, FacePoint, PathPoint, Mask, Mask]:
     for point in _path(MatrixPath(A), limits):
         (row, column), (row_slack, column_slack) = np.split(point.strategy, [len(A)]), np.split(point.slack, [len(A)])
         r, c = played(row, row_slack), played(column, column_slack)
         if point.gap <= GUESS_FROM and (single := only_equilibrium(A, r, c)) is not None:
             return proven_point(single[0]), proven_point(single[1]), point, r, c
-    if point.gap > limits.tolerance:
+    if point.gap > limits.options.tolerance:
         return _unfinished(row, r), _unfinished(column, c), point, r, c
     advantage = A - _value(A, r, c)
-    settled_rows = _settled(advantage, r, unclear(row, row_slack, limits.close), limits)
-    settled_columns = _settled(-advantage.T, c, unclear(column, column_slack, limits.close), limits)
+    settled_rows = _settled(advantage, r, unclear(row, row_slack, limits.options.close), limits)
+    settled_columns = _settled(-advantage.T, c, unclear(column, column_slack, limits.options.close), limits)
     if settled_rows is None or settled_columns is None:
         return _unfinished(row, r), _unfinished(column, c), point, r, c
     r, c = settled_rows, settled_columns
@@ -318,11 +305,11 @@ def _stats(point: PathPoint, *faces: FacePoint) -> dict[str, float]:
     }
 
 
-def _path(game: PathGame, limits: Limits) -> Iterator[PathPoint]:
-    return central_path(game, gap=FINAL_GAP, max_iterations=limits.max_iterations, deadline=limits.deadline)
+def _path(game: PathGame, limits: Rules) -> Iterator[PathPoint]:
+    return central_path(game, gap=FINAL_GAP, max_iterations=limits.options.max_iterations, deadline=limits.deadline)
 
 
-def _settled(advantage: Floats, support: Mask, close: Mask, limits: Limits) -> Mask | None:
+def _settled(advantage: Floats, support: Mask, close: Mask, limits: Rules) -> Mask | None:
     """The support with its close members decided; None where even the linear program cannot, or not in time."""
     try:
         return playable(advantage, support & ~close, close, limits.deadline) if close.any() else support

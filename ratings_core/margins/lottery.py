@@ -13,15 +13,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ratings_core import checks
 from ratings_core.errors import SolverError
 from ratings_core.games.supports import CANDIDATES
 from ratings_core.margins.posterior import DENSE_AGENTS, PosteriorMargins
 from ratings_core.solution import Certificate, Floats, Status
-from ratings_core.voting.lotteries import maximal_lottery
+from ratings_core.voting.lotteries import LotteryOptions, maximal_lottery
 from ratings_core.voting.lottery_records import MaximalLottery
 
 _FIRST: Final = 2 * CANDIDATES
 """Candidates of the first round."""
+_DEFAULTS: Final = LotteryOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,22 +40,13 @@ class PosteriorLottery(MaximalLottery):
 
 
 def posterior_lottery(
-    margins: PosteriorMargins,
-    *,
-    merge: bool = True,
-    tolerance: float = 1e-9,
-    max_iterations: int = 100,
-    accept_approximate: bool = False,
-    start: ArrayLike | None = None,
+    margins: PosteriorMargins, *, options: LotteryOptions = _DEFAULTS, start: ArrayLike | None = None
 ) -> PosteriorLottery:
     """The maximal lottery of largest entropy of posterior margins.
 
     Args:
         margins: Of m agents.
-        merge: Exact duplicates share one agent's probability evenly.
-        tolerance: Largest exploitability called optimal.
-        max_iterations: Of the interior point of each round.
-        accept_approximate: Return a lottery beyond the tolerance instead of raising.
+        options: Of the lottery of each round, as for `maximal_lottery`; its mode must be ``maxent``.
         start: Earlier ratings of the same agents (m,); agents elected then are candidates from the first round.
 
     Returns:
@@ -63,14 +56,14 @@ def posterior_lottery(
         InputError: An argument is out of range.
         SolverError: The lottery is not certain to the tolerance, or more than `DENSE_AGENTS` agents must be candidates.
     """
-    begun = time.perf_counter()
-    options = {"merge": merge, "tolerance": tolerance, "max_iterations": max_iterations, "accept_approximate": accept_approximate}
+    begun, tolerance = time.perf_counter(), options.tolerance
+    checks.choice("mode", options.mode, ("maxent",))
     before = None if start is None else np.asarray(start, np.float64)
     chosen = _first(margins, before)
     rounds = 0
     while True:
         rounds += 1
-        inner = maximal_lottery(margins.block(chosen), **options, start=None if before is None else before[chosen])  # type: ignore[arg-type]
+        inner = maximal_lottery(margins.block(chosen), options=options, start=None if before is None else before[chosen])
         elected, shares = chosen[inner.support], inner.lottery[inner.support]
         ahead = margins.preferred(elected, shares)
         more = _missing(ahead, chosen, tolerance)
@@ -82,7 +75,7 @@ def posterior_lottery(
             raise SolverError(f"posterior margins do not settle who can be elected: {rule}", inner)
     lottery = _whole(margins, inner, chosen, ahead, rounds, tolerance, time.perf_counter() - begun)
     exploitability = lottery.certificate.value
-    if exploitability > tolerance and not accept_approximate:
+    if exploitability > tolerance and not options.accept_approximate:
         raise SolverError(f"exploitability {exploitability:.3g} against all agents is above the tolerance {tolerance:g}", lottery)
     return lottery
 

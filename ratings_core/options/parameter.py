@@ -55,7 +55,7 @@ class Parameter:
     def _number(self, value: object) -> float | int:
         whole = isinstance(self.default, int)
         number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
-        if not math.isfinite(number) or not self.low <= number <= self.high or (whole and number != int(number)):
+        if not self.low <= number <= self.high or (whole and not number.is_integer()):
             raise InputError(self.name, value, f"must be a {'whole ' if whole else ''}number from {self.low:g} to {self.high:g}")
         if not whole:
             return number

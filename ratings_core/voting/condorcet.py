@@ -9,7 +9,7 @@ from scipy import sparse
 from ratings_core import checks
 from ratings_core.games.dominance import top_component, weak_wins
 from ratings_core.graphs.components import strong_components
-from ratings_core.voting.lotteries import maximal_lottery
+from ratings_core.voting.lotteries import LotteryOptions, maximal_lottery
 
 
 def smith_set(margins: Any) -> tuple[int, ...]:
@@ -37,7 +37,7 @@ def essential_set(margins: Any, *, tolerance: float = 1e-9) -> tuple[int, ...]:
     Ties can take it out of the Schwartz set. margins: as for `maximal_lottery` in mode `maxent`, sparse ones up to its limit;
     duplicates are all in or all out. Errors as there.
     """
-    return _ids(maximal_lottery(margins, tolerance=tolerance).support)
+    return _ids(maximal_lottery(margins, options=LotteryOptions(tolerance=tolerance)).support)
 
 
 def majority_components(margins: Any) -> tuple[Any, Any]:

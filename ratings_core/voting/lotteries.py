@@ -7,7 +7,7 @@ entropy over classes of exact duplicates. Iterating on the agents that no maxima
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
 import numpy as np
@@ -18,8 +18,9 @@ from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.games.clones import singletons, split_evenly
 from ratings_core.games.dominance import top_component, weak_wins
-from ratings_core.games.rules import Rules
+from ratings_core.games.rules import Rules, ZeroSumOptions
 from ratings_core.games.zero_sum import symmetric_within
+from ratings_core.options import option
 from ratings_core.solution import Certificate, Floats, Status
 from ratings_core.voting.any_lotteries import any_levels
 from ratings_core.voting.lottery_records import IteratedMaximalLotteries, Level, MaximalLottery, Mode
@@ -28,27 +29,24 @@ _DENSE_AGENTS: Final = 5_000
 """Sparse margins of more agents are never made dense: a matrix of 8 m*m bytes, and a solve of minutes."""
 
 
-def maximal_lottery(
-    margins: Any,
-    *,
-    mode: Mode = "maxent",
-    merge: bool = True,
-    tolerance: float = 1e-9,
-    close: float = 1e-6,
-    max_iterations: int = 100,
-    accept_approximate: bool = False,
-    start: ArrayLike | None = None,
-) -> MaximalLottery:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LotteryOptions(ZeroSumOptions):
+    """Options of maximal lotteries."""
+
+    mode: Mode = option("maxent", "the lottery of largest entropy, or any", choices=get_args(Mode))
+
+
+_DEFAULTS: Final = LotteryOptions()
+
+
+def maximal_lottery(margins: Any, *, options: LotteryOptions = _DEFAULTS, start: ArrayLike | None = None) -> MaximalLottery:
     """The maximal lottery of largest entropy, or some maximal lottery.
 
     margins: (m, m), antisymmetric, finite: by how much a beats b, in any unit (the answer does not depend on it); a dense array or
-    any scipy sparse one, in which agents that never met tie. mode: ``maxent``, or ``any``, for which sparse margins stay sparse: of
-    every unbeaten component of the graph of victories some optimal strategy, all at even shares; certified all the same, and
-    `unique` where that is proven.
-    merge: exact duplicates share one agent's probability evenly, which makes totals independent of how often an agent was copied;
-    tolerance: largest exploitability called optimal; close: memberships of the support less clear than this at the end of the
-    interior point are settled by a linear program (`any` merges nobody and settles no membership); max_iterations: of the interior
-    point, each O(m**3); accept_approximate: return a lottery beyond the tolerance, with status `approximate`, instead of raising;
+    any scipy sparse one, in which agents that never met tie. options.mode: ``maxent``, or ``any``, for which sparse margins stay sparse:
+    of every unbeaten component of the graph of victories some optimal strategy, all at even shares; certified all the same, and
+    `unique` where that is proven. options.merge: totals are then independent of how often an agent was copied (`any` merges nobody
+    and settles no membership). Each iteration of the interior point is O(m**3).
     start: ratings of like margins (m,), tried first: where those elected then form the only lottery now, which is proven, no
     path to it is followed (`any` takes none).
 
@@ -57,8 +55,8 @@ def maximal_lottery(
     2,000 in a random tournament on one core; in mode `any` some seconds at 50,000 agents with 40 opponents each.
     """
     started = time.perf_counter()
-    rules = Rules(tolerance, close, max_iterations, merge, accept_approximate)
-    M = _accept(margins, mode)
+    rules = Rules.begin(options)
+    M = _accept(margins, options.mode)
     level, stats = next(_solve_levels(M, rules, _levels_before(start, M.shape[0])))
     lottery = np.zeros(M.shape[0])
     lottery[level.agents] = level.lottery
@@ -66,7 +64,7 @@ def maximal_lottery(
     found = MaximalLottery(
         ratings=lottery,
         certificate=Certificate("exploitability", exploitability),
-        status=level.status if exploitability <= tolerance else Status.APPROXIMATE,
+        status=level.status if exploitability <= options.tolerance else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
         stats=stats,
         lottery=lottery,
@@ -78,15 +76,7 @@ def maximal_lottery(
 
 
 def iterated_maximal_lotteries(
-    margins: Any,
-    *,
-    mode: Mode = "maxent",
-    merge: bool = True,
-    tolerance: float = 1e-9,
-    close: float = 1e-6,
-    max_iterations: int = 100,
-    accept_approximate: bool = False,
-    start: ArrayLike | None = None,
+    margins: Any, *, options: LotteryOptions = _DEFAULTS, start: ArrayLike | None = None
 ) -> IteratedMaximalLotteries:
     """Levels of maximal lotteries: the first elects, its whole possible support is taken out, the rest elects again.
 
@@ -97,8 +87,8 @@ def iterated_maximal_lotteries(
     Levels below an approximate one are of status `approximate` too, as its members are unsure.
     """
     started = time.perf_counter()
-    rules = Rules(tolerance, close, max_iterations, merge, accept_approximate)
-    M = _accept(margins, mode)
+    rules = Rules.begin(options)
+    M = _accept(margins, options.mode)
     solved = list(_solve_levels(M, rules, _levels_before(start, M.shape[0])))
     levels = tuple(level for level, _ in solved)
     worst = max(level.exploitability for level in levels)
@@ -115,7 +105,6 @@ def iterated_maximal_lotteries(
 
 def _accept(margins: Any, mode: Mode) -> checks.Matrix:
     """Margins as the mode solves them: dense ones for `maxent`, sparse ones for `any`."""
-    checks.choice("mode", mode, get_args(Mode))
     if not checks.is_sparse(margins):
         dense = checks.antisymmetric("margins", margins)
         return dense if mode == "maxent" else sparse.csr_array(dense)
@@ -140,7 +129,7 @@ def _levels_before(start: ArrayLike | None, m: int) -> Floats | None:
 def _solve_levels(M: checks.Matrix, rules: Rules, before: Floats | None) -> Iterator[tuple[Level, dict[str, float]]]:
     if isinstance(M, np.ndarray):
         return _levels(M, rules, before)
-    return any_levels(M, tolerance=rules.tolerance, max_iterations=rules.max_iterations)
+    return any_levels(M, tolerance=rules.options.tolerance, max_iterations=rules.options.max_iterations)
 
 
 def _totals(stats: list[dict[str, float]]) -> dict[str, float]:
@@ -184,7 +173,7 @@ def _top_level(
         exploitability=exploitability,
         entropy=solved.entropy,
         unique=solved.unique,
-        status=solved.status if exploitability <= rules.tolerance else Status.APPROXIMATE,
+        status=solved.status if exploitability <= rules.options.tolerance else Status.APPROXIMATE,
     )
     return level, {**solved.stats, "component": len(top), "merged": len(top) - len(classes)}
 

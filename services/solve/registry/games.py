@@ -8,7 +8,7 @@ import numpy as np
 
 from ratings_core.analysis.contributions import contributions
 from ratings_core.equilibria.deviation import deviation
-from ratings_core.equilibria.nash_average import nash_average, nash_average_agents
+from ratings_core.equilibria.nash_average import NashAverageOptions, nash_average, nash_average_agents
 from ratings_core.equilibria.starts import Start
 from ratings_core.equilibria.uniform import uniform
 from ratings_core.errors import InputError
@@ -19,6 +19,7 @@ from ratings_core.games.duels import Duels, duel_on_task, duelist_vs_task
 from ratings_core.games.gamified import Gamified, Side
 from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
 from ratings_core.games.normal_form import JointDistribution, NormalForm
+from ratings_core.games.rules import ZeroSumOptions
 from ratings_core.margins import PosteriorMargins
 from ratings_core.options import Parameter
 from ratings_core.solution import Floats, Solution
@@ -85,8 +86,7 @@ def _nash_average(problem: OnTasks, parameters: dict[str, Any], start: Start | N
     made = on_tasks(problem, {**parameters, "players": 2})
     agents, tasks = made.game.strategies
     before = None if start is None else (by_name(start, 0, "agents", agents, 0.0), by_name(start, 1, "tasks", tasks, 0.0))
-    rest = {name: parameters[name] for name in ("merge", "tolerance", "max_iterations")}
-    found = nash_average(made.game.payoffs[0], **rest, start=before)  # type: ignore[union-attr]
+    found = nash_average(made.game.payoffs[0], options=NashAverageOptions(**_of_lottery(parameters)), start=before)  # type: ignore[union-attr]
     extra: dict[str, object] = {
         "value": found.value,
         "agent_dist": support_by_name(problem.names, made.agent_side.shares(found.agent_dist)),
@@ -99,6 +99,10 @@ def _nash_average(problem: OnTasks, parameters: dict[str, Any], start: Start | N
     after = of_names("nash_average", {"agents": _support(agents, found.agent_dist), "tasks": _support(tasks, found.task_dist)})
     ratings = made.of_tasks(found.task_ratings)
     return Rated(solution=on_all(found, made), unit=found.spread, task_ratings=ratings, extra=extra, start=after)
+
+
+def _of_lottery(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {parameter.name: parameters[parameter.name] for parameter in LOTTERY}
 
 
 def _support(names: Sequence[str], mix: Floats) -> tuple[Sequence[str], Floats]:
@@ -136,9 +140,9 @@ def _of_posterior(problem: Pairs, margins: PosteriorMargins, payoff: str, merge:
 def _nash_average_agents(problem: Pairs, parameters: dict[str, Any], start: Start | None) -> Rated:
     made, about = against_each_other(problem, parameters, parameters["payoff"])
     payoffs = made.game.payoffs[0]
-    rest = {name: parameters[name] for name in ("merge", "tolerance", "max_iterations")}
     agents = made.game.strategies[0]
-    found = nash_average_agents(payoffs, **rest, start=None if start is None else by_name(start, 0, "agents", agents, 0.0))
+    before = None if start is None else by_name(start, 0, "agents", agents, 0.0)
+    found = nash_average_agents(payoffs, options=ZeroSumOptions(**_of_lottery(parameters)), start=before)
     extra: dict[str, object] = {
         "agent_dist": support_by_name(problem.names, made.agent_side.shares(found.agent_dist)),
         "entropy": found.entropy,

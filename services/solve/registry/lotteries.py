@@ -7,10 +7,11 @@ import numpy as np
 
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
+from ratings_core.games.rules import ZeroSumOptions
 from ratings_core.margins import PosteriorMargins, posterior_lottery
-from ratings_core.options import Parameter
+from ratings_core.options import Parameter, parameters_of
 from ratings_core.solution import Floats, Solution
-from ratings_core.voting.lotteries import iterated_maximal_lotteries, maximal_lottery
+from ratings_core.voting.lotteries import LotteryOptions, iterated_maximal_lotteries, maximal_lottery
 from ratings_core.voting.lottery_records import MaximalLottery
 from services.solve.problems.inputs import Problem, sparse_margins
 from services.solve.registry.margins import MARGINS, chosen, on_margins
@@ -26,7 +27,7 @@ def _maximal_lottery(problem: Problem, parameters: dict[str, Any], start: Start 
     if margins.posterior is not None:
         return margins.reported(_posterior_lottery(problem, margins.posterior, margins.rest, start))
     options = _options(problem, margins.rest)
-    found = maximal_lottery(sparse_margins(problem), **options, start=_before(start, problem))
+    found = maximal_lottery(sparse_margins(problem), options=options, start=_before(start, problem))
     return margins.reported(_elected(problem, found, options))
 
 
@@ -34,22 +35,22 @@ def _posterior_lottery(problem: Problem, margins: PosteriorMargins, parameters: 
     """Of any number of agents: only those who may be elected are dense, and `extra` says how many those were."""
     if parameters["mode"] == "any":
         raise InputError("mode", "any", "must be auto or maxent with posterior margins, or set margins=observed")
-    options = {name: value for name, value in parameters.items() if name != "mode"}
-    found = posterior_lottery(margins, **options, start=_before(start, problem))
-    rated = _elected(problem, found, {"mode": "maxent"})
+    options = LotteryOptions(**{**parameters, "mode": "maxent"})
+    found = posterior_lottery(margins, options=options, start=_before(start, problem))
+    rated = _elected(problem, found, options)
     proof = found.excluded_by if np.isfinite(found.excluded_by) else None
     return replace(rated, extra={**rated.extra, "dense_agents": len(found.candidates), "excluded_by": proof})
 
 
-def _elected(problem: Problem, found: MaximalLottery, options: dict[str, Any]) -> Rated:
+def _elected(problem: Problem, found: MaximalLottery, options: LotteryOptions) -> Rated:
     support = [problem.names[i] for i in found.support.tolist()]
-    extra: dict[str, object] = {"mode": options["mode"], "support": support, "entropy": found.entropy, "unique": found.unique}
+    extra: dict[str, object] = {"mode": options.mode, "support": support, "entropy": found.entropy, "unique": found.unique}
     return Rated(solution=found, extra=extra, start=_next("maximal_lottery", problem, found, options))
 
 
 def _iterated_maximal_lotteries(problem: Problem, parameters: dict[str, Any], start: Start | None) -> Rated:
     options = _options(problem, parameters)
-    found = iterated_maximal_lotteries(sparse_margins(problem), **options, start=_before(start, problem))
+    found = iterated_maximal_lotteries(sparse_margins(problem), options=options, start=_before(start, problem))
     levels = [
         {
             "lottery": {problem.names[i]: share for i, share in zip(level.agents.tolist(), level.lottery.tolist(), strict=True)},
@@ -59,7 +60,7 @@ def _iterated_maximal_lotteries(problem: Problem, parameters: dict[str, Any], st
         for level in found.levels
     ]
     after = _next("iterated_maximal_lotteries", problem, found, options)
-    return Rated(solution=found, extra={"mode": options["mode"], "levels": levels}, start=after)
+    return Rated(solution=found, extra={"mode": options.mode, "levels": levels}, start=after)
 
 
 def _before(start: Start | None, problem: Problem) -> Floats | None:
@@ -67,31 +68,25 @@ def _before(start: Start | None, problem: Problem) -> Floats | None:
     return None if start is None else by_name(start, 0, "ratings", problem.names, 0.0)
 
 
-def _next(method: str, problem: Problem, found: Solution, options: dict[str, Any]) -> Start | None:
+def _next(method: str, problem: Problem, found: Solution, options: LotteryOptions) -> Start | None:
     """Where the next solve may start, except of lotteries that are any."""
-    if options["mode"] != "maxent":
+    if options.mode != "maxent":
         return None
     elected = np.flatnonzero(found.ratings).tolist()
     return of_names(method, {"ratings": ([problem.names[i] for i in elected], found.ratings[elected])})
 
 
-def _options(problem: Problem, parameters: dict[str, Any]) -> dict[str, Any]:
-    if parameters["mode"] != "auto":
-        return parameters
-    return {**parameters, "mode": "maxent" if len(problem.names) <= _MAXENT_AGENTS else "any"}
+def _options(problem: Problem, parameters: dict[str, Any]) -> LotteryOptions:
+    largest = "maxent" if len(problem.names) <= _MAXENT_AGENTS else "any"
+    return LotteryOptions(**{**parameters, "mode": largest if parameters["mode"] == "auto" else parameters["mode"]})
 
 
 _POSTERIOR_AGENTS: Final = 1_000
 """Posterior margins are never all 0, so an iterated lottery has about a level for each agent and solves a cycle at many of them."""
-LOTTERY: Final = (
-    Parameter("merge", True, "exact duplicates share one agent's probability"),
-    Parameter("tolerance", 1e-9, "largest exploitability called optimal", 1e-14, 1e-2),
-    Parameter("max_iterations", 100, "of the interior point", 1, 10_000),
-)
+LOTTERY: Final = parameters_of(ZeroSumOptions, leave_out=("close", "max_seconds", "accept_approximate"))
 _PARAMETERS: Final = (
     Parameter("mode", "auto", "largest entropy, any, or any above 5,000 agents", choices=("auto", "maxent", "any")),
-    *LOTTERY,
-    Parameter("accept_approximate", False, "a lottery beyond the tolerance, with how far"),
+    *parameters_of(LotteryOptions, leave_out=("close", "max_seconds", "mode")),
     *MARGINS,
 )
 LOTTERIES: Final = (

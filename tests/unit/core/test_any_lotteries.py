@@ -13,6 +13,8 @@ from ratings_core.games.unbeaten import UnbeatenComponents
 from ratings_core.graphs.components import members, strong_components
 from ratings_core.voting import iterated_maximal_lotteries, maximal_lottery
 from ratings_core.voting.condorcet import schwartz_set
+from ratings_core.voting.lotteries import LotteryOptions
+from tests.support.options import with_options
 
 METHODS = [maximal_lottery, iterated_maximal_lotteries]
 
@@ -52,7 +54,7 @@ def check_levels(M, found):
 
 @given(margins)
 def test_levels_are_maximal_lotteries_of_the_agents_left(M):
-    check_levels(M, iterated_maximal_lotteries(sparse.csr_array(M), mode="any"))
+    check_levels(M, iterated_maximal_lotteries(sparse.csr_array(M), options=LotteryOptions(mode="any")))
 
 
 @given(M=margins)
@@ -61,13 +63,13 @@ def test_levels_by_programs_are_too(M):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse_symmetric, "DENSE_AGENTS", 1)
         patch.setattr(sparse_symmetric, "DENSE_SHARE", 1.0)
-        check_levels(M, iterated_maximal_lotteries(sparse.csr_array(M), mode="any"))
+        check_levels(M, iterated_maximal_lotteries(sparse.csr_array(M), options=LotteryOptions(mode="any")))
 
 
 @given(margins)
 def test_the_lottery_is_the_first_level_and_elects_only_whom_some_maximal_lottery_does(M):
-    found = maximal_lottery(M, mode="any")
-    first = iterated_maximal_lotteries(M, mode="any").levels[0]
+    found = maximal_lottery(M, options=LotteryOptions(mode="any"))
+    first = iterated_maximal_lotteries(M, options=LotteryOptions(mode="any")).levels[0]
     assert found.support.tolist() == first.agents.tolist()
     assert (found.lottery[found.support] == first.lottery).all()
     assert found.certificate.value == first.exploitability
@@ -77,7 +79,7 @@ def test_the_lottery_is_the_first_level_and_elects_only_whom_some_maximal_lotter
 
 @given(margins)
 def test_a_lottery_called_unique_is_the_one_of_largest_entropy(M):
-    found, best = maximal_lottery(M, mode="any"), maximal_lottery(M, merge=False)
+    found, best = maximal_lottery(M, options=LotteryOptions(mode="any")), maximal_lottery(M, options=LotteryOptions(merge=False))
     if found.unique:
         assert found.lottery == pytest.approx(best.lottery, abs=1e-7)
         assert best.unique
@@ -86,22 +88,24 @@ def test_a_lottery_called_unique_is_the_one_of_largest_entropy(M):
 def test_a_strong_condorcet_winner_is_proven_unique_and_one_who_only_ties_is_not():
     beats_all = np.array([[0, 1, 1], [-1, 0, 0], [-1, 0, 0]], float)
     ties_one = np.array([[0, 1, 0], [-1, 0, 0], [0, 0, 0]], float)
-    assert maximal_lottery(beats_all, mode="any").unique
-    assert not maximal_lottery(ties_one, mode="any").unique
+    assert maximal_lottery(beats_all, options=LotteryOptions(mode="any")).unique
+    assert not maximal_lottery(ties_one, options=LotteryOptions(mode="any")).unique
 
 
 @given(margins)
 def test_dense_and_sparse_margins_of_any_format_give_one_answer(M):
-    ratings = iterated_maximal_lotteries(M, mode="any").ratings
+    ratings = iterated_maximal_lotteries(M, options=LotteryOptions(mode="any")).ratings
     for form in (sparse.csr_array, sparse.coo_matrix, sparse.csc_array):
-        assert (iterated_maximal_lotteries(form(M), mode="any").ratings == ratings).all()
+        assert (iterated_maximal_lotteries(form(M), options=LotteryOptions(mode="any")).ratings == ratings).all()
     assert maximal_lottery(sparse.coo_array(M)).ratings == pytest.approx(maximal_lottery(M).ratings)
 
 
 @given(margins, st.sampled_from([1e-6, 0.1, 7.0, 1e12]))
 @settings(max_examples=40)
 def test_the_unit_does_not_matter(M, scale):
-    assert iterated_maximal_lotteries(M * scale, mode="any").ratings == pytest.approx(iterated_maximal_lotteries(M, mode="any").ratings)
+    assert iterated_maximal_lotteries(M * scale, options=LotteryOptions(mode="any")).ratings == pytest.approx(
+        iterated_maximal_lotteries(M, options=LotteryOptions(mode="any")).ratings
+    )
 
 
 @given(st.integers(0, 2**32), st.integers(0, 99))
@@ -139,7 +143,7 @@ def sparse_cycle(m, met, seed, skew=1):
 
 def test_a_large_sparse_cycle_takes_first_order_steps(by_program):
     M = sparse_cycle(600, 1, 0, skew=6)
-    found = maximal_lottery(M, mode="any")
+    found = maximal_lottery(M, options=LotteryOptions(mode="any"))
     assert found.stats["first_order"] == 1
     assert found.certificate.value <= 1e-9
     assert (found.lottery @ M).min() >= -1e-8
@@ -157,7 +161,7 @@ def test_where_nothing_is_good_enough_the_best_is_an_error_that_carries_it(by_pr
     monkeypatch.setattr(sparse_symmetric, "FIRST_ORDER_STEPS", 1)
     M = sparse_cycle(60, 3, 1)
     with pytest.raises(SolverError, match=r"exploitability .* max_iterations") as caught:
-        iterated_maximal_lotteries(M, mode="any", max_iterations=1)
+        iterated_maximal_lotteries(M, options=LotteryOptions(mode="any", max_iterations=1))
     found = caught.value.solution
     good = [level.status == "optimal" for level in found.levels]
     assert good == sorted(good, reverse=True)
@@ -168,16 +172,16 @@ def test_where_nothing_is_good_enough_the_best_is_an_error_that_carries_it(by_pr
 def test_sparse_margins_beyond_what_is_made_dense_need_mode_any(method):
     with pytest.raises(InputError, match=r"mode must be any .* 5000 agents"):
         method(sparse.csr_array((5001, 5001)))
-    assert method(sparse.csr_array((5001, 5001)), mode="any").ratings == pytest.approx(np.full(5001, 1 / 5001))
+    assert method(sparse.csr_array((5001, 5001)), options=LotteryOptions(mode="any")).ratings == pytest.approx(np.full(5001, 1 / 5001))
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("option", [{"mode": "all"}, {"tolerance": -1}, {"close": np.nan}, {"max_iterations": 1.5}])
 def test_bad_options_are_refused(method, option):
     with pytest.raises(InputError, match=next(iter(option))):
-        method(np.zeros((1, 1)), **{"mode": "any", **option})
+        method(np.zeros((1, 1)), **with_options(LotteryOptions, {"mode": "any", **option}))
 
 
 def test_sparse_margins_that_are_not_antisymmetric_are_refused():
     with pytest.raises(InputError, match="margins"):
-        maximal_lottery(sparse.csr_array([[0.0, 1.0], [1.0, 0.0]]), mode="any")
+        maximal_lottery(sparse.csr_array([[0.0, 1.0], [1.0, 0.0]]), options=LotteryOptions(mode="any"))

@@ -13,6 +13,7 @@ from ratings_core.margins import posterior_lottery, posterior_margins
 from ratings_core.solution import Certificate, Status
 from ratings_core.voting import lotteries
 from ratings_core.voting import schulze as schulze_module
+from ratings_core.voting.lotteries import LotteryOptions
 from ratings_core.voting.lottery_records import Level
 from ratings_core.voting.schulze import schulze
 from tests.support.planted import PlantedPool
@@ -42,7 +43,7 @@ def test_a_wrong_lottery_is_refused_whatever_its_solver_claims(monkeypatch: pyte
 
 def test_a_wrong_lottery_is_returned_as_approximate_where_that_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lotteries, "_solve_levels", liar)
-    found = lotteries.maximal_lottery(ROCK_PAPER_SCISSORS, accept_approximate=True)
+    found = lotteries.maximal_lottery(ROCK_PAPER_SCISSORS, options=LotteryOptions(accept_approximate=True))
     assert (found.status, found.certificate.kind) == (Status.APPROXIMATE, "exploitability")
     assert found.certificate.value > 0.1
 
@@ -70,7 +71,7 @@ def test_a_posterior_lottery_is_certified_against_all_agents(monkeypatch: pytest
     monkeypatch.setattr(posterior, "maximal_lottery", worse)
     with pytest.raises(SolverError, match="against all agents"):
         posterior_lottery(margins)
-    wrong = posterior_lottery(margins, accept_approximate=True)
+    wrong = posterior_lottery(margins, options=LotteryOptions(accept_approximate=True))
     assert wrong.status is Status.APPROXIMATE
     assert wrong.certificate.value == pytest.approx(exploitability(wrong.lottery, margins.dense()))
     assert wrong.certificate.value > 1e-3

@@ -11,6 +11,7 @@ import pytest
 
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.equilibria import cce, deviation, lle, nash_average, nash_average_agents, uniform
+from ratings_core.equilibria.nash_average import NashAverageOptions
 from ratings_core.games import Duels, agent_vs_agent, agent_vs_agent_vs_task, agent_vs_task, duel_for_the_hill, duel_on_task
 from ratings_core.solution import Floats
 from ratings_core.tallies import PairCounts
@@ -65,7 +66,7 @@ SUBJECTS = {
     "limiting logit equilibrium": Subject(lambda scores: of(lle, duel_for_the_hill)(Duels.of_scores(scores))),
     "limiting logit equilibrium, differences": Subject(of(lle, agent_vs_agent_vs_task)),
     "Nash average": Subject(lambda scores: nash_average(scores).ratings),
-    "Nash average, rank": Subject(lambda scores: nash_average(scores, normalise="rank").ratings),
+    "Nash average, rank": Subject(lambda scores: nash_average(scores, options=NashAverageOptions(normalise="rank")).ratings),
     "Nash average of agents": Subject(of_agents, tasks=False),
     "maximal lottery": Subject(lambda scores: maximal_lottery(margins(scores)).ratings, tasks=False, shares=True),
     "iterated lotteries": Subject(lambda scores: iterated_maximal_lotteries(margins(scores)).ratings, tasks=False, shares=True),

@@ -17,6 +17,7 @@ from ratings_core.equilibria import (
     payoff_ratings,
     uniform,
 )
+from ratings_core.equilibria.nash_average import NashAverageOptions
 from ratings_core.games import AgentAgentTask, JointDistribution, KingOfTheHill, NormalForm, deviation_gains, expected_payoffs
 from tests.unit.core.random_games import random_game
 
@@ -98,7 +99,7 @@ def test_one_population_is_one_player():
 
 def test_agents_and_tasks_left_out_are_in_no_support():
     with_a_gap = np.vstack([SCORES, [np.nan, 0, 0, 0]])
-    found = nash_average(with_a_gap, missing="drop_agents")
+    found = nash_average(with_a_gap, options=NashAverageOptions(missing="drop_agents"))
     assert len(found.marginals[0]) == 6
     assert 5 not in found.support[0]
     assert np.isnan(found.by_player[0][5])

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratings_core.equilibria import nash_average
+from ratings_core.equilibria.nash_average import NashAverageOptions
 from ratings_core.errors import InputError
 from ratings_core.games import agent_vs_agent_vs_task, agent_vs_task, bipartite_matrix, skill_matrix
 
@@ -46,7 +47,9 @@ def test_zero_is_the_mean_of_a_task_in_z_scores():
 
 
 def test_what_was_filled_in_is_reported_with_nash_averages():
-    assert nash_average(np.array([[1.0, NAN], [3.0, 0.0], [0.0, 2.0]]), missing="prior").imputed == pytest.approx(1 / 6)
+    assert nash_average(
+        np.array([[1.0, NAN], [3.0, 0.0], [0.0, 2.0]]), options=NashAverageOptions(missing="prior")
+    ).imputed == pytest.approx(1 / 6)
     assert nash_average(np.eye(2)).imputed == 0
 
 

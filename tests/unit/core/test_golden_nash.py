@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ratings_core.equilibria import nash_average, nash_average_agents
+from ratings_core.games.rules import ZeroSumOptions
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 EXAMPLE_1 = json.loads((GOLDEN / "nash_averaging/example1.json").read_text())
@@ -35,7 +36,7 @@ def test_example_1_where_a_clone_moves_the_uniform_average_but_not_this_one(name
 def test_example_1_has_the_same_entropy_without_merging():
     """Here the equilibria's entropy does not depend on the clone, so the published even split needs no merging."""
     mix = [float(Fraction(share)) for share in EXAMPLE_1["maxent_nash_A_prime"]]
-    assert nash_average_agents(EXAMPLE_1["A_prime"], merge=False).agent_dist == pytest.approx(mix, abs=1e-9)
+    assert nash_average_agents(EXAMPLE_1["A_prime"], options=ZeroSumOptions(merge=False)).agent_dist == pytest.approx(mix, abs=1e-9)
 
 
 @pytest.mark.parametrize("row", CLOSED_FORM, ids=lambda row: row["eps"])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratings_core.errors import InputError, SolverError
-from ratings_core.voting.lotteries import iterated_maximal_lotteries, maximal_lottery
+from ratings_core.voting.lotteries import LotteryOptions, iterated_maximal_lotteries, maximal_lottery
 
 METHODS = [maximal_lottery, iterated_maximal_lotteries]
 HARD = np.array([[0, 1, -2, 1], [-1, 0, 3, 1], [2, -3, 0, 1], [-1, -1, -1, 0]], float)
@@ -91,7 +91,7 @@ def test_without_merging_copies_pull_the_entropy():
     copied = cloned(M, 0, 9)
     assert maximal_lottery(copied).lottery[[*range(10, 12), 1]].sum() > 0
     assert maximal_lottery(copied).lottery[1] == close_to(1 / 2)
-    assert maximal_lottery(copied, merge=False).lottery[1] == close_to(1 / 11)
+    assert maximal_lottery(copied, options=LotteryOptions(merge=False)).lottery[1] == close_to(1 / 11)
 
 
 @given(margins())
@@ -161,15 +161,15 @@ def test_a_duplicate_against_the_top_only_is_no_clone():
 @pytest.mark.parametrize("method", METHODS)
 def test_an_answer_beyond_the_tolerance_is_an_error_that_carries_it(method):
     with pytest.raises(SolverError, match=r"exploitability .* support gap .* max_iterations") as caught:
-        method(HARD, max_iterations=1)
+        method(HARD, options=LotteryOptions(max_iterations=1))
     assert caught.value.solution.status == "approximate"
-    found = method(HARD, max_iterations=1, accept_approximate=True)
+    found = method(HARD, options=LotteryOptions(max_iterations=1, accept_approximate=True))
     assert found.status == "approximate"
     assert found.certificate.value > 1e-9
 
 
 def test_levels_below_an_approximate_one_are_approximate():
-    found = iterated_maximal_lotteries(HARD, max_iterations=1, accept_approximate=True)
+    found = iterated_maximal_lotteries(HARD, options=LotteryOptions(max_iterations=1, accept_approximate=True))
     assert {level.status for level in found.levels} == {"approximate"}
 
 
@@ -187,7 +187,7 @@ def test_bad_margins_are_refused(method, given_margins, argument):
 @pytest.mark.parametrize("option", [{"tolerance": -1}, {"close": np.nan}, {"max_iterations": 1.5}])
 def test_bad_options_are_refused(method, option):
     with pytest.raises(InputError, match=next(iter(option))):
-        method([[0.0]], **option)
+        method([[0.0]], options=LotteryOptions(**option))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -224,7 +224,7 @@ def test_a_support_that_no_program_decides_is_approximate(monkeypatch):
     monkeypatch.setattr(highspy.Highs, "run", lambda model: None)
     tied = np.array([[0, 0, 1], [0, 0, 3], [-1, -3, 0]], float)
     with pytest.raises(SolverError, match="entropy gap") as caught:
-        maximal_lottery(tied, close=1e9)
+        maximal_lottery(tied, options=LotteryOptions(close=1e9))
     found = caught.value.solution
     assert found.certificate.value <= 1e-9
     assert found.status == "approximate"

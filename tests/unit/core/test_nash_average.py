@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from ratings_core.equilibria import nash_average, nash_average_agents
+from ratings_core.equilibria.nash_average import NashAverageOptions
 from ratings_core.errors import InputError, SolverError
+from ratings_core.games.rules import ZeroSumOptions
 
 NAN = np.nan
 HARD = np.random.default_rng(3).normal(size=(5, 7))
@@ -113,9 +115,10 @@ def test_scores_far_from_zero_keep_the_digits_of_their_differences(shift):
 def test_a_certificate_beyond_the_tolerance_is_never_called_optimal():
     """Whatever the engine thought of the scaled and merged game: what counts is the caller's."""
     S = np.random.default_rng(5).random((30, 20))
-    for method, game in ((nash_average, S), (nash_average_agents, S[:20] - S[:20].T)):
-        found = method(game, tolerance=1e-300, accept_approximate=True)
-        assert found.status == "approximate" or found.certificate.value <= 1e-300
+    options = {"tolerance": 1e-14, "accept_approximate": True}
+    agents = nash_average_agents(S[:20] - S[:20].T, options=ZeroSumOptions(**options))
+    for found in (nash_average(S, options=NashAverageOptions(**options)), agents):
+        assert found.status == "approximate" or found.certificate.value <= 1e-14
 
 
 def test_a_task_that_is_never_the_hardest_changes_nothing():
@@ -127,7 +130,7 @@ def test_a_task_that_is_never_the_hardest_changes_nothing():
 
 def test_min_max_puts_tasks_on_one_scale_and_leaves_out_those_on_which_all_agree():
     scale = np.array([1, 1000, 0.001, 5, 5, 5, 5])
-    found = nash_average(np.column_stack([HARD * scale + 7, np.full(5, 3.0)]), normalise="minmax")
+    found = nash_average(np.column_stack([HARD * scale + 7, np.full(5, 3.0)]), options=NashAverageOptions(normalise="minmax"))
     plain = nash_average((HARD - HARD.min(axis=0)) / np.ptp(HARD, axis=0))
     assert found.ratings == close_to(plain.ratings)
     assert found.constant_tasks.tolist() == [7]
@@ -137,7 +140,9 @@ def test_min_max_puts_tasks_on_one_scale_and_leaves_out_those_on_which_all_agree
 
 
 def test_scores_rescaled_by_min_max_are_copies():
-    found = nash_average(np.column_stack([HARD, 10 * np.round(HARD, 1)[:, 0], np.round(HARD, 1)[:, 0]]), normalise="minmax")
+    found = nash_average(
+        np.column_stack([HARD, 10 * np.round(HARD, 1)[:, 0], np.round(HARD, 1)[:, 0]]), options=NashAverageOptions(normalise="minmax")
+    )
     assert found.status == "optimal"
     assert found.task_dist.sum() == close_to(1)
 
@@ -152,7 +157,7 @@ def test_missing_scores_are_refused_unless_told_what_to_drop():
 def test_dropped_tasks_are_named_and_not_rated():
     S = HARD.copy()
     S[1, 2] = S[3, 2] = S[0, 5] = NAN
-    found, plain = nash_average(S, missing="drop_tasks"), nash_average(np.delete(HARD, [2, 5], axis=1))
+    found, plain = nash_average(S, options=NashAverageOptions(missing="drop_tasks")), nash_average(np.delete(HARD, [2, 5], axis=1))
     assert found.dropped_tasks.tolist() == [2, 5]
     assert found.dropped_agents.size == 0
     assert found.ratings == close_to(plain.ratings)
@@ -164,7 +169,7 @@ def test_dropped_tasks_are_named_and_not_rated():
 def test_dropped_agents_are_named_and_not_rated():
     S = HARD.copy()
     S[1, 2] = S[1, 3] = NAN
-    found, plain = nash_average(S, missing="drop_agents"), nash_average(np.delete(HARD, 1, axis=0))
+    found, plain = nash_average(S, options=NashAverageOptions(missing="drop_agents")), nash_average(np.delete(HARD, 1, axis=0))
     assert found.dropped_agents.tolist() == [1]
     assert np.delete(found.ratings, 1) == close_to(plain.ratings)
     assert np.isnan(found.ratings[1])
@@ -174,7 +179,7 @@ def test_dropped_agents_are_named_and_not_rated():
 
 @pytest.mark.parametrize("policy", ["refuse", "drop_tasks", "drop_agents"])
 def test_policies_do_nothing_to_complete_scores(policy):
-    assert nash_average(HARD, missing=policy).ratings.tolist() == nash_average(HARD).ratings.tolist()
+    assert nash_average(HARD, options=NashAverageOptions(missing=policy)).ratings.tolist() == nash_average(HARD).ratings.tolist()
 
 
 @pytest.mark.parametrize(("policy", "other"), [("drop_tasks", "drop_agents"), ("drop_agents", "drop_tasks")])
@@ -182,7 +187,7 @@ def test_a_policy_that_leaves_nothing_is_refused(policy, other):
     S = np.ones((2, 2))
     S[np.diag_indices(2)] = NAN
     with pytest.raises(InputError, match=f"missing.*{other}"):
-        nash_average(S, missing=policy)
+        nash_average(S, options=NashAverageOptions(missing=policy))
 
 
 def test_more_tasks_than_candidates():
@@ -231,15 +236,18 @@ def test_without_merging_copies_move_ratings():
     ids = [*[0] * 11, 1, 2]
     copied = A[np.ix_(ids, ids)]
     assert nash_average_agents(copied).ratings[-1] == close_to(-2)
-    assert nash_average_agents(copied, merge=False).ratings[-1] == pytest.approx(-14 / 12)
+    assert nash_average_agents(copied, options=ZeroSumOptions(merge=False)).ratings[-1] == pytest.approx(-14 / 12)
 
 
-@pytest.mark.parametrize(("method", "game"), [(nash_average, HARD), (nash_average_agents, HARD[:, :5] - HARD[:, :5].T)])
-def test_an_answer_beyond_the_tolerance_is_an_error_that_carries_it(method, game):
+@pytest.mark.parametrize(
+    ("method", "record", "game"),
+    [(nash_average, NashAverageOptions, HARD), (nash_average_agents, ZeroSumOptions, HARD[:, :5] - HARD[:, :5].T)],
+)
+def test_an_answer_beyond_the_tolerance_is_an_error_that_carries_it(method, record, game):
     with pytest.raises(SolverError, match="max_iterations") as caught:
-        method(game, max_iterations=1)
+        method(game, options=record(max_iterations=1))
     assert caught.value.solution.status == "approximate"
-    assert method(game, max_iterations=1, accept_approximate=True).certificate.value > 1e-9
+    assert method(game, options=record(max_iterations=1, accept_approximate=True)).certificate.value > 1e-9
 
 
 @pytest.mark.parametrize(
@@ -258,7 +266,7 @@ def test_an_answer_beyond_the_tolerance_is_an_error_that_carries_it(method, game
 )
 def test_bad_input_is_refused(scores, options, argument):
     with pytest.raises(InputError, match=argument):
-        nash_average(scores, **options)
+        nash_average(scores, options=NashAverageOptions(**options))
 
 
 def test_agents_payoffs_must_be_antisymmetric():
@@ -269,5 +277,5 @@ def test_agents_payoffs_must_be_antisymmetric():
 def test_the_callers_scores_are_left_alone():
     S = HARD.copy()
     S.flags.writeable = False
-    nash_average(S, normalise="minmax")
+    nash_average(S, options=NashAverageOptions(normalise="minmax"))
     assert (S == HARD).all()

@@ -13,6 +13,7 @@ from scipy.optimize import linprog, minimize
 from ratings_core.equilibria import deviation, nash_average, nash_average_agents
 from ratings_core.errors import InputError
 from ratings_core.games import NormalForm, agent_vs_task
+from ratings_core.games.rules import ZeroSumOptions
 from ratings_core.voting.lotteries import maximal_lottery
 
 
@@ -111,7 +112,7 @@ def test_largest_entropy_without_merging_counts_copies():
     copied = A[np.ix_(ids, ids)]
     assert nash_average_agents(A).ratings[-1] == pytest.approx(-2)
     assert nash_average_agents(copied).ratings[-1] == pytest.approx(-2)
-    assert nash_average_agents(copied, merge=False).ratings[-1] == pytest.approx(-14 / 12)
+    assert nash_average_agents(copied, options=ZeroSumOptions(merge=False)).ratings[-1] == pytest.approx(-14 / 12)
 
 
 # hard cases

@@ -21,6 +21,7 @@ from ratings_core.voting import maximal_lottery
 from ratings_core.voting.condorcet import essential_set, schwartz_set, smith_set
 from ratings_core.voting.copeland import condorcet_winners, copeland
 from ratings_core.voting.kemeny import kemeny
+from ratings_core.voting.lotteries import LotteryOptions
 from ratings_core.voting.positional import approval, borda, plurality
 from ratings_core.voting.profile import Ballot, Profile
 from ratings_core.voting.ranked_pairs import ranked_pairs
@@ -86,7 +87,7 @@ def test_methods_on_margins(profile):
     assert list(smith_set(M)) == ask("smith_set", margins=margins)
     assert list(schwartz_set(M)) == ask("schwartz_set", margins=margins)
     assert first(schulze(np.maximum(M, 0), strength="margins")) == ask("beat_path", margins=margins)
-    found = maximal_lottery(M, merge=False)
+    found = maximal_lottery(M, options=LotteryOptions(merge=False))
     theirs = np.array(scores(ask("maximal_lottery", margins=margins)))
     assert (theirs @ M).min() >= -1e-9
     assert set(np.flatnonzero(theirs > 1e-9)) <= set(essential_set(M))

@@ -11,7 +11,7 @@ from ratings_core.errors import SolverError
 from ratings_core.margins import posterior_lottery, posterior_margins
 from ratings_core.margins.posterior import PosteriorMargins
 from ratings_core.solution import Status
-from ratings_core.voting.lotteries import maximal_lottery
+from ratings_core.voting.lotteries import LotteryOptions, maximal_lottery
 from tests.support.planted import PlantedPool, with_clones
 
 
@@ -44,7 +44,7 @@ def test_a_lottery_that_its_own_certificate_refutes_is_raised_or_marked() -> Non
     refuted = Underestimated(*(getattr(margins, field.name) for field in fields(margins)))
     with pytest.raises(SolverError, match="against all agents is above the tolerance") as caught:
         posterior_lottery(refuted)
-    accepted = posterior_lottery(refuted, accept_approximate=True)
+    accepted = posterior_lottery(refuted, options=LotteryOptions(accept_approximate=True))
     assert caught.value.solution.status is accepted.status is Status.APPROXIMATE
     assert accepted.certificate.value > 1e-4
 
