@@ -26,6 +26,7 @@ from benchmarks.common import Row, arguments, header, seconds, stream
 from benchmarks.isolated import run
 from benchmarks.peers import LONGEST
 from ratings_core.equilibria import alpharank_symmetric
+from ratings_core.equilibria.options import AlphaRankOptions
 from ratings_core.solution import Floats
 
 POPULATION = 50
@@ -41,9 +42,9 @@ def payoffs(agents: int) -> Floats:
 def ours(agents: int, alpha: float, repeats: int) -> dict[str, Any]:
     """In a process of its own."""
     A = payoffs(agents)
-    alpharank_symmetric(A[:3, :3], alpha=alpha)  # compiles
-    spent = seconds(lambda: alpharank_symmetric(A, alpha=alpha, population=POPULATION, noise=NOISE), repeats)
-    found = alpharank_symmetric(A, alpha=alpha, population=POPULATION, noise=NOISE)
+    alpharank_symmetric(A[:3, :3], options=AlphaRankOptions(alpha=alpha))  # compiles
+    spent = seconds(lambda: alpharank_symmetric(A, options=AlphaRankOptions(alpha=alpha, population=POPULATION, noise=NOISE)), repeats)
+    found = alpharank_symmetric(A, options=AlphaRankOptions(alpha=alpha, population=POPULATION, noise=NOISE))
     return {"seconds": spent, "certificate": found.certificate.value, "masses": found.ratings.tolist()}
 
 

@@ -22,6 +22,7 @@ from benchmarks.common import arguments, machine
 from benchmarks.deviation import scores
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.equilibria import AffinityTarget, cce, deviation, lle, nash_average, nash_average_agents, uniform
+from ratings_core.equilibria.options import LLEOptions
 from ratings_core.errors import SolverError
 from ratings_core.games import agent_vs_agent, agent_vs_agent_vs_task
 from ratings_core.solution import Floats, Solution
@@ -61,8 +62,8 @@ METHODS: dict[str, Callable[[Floats], Floats]] = {
     "deviation, 3 players": in_game(deviation),
     "CCE, exact kernel": in_game(cce),
     "CCE, kernel of width 0.03": in_game(lambda game: cce(game, target=SOFT)),
-    "LLE, exact kernel": in_game(lambda game: lle(game, max_seconds=LONGEST)),
-    "LLE, kernel of width 0.03": in_game(lambda game: lle(game, target=SOFT, max_seconds=LONGEST)),
+    "LLE, exact kernel": in_game(lambda game: lle(game, options=LLEOptions(max_seconds=LONGEST))),
+    "LLE, kernel of width 0.03": in_game(lambda game: lle(game, target=SOFT, options=LLEOptions(max_seconds=LONGEST))),
     "Nash average": lambda table: nash_average(table).ratings,
     "Nash average of agents": of_agents,
     "maximal lottery": lambda table: maximal_lottery(ballots(table).margins(len(table))).ratings,

@@ -20,6 +20,7 @@ from ratings_core.analysis.next_cells import next_cells
 from ratings_core.analysis.next_matches import next_matches, top
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
 from ratings_core.equilibria import deviation
+from ratings_core.equilibria.options import DeviationOptions
 from ratings_core.games import agent_vs_task
 from ratings_core.tallies.pair_counts import PairCounts
 
@@ -99,7 +100,7 @@ def compare(quick: bool) -> None:
 
 def moved_by(means: Floats, agent: int) -> Floats:
     """How far the agent's deviation rating moves with each mean score, the equilibrium held."""
-    play = deviation(agent_vs_task(means, merge=False).game, merge=False).play
+    play = deviation(agent_vs_task(means, merge=False).game, options=DeviationOptions(merge=False)).play
     moved = np.zeros_like(means)
     for (a, t), share in zip(play.joints.tolist(), play.probability.tolist(), strict=True):
         moved[a, t] -= share
@@ -122,7 +123,7 @@ def own_cells(means: Floats, _count: Floats, agent: int, _batch: int) -> Floats:
 
 
 def rating(means: Floats, agent: int) -> float:
-    return float(deviation(agent_vs_task(means, merge=False).game, merge=False).ratings[agent])
+    return float(deviation(agent_vs_task(means, merge=False).game, options=DeviationOptions(merge=False)).ratings[agent])
 
 
 def errors(policy: Callable[[Floats, Floats, int, int], Floats], agents: int, tasks: int, batch: int, batches: int, seed: int) -> Floats:

@@ -24,6 +24,11 @@ class Deadline:
         """`max_seconds` from now, > 0, or never. Raises `InputError`."""
         return NEVER if max_seconds is None else cls(clock() + checks.number("max_seconds", max_seconds, above=0.0), clock)
 
+    @classmethod
+    def within(cls, max_seconds: float) -> "Deadline":
+        """As `after`, infinite for never."""
+        return cls.after(None if math.isinf(max_seconds) else max_seconds)
+
     def passed(self) -> bool:
         """Whether time is up."""
         return self.until < math.inf and self.clock() > self.until

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from ratings_core import checks
 from ratings_core.deadline import Deadline
+from ratings_core.equilibria.options import AlphaRankOptions
 from ratings_core.equilibria.record import GameRatings, facts, facts_of_joint, played
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.normal_form import LARGEST, JointDistribution, NormalForm
@@ -31,6 +32,9 @@ LARGEST_EXPONENT: Final = 1e12
 """Logarithms of chances beyond this have lost the digits that tell their ratios."""
 _EQUAL: Final = 1e-14
 """Payoffs within this tie at infinite alpha, as in OpenSpiel."""
+
+
+_DEFAULTS: Final = AlphaRankOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,22 +52,11 @@ class AlphaRank(GameRatings):
     log_mass: Floats
 
 
-def alpharank(
-    game: NormalForm,
-    *,
-    alpha: float = 10.0,
-    population: int = 50,
-    noise: float = 1e-9,
-    tolerance: float = 1e-8,
-    max_seconds: float | None = None,
-    accept_approximate: bool = False,
-) -> AlphaRank:
+def alpharank(game: NormalForm, *, options: AlphaRankOptions = _DEFAULTS) -> AlphaRank:
     """alpha-Rank of a population for each player of `game`, which has at most 2,048 profiles.
 
-    alpha: intensity of selection in units of one over the payoffs', 0 or more, ``math.inf`` for the limit; population: members
-    of each, at least 2; noise: at infinite alpha the chance of a step to a worse strategy (to a better one 1 - noise, to an
-    equal one 1/2), which keeps the chain in one piece; tolerance: largest certificate called optimal; max_seconds: of wall time, asked
-    between states; accept_approximate: return what is beyond the tolerance, or `failed` in time, with that status instead of raising.
+    options.noise: at infinite alpha the chance of a step to a worse strategy (to a better one 1 - noise, to an equal one 1/2), which keeps
+    the chain in one piece.
 
     Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance or the deadline.
     """
@@ -72,8 +65,7 @@ def alpharank(
         raise InputError("game", type(game).__name__, "must be a NormalForm")
     if (profiles := math.prod(game.shape)) > MOST_PROFILES:
         raise InputError("game", profiles, f"must have at most {MOST_PROFILES} profiles")
-    checks.switch("accept_approximate", accept_approximate)
-    rules = _Rules.of(alpha, population, noise, tolerance, max_seconds)
+    deadline = Deadline.within(options.max_seconds)
     rates = np.full((profiles, profiles), -np.inf)
     ids = np.arange(profiles).reshape(game.shape)
     eta = -math.log(max(1, sum(game.shape) - len(game.shape)))
@@ -81,29 +73,20 @@ def alpharank(
         states = np.moveaxis(ids, p, -1).reshape(-1, game.shape[p])
         paid = payoffs.ravel()[states]
         gain = paid[:, None, :] - paid[:, :, None]
-        rates[states[:, :, None], states[:, None, :]] = eta + rules.log_fixation(gain)
+        rates[states[:, :, None], states[:, None, :]] = eta + _log_fixation(options, gain)
     np.fill_diagonal(rates, -np.inf)
-    log_mass = _stationary(rates, rules.deadline)
+    log_mass = _stationary(rates, deadline)
     if log_mass is None:
-        return _accepted(_late(game.shape, game.shape, started), rules, accept_approximate)
+        return _accepted(_late(game.shape, game.shape, started), options)
     mass = np.exp(log_mass).reshape(game.shape)
     play = JointDistribution.from_dense(mass / mass.sum())
     by_player = tuple(mass.sum(axis=tuple(q for q in range(mass.ndim) if q != p)) for p in range(mass.ndim))
     shared = {**facts_of_joint(game, play), "marginals": by_player, "support": played(by_player)}
-    found = _result(by_player, play, log_mass.reshape(game.shape), _imbalance(rates, log_mass), shared, rules, started)
-    return _accepted(found, rules, accept_approximate)
+    found = _result(by_player, play, log_mass.reshape(game.shape), _imbalance(rates, log_mass), shared, options, started)
+    return _accepted(found, options)
 
 
-def alpharank_symmetric(
-    payoffs: ArrayLike,
-    *,
-    alpha: float = 10.0,
-    population: int = 50,
-    noise: float = 1e-9,
-    tolerance: float = 1e-8,
-    max_seconds: float | None = None,
-    accept_approximate: bool = False,
-) -> AlphaRank:
+def alpharank_symmetric(payoffs: ArrayLike, *, options: AlphaRankOptions = _DEFAULTS) -> AlphaRank:
     """alpha-Rank of one population whose members meet each other: payoffs (n, n), finite, what the row strategy gets.
 
     A member meets all others of the population alike, mutants and residents. Arguments and errors as for `alpharank`.
@@ -112,67 +95,40 @@ def alpharank_symmetric(
     A = checks.finite("payoffs", checks.square("payoffs", payoffs))
     if (most := float(np.abs(A).max())) > LARGEST:
         raise InputError("payoffs", most, f"must be within +-{LARGEST:g}")
-    checks.switch("accept_approximate", accept_approximate)
-    rules = _Rules.of(alpha, population, noise, tolerance, max_seconds)
+    deadline = Deadline.within(options.max_seconds)
     n = len(A)
-    gain = A.T - A if math.isinf(rules.alpha) else _first_gain(A, rules.population)
-    rates = rules.log_fixation(gain, _gain_step(A, rules.population)) - math.log(max(1, n - 1))
+    gain = A.T - A if math.isinf(options.alpha) else _first_gain(A, options.population)
+    rates = _log_fixation(options, gain, _gain_step(A, options.population)) - math.log(max(1, n - 1))
     np.fill_diagonal(rates, -np.inf)
-    log_mass = _stationary(rates, rules.deadline)
+    log_mass = _stationary(rates, deadline)
     if log_mass is None:
-        return _accepted(_late((n,), (n, n), started), rules, accept_approximate)
+        return _accepted(_late((n,), (n, n), started), options)
     mass = np.exp(log_mass)
     both = np.column_stack([np.arange(n), np.arange(n)])
     play = JointDistribution.of(both, mass / mass.sum(), (n, n))
     worth, here = A @ mass, float(A.diagonal() @ mass)
     shared = facts((mass,), np.array([here]), np.array([max(0.0, float(worth.max()) - here)]))
-    return _accepted(_result((mass,), play, log_mass, _imbalance(rates, log_mass), shared, rules, started), rules, accept_approximate)
+    return _accepted(_result((mass,), play, log_mass, _imbalance(rates, log_mass), shared, options, started), options)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    alpha: float
-    population: int
-    noise: float
-    tolerance: float
-    deadline: Deadline
+def _log_fixation(options: AlphaRankOptions, gain: Floats, step: Floats | float = 0.0) -> Floats:
+    """Logarithm of the chance that a mutant takes over.
 
-    @classmethod
-    def of(cls, alpha: float, population: int, noise: float, tolerance: float, max_seconds: float | None) -> "_Rules":
-        given = _intensity(alpha)
-        members = checks.count("population", population, low=2)
-        allowed = checks.number("tolerance", tolerance, above=0.0)
-        return cls(given, members, _below_half(noise), allowed, Deadline.after(max_seconds))
-
-    def log_fixation(self, gain: Floats, step: Floats | float = 0.0) -> Floats:
-        """Logarithm of the chance that a mutant takes over.
-
-        gain: what the mutant gets more than a resident while it is alone; step: how much this changes with each further mutant.
-        rho = 1 / (1 + sum over l from 1 to population - 1 of exp(-alpha * (sum of the gains with 1 to l mutants))).
-        """
-        if math.isinf(self.alpha):
-            worse = np.where(gain < 0, math.log(self.noise), math.log1p(-self.noise))
-            return np.asarray(np.where(np.abs(gain) <= _EQUAL, math.log(0.5), worse), np.float64)
-        steepest = self.alpha * self.population * float(np.abs(gain).max() + self.population * np.abs(step).max())
-        if steepest > LARGEST_EXPONENT:
-            rule = f"times the population and the largest gain must be at most {LARGEST_EXPONENT:g}, or be math.inf"
-            raise InputError("alpha", self.alpha, rule)
-        total = lost = np.zeros_like(gain)
-        for mutants in range(1, self.population):
-            lost = lost - self.alpha * (gain + (mutants - 1) * step)
-            total = np.logaddexp(total, lost)
-        return np.asarray(-total, np.float64)
-
-
-def _intensity(alpha: object) -> float:
-    return math.inf if isinstance(alpha, float) and alpha == math.inf else checks.number("alpha", alpha, low=0.0)  # type: ignore[arg-type]
-
-
-def _below_half(noise: float) -> float:
-    given = checks.number("noise", noise, above=0.0)
-    if given >= 0.5:
-        raise InputError("noise", noise, "must be below 1/2, the chance of a step to an equal strategy")
-    return given
+    gain: what the mutant gets more than a resident while it is alone; step: how much this changes with each further mutant.
+    rho = 1 / (1 + sum over l from 1 to population - 1 of exp(-alpha * (sum of the gains with 1 to l mutants))).
+    """
+    if math.isinf(options.alpha):
+        worse = np.where(gain < 0, math.log(options.noise), math.log1p(-options.noise))
+        return np.asarray(np.where(np.abs(gain) <= _EQUAL, math.log(0.5), worse), np.float64)
+    steepest = options.alpha * options.population * float(np.abs(gain).max() + options.population * np.abs(step).max())
+    if steepest > LARGEST_EXPONENT:
+        rule = f"times the population and the largest gain must be at most {LARGEST_EXPONENT:g}, or be math.inf"
+        raise InputError("alpha", options.alpha, rule)
+    total = lost = np.zeros_like(gain)
+    for mutants in range(1, options.population):
+        lost = lost - options.alpha * (gain + (mutants - 1) * step)
+        total = np.logaddexp(total, lost)
+    return np.asarray(-total, np.float64)
 
 
 def _first_gain(A: Floats, population: int) -> Floats:
@@ -216,12 +172,18 @@ def _imbalance(rates: Floats, mass: Floats) -> float:
 
 
 def _result(
-    by_player: Mixes, play: JointDistribution, log_mass: Floats, certificate: float, shared: dict[str, Any], rules: _Rules, started: float
+    by_player: Mixes,
+    play: JointDistribution,
+    log_mass: Floats,
+    certificate: float,
+    shared: dict[str, Any],
+    options: AlphaRankOptions,
+    started: float,
 ) -> AlphaRank:
     return AlphaRank(
         ratings=by_player[0],
         certificate=Certificate("stationarity", certificate),
-        status=Status.OPTIMAL if certificate <= rules.tolerance else Status.APPROXIMATE,
+        status=Status.OPTIMAL if certificate <= options.tolerance else Status.APPROXIMATE,
         seconds=time.perf_counter() - started,
         stats={"profiles": log_mass.size},
         by_player=by_player,
@@ -247,12 +209,13 @@ def _late(populations: tuple[int, ...], shape: tuple[int, ...], started: float) 
     )
 
 
-def _accepted(found: AlphaRank, rules: _Rules, accept_approximate: bool) -> AlphaRank:
-    if found.status is Status.OPTIMAL or accept_approximate:
+def _accepted(found: AlphaRank, options: AlphaRankOptions) -> AlphaRank:
+    if found.status is Status.OPTIMAL or options.accept_approximate:
         return found
     if found.status is Status.FAILED:
         raise SolverError("the chain was not solved within max_seconds: raise it, or rate fewer profiles", found)
     raise SolverError(
-        f"flows differ by {found.certificate.value:.3g}, more than {rules.tolerance:g}: lower alpha or the population, or raise tolerance",
+        f"flows differ by {found.certificate.value:.3g}, more than {options.tolerance:g}: "
+        "lower alpha or the population, or raise tolerance",
         found,
     )

@@ -16,11 +16,11 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ratings_core import checks
 from ratings_core.deadline import NEVER, Deadline
 from ratings_core.equilibria import starts
 from ratings_core.equilibria.affinity import EXACT, AffinityTarget, affinity_targets
 from ratings_core.equilibria.cce_dual import DIGITS, Dual, DualPoint, least
+from ratings_core.equilibria.options import CCEOptions
 from ratings_core.equilibria.record import GameRatings, facts
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError, SolverError
@@ -38,6 +38,9 @@ STAGE: Final = 1e-2
 MOST_WARM: Final = 300
 """Iterations from another game's multipliers, after which it is no nearer than a fresh start."""
 _NAME: Final = "cce"
+
+
+_DEFAULTS: Final = CCEOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,43 +67,26 @@ class CCE(GameRatings):
 
 
 def cce(
-    game: TiltedGame,
-    *,
-    target: Target = EXACT,
-    eps: float = 0.0,
-    merge: bool = True,
-    tolerance: float = 1e-6,
-    max_iterations: int = 10_000,
-    max_seconds: float | None = None,
-    accept_approximate: bool = False,
-    start: Start | None = None,
+    game: TiltedGame, *, target: Target = EXACT, options: CCEOptions = _DEFAULTS, start: Start | None = None
 ) -> CCE:
     """CCE ratings of all players' strategies.
 
-    target: ``even`` (maximum entropy), an `AffinityTarget`, or a distribution over each player's strategies as given; eps: what a
-    player may still gain, in payoffs, >= 0: the larger, the nearer to the target; merge: exact clones are solved as one strategy;
-    tolerance: largest gain beyond eps, over its player's unit, and largest entropy gap, in nats, called optimal; max_iterations: of
-    each stage; max_seconds: of wall time, after which the best so far is taken; accept_approximate: return what is beyond the
-    tolerance, with status `approximate`, instead of raising; start: of the answer for a like game, whose strategies are found by name; it
-    saves work, the equilibrium is the same.
+    target: ``even`` (maximum entropy), an `AffinityTarget`, or a distribution over each player's strategies as given; options.eps: the
+    larger, the nearer to the target; options.tolerance: also of the entropy gap, in nats; start: of the answer for a like game, whose
+    strategies are found by name; it saves work, the equilibrium is the same.
 
     Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance.
     """
     started = time.perf_counter()
-    tolerance = checks.number("tolerance", tolerance, above=0.0)
-    eps = checks.number("eps", eps, low=0.0)
-    checks.switch("merge", merge)
-    checks.switch("accept_approximate", accept_approximate)
-    max_iterations = checks.count("max_iterations", max_iterations, low=1)
-    deadline = Deadline.after(max_seconds)
-    small = merged(game, merge=merge)
+    deadline = Deadline.within(options.max_seconds)
+    small = merged(game, merge=options.merge)
     targets = class_targets(small, target, deadline)
     units = units_of(game)
     first = _multipliers(start, game, small, units)
-    program = _Program(small, targets, eps, units, 0.3 * tolerance, max_iterations, deadline.passed)
+    program = _Program(small, targets, options.eps, units, 0.3 * options.tolerance, options.max_iterations, deadline.passed)
     point = program.least(first)
-    found = _described(game, program, point, tolerance, started)
-    return found if accept_approximate else _accepted(found, tolerance)
+    found = _described(game, program, point, options.tolerance, started)
+    return found if options.accept_approximate else _accepted(found, options.tolerance)
 
 
 def class_targets(small: Merged, target: Target, deadline: Deadline = NEVER) -> Mixes:

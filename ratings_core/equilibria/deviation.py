@@ -18,10 +18,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core import checks
 from ratings_core.deadline import Deadline
 from ratings_core.equilibria import starts
 from ratings_core.equilibria.lexicographic import LeastGains, least_gains
+from ratings_core.equilibria.options import DeviationOptions
 from ratings_core.equilibria.record import GameRatings, facts_of_joint
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games.agent_agent_task import AgentAgentTask
@@ -35,6 +35,9 @@ _NAME = "deviation"
 LARGEST_UNIT_RATIO: Final = 1e6
 """Largest unit of a player over the smallest one up to which ratings are called optimal. Gains are rounded in the largest unit, so
 beyond it the certificate misses errors (seen: 8e-5 of the largest unit at a ratio of 1e9)."""
+
+
+_DEFAULTS: Final = DeviationOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,35 +59,21 @@ class Deviation(GameRatings):
 
 
 def deviation(
-    game: NormalForm | AgentAgentTask | KingOfTheHill,
-    *,
-    merge: bool = True,
-    tolerance: float = 1e-6,
-    max_solves: int = 100_000,
-    max_seconds: float | None = None,
-    accept_approximate: bool = False,
-    start: starts.Start | None = None,
+    game: NormalForm | AgentAgentTask | KingOfTheHill, *, options: DeviationOptions = _DEFAULTS, start: starts.Start | None = None
 ) -> Deviation:
     """Deviation ratings of all players' strategies.
 
     game: any number of players, general sum; one factor scales all players' payoffs alike, as the ratings depend on how their
     units compare (at most `LARGEST_UNIT_RATIO` apart);
-    merge: exact clones are taken out first and rated as their first, which changes no rating; tolerance: largest
-    certificate called optimal; max_solves: of linear programs, a few for each strategy are needed; max_seconds: of wall time, asked
-    between programs, after which the best so far is taken; accept_approximate: return ratings beyond the tolerance or at a limit, with
-    status `approximate`, instead of raising; start: of the answer for a like game,
-    whose strategies are found by name; it saves work and changes no rating.
+    options.merge: exact clones are taken out first and rated as their first, which changes no rating; options.max_solves: a few for each
+    strategy are needed; start: of the answer for a like game, whose strategies are found by name; it saves work and changes no rating.
 
     Raises `InputError` for bad arguments, `SolverError` (with the ratings found) beyond the tolerance.
     """
     started = time.perf_counter()
-    tolerance = checks.number("tolerance", tolerance, above=0.0)
-    checks.switch("merge", merge)
-    checks.switch("accept_approximate", accept_approximate)
-    max_solves = checks.count("max_solves", max_solves, low=1)
-    deadline = Deadline.after(max_seconds)
-    small = reduced(game, merge=merge)
-    least = _certain(small.gains, tolerance, max_solves, _joints(start, game, small), deadline)
+    deadline, tolerance = Deadline.within(options.max_seconds), options.tolerance
+    small = reduced(game, merge=options.merge)
+    least = _certain(small.gains, tolerance, options.max_solves, _joints(start, game, small), deadline)
     by_player = tuple(small.unit * ratings for ratings in small.of_strategies(least.gains))
     play = small.play(least.ids, least.probability)
     error = float(least.errors.max()) + _difference(deviation_gains(game, play), by_player) / small.unit
@@ -101,7 +90,7 @@ def deviation(
         **facts_of_joint(game, play),
         start=starts.Start(_NAME, game.strategies, {"joints": small.joints(least.used)}),
     )
-    return found if accept_approximate else _accepted(found, least, tolerance)
+    return found if options.accept_approximate else _accepted(found, least, tolerance)
 
 
 def _certain(

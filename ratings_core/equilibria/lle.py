@@ -15,13 +15,13 @@ from typing import Final
 
 import numpy as np
 
-from ratings_core import checks
 from ratings_core.deadline import Deadline
 from ratings_core.equilibria.affinity import EXACT
 from ratings_core.equilibria.cce import Target, class_targets, rated_player
 from ratings_core.equilibria.logit_finish import LARGEST_COUNTED, READY, SEEN, Candidate, Crossings, agree, candidate, confirmed, mix_gains
 from ratings_core.equilibria.logit_path import LostPathError, PathPoint, trace
 from ratings_core.equilibria.logit_system import LogitSystem
+from ratings_core.equilibria.options import LLEOptions
 from ratings_core.equilibria.record import GameRatings, facts
 from ratings_core.errors import SolverError
 from ratings_core.games.equitable import Labels, equitable_classes
@@ -32,6 +32,9 @@ from ratings_core.solution import Certificate, Floats, Status
 PRINCIPAL: Final = "principal branch"
 _FAR_APART: Final = 1e4
 """Players' units this far apart are named as the likely reason of a lost path."""
+
+
+_DEFAULTS: Final = LLEOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,37 +64,21 @@ class LLE(GameRatings):
         return self.marginals
 
 
-def lle(
-    game: TiltedGame,
-    *,
-    target: Target = EXACT,
-    merge: bool = True,
-    tolerance: float = 1e-6,
-    max_steps: int = 10_000,
-    max_seconds: float | None = None,
-    accept_approximate: bool = False,
-) -> LLE:
+def lle(game: TiltedGame, *, target: Target = EXACT, options: LLEOptions = _DEFAULTS) -> LLE:
     """Ratings of all players' strategies at the limiting logit equilibrium.
 
-    target: where the path starts, ``even``, an `AffinityTarget`, or a distribution over each player's strategies as given; merge: exact
-    clones are solved as one strategy; tolerance: largest regret over its player's unit called optimal; max_steps: along the path;
-    max_seconds: of wall time, after which the point reached is taken; accept_approximate: return what is beyond the tolerance, with
-    status `approximate`, instead of raising.
+    target: where the path starts, ``even``, an `AffinityTarget`, or a distribution over each player's strategies as given.
 
     Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance.
     """
     started = time.perf_counter()
-    tolerance = checks.number("tolerance", tolerance, above=0.0)
-    checks.switch("merge", merge)
-    checks.switch("accept_approximate", accept_approximate)
-    max_steps = checks.count("max_steps", max_steps, low=1)
-    deadline = Deadline.after(max_seconds)
-    small = merged(game, merge=merge)
+    deadline = Deadline.within(options.max_seconds)
+    small = merged(game, merge=options.merge)
     targets = class_targets(small, target, deadline)
     units = units_of(game)
-    end = _followed(small.game, targets, units, tolerance, max_steps, deadline)
-    found = _described(game, small, targets, units, end, tolerance, started)
-    return found if accept_approximate else _accepted(found, end.why)
+    end = _followed(small.game, targets, units, options.tolerance, options.max_steps, deadline)
+    found = _described(game, small, targets, units, end, options.tolerance, started)
+    return found if options.accept_approximate else _accepted(found, end.why)
 
 
 @dataclass(frozen=True, slots=True)

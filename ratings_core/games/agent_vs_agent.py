@@ -5,7 +5,8 @@ likely one, win rates are bounded.
 """
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -14,10 +15,23 @@ from ratings_core.errors import InputError
 from ratings_core.games.duels import Duels, Kappa, Uncompared, preferences
 from ratings_core.games.gamified import Gamified
 from ratings_core.games.normal_form import NormalForm, names_or_numbers
+from ratings_core.options import Options, option
 from ratings_core.solution import Floats
 from ratings_core.tallies.pair_counts import PairCounts
 
 PairPayoff: TypeAlias = Literal["logit", "win_rate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentVsAgentOptions(Options):
+    """Options of `agent_vs_agent`."""
+
+    pseudo_count: float = option(0.0, "wins that each side of a pair that met is taken to have besides", 0.0, 1e6)
+    missing: Uncompared = option("refuse", "pairs that did not meet", choices=get_args(Uncompared))
+    merge: bool = option(True, "agents of equal results are one")
+
+
+_DEFAULTS: Final = AgentVsAgentOptions()
 
 
 def agent_vs_agent(
@@ -25,25 +39,21 @@ def agent_vs_agent(
     n: int,
     *,
     payoff: PairPayoff,
-    pseudo_count: float = 0.0,
-    missing: Uncompared = "refuse",
+    options: AgentVsAgentOptions = _DEFAULTS,
     kappa: Kappa | None = None,
-    merge: bool = True,
     agents: Sequence[str] | None = None,
 ) -> Gamified[NormalForm]:
     """The symmetric zero-sum game of two agents, its payoffs antisymmetric.
 
     counts: of agents 0 to n - 1, ties half a win for both; payoff: ``win_rate`` is wins less losses over games, ``logit`` the
-    log-odds of winning; pseudo_count: wins that each side of a pair that met is taken to have besides; logits need it where a pair
-    has one winner only; missing, kappa: what to do with pairs that never met, as in `preferences` (``drop_agents`` drops the one who
-    misses most of them, again and again; ``prior`` shrinks all pairs); merge: agents of equal results are one; agents: names, by
-    default numbers. Raises `InputError`.
+    log-odds of winning, for which a pair with one winner only needs a pseudo-count; options.missing, kappa: what to do with pairs that
+    never met, as in `preferences` (``drop_agents`` drops the one who misses most of them, again and again; ``prior`` shrinks all
+    pairs); agents: names, by default numbers. Raises `InputError`.
     """
     checks.choice("payoff", payoff, get_args(PairPayoff))
-    extra = checks.number("pseudo_count", pseudo_count, low=0.0)
     duels = Duels.of_counts([checks.instance("counts", counts, PairCounts)], checks.count("n", n, low=1))
-    games = np.where(duels.games > 0, duels.games + 2 * extra, 0.0)
-    u = preferences(Duels(duels.ahead, games, "wins"), missing=missing, kappa=kappa, merge=merge, agents=agents)
+    games = np.where(duels.games > 0, duels.games + 2 * options.pseudo_count, 0.0)
+    u = preferences(Duels(duels.ahead, games, "wins"), missing=options.missing, kappa=kappa, merge=options.merge, agents=agents)
     names = u.agent_side.named(names_or_numbers("agents", agents, n))
     A = _logits(u.ahead[0], names) if payoff == "logit" else u.ahead[0]
     return u.gamified(NormalForm.of((A, -A), (names, names), ("agent", "opponent")))

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ratings_core.deadline import NEVER, Deadline
+from ratings_core.deadline import Deadline
 from ratings_core.errors import SolverError
 from ratings_core.games.clones import CloneClasses, clone_classes, singletons
 from ratings_core.options import Options, option
@@ -38,7 +38,7 @@ class Rules:
     @classmethod
     def begin(cls, options: ZeroSumOptions) -> "Rules":
         """The rules of a solve that begins now."""
-        return cls(options, NEVER if math.isinf(options.max_seconds) else Deadline.after(options.max_seconds))
+        return cls(options, Deadline.within(options.max_seconds))
 
     def classes(self, rows: Floats) -> CloneClasses:
         """Classes of equal rows; classes of one row each if nothing is merged."""

@@ -9,6 +9,7 @@ import numpy as np
 from ratings_core.equilibria.affinity import AffinityTarget
 from ratings_core.equilibria.cce import CCE, cce
 from ratings_core.equilibria.lle import LLE, lle
+from ratings_core.equilibria.options import CCEOptions, LLEOptions
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
 from ratings_core.games.agent_agent_task import AgentAgentTask
@@ -16,11 +17,12 @@ from ratings_core.games.duels import Duels, duel_for_the_hill
 from ratings_core.games.gamified import Gamified
 from ratings_core.games.gamify import agent_vs_agent_vs_task
 from ratings_core.games.king_of_the_hill import KingOfTheHill
-from ratings_core.options import Parameter
+from ratings_core.options import Parameter, parameters_of
 from ratings_core.solution import Floats
 from services.solve.problems.inputs import ScoresInput
-from services.solve.registry.games import KAPPA, OnTasks, kappa_of, left_out, most_cells, on_all
+from services.solve.registry.games import KAPPA, OF_THE_TASK, OnTasks, kappa_of, left_out, most_cells, on_all
 from services.solve.registry.method import Method, Rated, Takes
+from services.solve.registry.parameters import chosen_options
 
 Played: TypeAlias = KingOfTheHill | AgentAgentTask
 
@@ -47,8 +49,7 @@ def equilibrium_game(problem: OnTasks, parameters: dict[str, Any]) -> Gamified[P
 
 def _cce(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> Rated:
     made = equilibrium_game(problem, parameters)
-    options = {name: parameters[name] for name in ("eps", "merge", "tolerance", "max_iterations")}
-    found = cce(made.game, target=_target(parameters), start=start, **options)
+    found = cce(made.game, target=_target(parameters), start=start, options=chosen_options(CCEOptions, parameters))
     joints, probability = found.play.likeliest(parameters["joints"]) if parameters["joints"] else (np.empty((0, 3), int), np.empty(0))
     extra: dict[str, object] = {
         "eps": found.eps,
@@ -64,8 +65,7 @@ def _cce(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> R
 
 def _lle(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     made = equilibrium_game(problem, parameters)
-    options = {name: parameters[name] for name in ("merge", "tolerance", "max_steps")}
-    found = lle(made.game, target=_target(parameters), **options)
+    found = lle(made.game, target=_target(parameters), options=chosen_options(LLEOptions, parameters))
     extra: dict[str, object] = {
         "beta": found.beta,
         "finished": found.finished,
@@ -113,12 +113,10 @@ _GAME: Final = (
     Parameter("normalise", "none", "how scores are put on one scale, with game=agent_agent_task", choices=_SCALES),
     Parameter("missing", "refuse", "pairs not compared on a task", choices=("refuse", "drop_tasks", "drop_agents", "prior", "zero")),
     *KAPPA,
-    Parameter("merge", True, "exact duplicates are solved as one"),
     Parameter("target", "affinity", "what the equilibrium is near to, or the path starts from", choices=("affinity", "even")),
     Parameter("sigma", 0.0, "width of the kernel, in payoffs; 0: only equal payoffs are alike", 0.0, 1e6),
     Parameter("p", 1.0, "order of the affinity entropy, with sigma above 0", 0.01, 1.0),
     Parameter("floor", 1e-3, "share of the even split in an affinity target", 0.0, 1.0),
-    Parameter("tolerance", 1e-6, "largest regret, beyond eps, over what one player's choice can make", 1e-12, 1e-1),
 )
 EQUILIBRIUM: Final = (
     Method(
@@ -131,9 +129,8 @@ EQUILIBRIUM: Final = (
         starts=True,
         parameters=(
             *_GAME,
-            Parameter("eps", 0.0, "what a player may still gain, in payoffs", 0.0, 1e6),
+            *parameters_of(CCEOptions, leave_out=OF_THE_TASK),
             Parameter("joints", 20, "likeliest joints listed", 0, 10_000),
-            Parameter("max_iterations", 10_000, "of each stage", 1, 1_000_000),
         ),
     ),
     Method(
@@ -143,6 +140,6 @@ EQUILIBRIUM: Final = (
         cost=3,
         tie_tolerance=1e-5,
         most_agents=_AGENTS,
-        parameters=(*_GAME, Parameter("max_steps", 10_000, "along the path", 1, 1_000_000)),
+        parameters=(*_GAME, *parameters_of(LLEOptions, leave_out=OF_THE_TASK)),
     ),
 )

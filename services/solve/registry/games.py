@@ -9,11 +9,12 @@ import numpy as np
 from ratings_core.analysis.contributions import contributions
 from ratings_core.equilibria.deviation import deviation
 from ratings_core.equilibria.nash_average import NashAverageOptions, nash_average, nash_average_agents
+from ratings_core.equilibria.options import DeviationOptions
 from ratings_core.equilibria.starts import Start
 from ratings_core.equilibria.uniform import uniform
 from ratings_core.errors import InputError
 from ratings_core.games.agent_agent_task import AgentAgentTask
-from ratings_core.games.agent_vs_agent import agent_vs_agent
+from ratings_core.games.agent_vs_agent import AgentVsAgentOptions, agent_vs_agent
 from ratings_core.games.clones import clone_classes, singletons
 from ratings_core.games.duels import Duels, duel_on_task, duelist_vs_task
 from ratings_core.games.gamified import Gamified, Side
@@ -21,12 +22,13 @@ from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
 from ratings_core.games.normal_form import JointDistribution, NormalForm
 from ratings_core.games.rules import ZeroSumOptions
 from ratings_core.margins import PosteriorMargins
-from ratings_core.options import Parameter
+from ratings_core.options import Parameter, parameters_of
 from ratings_core.solution import Floats, Solution
 from services.solve.problems.inputs import GamesInput, PairsInput, ProfileInput, ScoresInput
 from services.solve.registry.lotteries import LOTTERY
 from services.solve.registry.margins import MARGINS, chosen, report
 from services.solve.registry.method import Method, Rated, Takes
+from services.solve.registry.parameters import chosen_options
 from services.solve.registry.starts import by_name, of_names
 
 OnTasks: TypeAlias = ScoresInput | GamesInput
@@ -86,7 +88,8 @@ def _nash_average(problem: OnTasks, parameters: dict[str, Any], start: Start | N
     made = on_tasks(problem, {**parameters, "players": 2})
     agents, tasks = made.game.strategies
     before = None if start is None else (by_name(start, 0, "agents", agents, 0.0), by_name(start, 1, "tasks", tasks, 0.0))
-    found = nash_average(made.game.payoffs[0], options=NashAverageOptions(**_of_lottery(parameters)), start=before)  # type: ignore[union-attr]
+    solved = {parameter.name: parameters[parameter.name] for parameter in LOTTERY}  # the scores are normalised already
+    found = nash_average(made.game.payoffs[0], options=NashAverageOptions(**solved), start=before)  # type: ignore[union-attr]
     extra: dict[str, object] = {
         "value": found.value,
         "agent_dist": support_by_name(problem.names, made.agent_side.shares(found.agent_dist)),
@@ -99,10 +102,6 @@ def _nash_average(problem: OnTasks, parameters: dict[str, Any], start: Start | N
     after = of_names("nash_average", {"agents": _support(agents, found.agent_dist), "tasks": _support(tasks, found.task_dist)})
     ratings = made.of_tasks(found.task_ratings)
     return Rated(solution=on_all(found, made), unit=found.spread, task_ratings=ratings, extra=extra, start=after)
-
-
-def _of_lottery(parameters: dict[str, Any]) -> dict[str, Any]:
-    return {parameter.name: parameters[parameter.name] for parameter in LOTTERY}
 
 
 def _support(names: Sequence[str], mix: Floats) -> tuple[Sequence[str], Floats]:
@@ -118,9 +117,8 @@ def against_each_other(problem: Pairs, parameters: dict[str, Any], payoff: str) 
 
 
 def _of_observed(problem: Pairs, parameters: dict[str, Any], payoff: str) -> Gamified[NormalForm]:
-    options = {name: parameters[name] for name in ("pseudo_count", "missing", "merge")}
-    kappa = kappa_of(parameters)
-    return agent_vs_agent(problem.counts, len(problem.names), payoff=payoff, kappa=kappa, agents=problem.names, **options)  # type: ignore[arg-type]
+    options, kappa = chosen_options(AgentVsAgentOptions, parameters), kappa_of(parameters)
+    return agent_vs_agent(problem.counts, len(problem.names), payoff=payoff, kappa=kappa, agents=problem.names, options=options)  # type: ignore[arg-type]
 
 
 def _of_posterior(problem: Pairs, margins: PosteriorMargins, payoff: str, merge: bool) -> Gamified[NormalForm]:
@@ -142,7 +140,7 @@ def _nash_average_agents(problem: Pairs, parameters: dict[str, Any], start: Star
     payoffs = made.game.payoffs[0]
     agents = made.game.strategies[0]
     before = None if start is None else by_name(start, 0, "agents", agents, 0.0)
-    found = nash_average_agents(payoffs, options=ZeroSumOptions(**_of_lottery(parameters)), start=before)
+    found = nash_average_agents(payoffs, options=chosen_options(ZeroSumOptions, parameters), start=before)
     extra: dict[str, object] = {
         "agent_dist": support_by_name(problem.names, made.agent_side.shares(found.agent_dist)),
         "entropy": found.entropy,
@@ -155,7 +153,7 @@ def _nash_average_agents(problem: Pairs, parameters: dict[str, Any], start: Star
 
 def _deviation(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> Rated:
     made = on_tasks(problem, parameters)
-    found = deviation(made.game, start=start, **{name: parameters[name] for name in ("merge", "tolerance", "max_solves")})
+    found = deviation(made.game, start=start, options=chosen_options(DeviationOptions, parameters))
     extra: dict[str, object] = {
         "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
         "cce_gap": found.gap,
@@ -202,6 +200,8 @@ def on_all(found: Solution, made: Gamified[Any]) -> Solution:
     return replace(found, ratings=made.of_agents(found.ratings))
 
 
+OF_THE_TASK: Final = ("max_seconds", "accept_approximate")
+"""Options that a service decides itself: a solve has its own deadline, and an approximate answer is an error."""
 _POLICIES: Final = ("refuse", "drop_tasks", "drop_agents", "prior", "zero")
 _SCALES: Final = ("none", "minmax", "z", "rank", "winrate")
 _NORMALISE: Final = Parameter("normalise", "none", "how scores of tasks are put on one scale", choices=_SCALES)
@@ -219,8 +219,7 @@ TASKS: Final = (
     _MERGE,
 )
 PAIRS: Final = (
-    Parameter("pseudo_count", 0.0, "wins that each side of a pair that met is taken to have besides", 0.0, 1e6),
-    Parameter("missing", "refuse", "pairs that did not meet", choices=("refuse", "drop_agents", "prior", "zero")),
+    *parameters_of(AgentVsAgentOptions, choices={"missing": ("refuse", "drop_agents", "prior", "zero")}, leave_out=("merge",)),
     *KAPPA,
     *MARGINS,
 )
@@ -255,8 +254,7 @@ GAMES: Final = (
         parameters=(
             *TASKS,
             Parameter("difference", "observed", "payoff of a task: |u|, noise subtracted or not", choices=("observed", "denoised")),
-            Parameter("tolerance", 1e-6, "largest rating error called optimal", 1e-14, 1e-2),
-            Parameter("max_solves", 100_000, "of linear programs", 1, 10_000_000),
+            *parameters_of(DeviationOptions, leave_out=("merge", *OF_THE_TASK)),
             Parameter("explain", 0, "tasks listed for each agent with what they add to its rating", 0, 10_000),
         ),
     ),

@@ -10,14 +10,16 @@ from ratings_core.equilibria.alpharank import MOST_PROFILES, AlphaRank, alpharan
 from ratings_core.equilibria.cce import cce
 from ratings_core.equilibria.deviation import deviation
 from ratings_core.equilibria.lle import lle
+from ratings_core.equilibria.options import AlphaRankOptions, CCEOptions, DeviationOptions, LLEOptions
 from ratings_core.equilibria.payoff import FromEquilibrium, mass_ratings, payoff_ratings
 from ratings_core.errors import InputError
 from ratings_core.games.gamified import Gamified, Mask, Side
 from ratings_core.games.normal_form import JointDistribution, NormalForm
-from ratings_core.options import Parameter
+from ratings_core.options import Parameter, parameters_of
 from ratings_core.solution import Floats
 from services.solve.registry.games import (
     DEVIATION_AGENTS,
+    OF_THE_TASK,
     PAIRS,
     TASKS,
     OnTasks,
@@ -31,6 +33,7 @@ from services.solve.registry.games import (
     support_by_name,
 )
 from services.solve.registry.method import Method, Rated, Takes
+from services.solve.registry.parameters import chosen_options
 
 _CHAIN_AGENTS: Final = 1_000
 _SHARE: Final = 0.1
@@ -65,13 +68,13 @@ def _equilibrium(game: Played, parameters: dict[str, Any]) -> _Equilibrium:
     merge, tolerance = parameters["merge"], parameters["tolerance"]
     match parameters["equilibrium"]:
         case "deviation":
-            strict = deviation(game, merge=merge, tolerance=tolerance).play
+            strict = deviation(game, options=DeviationOptions(merge=merge, tolerance=tolerance)).play
             return _Equilibrium(strict, {"equilibrium": joints_by_name(game, strict)})
         case "cce":
-            near = cce(game, merge=merge, tolerance=_SHARE * tolerance)
+            near = cce(game, options=CCEOptions(merge=merge, tolerance=_SHARE * tolerance))
             return _Equilibrium(near.play, {"marginals": _by_name(game, near.marginals)})
         case "lle":
-            end = lle(game, merge=merge, tolerance=_SHARE * tolerance)
+            end = lle(game, options=LLEOptions(merge=merge, tolerance=_SHARE * tolerance))
             return _Equilibrium(end.marginals, {"marginals": _by_name(game, end.marginals)})
         case other:
             assert_never(other)
@@ -102,7 +105,7 @@ def _shares(side: Side, there: Mask, mix: Floats) -> Floats:
 
 def _alpharank(problem: Pairs, parameters: dict[str, Any]) -> Rated:
     made, about = against_each_other(problem, parameters, "win_rate")
-    found = alpharank_symmetric(made.game.payoffs[0], alpha=_alpha(parameters), **_chain(parameters))
+    found = alpharank_symmetric(made.game.payoffs[0], options=_chain(parameters))
     return _masses(made, found, about)
 
 
@@ -113,7 +116,7 @@ def _alpharank_tasks(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     if not isinstance(made.game, NormalForm):  # never: two players
         raise TypeError(f"the game of agents and tasks is a {type(made.game).__name__}")
     _few_profiles(math.prod(made.game.shape))
-    found = alpharank(made.game, alpha=_alpha(parameters), **_chain(parameters))
+    found = alpharank(made.game, options=_chain(parameters))
     return _masses(made, found, {"likeliest": _likeliest(made.game, found.play), **left_out(made, problem)})
 
 
@@ -129,22 +132,16 @@ def _likeliest(game: NormalForm, play: JointDistribution, most: int = 20) -> lis
     return joints_by_name(game, JointDistribution(play.joints[first], play.probability[first]))
 
 
-def _alpha(parameters: dict[str, Any]) -> float:
-    return math.inf if parameters["infinite"] else float(parameters["alpha"])
-
-
-def _chain(parameters: dict[str, Any]) -> dict[str, Any]:
-    return {name: parameters[name] for name in ("population", "noise", "tolerance")}
+def _chain(parameters: dict[str, Any]) -> AlphaRankOptions:
+    alpha = math.inf if parameters["infinite"] else parameters["alpha"]
+    return chosen_options(AlphaRankOptions, {**parameters, "alpha": alpha})
 
 
 _CHAIN: Final = (
-    Parameter("alpha", 10.0, "intensity of selection", 0.0, 1e6),
+    *parameters_of(AlphaRankOptions, leave_out=OF_THE_TASK),
     Parameter("infinite", False, "the limit of strong selection, without alpha and population"),
-    Parameter("population", 50, "members", 2, 10_000),
-    Parameter("noise", 1e-9, "chance of a step to a worse agent, in the limit", 1e-300, 0.49),
 )
 _MERGE: Final = Parameter("merge", False, "exact duplicates are one member of the chain")
-_FLOWS: Final = Parameter("tolerance", 1e-8, "largest relative difference of flows", 1e-14, 1e-2)
 READ_OFF: Final = (
     Method(
         name="payoff",
@@ -167,7 +164,7 @@ READ_OFF: Final = (
         cost=3,
         tie_tolerance=1e-9,
         most_agents=_CHAIN_AGENTS,
-        parameters=(*_CHAIN, *PAIRS, _MERGE, _FLOWS),
+        parameters=(*_CHAIN, *PAIRS, _MERGE),
     ),
     Method(
         name="alpharank_tasks",
@@ -176,6 +173,6 @@ READ_OFF: Final = (
         cost=3,
         tie_tolerance=1e-9,
         most_agents=_CHAIN_AGENTS,
-        parameters=(*_CHAIN, *(one for one in TASKS if one.name not in ("players", "merge")), _MERGE, _FLOWS),
+        parameters=(*_CHAIN, *(one for one in TASKS if one.name not in ("players", "merge")), _MERGE),
     ),
 )

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratings_core.equilibria import alpharank, alpharank_symmetric
+from ratings_core.equilibria.options import AlphaRankOptions
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games import NormalForm
 
@@ -51,7 +52,7 @@ def masses_by_eigenvector(chances):
 def test_one_population_is_the_twin(n, m, alpha, seed):
     A = np.random.default_rng(seed).normal(size=(n, n))
     chances = np.array([[0.0 if r == s else fixation_by_loops(A, r, s, alpha, m) / (n - 1) for r in range(n)] for s in range(n)])
-    found = alpharank_symmetric(A, alpha=alpha, population=m)
+    found = alpharank_symmetric(A, options=AlphaRankOptions(alpha=alpha, population=m))
     assert found.ratings == pytest.approx(masses_by_eigenvector(chances), abs=1e-10)
     assert found.certificate.value <= 1e-12
 
@@ -62,19 +63,19 @@ def test_twenty_agents_of_one_population_are_openspiels(peer, zero_sum, alpha, m
     A = np.random.default_rng(1).normal(size=(20, 20))
     A = A - A.T if zero_sum else A
     wanted = peer.compute([A], m=m, alpha=alpha, use_local_selection_model=False)[2]
-    assert alpharank_symmetric(A, alpha=alpha, population=m).ratings == pytest.approx(wanted, abs=1e-12)
+    assert alpharank_symmetric(A, options=AlphaRankOptions(alpha=alpha, population=m)).ratings == pytest.approx(wanted, abs=1e-12)
 
 
 def test_twenty_agents_at_infinite_alpha_are_openspiels(peer):
     A = np.random.default_rng(2).integers(-2, 3, (20, 20)).astype(float)
     wanted = peer.compute([A], m=None, alpha=None, use_inf_alpha=True, inf_alpha_eps=0.01)[2]
-    assert alpharank_symmetric(A, alpha=math.inf, noise=0.01).ratings == pytest.approx(wanted, abs=1e-12)
+    assert alpharank_symmetric(A, options=AlphaRankOptions(alpha=math.inf, noise=0.01)).ratings == pytest.approx(wanted, abs=1e-12)
 
 
 @pytest.mark.parametrize("alpha", [0.5, math.inf])
 def test_populations_of_two_players_are_openspiels(peer, alpha):
     payoffs = list(np.random.default_rng(3).normal(size=(2, 4, 5)))
-    found = alpharank(NormalForm.of(payoffs), alpha=alpha, population=20, noise=0.01)
+    found = alpharank(NormalForm.of(payoffs), options=AlphaRankOptions(alpha=alpha, population=20, noise=0.01))
     wanted = peer.compute(payoffs, m=20, alpha=0.5, use_inf_alpha=math.isinf(alpha), inf_alpha_eps=0.01)[2]
     mass = np.exp(found.log_mass)
     assert mass.ravel() == pytest.approx(wanted, abs=1e-12)
@@ -85,19 +86,19 @@ def test_populations_of_two_players_are_openspiels(peer, alpha):
 def test_three_populations_climb_to_the_joint_that_pays_most():
     payoffs = np.zeros((2, 2, 2))
     payoffs[1, 1, 1], payoffs[1, 1, 0] = 3, 1
-    found = alpharank(NormalForm.of([payoffs] * 3), alpha=20.0, population=30)
+    found = alpharank(NormalForm.of([payoffs] * 3), options=AlphaRankOptions(alpha=20.0, population=30))
     assert [own[1] for own in found.by_player] == pytest.approx([1, 1, 1], abs=1e-6)
 
 
 def test_two_strategies_have_the_ratio_of_their_fixation_probabilities():
     """rho_ab / rho_ba = exp((m - 1) u) with u = alpha m / (m - 1) for payoffs of +-1."""
     m, alpha = 40, 0.3
-    found = alpharank_symmetric([[0, 1], [-1, 0]], alpha=alpha, population=m)
+    found = alpharank_symmetric([[0, 1], [-1, 0]], options=AlphaRankOptions(alpha=alpha, population=m))
     assert found.log_mass[0] - found.log_mass[1] == pytest.approx(alpha * m, rel=1e-12)
 
 
 def test_masses_far_below_the_least_float_keep_their_digits():
-    found = alpharank_symmetric([[0, 1, 2], [-1, 0, 1], [-2, -1, 0]], alpha=100.0, population=300)
+    found = alpharank_symmetric([[0, 1, 2], [-1, 0, 1], [-2, -1, 0]], options=AlphaRankOptions(alpha=100.0, population=300))
     assert found.ratings.tolist() == [1, 0, 0]
     assert found.log_mass[0] - found.log_mass[1] == pytest.approx(100 * 300, rel=1e-3)
     assert found.log_mass[2] < found.log_mass[1]
@@ -106,7 +107,7 @@ def test_masses_far_below_the_least_float_keep_their_digits():
 @pytest.mark.parametrize("alpha", [100.0, math.inf])
 def test_three_hundred_agents_do_not_overflow(alpha):
     A = np.random.default_rng(4).normal(size=(300, 300))
-    found = alpharank_symmetric(A - A.T, alpha=alpha, population=30)
+    found = alpharank_symmetric(A - A.T, options=AlphaRankOptions(alpha=alpha, population=30))
     assert found.certificate.value <= 1e-10
     assert found.ratings.sum() == pytest.approx(1)
     assert (found.ratings > 0).all()
@@ -114,7 +115,7 @@ def test_three_hundred_agents_do_not_overflow(alpha):
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 50.0, math.inf])
 def test_a_cycle_ties(alpha):
-    assert alpharank_symmetric(ROCK, alpha=alpha).ratings == pytest.approx([1 / 3] * 3)
+    assert alpharank_symmetric(ROCK, options=AlphaRankOptions(alpha=alpha)).ratings == pytest.approx([1 / 3] * 3)
 
 
 @given(st.integers(1, 6), st.integers(0, 10**6), st.sampled_from([0.0, 1.0, 30.0, math.inf]))
@@ -122,23 +123,27 @@ def test_a_cycle_ties(alpha):
 def test_order_and_offsets_against_an_opponent_do_not_matter(n, seed, alpha):
     rng = np.random.default_rng(seed)
     A, order = rng.normal(size=(n, n)), rng.permutation(n)
-    before = alpharank_symmetric(A, alpha=alpha).ratings
-    assert alpharank_symmetric(A[np.ix_(order, order)], alpha=alpha).ratings == pytest.approx(before[order], abs=1e-9)
-    assert alpharank_symmetric(A + 7, alpha=alpha).ratings == pytest.approx(before, abs=1e-9)
+    before = alpharank_symmetric(A, options=AlphaRankOptions(alpha=alpha)).ratings
+    assert alpharank_symmetric(A[np.ix_(order, order)], options=AlphaRankOptions(alpha=alpha)).ratings == pytest.approx(
+        before[order], abs=1e-9
+    )
+    assert alpharank_symmetric(A + 7, options=AlphaRankOptions(alpha=alpha)).ratings == pytest.approx(before, abs=1e-9)
 
 
 def test_copies_move_ratings():
     """As Marris et al. say of mass ratings: the copies of rock hold more than one rock did."""
     ids = [0, 0, 0, 1, 2]
-    assert alpharank_symmetric(ROCK[np.ix_(ids, ids)], alpha=1.0).ratings[:3].sum() != pytest.approx(1 / 3, abs=1e-2)
+    assert alpharank_symmetric(ROCK[np.ix_(ids, ids)], options=AlphaRankOptions(alpha=1.0)).ratings[:3].sum() != pytest.approx(
+        1 / 3, abs=1e-2
+    )
 
 
 def test_beyond_the_tolerance_is_an_error_that_carries_the_masses():
     A = np.random.default_rng(5).normal(size=(6, 6))
     with pytest.raises(SolverError, match="tolerance") as caught:
-        alpharank_symmetric(A, tolerance=1e-300)
+        alpharank_symmetric(A, options=AlphaRankOptions(tolerance=1e-300))
     assert caught.value.solution.status == "approximate"
-    assert alpharank_symmetric(A, tolerance=1e-300, accept_approximate=True).ratings.sum() == pytest.approx(1)
+    assert alpharank_symmetric(A, options=AlphaRankOptions(tolerance=1e-300, accept_approximate=True)).ratings.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +163,7 @@ def test_beyond_the_tolerance_is_an_error_that_carries_the_masses():
 )
 def test_bad_input_is_refused(payoffs, options, argument):
     with pytest.raises(InputError, match=argument):
-        alpharank_symmetric(payoffs, **options)
+        alpharank_symmetric(payoffs, options=AlphaRankOptions(**options))
 
 
 @pytest.mark.parametrize("game", [ROCK, NormalForm.of([np.zeros((50, 50))] * 2)])

@@ -19,6 +19,7 @@ from ratings_core.equilibria import (
 )
 from ratings_core.equilibria.lexicographic import least_gains
 from ratings_core.equilibria.nash_average import NashAverageOptions
+from ratings_core.equilibria.options import AlphaRankOptions, CCEOptions, DeviationOptions, LLEOptions
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games import KingOfTheHill, NormalForm, solve_symmetric, solve_zero_sum
 from ratings_core.games.face import point_of_largest_entropy
@@ -40,11 +41,11 @@ np.fill_diagonal(KERNEL, 1.0)
 SOLVERS = {
     "nash_average": lambda **options: nash_average(SCORES, options=NashAverageOptions(**options)),
     "nash_average_agents": lambda **options: nash_average_agents(MARGINS, options=ZeroSumOptions(**options)),
-    "deviation": lambda **options: deviation(THREE, **options),
-    "cce": lambda **options: cce(HILL, **options),
-    "lle": lambda **options: lle(HILL, **options),
-    "alpharank": lambda **options: alpharank(THREE, **options),
-    "alpharank_symmetric": lambda **options: alpharank_symmetric(MARGINS, alpha=0.1, **options),
+    "deviation": lambda **options: deviation(THREE, options=DeviationOptions(**options)),
+    "cce": lambda **options: cce(HILL, options=CCEOptions(**options)),
+    "lle": lambda **options: lle(HILL, options=LLEOptions(**options)),
+    "alpharank": lambda **options: alpharank(THREE, options=AlphaRankOptions(**options)),
+    "alpharank_symmetric": lambda **options: alpharank_symmetric(MARGINS, options=AlphaRankOptions(alpha=0.1, **options)),
     "most_affine": lambda **options: most_affine(KERNEL, **options),
 }
 NONE_YET = {"alpharank", "alpharank_symmetric"}
@@ -154,6 +155,6 @@ def test_least_gains_cut_after_some_programs_are_those_of_a_distribution():
 
 def test_a_target_not_found_in_time_stops_what_is_made_of_it():
     """Another target would be another rating, so nothing is returned even where approximate answers are welcome."""
-    for solve in (cce, lle):
+    for solve, record in ((cce, CCEOptions), (lle, LLEOptions)):
         with pytest.raises(SolverError, match="most affine"):
-            solve(HILL, target=AffinityTarget(sigma=0.5), max_seconds=1e-9, accept_approximate=True)
+            solve(HILL, target=AffinityTarget(sigma=0.5), options=record(max_seconds=1e-9, accept_approximate=True))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from ratings_core.equilibria import deviation, nash_average
+from ratings_core.equilibria.options import DeviationOptions
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games import AgentAgentTask, NormalForm, cce_gap, deviation_gains, solve_zero_sum
 from ratings_core.reference import deviation_ratings, gains
@@ -39,7 +40,7 @@ def close_to(values, abs=1e-8):  # noqa: A002 - pytest's word
 
 
 def rated(payoffs, **options):
-    return deviation(NormalForm.of(payoffs), **options).by_player
+    return deviation(NormalForm.of(payoffs), options=DeviationOptions(**options)).by_player
 
 
 def same(found, wanted):
@@ -194,7 +195,7 @@ def test_ten_copies_of_an_agent_and_of_a_task_change_nothing(scores, merge, agen
     rows = np.append(np.arange(agents), np.full(10, agent % agents))
     columns = np.append(np.arange(tasks), np.full(10, task % tasks))
     before = deviation(AgentAgentTask.of(scores)).by_player
-    after = deviation(AgentAgentTask.of(scores[np.ix_(rows, columns)]), merge=merge)
+    after = deviation(AgentAgentTask.of(scores[np.ix_(rows, columns)]), options=DeviationOptions(merge=merge))
     assert same(after.by_player, [before[0][rows], before[1][rows], before[2][columns]])
     assert after.stats["merged"] >= (30 if merge else 0)
 
@@ -280,7 +281,7 @@ def test_the_strictest_equilibrium_of_a_coordination_game():
 def test_too_few_programs_are_an_error_that_carries_what_was_found():
     game = AgentAgentTask.of(TABLE)
     with pytest.raises(SolverError, match="max_solves") as caught:
-        deviation(game, max_solves=2)
+        deviation(game, options=DeviationOptions(max_solves=2))
     found = caught.value.solution
     assert found.status == "approximate"
     exact = deviation(game)
@@ -290,8 +291,8 @@ def test_too_few_programs_are_an_error_that_carries_what_was_found():
 
 def test_a_tolerance_beyond_rounding_is_an_error():
     with pytest.raises(SolverError, match="tolerance"):
-        deviation(AgentAgentTask.of(TABLE), tolerance=1e-300)
-    assert deviation(AgentAgentTask.of(TABLE), tolerance=1e-300, accept_approximate=True).status == "approximate"
+        deviation(AgentAgentTask.of(TABLE), options=DeviationOptions(tolerance=1e-300))
+    assert deviation(AgentAgentTask.of(TABLE), options=DeviationOptions(tolerance=1e-300, accept_approximate=True)).status == "approximate"
 
 
 @pytest.mark.parametrize(
@@ -305,7 +306,7 @@ def test_a_tolerance_beyond_rounding_is_an_error():
 )
 def test_bad_arguments_are_refused(options, argument):
     with pytest.raises(InputError, match=argument):
-        deviation(AgentAgentTask.of(TABLE), **options)
+        deviation(AgentAgentTask.of(TABLE), options=DeviationOptions(**options))
 
 
 def test_what_is_not_a_game_is_refused():

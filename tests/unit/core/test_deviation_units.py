@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ratings_core.equilibria import cce, deviation
+from ratings_core.equilibria.options import CCEOptions, DeviationOptions
 from ratings_core.errors import SolverError
 from ratings_core.games import NormalForm
 from ratings_core.solution import Status
@@ -49,7 +50,7 @@ def test_units_too_far_apart_are_not_certified(seed: int) -> None:
     game = stored(whole_payoffs(seed), FARTHEST)
     with pytest.raises(SolverError, match=r"units .* apart") as caught:
         deviation(game)
-    found = deviation(game, accept_approximate=True)
+    found = deviation(game, options=DeviationOptions(accept_approximate=True))
     assert caught.value.solution.status is found.status is Status.APPROXIMATE
     assert found.stats["unit_ratio"] > 1e6
 
@@ -77,7 +78,7 @@ def test_one_factor_for_all_players_scales_ratings(seed: int) -> None:
 def test_each_player_s_unit_scales_its_ratings_in_the_equilibrium_of_largest_entropy(seed: int) -> None:
     """At eps 0 the equilibria of a game, and so the one nearest to even play, do not depend on any player's unit."""
     payoffs = whole_payoffs(seed)
-    found, far = (cce(stored(payoffs, powers), target="even", eps=0.0) for powers in (EVEN, FARTHEST))
+    found, far = (cce(stored(payoffs, powers), target="even", options=CCEOptions(eps=0.0)) for powers in (EVEN, FARTHEST))
     for own, again, power in zip(found.by_player, far.by_player, FARTHEST, strict=True):
         assert np.abs(again * 10.0**power - own).max() <= 3e-6 * max(found.units)
     for own, again in zip(found.marginals, far.marginals, strict=True):

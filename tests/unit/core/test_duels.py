@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from ratings_core.equilibria import deviation
 from ratings_core.errors import InputError
 from ratings_core.games import Duels, agent_vs_agent, agent_vs_agent_vs_task, duel_for_the_hill, duel_on_task, duelist_vs_task, preferences
+from ratings_core.games.agent_vs_agent import AgentVsAgentOptions
 from ratings_core.games.duel_prior import KAPPAS, held_out_losses, predicted
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
 from ratings_core.records.roster import Roster
@@ -210,7 +211,7 @@ COUNTS = PairCounts.from_dense([[0, 3, 2], [1, 0, 0], [2, 5, 0]])
 def test_agents_against_agents_by_win_rates_and_logits():
     rates = agent_vs_agent(COUNTS, 3, payoff="win_rate").game.payoffs[0]
     assert rates == pytest.approx(np.array([[0, 0.5, 0], [-0.5, 0, -1], [0, 1, 0]]))
-    logits = agent_vs_agent(COUNTS, 3, payoff="logit", pseudo_count=1.0).game.payoffs[0]
+    logits = agent_vs_agent(COUNTS, 3, payoff="logit", options=AgentVsAgentOptions(pseudo_count=1.0)).game.payoffs[0]
     assert logits[0, 1] == pytest.approx(np.log(4 / 2))
     assert logits[1, 2] == pytest.approx(np.log(1 / 6))
     assert (logits == -logits.T).all()
@@ -222,11 +223,11 @@ def test_agents_that_never_met_need_a_policy():
     some = PairCounts.from_dense([[0, 3, 0], [1, 0, 1], [0, 1, 0]])
     with pytest.raises(InputError, match=r"missing must be drop_agents, prior or zero: 1 pairs .* a and c, got 'refuse'"):
         agent_vs_agent(some, 3, payoff="win_rate", agents=tuple("abc"))
-    assert agent_vs_agent(some, 3, payoff="logit", pseudo_count=0.5, missing="zero").game.payoffs[0][0, 2] == 0
-    prior = agent_vs_agent(some, 3, payoff="logit", missing="prior", kappa=1.0)
+    assert agent_vs_agent(some, 3, payoff="logit", options=AgentVsAgentOptions(pseudo_count=0.5, missing="zero")).game.payoffs[0][0, 2] == 0
+    prior = agent_vs_agent(some, 3, payoff="logit", options=AgentVsAgentOptions(missing="prior"), kappa=1.0)
     assert 0 < prior.game.payoffs[0][0, 2] < prior.game.payoffs[0][0, 1]
     assert prior.imputed == pytest.approx(1 / 3)
-    dropped = agent_vs_agent(some, 3, payoff="win_rate", missing="drop_agents", agents=tuple("abc"))
+    dropped = agent_vs_agent(some, 3, payoff="win_rate", options=AgentVsAgentOptions(missing="drop_agents"), agents=tuple("abc"))
     assert dropped.game.strategies[0] == ("a", "b")
     assert dropped.of_agents(np.array([1.0, 2.0])) == pytest.approx([1, 2, NAN], nan_ok=True)
 
@@ -249,7 +250,7 @@ def test_agents_that_never_met_need_a_policy():
         (lambda: preferences(Duels.of_scores([[1.0], [2.0]], "differences"), missing="prior", kappa=1), "missing"),
         (lambda: preferences(Duels.of_counts([GAPS[2]], 3), missing="drop_tasks"), "missing"),
         (lambda: agent_vs_agent(COUNTS, 3, payoff="elo"), "payoff"),
-        (lambda: agent_vs_agent(COUNTS, 3, payoff="logit", pseudo_count=-1), "pseudo_count"),
+        (lambda: agent_vs_agent(COUNTS, 3, payoff="logit", options=AgentVsAgentOptions(pseudo_count=-1)), "pseudo_count"),
         (lambda: agent_vs_agent(COUNTS, 3, payoff="win_rate", agents=tuple("ab")), "agents"),
     ],
 )

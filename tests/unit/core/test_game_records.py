@@ -18,6 +18,7 @@ from ratings_core.equilibria import (
     uniform,
 )
 from ratings_core.equilibria.nash_average import NashAverageOptions
+from ratings_core.equilibria.options import AlphaRankOptions, CCEOptions, LLEOptions
 from ratings_core.games import AgentAgentTask, JointDistribution, KingOfTheHill, NormalForm, deviation_gains, expected_payoffs
 from tests.unit.core.random_games import random_game
 
@@ -40,14 +41,14 @@ METHODS = {
     "lle": lle,
     "uniform": uniform,
     "payoff of deviation": lambda game: payoff_ratings(game, deviation(game).play),
-    "payoff of cce": lambda game: payoff_ratings(game, cce(game, tolerance=1e-7).play),
-    "payoff of lle": lambda game: payoff_ratings(game, lle(game, tolerance=1e-7).marginals),
+    "payoff of cce": lambda game: payoff_ratings(game, cce(game, options=CCEOptions(tolerance=1e-7)).play),
+    "payoff of lle": lambda game: payoff_ratings(game, lle(game, options=LLEOptions(tolerance=1e-7)).marginals),
     "mass": lambda game: mass_ratings(game, deviation(game).play),
 }
 SUBJECTS = {f"{method}, {name}": (rate, game) for method, rate in METHODS.items() for name, game in GAMES.items()} | {
     "nash_average": (lambda game: nash_average(SCORES), AGAINST_TASKS),
     "nash_average_agents": (lambda game: nash_average_agents(MARGINS), EACH_OTHER),
-    "alpharank": (lambda game: alpharank(game, alpha=1.0), STORED),
+    "alpharank": (lambda game: alpharank(game, options=AlphaRankOptions(alpha=1.0)), STORED),
 }
 
 
@@ -88,7 +89,7 @@ def test_a_record_says_what_is_played_and_what_deviating_would_gain(name):
 def test_one_population_is_one_player():
     """Its profiles are those in which a strategy meets itself."""
     A = np.random.default_rng(4).normal(size=(4, 4))
-    found = alpharank_symmetric(A, alpha=0.1)
+    found = alpharank_symmetric(A, options=AlphaRankOptions(alpha=0.1))
     gains = deviation_gains(NormalForm.of([A, A.T]), found.play)[0]
     assert found.payoffs == pytest.approx([A.diagonal() @ found.ratings])
     assert found.regrets == pytest.approx([max(0.0, gains.max())])

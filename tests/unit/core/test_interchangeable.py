@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ratings_core.equilibria import deviation
+from ratings_core.equilibria.options import DeviationOptions
 from ratings_core.games import AgentAgentTask, NormalForm, cce_gap, deviation_gains
 from ratings_core.games.gain_matrix import TensorGains
 from ratings_core.games.symmetry import interchangeable_players, reduced
@@ -65,7 +66,7 @@ def test_ratings_are_those_of_a_game_in_which_nobody_noticed(players, n, others,
     ids = [*range(n), 0]
     odd = NormalForm.of([np.take(tensor, ids, axis=0) for tensor in game.payoffs])
     assert interchangeable_players(odd.payoffs).member[1] != 0
-    found, plain = deviation(game), deviation(odd, merge=False)
+    found, plain = deviation(game), deviation(odd, options=DeviationOptions(merge=False))
     for p, own in enumerate(found.by_player):
         assert own == pytest.approx(plain.by_player[p][: game.shape[p]], abs=1e-8)
     assert all((own == found.by_player[0]).all() for own in found.by_player[:players])

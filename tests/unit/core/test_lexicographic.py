@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ratings_core.equilibria import deviation
 from ratings_core.equilibria.lexicographic import least_gains
 from ratings_core.equilibria.master import Master
+from ratings_core.equilibria.options import DeviationOptions
 from ratings_core.errors import SolverError
 from ratings_core.games import AgentAgentTask, NormalForm, deviation_gains
 from ratings_core.games.gain_matrix import PairGains, TensorGains
@@ -109,6 +110,6 @@ def test_joints_of_equal_gains_are_one_column():
     alone = least_gains(TensorGains(NormalForm.of(two)), max_solves=1000)
     assert found.gains[:6] == pytest.approx(alone.gains, abs=1e-12)
     assert found.gains[6:] == pytest.approx(np.zeros(4), abs=1e-12)
-    play = deviation(game, merge=False).play
+    play = deviation(game, options=DeviationOptions(merge=False)).play
     assert play.probability.sum() == pytest.approx(1)
     assert np.concatenate(deviation_gains(game, play))[:6] == pytest.approx(alone.gains, abs=1e-9)

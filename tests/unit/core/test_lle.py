@@ -9,10 +9,12 @@ import pytest
 from ratings_core.equilibria import AffinityTarget, lle
 from ratings_core.equilibria.logit_path import trace
 from ratings_core.equilibria.logit_system import LogitSystem
+from ratings_core.equilibria.options import LLEOptions
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games import AgentAgentTask, KingOfTheHill, NormalForm, mix_regrets, uniform_mixes
 from ratings_core.games.equitable import equitable_classes
 from ratings_core.solution import Status
+from tests.support.options import with_options
 from tests.unit.core.oracles import logit_limit
 from tests.unit.core.random_games import cloned, random_game, shuffled
 
@@ -116,9 +118,9 @@ def test_copies_turn_the_even_path_to_the_other_equilibrium_and_not_the_affinity
     payoffs = np.array([[2.0, 0.0], [0.0, 1.0]])[np.ix_(member, member)]
     game = NormalForm.of([payoffs, payoffs])
     to_b = copies >= 3
-    even = lle(game, target="even", merge=False)
+    even = lle(game, target="even", options=LLEOptions(merge=False))
     assert even.mixes[0][0] == close(0.0 if to_b else 1.0)
-    assert lle(game, merge=False).mixes[0][0] == close(1.0)
+    assert lle(game, options=LLEOptions(merge=False)).mixes[0][0] == close(1.0)
     assert lle(game, target="even").mixes[0][0] == close(1.0)
 
 
@@ -191,7 +193,7 @@ def test_a_path_without_an_isolated_end_is_followed_to_gambits_accuracy():
     for seed in range(6):
         rng = np.random.default_rng([seed, 5])
         game = NormalForm.of([rng.integers(0, 3, (3, 3)).astype(float) for _ in range(2)])
-        found = lle(game, target="even", tolerance=1e-8)
+        found = lle(game, target="even", options=LLEOptions(tolerance=1e-8))
         followed += not found.finished
         assert found.certificate.value <= 1e-8
         assert found.status is Status.OPTIMAL
@@ -203,7 +205,7 @@ def test_a_target_of_0_is_never_played_and_the_limit_no_equilibrium():
     with pytest.raises(SolverError, match="a strategy with a target of 0 would be better") as error:
         lle(PRISONERS, target=silent)
     assert error.value.solution.regrets == close([2, 2])
-    found = lle(PRISONERS, target=silent, accept_approximate=True)
+    found = lle(PRISONERS, target=silent, options=LLEOptions(accept_approximate=True))
     assert found.status is Status.APPROXIMATE
     assert found.mixes[0] == close([1, 0], 0)
 
@@ -239,7 +241,7 @@ def test_scales_far_apart_end_certified_of_what_sums_to_1(seed):
     rng = np.random.default_rng([seed, 12])
     shape = tuple(rng.integers(1, 4, int(rng.integers(2, 4))))
     game = NormalForm.of([rng.normal(size=shape) * 10.0 ** rng.choice([-6, 0, 6]) for _ in shape])
-    found = lle(game, max_steps=100, accept_approximate=True)
+    found = lle(game, options=LLEOptions(max_steps=100, accept_approximate=True))
     assert [mix.sum() for mix in found.mixes] == pytest.approx([1.0] * len(shape), abs=1e-12)
     assert found.certificate.value == pytest.approx((mix_regrets(game, found.mixes) / found.units).max(), abs=1e-12)
     assert (found.status is Status.OPTIMAL) == (found.certificate.value <= 1e-6)
@@ -261,7 +263,7 @@ def test_a_path_cut_short_between_scales_far_apart_names_them():
     rng = np.random.default_rng(1)
     game = NormalForm.of([scale * rng.normal(size=(4, 4, 4)) for scale in (1.0, 1e6, 1.0)])
     with pytest.raises(SolverError, match="apart, scale them alike"):
-        lle(game, max_steps=40)
+        lle(game, options=LLEOptions(max_steps=40))
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (1, 1), (3, 1, 1)])
@@ -272,7 +274,7 @@ def test_players_without_a_choice(shape):
 
 
 def test_a_game_of_equal_payoffs_keeps_the_target():
-    found = lle(NormalForm.of([np.ones((2, 3)), np.zeros((2, 3))]), target=[[0.3, 0.7], [0.2, 0.3, 0.5]], merge=False)
+    found = lle(NormalForm.of([np.ones((2, 3)), np.zeros((2, 3))]), target=[[0.3, 0.7], [0.2, 0.3, 0.5]], options=LLEOptions(merge=False))
     assert found.mixes[0] == close([0.3, 0.7], 1e-12)
 
 
@@ -280,31 +282,31 @@ def test_a_limit_of_steps_or_seconds_gives_what_there_is():
     game = KingOfTheHill.of(king(20, 5))
     for options in ({"max_steps": 2}, {"max_seconds": 1e-9}):
         with pytest.raises(SolverError, match="max_steps or max_seconds was reached") as error:
-            lle(game, **options)
+            lle(game, options=LLEOptions(**options))
         assert error.value.solution.status is Status.APPROXIMATE
-        assert lle(game, **options, accept_approximate=True).certificate.value > 1e-6
+        assert lle(game, options=LLEOptions(**options, accept_approximate=True)).certificate.value > 1e-6
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tolerance": 0}, "tolerance must be a finite number > 0"),
-        ({"max_steps": 0}, "max_steps must be a whole number, at least 1"),
-        ({"max_seconds": -1}, "max_seconds must be a finite number > 0"),
+        ({"tolerance": 0}, "tolerance must be a number from 1e-14 to"),
+        ({"max_steps": 0}, "max_steps must be a whole number from 1 to"),
+        ({"max_seconds": -1}, "max_seconds must be a number from 1e-09 to"),
         ({"target": "uniform"}, "target must be 'even', an AffinityTarget, or a distribution for each player"),
         ({"target": [[0.5, 0.5], [0.9, 0.2]]}, r"mixes\[1\] must be nonnegative with sum 1"),
     ],
 )
 def test_bad_input_is_refused(options, message):
     with pytest.raises(InputError, match=message):
-        lle(CHICKEN, **options)
+        lle(CHICKEN, **with_options(LLEOptions, options))
 
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-6])
 def test_the_regret_bounds_the_ratings_of_played_strategies_from_both_sides(seed, tolerance):
     """Ratings weighted by the mix sum to 0, so none that is played with probability q is below -regret / q."""
-    found = lle(random_game(seed), tolerance=tolerance)
+    found = lle(random_game(seed), options=LLEOptions(tolerance=tolerance))
     for own, mix, regret in zip(found.by_player, found.mixes, found.regrets, strict=True):
         assert own.max() <= regret + 1e-12
         assert mix @ own == pytest.approx(0.0, abs=1e-12)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ratings_core.equilibria import cce, lle
+from ratings_core.equilibria.options import LLEOptions
 from ratings_core.games import AgentAgentTask
 
 AGENTS, TASKS, COPIES = 6, 5, 10
@@ -45,6 +46,6 @@ def test_a_path_that_cannot_tell_copies_apart_ends_at_its_regret_and_not_after_t
     rng = np.random.default_rng(0)
     scores = rng.beta(0.5, 0.5, size=(20, 18)) * rng.uniform(0.3, 1, size=(20, 1))
     copies = scores[:, [9]] + 1e-8 * np.random.default_rng(9).normal(size=(20, COPIES))
-    found = lle(AgentAgentTask.of(np.hstack([scores, copies])), max_steps=500)
+    found = lle(AgentAgentTask.of(np.hstack([scores, copies])), options=LLEOptions(max_steps=500))
     assert found.certificate.value <= 1e-7
     assert found.stats["steps"] < 200

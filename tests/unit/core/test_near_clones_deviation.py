@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ratings_core.equilibria import deviation
+from ratings_core.equilibria.options import DeviationOptions
 from ratings_core.errors import SolverError
 from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
 
@@ -96,8 +97,8 @@ def test_what_one_search_leaves_uncertain_a_second_one_from_its_joints_settles()
 
 def test_where_the_limit_of_programs_is_reached_there_is_no_second_search():
     _, game = near_game()
-    twice = deviation(game, tolerance=1e-15, accept_approximate=True)
-    once = deviation(game, tolerance=1e-15, accept_approximate=True, max_solves=5)
+    twice = deviation(game, options=DeviationOptions(tolerance=1e-15, accept_approximate=True))
+    once = deviation(game, options=DeviationOptions(tolerance=1e-15, accept_approximate=True, max_solves=5))
     assert (twice.stats["searches"], once.stats.get("searches"), once.stats["solves"]) == (2, None, 5)
 
 
@@ -112,8 +113,8 @@ def test_a_second_search_that_fails_leaves_the_first_one_s_answer(monkeypatch):
         return search(*args, **named)
 
     monkeypatch.setattr(module, "least_gains", failing)
-    found = deviation(game, tolerance=1e-15, accept_approximate=True)
+    found = deviation(game, options=DeviationOptions(tolerance=1e-15, accept_approximate=True))
     monkeypatch.undo()
     assert next(searches, None) is None
     assert (found.status, found.stats.get("searches")) == ("approximate", None)
-    assert found.ratings == pytest.approx(deviation(game, tolerance=1e-4).ratings, abs=1e-4)
+    assert found.ratings == pytest.approx(deviation(game, options=DeviationOptions(tolerance=1e-4)).ratings, abs=1e-4)

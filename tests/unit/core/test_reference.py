@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ratings_core import reference
 from ratings_core.batch.sigmoidal_program import sigmoidal_program
 from ratings_core.equilibria import cce, deviation, nash_average
+from ratings_core.equilibria.options import CCEOptions
 from ratings_core.errors import MissingExtraError, SolverError
 from ratings_core.games import NormalForm
 from ratings_core.reference.programs import ENTROPY_ERROR, cvxpy, solve
@@ -112,7 +113,7 @@ def test_deviation_ratings_are_those_of_the_programs(seed):
 @settings(max_examples=12)
 def test_equilibria_are_those_of_the_program(seed, eps):
     payoffs = game(2 * seed)
-    found = cce(NormalForm.of(payoffs), target="even", eps=eps)
+    found = cce(NormalForm.of(payoffs), target="even", options=CCEOptions(eps=eps))
     program = reference.nearest_equilibrium(payoffs, found.targets, eps)
     assert found.relative_entropy == pytest.approx(program.relative_entropy, abs=1e-5)
     for own, gained in zip(found.by_player, program.by_player, strict=True):

@@ -9,6 +9,7 @@ import pytest
 
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.equilibria import alpharank, cce, lle
+from ratings_core.equilibria.options import AlphaRankOptions
 from ratings_core.errors import InputError
 from ratings_core.games import NormalForm, agent_vs_agent_vs_task, agent_vs_task
 from ratings_core.games.duel_prior import KAPPAS
@@ -396,7 +397,7 @@ def test_exact_copies_share_mass() -> None:
 
 def test_agents_and_tasks_evolve_as_two_populations() -> None:
     found = solve("alpharank_tasks", UNEVEN, {"alpha": 1.0})
-    core = alpharank(NormalForm.of([UNEVEN.scores, -UNEVEN.scores]), alpha=1.0)
+    core = alpharank(NormalForm.of([UNEVEN.scores, -UNEVEN.scores]), options=AlphaRankOptions(alpha=1.0))
     assert {row.agent: row.rating for row in found.agents} == pytest.approx(dict(zip(UNEVEN.names, core.ratings, strict=True)))
     assert {row.task: row.rating for row in found.tasks} == pytest.approx(dict(zip(UNEVEN.tasks, core.by_player[1], strict=True)))
     shares = [one["probability"] for one in found.extra["likeliest"]]  # type: ignore[attr-defined, union-attr, index]
