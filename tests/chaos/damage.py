@@ -9,9 +9,13 @@ from services.checkpoints.checkpoint import FORMAT
 
 
 def spoil(folder: Path, draw: random.Random) -> None:
-    """Damage the newest checkpoint of a partition that has two or more, in one of the ways that disks and crashes have."""
+    """Damage the newest checkpoint of a partition that has two or more, in one of the ways that disks and crashes have.
+
+    The partition has pools. One without any gets no records at the end of a run, so the damaged checkpoint would stay its newest, and
+    `equirank verify` would rightly report it.
+    """
     partitions = [sorted(one.glob("*.json")) for one in sorted(folder.glob("checkpoints/p*"))]
-    newest = draw.choice([manifests for manifests in partitions if len(manifests) > 1])[-1]
+    newest = draw.choice([manifests[-1] for manifests in partitions if len(manifests) > 1 and _has_pools(manifests[-1])])
     objects = sorted(folder.glob(f"objects/{newest.parent.name}/*-{newest.name.split('-')[0]}-*.eqr"))
     match draw.randrange(5):
         case 0:
@@ -26,6 +30,10 @@ def spoil(folder: Path, draw: random.Random) -> None:
             later = newest.with_name(f"{newest.name.split('-')[0]}-{10**15:020d}.json")  # of a later version, newer than any
             shutil.copyfile(newest, later)
             later.write_bytes(later.read_bytes().replace(b'"format":%d' % FORMAT, b'"format":%d' % (FORMAT + 1)))
+
+
+def _has_pools(manifest: Path) -> bool:
+    return b'"pools":[]' not in manifest.read_bytes()
 
 
 def flip(path: Path, draw: random.Random) -> None:
