@@ -119,6 +119,7 @@ def bradley_terry(
 
     Raises `InputError` for bad arguments and unconnected data, `SolverError` (with the best point) beyond the tolerance.
     """
+    BradleyTerryOptions.require(options)
     begun = time.perf_counter()
     comparisons = wins if isinstance(wins, Comparisons) else None
     counts = pair_counts(wins if comparisons is None else comparisons.counts(), ties)

@@ -81,6 +81,7 @@ def contextual_bradley_terry(
     sum of a feature's absolute values), recomputed from what is returned. Raises `InputError` for bad arguments and data without
     an answer, `SolverError` (with the best point) beyond the tolerance.
     """
+    ContextualOptions.require(options)
     begun = time.perf_counter()
     model = _Model(comparisons, _accepted(features, comparisons), options)
     check_connected(components_of(comparisons.counts(), options.prior), names)

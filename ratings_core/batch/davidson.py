@@ -75,6 +75,7 @@ def davidson(
     Certificate (``score_gap_per_game``): as for `bradley_terry`, and the difference of expected and actual ties over all games.
     Raises `InputError`, `SolverError`.
     """
+    BradleyTerryOptions.require(options)
     begun = time.perf_counter()
     checks.choice("standard_errors", options.standard_errors, ("none", "fisher"))
     counts = pair_counts(wins, ties)

@@ -61,6 +61,7 @@ def fenchel_young(wins: Any, ties: Any = None, *, options: FenchelYoungOptions =
     points of an agent that does not press against the box, over its votes, recomputed from the ratings; the tolerance bounds it.
     Raises `InputError`, and `SolverError` with the best point where it is above, unless `options.accept_approximate`.
     """
+    FenchelYoungOptions.require(options)
     begun, allowed = time.perf_counter(), options.tolerance
     counts, box, scale = box_fit(wins, ties, options, "sigma")
     likelihood = PairLikelihood(counts, options.prior)

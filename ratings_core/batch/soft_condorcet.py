@@ -77,6 +77,7 @@ def soft_condorcet(wins: Any, ties: Any = None, *, options: SoftCondorcetOptions
     Raises `InputError`, and `SolverError` with the best point where the certificate is above the tolerance, unless
     `options.accept_approximate`.
     """
+    SoftCondorcetOptions.require(options)
     begun, tolerance, steps = time.perf_counter(), options.tolerance, options.max_iterations
     counts, box, tau = box_fit(wins, ties, options, "tau")
     loss = SigmoidLoss.of(counts, options.prior)

@@ -60,6 +60,7 @@ def alpharank(game: NormalForm, *, options: AlphaRankOptions = _DEFAULTS) -> Alp
 
     Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance or the deadline.
     """
+    AlphaRankOptions.require(options)
     started = time.perf_counter()
     if not isinstance(game, NormalForm):
         raise InputError("game", type(game).__name__, "must be a NormalForm")
@@ -91,6 +92,7 @@ def alpharank_symmetric(payoffs: ArrayLike, *, options: AlphaRankOptions = _DEFA
 
     A member meets all others of the population alike, mutants and residents. Arguments and errors as for `alpharank`.
     """
+    AlphaRankOptions.require(options)
     started = time.perf_counter()
     A = checks.finite("payoffs", checks.square("payoffs", payoffs))
     if (most := float(np.abs(A).max())) > LARGEST:

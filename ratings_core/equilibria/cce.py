@@ -77,6 +77,7 @@ def cce(
 
     Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance.
     """
+    CCEOptions.require(options)
     started = time.perf_counter()
     deadline = Deadline.within(options.max_seconds)
     small = merged(game, merge=options.merge)

@@ -70,6 +70,7 @@ def deviation(
 
     Raises `InputError` for bad arguments, `SolverError` (with the ratings found) beyond the tolerance.
     """
+    DeviationOptions.require(options)
     started = time.perf_counter()
     deadline, tolerance = Deadline.within(options.max_seconds), options.tolerance
     small = reduced(game, merge=options.merge)

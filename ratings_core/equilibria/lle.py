@@ -71,6 +71,7 @@ def lle(game: TiltedGame, *, target: Target = EXACT, options: LLEOptions = _DEFA
 
     Raises `InputError` for bad arguments, `SolverError` (with what was found) beyond the tolerance.
     """
+    LLEOptions.require(options)
     started = time.perf_counter()
     deadline = Deadline.within(options.max_seconds)
     small = merged(game, merge=options.merge)

@@ -18,7 +18,7 @@ from ratings_core.errors import InputError
 from ratings_core.games.clones import split_evenly
 from ratings_core.games.face import entropy
 from ratings_core.games.gamify import Missing, Normalise, agent_vs_task
-from ratings_core.games.rules import ZERO_SUM, Rules, ZeroSumOptions
+from ratings_core.games.rules import ZeroSumOptions, begin, classes_by, judged
 from ratings_core.games.supports import played_before
 from ratings_core.games.zero_sum import symmetric_within, zero_sum_within
 from ratings_core.options import option
@@ -94,6 +94,7 @@ class NashAverageOptions(ZeroSumOptions):
 
 
 _DEFAULTS: Final = NashAverageOptions()
+_OF_AGENTS: Final = ZeroSumOptions()
 
 
 def nash_average(
@@ -112,11 +113,12 @@ def nash_average(
     Raises `InputError` for bad scores or policies, `SolverError` (with the result) beyond the tolerance. Shifting all scores by
     a number shifts ratings and value by it; scaling scales them.
     """
+    NashAverageOptions.require(options)
     started = time.perf_counter()
-    rules = Rules.begin(options)
+    rules = begin(options)
     table = agent_vs_task(scores, normalise=options.normalise, missing=options.missing, merge=options.merge)
     S = table.game.payoffs[0]
-    rows, columns = rules.classes(S), rules.classes(S.T)
+    rows, columns = classes_by(rules.options, S), classes_by(rules.options, S.T)
     guess = None
     if start is not None:
         if len(checks.sequence("start", start)) != 2:
@@ -158,21 +160,22 @@ def nash_average(
         constant_tasks=table.constant_tasks,
         imputed=table.imputed,
     )
-    return rules.judged(found, "the Nash equilibrium", "payoffs")
+    return judged(found, options, "the Nash equilibrium", "payoffs")
 
 
 def nash_average_agents(
-    payoffs: ArrayLike, *, options: ZeroSumOptions = ZERO_SUM, start: ArrayLike | None = None
+    payoffs: ArrayLike, *, options: ZeroSumOptions = _OF_AGENTS, start: ArrayLike | None = None
 ) -> NashAverageAgents:
     """Nash averages of agents who meet each other: payoffs A (m, m), antisymmetric, finite, such as logits of win rates.
 
     Arguments and errors as for `nash_average`; start: one mix. What the payoffs mean matters: win rates and their logits have different
     equilibria.
     """
+    ZeroSumOptions.require(options)
     started = time.perf_counter()
-    rules = Rules.begin(options)
+    rules = begin(options)
     A = checks.antisymmetric("payoffs", payoffs)
-    classes = rules.classes(A)
+    classes = classes_by(rules.options, A)
     guess = None if start is None else played_before("start", start, classes.member, len(classes))
     game = symmetric_within(A[np.ix_(classes.first, classes.first)], rules, guess)
     mix = split_evenly(game.strategy, classes)
@@ -190,4 +193,4 @@ def nash_average_agents(
         entropy=game.entropy,
         unique=game.unique,
     )
-    return rules.judged(found, "the Nash equilibrium", "payoffs")
+    return judged(found, options, "the Nash equilibrium", "payoffs")

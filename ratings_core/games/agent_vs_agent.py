@@ -50,6 +50,7 @@ def agent_vs_agent(
     never met, as in `preferences` (``drop_agents`` drops the one who misses most of them, again and again; ``prior`` shrinks all
     pairs); agents: names, by default numbers. Raises `InputError`.
     """
+    AgentVsAgentOptions.require(options)
     checks.choice("payoff", payoff, get_args(PairPayoff))
     duels = Duels.of_counts([checks.instance("counts", counts, PairCounts)], checks.count("n", n, low=1))
     games = np.where(duels.games > 0, duels.games + 2 * options.pseudo_count, 0.0)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Generic, TypeVar
 
 from ratings_core.deadline import Deadline
 from ratings_core.errors import SolverError
@@ -14,48 +14,57 @@ SolutionT = TypeVar("SolutionT", bound=Solution)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ZeroSumOptions(Options):
-    """Options of every method on zero-sum games."""
+class PathOptions(Options):
+    """Options of every solve of a zero-sum game along the central path."""
 
-    merge: bool = option(True, "exact duplicates share one agent's probability")
     tolerance: float = option(1e-9, "largest exploitability called optimal", 1e-14, 1e-2)
     close: float = option(1e-6, "memberships of the support less clear than this are settled by a linear program", 0.0, 1e9)
     max_iterations: int = option(100, "of the interior point", 1, 10_000)
     max_seconds: float = option(math.inf, "of wall time, asked between steps; then the best so far is taken", 1e-9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZeroSumOptions(PathOptions):
+    """Options of every method that rates by a zero-sum game."""
+
+    merge: bool = option(True, "exact duplicates share one agent's probability")
     accept_approximate: bool = option(False, "an answer beyond the tolerance, with how far")
 
 
-ZERO_SUM: Final = ZeroSumOptions()
+PathOptionsT = TypeVar("PathOptionsT", bound=PathOptions)
+PathOptionsT_co = TypeVar("PathOptionsT_co", bound=PathOptions, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Generic[PathOptionsT_co]):
     """Options of a solve, and the deadline that began with it."""
 
-    options: ZeroSumOptions
+    options: PathOptionsT_co
     deadline: Deadline
 
-    @classmethod
-    def begin(cls, options: ZeroSumOptions) -> "Rules":
-        """The rules of a solve that begins now."""
-        return cls(options, Deadline.within(options.max_seconds))
 
-    def classes(self, rows: Floats) -> CloneClasses:
-        """Classes of equal rows; classes of one row each if nothing is merged."""
-        return clone_classes(rows) if self.options.merge else singletons(len(rows))
+def begin(options: PathOptionsT) -> Rules[PathOptionsT]:
+    """The rules of a solve that begins now."""
+    return Rules(options, Deadline.within(options.max_seconds))
 
-    def judged(self, found: SolutionT, what: str, data: str) -> SolutionT:
-        """`found` where its status allows it. what: the method's answer, data: what it was made of, for the error's text.
 
-        Raises `SolverError`, which carries `found`.
-        """
-        if found.status is Status.OPTIMAL or self.options.accept_approximate:
-            return found
-        raise SolverError(
-            f"{what} is not certain to tolerance {self.options.tolerance:g}: {_shortfall(found)}; "
-            f"raise tolerance, max_iterations or max_seconds, rescale {data} of very different size, or set accept_approximate",
-            found,
-        )
+def classes_by(options: ZeroSumOptions, rows: Floats) -> CloneClasses:
+    """Classes of equal rows; classes of one row each if nothing is merged."""
+    return clone_classes(rows) if options.merge else singletons(len(rows))
+
+
+def judged(found: SolutionT, options: ZeroSumOptions, what: str, data: str) -> SolutionT:
+    """`found` where its status allows it. what: the method's answer, data: what it was made of, for the error's text.
+
+    Raises `SolverError`, which carries `found`.
+    """
+    if found.status is Status.OPTIMAL or options.accept_approximate:
+        return found
+    raise SolverError(
+        f"{what} is not certain to tolerance {options.tolerance:g}: {_shortfall(found)}; "
+        f"raise tolerance, max_iterations or max_seconds, rescale {data} of very different size, or set accept_approximate",
+        found,
+    )
 
 
 def _shortfall(found: Solution) -> str:

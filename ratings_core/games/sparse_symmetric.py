@@ -14,7 +14,7 @@ from scipy import sparse
 
 from ratings_core.checks import Sparse
 from ratings_core.errors import SolverError
-from ratings_core.games.rules import ZeroSumOptions
+from ratings_core.games.rules import PathOptions
 from ratings_core.games.zero_sum import solve_symmetric
 from ratings_core.solution import Floats
 
@@ -48,7 +48,7 @@ def some_optimal_strategy(margins: Sparse, *, tolerance: float, max_iterations: 
     """
     m = margins.shape[0]
     if m <= DENSE_AGENTS or (m <= MOST_DENSE and margins.nnz > DENSE_SHARE * m * m):
-        solved = solve_symmetric(margins.toarray(), options=ZeroSumOptions(tolerance=tolerance, max_iterations=max_iterations))
+        solved = solve_symmetric(margins.toarray(), options=PathOptions(tolerance=tolerance, max_iterations=max_iterations))
         stats = {"dense": 1.0, "iterations": float(solved.stats["iterations"])}
         return SparseSolution(solved.strategy, solved.exploitability, solved.unique, stats)
     return _by_program(margins, tolerance, max_iterations)

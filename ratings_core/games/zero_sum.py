@@ -21,7 +21,7 @@ from ratings_core.games.face import FacePoint, entropy, point_of_largest_entropy
 from ratings_core.games.interior import MatrixPath, PathGame, PathPoint, SymmetricPath, central_path
 from ratings_core.games.membership import playable
 from ratings_core.games.normal_form import LARGEST
-from ratings_core.games.rules import ZERO_SUM, Rules, ZeroSumOptions
+from ratings_core.games.rules import PathOptions, Rules, begin
 from ratings_core.games.supports import (
     Indices,
     Mask,
@@ -83,21 +83,26 @@ class GameSolution:
     stats: Mapping[str, float] = field(default_factory=dict)
 
 
-def solve_symmetric(margins: ArrayLike, *, options: ZeroSumOptions = ZERO_SUM) -> SymmetricSolution:
+_DEFAULTS: Final = PathOptions()
+
+
+def solve_symmetric(margins: ArrayLike, *, options: PathOptions = _DEFAULTS) -> SymmetricSolution:
     """The optimal strategy of largest entropy of the symmetric game `margins` (m, m), antisymmetric, finite.
 
     A bad answer raises nothing, its `status` is `approximate`: where the exploitability is beyond the tolerance, or where nobody could
     tell the support, so that more entropy may be possible. Duplicates are not merged here. Raises `InputError`.
     """
-    return symmetric_within(margins, Rules.begin(options))
+    PathOptions.require(options)
+    return symmetric_within(margins, begin(options))
 
 
-def solve_zero_sum(payoffs: ArrayLike, *, options: ZeroSumOptions = ZERO_SUM) -> GameSolution:
+def solve_zero_sum(payoffs: ArrayLike, *, options: PathOptions = _DEFAULTS) -> GameSolution:
     """Optimal strategies of largest entropy of both sides of the game `payoffs` (rows, columns), finite; as above."""
-    return zero_sum_within(payoffs, Rules.begin(options))
+    PathOptions.require(options)
+    return zero_sum_within(payoffs, begin(options))
 
 
-def symmetric_within(margins: ArrayLike, limits: Rules, guess: Mask | None = None) -> SymmetricSolution:
+def symmetric_within(margins: ArrayLike, limits: Rules[PathOptions], guess: Mask | None = None) -> SymmetricSolution:
     """As `solve_symmetric`, with limits that were checked, and a deadline that is under way. guess: a support to try first, (m,)."""
     M = checks.antisymmetric("margins", margins)
     M = M / (float(np.abs(M).max()) or 1.0)
@@ -107,7 +112,7 @@ def symmetric_within(margins: ArrayLike, limits: Rules, guess: Mask | None = Non
     return _on_candidates(M, limits)
 
 
-def zero_sum_within(payoffs: ArrayLike, limits: Rules, guess: tuple[Mask, Mask] | None = None) -> GameSolution:
+def zero_sum_within(payoffs: ArrayLike, limits: Rules[PathOptions], guess: tuple[Mask, Mask] | None = None) -> GameSolution:
     """As `solve_zero_sum`, with limits that were checked, and a deadline that is under way. guess: supports of both sides to try first."""
     A = checks.finite("payoffs", payoffs)
     if A.ndim != 2 or not A.size:
@@ -119,7 +124,7 @@ def zero_sum_within(payoffs: ArrayLike, limits: Rules, guess: tuple[Mask, Mask] 
     return _solve_game(A, limits, guess)
 
 
-def _status(exploitability: float, stats: Mapping[str, float], limits: Rules) -> Status:
+def _status(exploitability: float, stats: Mapping[str, float], limits: Rules[PathOptions]) -> Status:
     good = (
         exploitability <= limits.options.tolerance
         and stats["entropy_gap"] <= ENTROPY_TOLERANCE
@@ -131,7 +136,7 @@ def _status(exploitability: float, stats: Mapping[str, float], limits: Rules) ->
 # Symmetric games
 
 
-def _on_candidates(M: Floats, limits: Rules) -> SymmetricSolution:
+def _on_candidates(M: Floats, limits: Rules[PathOptions]) -> SymmetricSolution:
     chosen: Indices | None = first_candidates(M)
     rounds = 0
     while chosen is not None:
@@ -145,7 +150,7 @@ def _on_candidates(M: Floats, limits: Rules) -> SymmetricSolution:
     return _lifted(M, inner, solved, rounds, limits)
 
 
-def _lifted(M: Floats, inner: SymmetricSolution, chosen: Indices, rounds: int, limits: Rules) -> SymmetricSolution:
+def _lifted(M: Floats, inner: SymmetricSolution, chosen: Indices, rounds: int, limits: Rules[PathOptions]) -> SymmetricSolution:
     strategy, support = placed(inner.strategy, chosen, len(M)), placed(inner.support, chosen, len(M))
     exploitability = max(0.0, -float((strategy @ M).min()))
     return SymmetricSolution(
@@ -159,7 +164,7 @@ def _lifted(M: Floats, inner: SymmetricSolution, chosen: Indices, rounds: int, l
     )
 
 
-def _solve_all(M: Floats, limits: Rules) -> SymmetricSolution:
+def _solve_all(M: Floats, limits: Rules[PathOptions]) -> SymmetricSolution:
     for point in _path(SymmetricPath(M), limits):
         support = played(point.strategy, point.slack)
         if point.gap <= GUESS_FROM and (single := only_symmetric(M, support)) is not None:
@@ -175,7 +180,7 @@ def _solve_all(M: Floats, limits: Rules) -> SymmetricSolution:
     return _symmetric(M, support, face, point, limits)
 
 
-def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limits: Rules) -> SymmetricSolution:
+def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limits: Rules[PathOptions]) -> SymmetricSolution:
     strategy = clipped(support, face.strategy)
     exploitability = max(0.0, -float((strategy @ M).min()))
     stats = _stats(point, face)
@@ -193,7 +198,7 @@ def _symmetric(M: Floats, support: Mask, face: FacePoint, point: PathPoint, limi
 # Games of rows against columns
 
 
-def _solve_game(A: Floats, limits: Rules, guess: tuple[Mask, Mask] | None) -> GameSolution:
+def _solve_game(A: Floats, limits: Rules[PathOptions], guess: tuple[Mask, Mask] | None) -> GameSolution:
     """The game with at least as many columns as rows, on the supports guessed or else on a growing set of its columns."""
     low, spread = float(A.min()), float(A.max()) - float(A.min())
     scaled = (A - low) / spread if spread else np.zeros_like(A)
@@ -213,7 +218,7 @@ def _solve_game(A: Floats, limits: Rules, guess: tuple[Mask, Mask] | None) -> Ga
     return _game_lifted(A, scaled, inner, solved, rounds, limits)
 
 
-def _game_lifted(A: Floats, scaled: Floats, inner: GameSolution, chosen: Indices, rounds: int, limits: Rules) -> GameSolution:
+def _game_lifted(A: Floats, scaled: Floats, inner: GameSolution, chosen: Indices, rounds: int, limits: Rules[PathOptions]) -> GameSolution:
     column = placed(inner.column, chosen, A.shape[1])
     exploitability = max(0.0, float((scaled @ column).max() - (inner.row @ scaled).min()))
     return replace(
@@ -227,12 +232,12 @@ def _game_lifted(A: Floats, scaled: Floats, inner: GameSolution, chosen: Indices
     )
 
 
-def _solve_scaled(A: Floats, limits: Rules) -> GameSolution:
+def _solve_scaled(A: Floats, limits: Rules[PathOptions]) -> GameSolution:
     return _on_faces(A, *_both_faces(A, limits), limits)
 
 
 def _on_faces(
-    A: Floats, rows: FacePoint, columns: FacePoint, point: PathPoint, row_support: Mask, column_support: Mask, limits: Rules
+    A: Floats, rows: FacePoint, columns: FacePoint, point: PathPoint, row_support: Mask, column_support: Mask, limits: Rules[PathOptions]
 ) -> GameSolution:
     row, column = clipped(row_support, rows.strategy), clipped(column_support, columns.strategy)
     exploitability = max(0.0, float((A @ column).max() - (row @ A).min()))
@@ -251,7 +256,7 @@ def _on_faces(
     )
 
 
-def _both_faces(A: Floats, limits: Rules) -> tuple[FacePoint, FacePoint, PathPoint, Mask, Mask]:
+def _both_faces(A: Floats, limits: Rules[PathOptions]) -> tuple[FacePoint, FacePoint, PathPoint, Mask, Mask]:
     for point in _path(MatrixPath(A), limits):
         (row, column), (row_slack, column_slack) = np.split(point.strategy, [len(A)]), np.split(point.slack, [len(A)])
         r, c = played(row, row_slack), played(column, column_slack)
@@ -305,11 +310,11 @@ def _stats(point: PathPoint, *faces: FacePoint) -> dict[str, float]:
     }
 
 
-def _path(game: PathGame, limits: Rules) -> Iterator[PathPoint]:
+def _path(game: PathGame, limits: Rules[PathOptions]) -> Iterator[PathPoint]:
     return central_path(game, gap=FINAL_GAP, max_iterations=limits.options.max_iterations, deadline=limits.deadline)
 
 
-def _settled(advantage: Floats, support: Mask, close: Mask, limits: Rules) -> Mask | None:
+def _settled(advantage: Floats, support: Mask, close: Mask, limits: Rules[PathOptions]) -> Mask | None:
     """The support with its close members decided; None where even the linear program cannot, or not in time."""
     try:
         return playable(advantage, support & ~close, close, limits.deadline) if close.any() else support

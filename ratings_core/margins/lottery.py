@@ -56,6 +56,7 @@ def posterior_lottery(
         InputError: An argument is out of range.
         SolverError: The lottery is not certain to the tolerance, or more than `DENSE_AGENTS` agents must be candidates.
     """
+    LotteryOptions.require(options)
     begun, tolerance = time.perf_counter(), options.tolerance
     checks.choice("mode", options.mode, ("maxent",))
     before = None if start is None else np.asarray(start, np.float64)

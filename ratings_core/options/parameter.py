@@ -54,9 +54,19 @@ class Parameter:
 
     def _number(self, value: object) -> float | int:
         whole = isinstance(self.default, int)
-        number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+        number = _double(value)
         if not self.low <= number <= self.high or (whole and not number.is_integer()):
             raise InputError(self.name, value, f"must be a {'whole ' if whole else ''}number from {self.low:g} to {self.high:g}")
         if not whole:
             return number
         return int(value) if isinstance(value, Integral) else int(number)
+
+
+def _double(value: object) -> float:
+    """`value` as a double; NaN for what is no number or lies beyond doubles."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value)
+    except (OverflowError, TypeError):  # TypeError: NumPy registers spans of time as integers
+        return math.nan

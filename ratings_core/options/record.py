@@ -40,6 +40,12 @@ class Options:
         for parameter in parameters_of(type(self)):
             object.__setattr__(self, parameter.name, parameter.check(getattr(self, parameter.name)))
 
+    @classmethod
+    def require(cls, value: object) -> None:
+        """Raises `InputError` for a value that is not a record of this class."""
+        if not isinstance(value, cls):
+            raise InputError("options", value, f"must be a record of {cls.__name__}")
+
 
 def _all(record: type[Options]) -> tuple[Parameter, ...]:
     return tuple(replace(each.metadata[_KEY], name=each.name) for each in fields(record) if _KEY in each.metadata)  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.games.clones import singletons, split_evenly
 from ratings_core.games.dominance import top_component, weak_wins
-from ratings_core.games.rules import Rules, ZeroSumOptions
+from ratings_core.games.rules import Rules, ZeroSumOptions, begin, classes_by, judged
 from ratings_core.games.zero_sum import symmetric_within
 from ratings_core.options import option
 from ratings_core.solution import Certificate, Floats, Status
@@ -54,8 +54,9 @@ def maximal_lottery(margins: Any, *, options: LotteryOptions = _DEFAULTS, start:
     `SolverError` (with the lottery found) beyond the tolerance. Time: that of the top component, about 0.4 s at 1,000 agents and 3 s at
     2,000 in a random tournament on one core; in mode `any` some seconds at 50,000 agents with 40 opponents each.
     """
+    LotteryOptions.require(options)
     started = time.perf_counter()
-    rules = Rules.begin(options)
+    rules = begin(options)
     M = _accept(margins, options.mode)
     level, stats = next(_solve_levels(M, rules, _levels_before(start, M.shape[0])))
     lottery = np.zeros(M.shape[0])
@@ -72,7 +73,7 @@ def maximal_lottery(margins: Any, *, options: LotteryOptions = _DEFAULTS, start:
         entropy=level.entropy,
         unique=level.unique,
     )
-    return rules.judged(found, "a maximal lottery", "margins")
+    return judged(found, options, "a maximal lottery", "margins")
 
 
 def iterated_maximal_lotteries(
@@ -86,8 +87,9 @@ def iterated_maximal_lotteries(
     those above are `unique` are the only ones possible.
     Levels below an approximate one are of status `approximate` too, as its members are unsure.
     """
+    LotteryOptions.require(options)
     started = time.perf_counter()
-    rules = Rules.begin(options)
+    rules = begin(options)
     M = _accept(margins, options.mode)
     solved = list(_solve_levels(M, rules, _levels_before(start, M.shape[0])))
     levels = tuple(level for level, _ in solved)
@@ -100,7 +102,7 @@ def iterated_maximal_lotteries(
         stats={"levels": len(levels), **_totals([stats for _, stats in solved])},
         levels=levels,
     )
-    return rules.judged(found, "a maximal lottery", "margins")
+    return judged(found, options, "a maximal lottery", "margins")
 
 
 def _accept(margins: Any, mode: Mode) -> checks.Matrix:
@@ -126,7 +128,7 @@ def _levels_before(start: ArrayLike | None, m: int) -> Floats | None:
     return np.asarray(np.ceil(given), np.float64)
 
 
-def _solve_levels(M: checks.Matrix, rules: Rules, before: Floats | None) -> Iterator[tuple[Level, dict[str, float]]]:
+def _solve_levels(M: checks.Matrix, rules: Rules[ZeroSumOptions], before: Floats | None) -> Iterator[tuple[Level, dict[str, float]]]:
     if isinstance(M, np.ndarray):
         return _levels(M, rules, before)
     return any_levels(M, tolerance=rules.options.tolerance, max_iterations=rules.options.max_iterations)
@@ -142,7 +144,7 @@ def _totals(stats: list[dict[str, float]]) -> dict[str, float]:
     }
 
 
-def _levels(M: Floats, rules: Rules, before: Floats | None) -> Iterator[tuple[Level, dict[str, float]]]:
+def _levels(M: Floats, rules: Rules[ZeroSumOptions], before: Floats | None) -> Iterator[tuple[Level, dict[str, float]]]:
     alive, wins = np.arange(len(M)), weak_wins(M)
     status = Status.OPTIMAL
     while alive.size:
@@ -154,13 +156,13 @@ def _levels(M: Floats, rules: Rules, before: Floats | None) -> Iterator[tuple[Le
 
 
 def _top_level(
-    M: Floats, alive: NDArray[np.int64], wins: NDArray[np.int64], rules: Rules, before: Floats | None
+    M: Floats, alive: NDArray[np.int64], wins: NDArray[np.int64], rules: Rules[ZeroSumOptions], before: Floats | None
 ) -> tuple[Level, dict[str, float]]:
     """The first level of the agents `alive`, solved on their top component; duplicates are duplicates against all of them. before: who
     was highest among these is tried first.
     """
     top = top_component(M, alive, wins)
-    classes = rules.classes(M[np.ix_(top, alive)]) if len(top) > 1 else singletons(1)
+    classes = classes_by(rules.options, M[np.ix_(top, alive)]) if len(top) > 1 else singletons(1)
     agents = top[classes.first]
     guess = None if before is None else before[agents] == before[agents].max()
     solved = symmetric_within(M[np.ix_(agents, agents)], rules, guess)

@@ -26,7 +26,7 @@ from ratings_core.games.face import point_of_largest_entropy
 from ratings_core.games.gain_matrix import TensorGains
 from ratings_core.games.interior import SymmetricPath, central_path
 from ratings_core.games.membership import playable
-from ratings_core.games.rules import ZeroSumOptions
+from ratings_core.games.rules import PathOptions, ZeroSumOptions
 from ratings_core.solution import Status
 
 RNG = np.random.default_rng(0)
@@ -107,8 +107,8 @@ def test_with_time_left_it_changes_nothing(name):
 @pytest.mark.parametrize(
     "solve",
     [
-        lambda: solve_symmetric(MARGINS, options=ZeroSumOptions(max_seconds=1e-9)),
-        lambda: solve_zero_sum(SCORES, options=ZeroSumOptions(max_seconds=1e-9)),
+        lambda: solve_symmetric(MARGINS, options=PathOptions(max_seconds=1e-9)),
+        lambda: solve_zero_sum(SCORES, options=PathOptions(max_seconds=1e-9)),
     ],
 )
 def test_zero_sum_games_say_that_they_were_cut_short(solve):
@@ -118,9 +118,9 @@ def test_zero_sum_games_say_that_they_were_cut_short(solve):
 def test_a_large_game_cut_short_between_candidates_claims_nothing():
     """Solved on the first candidates only: neither unique nor optimal, whatever it looks like there."""
     M = np.random.default_rng(1).integers(-3, 4, (260, 260)).astype(float)
-    found = solve_symmetric(M - M.T, options=ZeroSumOptions(max_seconds=1e-9))
+    found = solve_symmetric(M - M.T, options=PathOptions(max_seconds=1e-9))
     assert (found.status, found.unique) == (Status.APPROXIMATE, False)
-    wide = solve_zero_sum(M[:5], options=ZeroSumOptions(max_seconds=1e-9))
+    wide = solve_zero_sum(M[:5], options=PathOptions(max_seconds=1e-9))
     assert (wide.status, wide.row_unique, wide.column_unique) == (Status.APPROXIMATE, False, False)
 
 

@@ -12,6 +12,7 @@ from ratings_core.equilibria import AffinityTarget
 from ratings_core.errors import InputError
 from ratings_core.games import AgentAgentTask, Duels, JointDistribution, KingOfTheHill, NormalForm
 from ratings_core.tallies import PairCounts
+from tests.support.options import arguments_of, called, record_of
 
 SCORES = np.array([[1.0, 2.0], [3.0, 0.5], [0.0, 4.0]])
 MARGINS = np.array([[0.0, 1.0, -1.0], [-1.0, 0.0, 2.0], [1.0, -2.0, 0.0]])
@@ -129,9 +130,9 @@ def test_all_that_is_public_is_here():
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_every_argument_is_tried(name):
     function, given = SUBJECTS[name]
-    known = set(inspect.signature(function).parameters) - {"start"}
+    known = set(arguments_of(function)) - {"start"}
     assert set(given) == known - ({"deadline"} if name == "affinity_targets" else set())
-    function(**given)
+    called(function, given)
 
 
 @pytest.mark.parametrize(("name", "argument"), CASES, ids=[f"{name}-{argument}" for name, argument in CASES])
@@ -141,7 +142,7 @@ def test_nonsense_is_refused_by_name(name, argument):
         if argument in ACCEPTED.get(what, ()):
             continue
         try:
-            found = function(**{**given, argument: value})
+            found = called(function, {**given, argument: value})
         except Exception as error:  # noqa: BLE001 - whatever it is, it has to be the typed one
             refused: object = error
         else:
@@ -170,3 +171,12 @@ def test_games_that_are_none_are_refused_with_argument_value_and_rule(make, argu
     assert refused.value.argument == argument
     assert refused.value.rule
     assert hasattr(refused.value, "value")
+
+
+@pytest.mark.parametrize("name", [name for name, (function, _) in SUBJECTS.items() if record_of(function)])
+@pytest.mark.parametrize("what", NONSENSE)
+def test_what_is_no_record_of_options_is_refused(name, what):
+    function, given = SUBJECTS[name]
+    fields = {*arguments_of(function)} - {*inspect.signature(function).parameters}
+    with pytest.raises(InputError, match=f"options must be a record of {record_of(function).__name__}"):
+        function(**{key: value for key, value in given.items() if key not in fields}, options=NONSENSE[what])

@@ -1,6 +1,5 @@
 """Every option of every method of votes, tallies and their analysis, against values that make no sense: each is refused by name."""
 
-import inspect
 from functools import partial
 
 import numpy as np
@@ -39,6 +38,7 @@ from ratings_core.voting.profile import Profile
 from ratings_core.voting.ranked_pairs import ranked_pairs
 from ratings_core.voting.schulze import schulze
 from ratings_core.voting.stv import stv
+from tests.support.options import arguments_of, called
 
 WINS = np.array([[0, 3, 1.0], [2, 0, 2], [1, 1, 0]])
 MARGINS = WINS - WINS.T
@@ -106,7 +106,7 @@ NONSENSE = {
 CASES = [
     (name, option)
     for name, method in METHODS.items()
-    for option in inspect.signature(method).parameters
+    for option in arguments_of(method)
     if (name, option) not in (("jackknife_intervals", "whole"), ("jackknife_intervals", "deletions"))  # what `fit` takes
 ]
 SLOW = {"iterations", "thin", "burn_in", "samples", "batch"}
@@ -123,7 +123,7 @@ def test_nonsense_is_refused_by_name(name, option):
         if option in ACCEPTED.get(what, ()):
             continue
         try:
-            found = METHODS[name](**{option: value})
+            found = called(METHODS[name], {option: value})
         except Exception as error:  # noqa: BLE001 - whatever it is, it has to be the typed one
             refused: object = error
         else:
@@ -151,7 +151,7 @@ def test_temperatures_and_boxes_whose_squares_overflow(method, far):
     scale = "sigma" if method == "fenchel_young" else "tau"
     for option in ({scale: far}, {"high": far}, {"low": -far} if far > 1 else {"low": 0.0, "high": far}):
         with pytest.raises(InputError):
-            METHODS[method](**option)
+            called(METHODS[method], option)
 
 
 @pytest.mark.parametrize("scale", [1e-90, 1e-9, 1e9, 1e90])

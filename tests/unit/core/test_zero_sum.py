@@ -16,7 +16,7 @@ from ratings_core.games import solve_symmetric, solve_zero_sum
 from ratings_core.games.dominance import top_component, weak_wins
 from ratings_core.games.interior import MatrixPath, SymmetricPath, central_path
 from ratings_core.games.membership import playable
-from ratings_core.games.rules import ZeroSumOptions
+from ratings_core.games.rules import PathOptions
 
 
 @st.composite
@@ -229,7 +229,7 @@ def test_few_candidates_are_enough_where_few_agents_matter():
 @given(margin_matrices(largest=1))
 def test_the_linear_program_reads_the_same_support_as_the_interior_point(M):
     """`close` above every possible clearness hands all of them to the program."""
-    assert (solve_symmetric(M, options=ZeroSumOptions(close=1e9)).support == solve_symmetric(M).support).all()
+    assert (solve_symmetric(M, options=PathOptions(close=1e9)).support == solve_symmetric(M).support).all()
     everyone = np.ones(len(M), bool)
     assert (playable(M, ~everyone, everyone) == solve_symmetric(M).support).all()
 
@@ -242,11 +242,11 @@ def test_a_program_that_was_not_solved_is_an_error_not_an_answer(monkeypatch):
 
 def test_a_path_cut_short_says_so():
     M = random_margins(9, 3)
-    found = solve_symmetric(M, options=ZeroSumOptions(max_iterations=1))
+    found = solve_symmetric(M, options=PathOptions(max_iterations=1))
     assert found.status == "approximate"
     assert not found.unique
     assert found.exploitability == pytest.approx(-(found.strategy @ M).min() / np.abs(M).max())
-    assert solve_zero_sum(M, options=ZeroSumOptions(max_iterations=1)).status == "approximate"
+    assert solve_zero_sum(M, options=PathOptions(max_iterations=1)).status == "approximate"
 
 
 @pytest.mark.parametrize("path", [SymmetricPath(random_margins(6, 1) / 20), MatrixPath(random_margins(6, 2)[:4] / 20)])
@@ -282,7 +282,7 @@ def test_bad_payoffs_are_refused(payoffs):
 @pytest.mark.parametrize(("name", "value"), [("tolerance", 0), ("tolerance", np.nan), ("close", -1), ("max_iterations", 0)])
 def test_bad_limits_are_refused(name, value):
     with pytest.raises(InputError, match=name):
-        solve_symmetric([[0.0]], options=ZeroSumOptions(**{name: value}))
+        solve_symmetric([[0.0]], options=PathOptions(**{name: value}))
 
 
 @given(margin_matrices(largest=1, agents=6))
