@@ -25,8 +25,7 @@ import numpy as np
 from benchmarks.common import Row, arguments, header, seconds, stream
 from benchmarks.isolated import run
 from benchmarks.peers import LONGEST
-from ratings_core.equilibria import alpharank_symmetric
-from ratings_core.equilibria.options import AlphaRankOptions
+from ratings_core.equilibria import AlphaRankOptions, alpharank_symmetric
 from ratings_core.solution import Floats
 
 POPULATION = 50

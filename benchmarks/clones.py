@@ -21,8 +21,7 @@ import numpy as np
 from benchmarks.common import arguments, machine
 from benchmarks.deviation import scores
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
-from ratings_core.equilibria import AffinityTarget, cce, deviation, lle, nash_average, nash_average_agents, uniform
-from ratings_core.equilibria.options import LLEOptions
+from ratings_core.equilibria import AffinityTarget, LLEOptions, cce, deviation, lle, nash_average, nash_average_agents, uniform
 from ratings_core.errors import SolverError
 from ratings_core.games import agent_vs_agent, agent_vs_agent_vs_task
 from ratings_core.solution import Floats, Solution

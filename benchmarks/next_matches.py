@@ -19,8 +19,7 @@ from benchmarks.common import Row, arguments, header, show
 from ratings_core.analysis.next_cells import next_cells
 from ratings_core.analysis.next_matches import next_matches, top
 from ratings_core.batch.bradley_terry import BradleyTerryOptions, bradley_terry
-from ratings_core.equilibria import deviation
-from ratings_core.equilibria.options import DeviationOptions
+from ratings_core.equilibria import DeviationOptions, deviation
 from ratings_core.games import agent_vs_task
 from ratings_core.tallies.pair_counts import PairCounts
 

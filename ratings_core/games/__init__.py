@@ -5,7 +5,7 @@ Read first: `normal_form.py`, `zero_sum.py`, `clones.py`.
 """
 
 from ratings_core.games.agent_agent_task import AgentAgentTask
-from ratings_core.games.agent_vs_agent import agent_vs_agent
+from ratings_core.games.agent_vs_agent import AgentVsAgentOptions, agent_vs_agent
 from ratings_core.games.clones import CloneClasses, clone_classes, split_evenly
 from ratings_core.games.duels import Duels, Preferences, duel_for_the_hill, duel_on_task, duelist_vs_task, preferences
 from ratings_core.games.gamified import Gamified
@@ -22,10 +22,12 @@ from ratings_core.games.normal_form import (
     regrets,
     uniform_mixes,
 )
+from ratings_core.games.rules import PathOptions, ZeroSumOptions
 from ratings_core.games.zero_sum import GameSolution, SymmetricSolution, solve_symmetric, solve_zero_sum
 
 __all__ = [
     "AgentAgentTask",
+    "AgentVsAgentOptions",
     "CloneClasses",
     "Duels",
     "Game",
@@ -34,8 +36,10 @@ __all__ = [
     "JointDistribution",
     "KingOfTheHill",
     "NormalForm",
+    "PathOptions",
     "Preferences",
     "SymmetricSolution",
+    "ZeroSumOptions",
     "agent_vs_agent",
     "agent_vs_agent_vs_task",
     "agent_vs_task",

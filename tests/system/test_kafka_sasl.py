@@ -19,7 +19,6 @@ from tests.support.cluster import free_ports
 pytestmark = [
     pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
-    pytest.mark.filterwarnings("ignore:unclosed <ssl.SSLSocket:ResourceWarning"),
 ]
 WRONG = {
     "security_protocol": "SASL_PLAINTEXT",

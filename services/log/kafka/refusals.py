@@ -1,7 +1,8 @@
 """Why a broker let a client not in. kafka-python goes on trying, and reports a timeout in the end; the reason is in its log alone.
 
-Two departures of kafka-python 3.0 are fixed here, until a release does: what a broker says just before it closes a connection is
-thrown away with the connection, and that is how every broker refuses a password; and a refusal does not end the search for a broker.
+Three departures of kafka-python 3.0 are fixed here, until a release does: what a broker says just before it closes a connection is
+thrown away with the connection, and that is how every broker refuses a password; a refusal does not end the search for a broker; and
+the socket of a failed TLS handshake stays open.
 """
 
 import logging
@@ -57,6 +58,20 @@ def _end_a_search_by_a_refusal() -> None:
     KafkaConnectionManager.get_connection = connection
 
 
+def _close_after_a_failed_handshake() -> None:
+    """Let a TLS transport close its socket where the handshake fails: nobody else has it."""
+    handshake = KafkaSSLTransport.handshake
+
+    async def closing(self: KafkaSSLTransport) -> None:
+        try:
+            await handshake(self)
+        except Exception:
+            self._sock.close()
+            raise
+
+    KafkaSSLTransport.handshake = closing
+
+
 class _Heard(logging.Handler):
     """Keeps the last failure that passes by."""
 
@@ -85,3 +100,4 @@ def heard() -> Iterator[_Heard]:
 for _transport in (KafkaTCPTransport, KafkaSSLTransport):
     _hear_last_words(_transport)
 _end_a_search_by_a_refusal()
+_close_after_a_failed_handshake()

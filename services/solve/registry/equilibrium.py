@@ -6,10 +6,10 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ratings_core.equilibria import CCEOptions, LLEOptions
 from ratings_core.equilibria.affinity import AffinityTarget
 from ratings_core.equilibria.cce import CCE, cce
 from ratings_core.equilibria.lle import LLE, lle
-from ratings_core.equilibria.options import CCEOptions, LLEOptions
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
 from ratings_core.games.agent_agent_task import AgentAgentTask

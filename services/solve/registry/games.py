@@ -7,12 +7,13 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from ratings_core.analysis.contributions import contributions
+from ratings_core.equilibria import DeviationOptions
 from ratings_core.equilibria.deviation import deviation
 from ratings_core.equilibria.nash_average import NashAverageOptions, nash_average, nash_average_agents
-from ratings_core.equilibria.options import DeviationOptions
 from ratings_core.equilibria.starts import Start
 from ratings_core.equilibria.uniform import uniform
 from ratings_core.errors import InputError
+from ratings_core.games import ZeroSumOptions
 from ratings_core.games.agent_agent_task import AgentAgentTask
 from ratings_core.games.agent_vs_agent import AgentVsAgentOptions, agent_vs_agent
 from ratings_core.games.clones import clone_classes, singletons
@@ -20,7 +21,6 @@ from ratings_core.games.duels import Duels, duel_on_task, duelist_vs_task
 from ratings_core.games.gamified import Gamified, Side
 from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
 from ratings_core.games.normal_form import JointDistribution, NormalForm
-from ratings_core.games.rules import ZeroSumOptions
 from ratings_core.margins import PosteriorMargins
 from ratings_core.options import Parameter, parameters_of
 from ratings_core.solution import Floats, Solution

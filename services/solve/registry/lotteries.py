@@ -7,7 +7,7 @@ import numpy as np
 
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
-from ratings_core.games.rules import ZeroSumOptions
+from ratings_core.games import ZeroSumOptions
 from ratings_core.margins import PosteriorMargins, posterior_lottery
 from ratings_core.options import Parameter, parameters_of
 from ratings_core.solution import Floats, Solution

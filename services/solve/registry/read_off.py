@@ -6,11 +6,11 @@ from typing import Any, Final, assert_never
 
 import numpy as np
 
+from ratings_core.equilibria import AlphaRankOptions, CCEOptions, DeviationOptions, LLEOptions
 from ratings_core.equilibria.alpharank import MOST_PROFILES, AlphaRank, alpharank, alpharank_symmetric
 from ratings_core.equilibria.cce import cce
 from ratings_core.equilibria.deviation import deviation
 from ratings_core.equilibria.lle import lle
-from ratings_core.equilibria.options import AlphaRankOptions, CCEOptions, DeviationOptions, LLEOptions
 from ratings_core.equilibria.payoff import FromEquilibrium, mass_ratings, payoff_ratings
 from ratings_core.errors import InputError
 from ratings_core.games.gamified import Gamified, Mask, Side

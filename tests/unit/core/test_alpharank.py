@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratings_core.equilibria import alpharank, alpharank_symmetric
-from ratings_core.equilibria.options import AlphaRankOptions
+from ratings_core.equilibria import AlphaRankOptions, alpharank, alpharank_symmetric
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games import NormalForm
 

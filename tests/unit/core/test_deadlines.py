@@ -8,6 +8,10 @@ import pytest
 from ratings_core.deadline import NEVER, Deadline
 from ratings_core.equilibria import (
     AffinityTarget,
+    AlphaRankOptions,
+    CCEOptions,
+    DeviationOptions,
+    LLEOptions,
     alpharank,
     alpharank_symmetric,
     cce,
@@ -19,14 +23,12 @@ from ratings_core.equilibria import (
 )
 from ratings_core.equilibria.lexicographic import least_gains
 from ratings_core.equilibria.nash_average import NashAverageOptions
-from ratings_core.equilibria.options import AlphaRankOptions, CCEOptions, DeviationOptions, LLEOptions
 from ratings_core.errors import InputError, SolverError
-from ratings_core.games import KingOfTheHill, NormalForm, solve_symmetric, solve_zero_sum
+from ratings_core.games import KingOfTheHill, NormalForm, PathOptions, ZeroSumOptions, solve_symmetric, solve_zero_sum
 from ratings_core.games.face import point_of_largest_entropy
 from ratings_core.games.gain_matrix import TensorGains
 from ratings_core.games.interior import SymmetricPath, central_path
 from ratings_core.games.membership import playable
-from ratings_core.games.rules import PathOptions, ZeroSumOptions
 from ratings_core.solution import Status
 
 RNG = np.random.default_rng(0)

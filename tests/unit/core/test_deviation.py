@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from ratings_core.equilibria import deviation, nash_average
-from ratings_core.equilibria.options import DeviationOptions
+from ratings_core.equilibria import DeviationOptions, deviation, nash_average
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games import AgentAgentTask, NormalForm, cce_gap, deviation_gains, solve_zero_sum
 from ratings_core.reference import deviation_ratings, gains

@@ -6,8 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ratings_core.equilibria import cce, deviation
-from ratings_core.equilibria.options import CCEOptions, DeviationOptions
+from ratings_core.equilibria import CCEOptions, DeviationOptions, cce, deviation
 from ratings_core.errors import SolverError
 from ratings_core.games import NormalForm
 from ratings_core.solution import Status

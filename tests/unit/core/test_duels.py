@@ -8,8 +8,16 @@ from scipy.optimize import minimize
 
 from ratings_core.equilibria import deviation
 from ratings_core.errors import InputError
-from ratings_core.games import Duels, agent_vs_agent, agent_vs_agent_vs_task, duel_for_the_hill, duel_on_task, duelist_vs_task, preferences
-from ratings_core.games.agent_vs_agent import AgentVsAgentOptions
+from ratings_core.games import (
+    AgentVsAgentOptions,
+    Duels,
+    agent_vs_agent,
+    agent_vs_agent_vs_task,
+    duel_for_the_hill,
+    duel_on_task,
+    duelist_vs_task,
+    preferences,
+)
 from ratings_core.games.duel_prior import KAPPAS, held_out_losses, predicted
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
 from ratings_core.records.roster import Roster

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from ratings_core.equilibria import (
+    AlphaRankOptions,
+    CCEOptions,
+    LLEOptions,
     alpharank,
     alpharank_symmetric,
     cce,
@@ -18,7 +21,6 @@ from ratings_core.equilibria import (
     uniform,
 )
 from ratings_core.equilibria.nash_average import NashAverageOptions
-from ratings_core.equilibria.options import AlphaRankOptions, CCEOptions, LLEOptions
 from ratings_core.games import AgentAgentTask, JointDistribution, KingOfTheHill, NormalForm, deviation_gains, expected_payoffs
 from tests.unit.core.random_games import random_game
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ratings_core.equilibria import nash_average, nash_average_agents
-from ratings_core.games.rules import ZeroSumOptions
+from ratings_core.games import ZeroSumOptions
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 EXAMPLE_1 = json.loads((GOLDEN / "nash_averaging/example1.json").read_text())

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratings_core.equilibria import deviation
-from ratings_core.equilibria.options import DeviationOptions
+from ratings_core.equilibria import DeviationOptions, deviation
 from ratings_core.games import AgentAgentTask, NormalForm, cce_gap, deviation_gains
 from ratings_core.games.gain_matrix import TensorGains
 from ratings_core.games.symmetry import interchangeable_players, reduced

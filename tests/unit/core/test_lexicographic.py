@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ratings_core.equilibria import deviation
+from ratings_core.equilibria import DeviationOptions, deviation
 from ratings_core.equilibria.lexicographic import least_gains
 from ratings_core.equilibria.master import Master
-from ratings_core.equilibria.options import DeviationOptions
 from ratings_core.errors import SolverError
 from ratings_core.games import AgentAgentTask, NormalForm, deviation_gains
 from ratings_core.games.gain_matrix import PairGains, TensorGains

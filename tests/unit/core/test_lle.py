@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ratings_core.equilibria import AffinityTarget, lle
+from ratings_core.equilibria import AffinityTarget, LLEOptions, lle
 from ratings_core.equilibria.logit_path import trace
 from ratings_core.equilibria.logit_system import LogitSystem
-from ratings_core.equilibria.options import LLEOptions
 from ratings_core.errors import InputError, SolverError
 from ratings_core.games import AgentAgentTask, KingOfTheHill, NormalForm, mix_regrets, uniform_mixes
 from ratings_core.games.equitable import equitable_classes
@@ -290,7 +289,7 @@ def test_a_limit_of_steps_or_seconds_gives_what_there_is():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tolerance": 0}, "tolerance must be a number from 1e-14 to"),
+        ({"tolerance": 0}, "tolerance must be a number from 1e-300 to"),
         ({"max_steps": 0}, "max_steps must be a whole number from 1 to"),
         ({"max_seconds": -1}, "max_seconds must be a number from 1e-09 to"),
         ({"target": "uniform"}, "target must be 'even', an AffinityTarget, or a distribution for each player"),

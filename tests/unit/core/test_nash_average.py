@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from ratings_core.equilibria import nash_average, nash_average_agents
 from ratings_core.equilibria.nash_average import NashAverageOptions
 from ratings_core.errors import InputError, SolverError
-from ratings_core.games.rules import ZeroSumOptions
+from ratings_core.games import ZeroSumOptions
 
 NAN = np.nan
 HARD = np.random.default_rng(3).normal(size=(5, 7))

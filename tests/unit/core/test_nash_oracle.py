@@ -12,8 +12,7 @@ from scipy.optimize import linprog, minimize
 
 from ratings_core.equilibria import deviation, nash_average, nash_average_agents
 from ratings_core.errors import InputError
-from ratings_core.games import NormalForm, agent_vs_task
-from ratings_core.games.rules import ZeroSumOptions
+from ratings_core.games import NormalForm, ZeroSumOptions, agent_vs_task
 from ratings_core.voting.lotteries import maximal_lottery
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from ratings_core.equilibria import cce, lle
-from ratings_core.equilibria.options import LLEOptions
+from ratings_core.equilibria import LLEOptions, cce, lle
 from ratings_core.games import AgentAgentTask
 
 AGENTS, TASKS, COPIES = 6, 5, 10

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ratings_core.equilibria import deviation
-from ratings_core.equilibria.options import DeviationOptions
+from ratings_core.equilibria import DeviationOptions, deviation
 from ratings_core.errors import SolverError
 from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
 

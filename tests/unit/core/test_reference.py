@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from ratings_core import reference
 from ratings_core.batch.sigmoidal_program import sigmoidal_program
-from ratings_core.equilibria import cce, deviation, nash_average
-from ratings_core.equilibria.options import CCEOptions
+from ratings_core.equilibria import CCEOptions, cce, deviation, nash_average
 from ratings_core.errors import MissingExtraError, SolverError
 from ratings_core.games import NormalForm
 from ratings_core.reference.programs import ENTROPY_ERROR, cvxpy, solve

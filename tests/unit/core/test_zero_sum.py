@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from ratings_core.errors import InputError, SolverError
-from ratings_core.games import solve_symmetric, solve_zero_sum
+from ratings_core.games import PathOptions, solve_symmetric, solve_zero_sum
 from ratings_core.games.dominance import top_component, weak_wins
 from ratings_core.games.interior import MatrixPath, SymmetricPath, central_path
 from ratings_core.games.membership import playable
-from ratings_core.games.rules import PathOptions
 
 
 @st.composite

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from ratings_core.batch.comparisons import Comparisons
-from ratings_core.equilibria import alpharank, cce, lle
-from ratings_core.equilibria.options import AlphaRankOptions
+from ratings_core.equilibria import AlphaRankOptions, alpharank, cce, lle
 from ratings_core.errors import InputError
 from ratings_core.games import NormalForm, agent_vs_agent_vs_task, agent_vs_task
 from ratings_core.games.duel_prior import KAPPAS
