@@ -3,33 +3,32 @@
 `python -m benchmarks.hostile [--quick] [--before CHECKOUT] [--case NAME]`. With `--before`, every case first runs on another checkout of
 Equirank in the same run. Crowds, a hung log, a frozen store and garbage in the store have a benchmark of their own: `benchmarks.crowd`.
 
-Each case prints one line. `--quick` uses smaller inputs and leaves out the two cases that start a whole system (a minute each).
+Each case prints one line. `--quick` uses smaller inputs and leaves out the cases that start a whole system or
+three brokers (about a minute each).
 """
 
-import json
 import os
 import signal
-import subprocess
-import sys
+import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import httpx
 
+from benchmarks.checkouts import GAME, program, system, until
 from benchmarks.common import header, parser
 from benchmarks.crowd import HERE, api
+from deploy.local.kafka.broker import Quorum
 from tests.support.bombs import batch, compressed, record_bytes
-from tests.support.installation import processes_with
 
-LONGEST: Final = 30.0
-"""Seconds after which a program that still runs is ended."""
-STARTED: Final = 120.0
 NOTICED: Final = 75.0
-_GAME: Final = '{"v":1,"id":"%s","pool":"mine","sides":[{"agents":["%s"],"place":1},{"agents":["b"],"place":2}]}'
+WRONG_KEYS: Final = 200
+IDLE_RETRACTIONS: Final = 10
 _EVENTS: Final = """
 try:
     from services.wire import events
@@ -74,18 +73,36 @@ except Exception as error:
     result = f"refused ({type(error).__name__})"
 print(f"{result}, {megabytes() - before:,.0f} MB of memory")
 """
+_DURABLE: Final = """
+import sys
+try:
+    from services.log.kafka.log import open_kafka_log
+except ImportError:
+    from services.log.kafka import open_kafka_log
+from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
+prefix = f"{abs(hash(sys.path[1]))}."
+log = open_kafka_log(sys.argv[1], 1, replication=3, topic_prefix=prefix)
+admin = KafkaAdminClient(bootstrap_servers=sys.argv[1])
+asked = [ConfigResource(ConfigResourceType.TOPIC, prefix + "outcomes")]
+found = admin.describe_configs(asked)["topic"][prefix + "outcomes"]
+def told(name):
+    return f"{name}={found[name]['value']}" if name in found else f"{name} is left to the cluster (its default: 1 or false)"
+print(", ".join(map(told, ("min.insync.replicas", "unclean.leader.election.enable"))))
+admin.close()
+log.close()
+"""
 
 
 def quotes(checkout: Path, *, quick: bool) -> str:
     """A record of one open string of escaped quotes: how long a shard's decoder takes to refuse it."""
     sizes = (15_000, 30_000) if quick else (15_000, 30_000, 60_000, 1_000_000)
-    return "; ".join(f"{size:,} bytes {_program(checkout, _READ, str(size))}" for size in sizes)
+    return "; ".join(f"{size:,} bytes {program(checkout, _READ, str(size))}" for size in sizes)
 
 
 def items(checkout: Path, *, quick: bool) -> str:
     """A request of empty objects, far more than one may hold."""
     size = 1 << 18 if quick else 1 << 20
-    return f"{size:,} bytes of {{}}: {_program(checkout, _ITEMS, str(size))}"
+    return f"{size:,} bytes of {{}}: {program(checkout, _ITEMS, str(size))}"
 
 
 def bomb(checkout: Path, *, quick: bool) -> str:
@@ -95,7 +112,7 @@ def bomb(checkout: Path, *, quick: bool) -> str:
     with tempfile.NamedTemporaryFile() as file:
         file.write(packed)
         file.flush()
-        return f"{len(packed):,} bytes that become {size / 1e6:,.0f} MB: {_program(checkout, _UNPACK, file.name)}"
+        return f"{len(packed):,} bytes that become {size / 1e6:,.0f} MB: {program(checkout, _UNPACK, file.name)}"
 
 
 def names(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases are called alike
@@ -104,7 +121,7 @@ def names(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases ar
     with api(checkout) as here:
         url = f"http://127.0.0.1:{here.port}/v1/outcomes"
         statuses = {
-            what: httpx.post(url, content=_GAME % (what, name), headers={"Content-Type": "application/json"}, trust_env=False).status_code
+            what: httpx.post(url, content=GAME % (what, name), headers={"Content-Type": "application/json"}, trust_env=False).status_code
             for what, name in hidden.items()
         }
     return "names with " + ", ".join(f"{what} {status}" for what, status in statuses.items())
@@ -112,12 +129,12 @@ def names(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases ar
 
 def stopped(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases are called alike
     """What readers are told while engine and shards are stopped (SIGSTOP)."""
-    with _system(checkout) as here:
+    with system(checkout) as here:
         pids = [pid for pid, line in here.processes().items() if line.startswith("ray::ShardActor") or " engine" in line]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         try:
-            seconds = _until(lambda: here.status("/freshz") == "503", NOTICED)
+            seconds = until(lambda: here.status("/freshz") == "503", NOTICED)
             told = f"/readyz {here.status('/readyz')}, /freshz {here.status('/freshz')}"
         finally:
             for pid in pids:
@@ -128,125 +145,74 @@ def stopped(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases 
 
 def dead_ray(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases are called alike
     """SIGKILL of the raylet and a shard: whether outcomes are folded again."""
-    with _system(checkout) as here:
+    with system(checkout) as here:
         lines = here.processes()
         for pid in [pid for pid, line in lines.items() if line.startswith("ray::ShardActor") or "raylet/raylet " in line]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         before, status = here.outcomes(), here.play("after")
-        seconds = _until(lambda: here.outcomes() > before, NOTICED)
+        seconds = until(lambda: here.outcomes() > before, NOTICED)
         told = f"POST {status}, /readyz {here.status('/readyz')}, /freshz {here.status('/freshz')}"
     return f"raylet and shard are killed: {told}, {_after('folded by new shards', seconds)}"
 
 
-CASES: Final[dict[str, Callable[..., str]]] = {
-    "quotes": quotes, "items": items, "bomb": bomb, "names": names, "stopped": stopped, "dead_ray": dead_ray,
-}  # fmt: skip
-SYSTEMS: Final = ("stopped", "dead_ray")
-
-
-class _System:
-    """`equirank up` of one checkout."""
-
-    def __init__(self, data: Path, url: str, redis: str) -> None:
-        self.data, self.url, self._redis = data, url, redis
-
-    def processes(self) -> dict[int, str]:
-        """Command lines of its processes, by process."""
-        return processes_with(f"EQUIRANK_DATA={self.data}", self._redis)
-
-    def status(self, path: str) -> str:
-        """Status of a GET, or what went wrong."""
+def modes(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases are called alike
+    """What others may read of Ray's token and of the data folder, with the usual umask of 022."""
+    with tempfile.TemporaryDirectory() as home:
+        before = os.umask(0o022)
         try:
-            return str(httpx.get(self.url + path, trust_env=False, timeout=10.0).status_code)
-        except httpx.HTTPError as error:
-            return type(error).__name__
-
-    def play(self, name: str) -> int:
-        """Send one outcome; the status."""
-        headers = {"Content-Type": "application/json"}
-        answer = httpx.post(f"{self.url}/v1/outcomes", content=_GAME % (name, "a"), headers=headers, trust_env=False, timeout=30.0)
-        return answer.status_code
-
-    def outcomes(self) -> int:
-        """Outcomes that readers see."""
-        try:
-            answer = httpx.get(f"{self.url}/v1/pools/mine", trust_env=False, timeout=10.0)
-        except httpx.HTTPError:
-            return 0
-        head = answer.json().get("head") if answer.status_code == httpx.codes.OK else None
-        return int(head["outcomes"]) if head else 0
-
-
-@contextmanager
-def _system(checkout: Path) -> Iterator[_System]:
-    """`equirank up` of `checkout`, with one outcome folded."""
-    with tempfile.TemporaryDirectory(prefix="eqh-") as folder:
-        data = Path(folder) / "data"
-        more = {"EQUIRANK_DATA": str(data), "EQUIRANK_PORT": "0", "EQUIRANK_METRICS_PORT": "0", "EQUIRANK_SHARDS": "1"}
-        child = subprocess.Popen(
-            _command(checkout, "-m", _cli(checkout), "up"), env=_environment(checkout) | more, cwd=checkout,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        redis = "no such socket"
-        try:
-            _must(lambda: (data / "up.json").exists() or child.poll() is not None)
-            addresses = json.loads((data / "up.json").read_bytes())
-            redis = addresses["redis"].removeprefix("unix://")
-            here = _System(data, addresses["api"], redis)
-            here.play("before")
-            _must(lambda: here.outcomes() > 0)
-            yield here
+            with system(checkout, HOME=home) as here:
+                return f"data folder: {_open_to_others(here.data)}; ~/.ray: {_open_to_others(Path(home) / '.ray')}"
         finally:
-            child.send_signal(signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):
-                child.wait(30.0)
-            child.kill()
-            child.wait()
-            for pid in processes_with(f"EQUIRANK_DATA={data}", redis):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            os.umask(before)
 
 
-def _program(checkout: Path, text: str, argument: str) -> str:
-    """What a program prints in `checkout`, or how it ended."""
-    command, environment = _command(checkout, "-c", text, argument), _environment(checkout)
-    try:
-        done = subprocess.run(command, env=environment, cwd=checkout, capture_output=True, text=True, timeout=LONGEST, check=False)
-    except subprocess.TimeoutExpired:
-        return f"not within {LONGEST:g} s"
-    if done.returncode:
-        return f"ended with {done.returncode}: {done.stderr.strip().splitlines()[-1:]}"
-    return done.stdout.strip()
+def _open_to_others(root: Path) -> str:
+    """The files and folders below `root` that group or others may use."""
+    if not root.exists():
+        return "none"
+    entries = [path for path in (root, *root.rglob("*")) if not path.is_symlink() and (path.is_dir() or path.is_file())]
+    wide = [f"{path.name} {mode:o}" for path in entries if (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077]
+    return f"{len(wide)} of {len(entries)} entries are open to others" + (f" ({', '.join(sorted(wide)[:3])})" if wide else "")
 
 
-def _command(checkout: Path, *arguments: str) -> list[str]:
-    own = checkout / ".venv" / "bin" / "python"
-    return [str(own if own.exists() else sys.executable), *arguments]
+def idle_retractions(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases are called alike
+    """Retractions that name nothing, one every two seconds: how many generations they start."""
+    with system(checkout) as here:
+        before = here.generation()
+        statuses = Counter[int]()
+        for number in range(IDLE_RETRACTIONS):
+            statuses[here.send(f'{{"v":1,"id":"r{number}","pool":"mine","retracts":"nothing{number}"}}')] += 1
+            time.sleep(2.0)
+        time.sleep(5.0)
+        return f"{IDLE_RETRACTIONS} retractions that name nothing: {_counts(statuses)}, {here.generation() - before} generations started"
 
 
-def _cli(checkout: Path) -> str:
-    return "services.cli.main" if (checkout / "services" / "cli" / "main.py").exists() else "services.cli"
+def wrong_keys(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases are called alike
+    """Guesses of a key from one address, as fast as they are answered."""
+    keys = {"EQUIRANK_WRITE_KEYS": f'["{"w" * 40}"]', "EQUIRANK_ADMIN_KEYS": f'["{"a" * 40}"]'}
+    with api(checkout, **keys) as here, httpx.Client(trust_env=False) as client:
+        url, began = f"http://127.0.0.1:{here.port}/v1/outcomes", time.perf_counter()
+        guesses = ({"Content-Type": "application/json", "Authorization": f"Bearer guess{number}"} for number in range(WRONG_KEYS))
+        statuses = Counter(client.post(url, content=GAME % ("one", "a"), headers=guess).status_code for guess in guesses)
+        return f"{WRONG_KEYS} wrong keys in {time.perf_counter() - began:.1f} s: {_counts(statuses)}"
 
 
-def _environment(checkout: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("EQUIRANK_")}
-    return {**kept, "PYTHONPATH": str(checkout)}
+def _counts(statuses: Counter[int]) -> str:
+    return ", ".join(f"{count} x {status}" for status, count in sorted(statuses.items()))
 
 
-def _until(condition: Callable[[], bool], seconds: float) -> float | None:
-    """Seconds until `condition` held; None where it did not within `seconds`."""
-    began = time.monotonic()
-    while time.monotonic() - began < seconds:
-        if condition():
-            return time.monotonic() - began
-        time.sleep(0.1)
-    return None
+def durable(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases are called alike
+    """Settings of the topics that are made on three brokers, with three replicas."""
+    with Quorum(3) as brokers:
+        return f"topics of three replicas: {program(checkout, _DURABLE, brokers.bootstrap)}"
 
 
-def _must(condition: Callable[[], bool]) -> None:
-    if _until(condition, STARTED) is None:
-        raise RuntimeError("the system did not start")
+CASES: Final[dict[str, Callable[..., str]]] = {
+    "quotes": quotes, "items": items, "bomb": bomb, "names": names, "wrong_keys": wrong_keys, "durable": durable, "modes": modes,
+    "idle_retractions": idle_retractions, "stopped": stopped, "dead_ray": dead_ray,
+}  # fmt: skip
+SYSTEMS: Final = ("durable", "modes", "idle_retractions", "stopped", "dead_ray")
 
 
 def _after(what: str, seconds: float | None) -> str:
