@@ -13,6 +13,9 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 FOLD_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 CHECKPOINT_BUCKETS: Final = (0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
+BOUNDED: Final = frozenset({"method", "route", "status", "reason", "partition", "shard", "part"})
+"""Labels whose number of values stays small. Other labels are refused by the tests."""
+
 _FAST: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 

@@ -2,9 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from services.runtime.metrics import API, ENGINE, Metrics, as_markdown
-
-BOUNDED = {"method", "route", "status", "reason", "partition", "shard", "part"}
+from services.engine.metrics import EngineMetrics
+from services.runtime.metrics import API, BOUNDED, ENGINE, Metrics, as_markdown
 
 
 def test_docs_list_every_metric() -> None:
@@ -23,6 +22,12 @@ def test_names_follow_the_grammar(metric) -> None:
 def test_names_are_unique() -> None:
     names = [metric.name for metric in [*API, *ENGINE]]
     assert len(set(names)) == len(names)
+
+
+def test_the_engine_exposes_exactly_its_table() -> None:
+    """A family without samples is exposed too, so an engine that knows no shard yet shows all names."""
+    exposed = [(family.type, family.name + "_total" * (family.type == "counter")) for family in EngineMetrics(None).collect()]
+    assert sorted(exposed) == sorted((metric.kind, metric.name) for metric in ENGINE)
 
 
 def test_a_name_outside_the_table_is_an_error() -> None:
