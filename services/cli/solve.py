@@ -50,6 +50,12 @@ def solve(
     trim: Annotated[bool, typer.Option("--trim", help="Take white space off the cells of results and battles.")] = False,
     where: Annotated[list[str] | None, typer.Option(help="Only rows of results or battles with column=value; may be repeated.")] = None,
     slice_by: Annotated[str | None, typer.Option(help="One answer for each value of this column of results or battles.")] = None,
+    bucket_seconds: Annotated[
+        float | None, typer.Option(min=1.0, help="Width of a time bucket, in which --param half_life counts; a day is 86400.")
+    ] = None,
+    choose_half_life: Annotated[
+        bool, typer.Option("--choose-half-life", help="How much old results count is found by held-out log loss (needs --bucket-seconds).")
+    ] = False,
     feature: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,8 +73,9 @@ def solve(
     """Rate a file's agents by one method, with the certificate that proves how good the answer is."""
     rules = row_rules(trim=trim, where=where or [], slice_by=slice_by, features=feature or [])
     options = file_options(input_kind, unplayed, column, delimiter, rules=rules)
-    asked = Asked(method, _parameters(param or []), players, ties, tie_tolerance, interval_seconds if intervals else None, check)
-    reading = Reading(file, options, pool, bad_rows, unlisted)
+    seconds = interval_seconds if intervals else None
+    asked = Asked(method, _parameters(param or []), players, ties, tie_tolerance, seconds, check, choose_half_life)
+    reading = Reading(file, options, pool, bad_rows, unlisted, bucket_seconds)
     answers = folded_answers(asked, reading) if method in RATERS else solved_answers(asked, reading)
     failed, differ = _print(answers, slice_by, output)
     if failed or differ:
@@ -136,9 +143,18 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
         console.print(interval_line(result.intervals), highlight=False, markup=False)
     if len(result.agents) > _ROWS_SHOWN:
         console.print(f"and {len(result.agents) - _ROWS_SHOWN} more agents: --format json has all")
+    if (half_life := result.extra.get("half_life")) is not None:
+        console.print(_half_life_line(half_life), highlight=False, markup=False)
     features: Any = result.extra.get("features", [])
     for row in features:
         ends = f"{row['low']:.4g} to {row['high']:.4g}"
         console.print(f"feature {row['feature']}: {row['coefficient']:.4g} logits a unit, 95 % {ends}", highlight=False, markup=False)
     for why, count in sorted(left_out.items()):
         console.print(f"{count} rows left out: {why}", highlight=False, markup=False)
+
+
+def _half_life_line(choice: Any) -> str:
+    """What the choice of a half-life found."""
+    losses = "; ".join(f"{half_life:g}: {loss:.5f}" if half_life else f"none: {loss:.5f}" for half_life, loss in choice["losses"])
+    chosen = f"{choice['half_life']:g} time buckets" if choice["half_life"] else "none: results of any age count alike"
+    return f"half-life {chosen}, chosen by log loss of {choice['games']:g} held-out games (nats a game; {losses})"

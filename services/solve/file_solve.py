@@ -16,10 +16,11 @@ from services.solve.check import check as compare
 from services.solve.fold_file import fold_slices
 from services.solve.intervals.replicates import add_intervals
 from services.solve.problems.inputs import Problem, ScoresInput
-from services.solve.problems.load import BadRows, Loaded, load, load_slices
+from services.solve.problems.load import BadRows, Counting, Loaded, load, load_slices
 from services.solve.registry import methods
 from services.solve.registry.method import Takes
 from services.solve.registry.methods import Ties
+from services.solve.registry.recency import chosen_half_life
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Asked:
         tie_tolerance: Ratings this close are equal; None for the method's own.
         interval_seconds: Most seconds for intervals; None for no intervals.
         check: Compare with the paper's program.
+        choose_half_life: Find how much old results should count by held-out log loss.
     """
 
     method: str
@@ -43,17 +45,28 @@ class Asked:
     tie_tolerance: float | None = None
     interval_seconds: float | None = None
     check: bool = False
+    choose_half_life: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A file and how it is read. pool: whose outcomes, where it names several; unlisted: what a ballot says of unlisted alternatives."""
+    """A file and how it is read.
+
+    Attributes:
+        file: The file.
+        options: How its rows become outcomes.
+        pool: Whose outcomes, where it names several.
+        bad_rows: Refuse a file with bad rows, or skip and count them.
+        unlisted: What a ballot says of unlisted alternatives.
+        bucket_seconds: Width of a time bucket; None: all games in one.
+    """
 
     file: Path
     options: FileOptions
     pool: str | None = None
     bad_rows: BadRows = "refuse"
     unlisted: Unlisted | None = None
+    bucket_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +96,8 @@ def folded_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
     """
     rules = reading.options.rules
     given: dict[str, object] = {"players": asked.players, "tie-tolerance": asked.tie_tolerance, "intervals": asked.interval_seconds}
-    given |= {"check": asked.check or None, "feature": [feature.text for feature in rules.features] or None}
+    given |= {"check": asked.check or None, "choose-half-life": asked.choose_half_life or None, "bucket-seconds": reading.bucket_seconds}
+    given |= {"feature": [feature.text for feature in rules.features] or None}
     if (name := next((name for name, value in given.items() if value is not None), None)) is not None:
         raise InputError(name, given[name], f"must be left out for {asked.method}, an online method: it folds the file in its order")
     folded = fold_slices(reading.file, asked.method, asked.parameters, reading.options, reading.pool, reading.bad_rows)
@@ -104,7 +118,8 @@ def solved_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
     if rules.features and takes is not Takes.FEATURES:
         rule = f"must be left out for {asked.method}: only contextual_bradley_terry has features"
         raise InputError("feature", [feature.text for feature in rules.features], rule)
-    for value, loaded in _loaded(reading, per_task=takes is Takes.TASK_PAIRS, clustered=asked.interval_seconds is not None).items():
+    counting = Counting(takes is Takes.TASK_PAIRS, asked.interval_seconds is not None, reading.bucket_seconds)
+    for value, loaded in _loaded(reading, counting).items():
         try:
             result, checked = _solved(asked, loaded.problem)
         except (InputError, SolverError) as error:
@@ -117,22 +132,23 @@ def solved_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
         yield Answer(value, result, left_out=loaded.left_out, checked=checked)
 
 
-def _loaded(reading: Reading, *, per_task: bool, clustered: bool) -> dict[str, Loaded]:
-    options, bad_rows = reading.options, reading.bad_rows
+def _loaded(reading: Reading, counting: Counting) -> dict[str, Loaded]:
+    file, options, bad_rows = reading.file, reading.options, reading.bad_rows
     if options.rules.slice_by is not None:
-        return load_slices(reading.file, options, per_task=per_task, clustered=clustered, bad_rows=bad_rows)
-    return {
-        "": load(
-            reading.file, options, pool=reading.pool, per_task=per_task, clustered=clustered, unlisted=reading.unlisted, bad_rows=bad_rows
-        )
-    }
+        return load_slices(file, options, counting=counting, bad_rows=bad_rows)
+    return {"": load(file, options, pool=reading.pool, counting=counting, unlisted=reading.unlisted, bad_rows=bad_rows)}
 
 
 def _solved(asked: Asked, problem: Problem) -> tuple[SolveResult, Check | None]:
     parameters = _with_players(asked, problem)
+    choice = chosen_half_life(problem, parameters) if asked.choose_half_life else None
+    if choice is not None:
+        parameters = {**parameters, "half_life": repr(choice.half_life)}
     result = methods.solve(asked.method, problem, parameters, asked.tie_tolerance, asked.ties)
     if asked.interval_seconds is not None:
         result = add_intervals(asked.method, problem, parameters, result, asked.interval_seconds)
+    if choice is not None:
+        result = msgspec.structs.replace(result, extra={**result.extra, "half_life": msgspec.to_builtins(choice)})
     return result, compare(asked.method, problem, parameters, result) if asked.check else None
 
 

@@ -5,6 +5,7 @@ pool's own tally, hold at most one row for each pair of each outcome, and need n
 they are wanted (docs/decisions/0025-clustered-pools.md).
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -22,8 +23,8 @@ def in_groups(batch: OutcomeBatch) -> OutcomeBatch:
     return replace(batch, task=(batch.key[:, 0] >> _SHIFT).astype(np.int32))
 
 
-def counts_of_groups(clusters: PairTally) -> tuple[PairCounts, ...]:
-    """Counts of all groups, those that got no outcome too."""
-    found = clusters.counts_by_task()
+def counts_of_groups(clusters: PairTally, buckets: Mapping[int, float] | None = None) -> tuple[PairCounts, ...]:
+    """Counts of all groups, those that got no outcome too. buckets: bucket to its weight; by default all count once."""
+    found = clusters.counts_by_task(buckets)
     nothing = PairCounts.from_dense(np.zeros((1, 1)))
     return tuple(found.get(group, nothing) for group in range(GROUPS))

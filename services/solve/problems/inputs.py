@@ -12,9 +12,11 @@ from ratings_core import checks
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.errors import InputError
 from ratings_core.solution import Floats
-from ratings_core.tallies import PairCounts, PlaceCounts
+from ratings_core.tallies import PairCounts, PairTally, PlaceCounts
 from ratings_core.tallies.task_ballots import ballot_pairs
 from ratings_core.voting.profile import Profile, Unlisted
+from services.solve.problems.history import History
+from services.state.clusters import counts_of_groups
 
 Ids: TypeAlias = NDArray[np.int64]
 
@@ -49,13 +51,15 @@ class PairsInput:
 class GamesInput(PairsInput):
     """All that games say. places: who came where in fields of how many; tasks: names of those that games were counted on apart,
     by_task: the pairs that met on each of them (games without a task are in `counts` alone); groups: where asked for, the pairs of
-    whole games in groups at random, which add up to `counts`.
+    whole games in groups at random, which add up to `counts`; history: all games by time, None where they were not counted so and of
+    a part of the agents.
     """
 
     places: PlaceCounts
     tasks: tuple[str, ...] = ()
     by_task: tuple[PairCounts, ...] = ()
     groups: tuple[PairCounts, ...] = ()
+    history: History | None = None
 
     def by_name(self) -> "GamesInput":
         """The same with agents and tasks in order of their names."""
@@ -71,9 +75,10 @@ class GamesInput(PairsInput):
         places = _renamed_places(self.places, new_id)
         return GamesInput(_at(self.names, ids), _renamed(self.counts, new_id), places, self.tasks, by_task, groups)
 
-    def in_groups(self, groups: tuple[PairCounts, ...]) -> "GamesInput":
-        """The same with the pairs of whole games in groups at random."""
-        return replace(self, groups=groups)
+    def in_groups(self, clusters: PairTally) -> "GamesInput":
+        """The same with the pairs of whole games in groups at random, as `services.state.clusters` counts them."""
+        history = None if self.history is None else replace(self.history, clusters=clusters)
+        return replace(self, groups=counts_of_groups(clusters), history=history)
 
 
 @dataclass(frozen=True, slots=True)

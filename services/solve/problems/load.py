@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from ratings_core.errors import InputError
 from ratings_core.formats import Contest, FileKind, RowRules, contests_profile, iter_contests, read_margins, read_profile, read_scores
 from ratings_core.records.roster import Roster
+from ratings_core.solution import Floats
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from ratings_core.voting.profile import Unlisted
 from services.imports.files import Account, FileOptions, OutcomeFile, Row, decoded_lines
 from services.imports.sources import Source
-from services.solve.problems.checkpointed import of_tallies
+from services.solve.problems.checkpointed import games_of
 from services.solve.problems.features import FeatureRows
+from services.solve.problems.history import History
 from services.solve.problems.inputs import MarginsInput, Problem, ProfileInput, ScoresInput
 from services.solve.problems.slices import Slices
 from services.state.clusters import in_groups
@@ -31,6 +33,23 @@ BadRows: TypeAlias = Literal["refuse", "skip"]
 _OFFLINE: Final = "offline"
 _SHOWN_BAD: Final = 20
 """Bad rows that an error names; it counts all."""
+
+
+class Counting(NamedTuple):
+    """How games are counted.
+
+    Attributes:
+        per_task: Also the games of each task apart.
+        clustered: Also whole games in groups at random.
+        bucket_seconds: Width of a time bucket; None: all games in one.
+    """
+
+    per_task: bool = False
+    clustered: bool = False
+    bucket_seconds: float | None = None
+
+
+COUNTED_ONCE: Final = Counting()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +66,12 @@ def load(
     options: FileOptions | None = None,
     *,
     pool: str | None = None,
-    per_task: bool = False,
-    clustered: bool = False,
+    counting: Counting = COUNTED_ONCE,
     unlisted: Unlisted | None = None,
     bad_rows: BadRows = "refuse",
 ) -> Loaded:
-    """The problem that the file holds. pool: whose outcomes, where a file of outcomes names several; per_task: count the games of each
-    task apart, too; clustered: and whole games in groups at random; unlisted: what a ballot says about those it does not list; by
+    """The problem that the file holds. pool: whose outcomes, where a file of outcomes names several; counting: of games;
+    unlisted: what a ballot says about those it does not list; by
     default they are below the others, but nothing is known of those who missed a contest.
 
     Raises `InputError`; a file with a broken row is refused whole.
@@ -62,6 +80,7 @@ def load(
     with Source(path) as source:
         kind = source.kind(options.kind, options.delimiter)
         check_rules(kind, options.rules)
+        _check_buckets(kind, counting)
         match kind:
             case FileKind.SCORES:
                 table = read_scores(source.reader(), options.delimiter)
@@ -74,19 +93,18 @@ def load(
             case FileKind.CONTESTS:
                 return _contests(source, kind, unlisted or "unknown")
             case FileKind.OUTCOMES | FileKind.RESULTS | FileKind.BATTLES | FileKind.PGN:
-                return _outcomes(source, kind, options, pool, _Counting(per_task, clustered), bad_rows)
+                return _outcomes(source, kind, options, pool, counting, bad_rows)
 
 
 def load_slices(
-    path: Path, options: FileOptions, *, per_task: bool = False, clustered: bool = False, bad_rows: BadRows = "refuse"
+    path: Path, options: FileOptions, *, counting: Counting = COUNTED_ONCE, bad_rows: BadRows = "refuse"
 ) -> dict[str, Loaded]:
     """One problem for each value of the column `options.rules.slice_by`, in one reading of the file.
 
     Args:
         path: A file of results or battles.
         options: How the file is read.
-        per_task: Count the games of each task apart, too.
-        clustered: Count whole games in groups at random, too.
+        counting: How games are counted.
         bad_rows: Refuse a file with bad rows, or skip and count them.
 
     Returns:
@@ -98,7 +116,7 @@ def load_slices(
     with Source(path) as source:
         kind = source.kind(options.kind, options.delimiter)
         check_rules(kind, options.rules)
-        account, slices = Account(), Slices(lambda: _collector([], options, _Counting(per_task, clustered)))
+        account, slices = Account(), Slices(lambda: _collector([], options, counting))
         file = OutcomeFile(source, _OFFLINE, now=0.0, options=replace(options, kind=kind), one_pool=False)
         for batch in file.batches(account):
             for collector, rows in slices.parts(batch):
@@ -116,6 +134,12 @@ def check_rules(kind: FileKind, rules: RowRules) -> None:
         raise InputError(name, asked[name], f"must be left out for {kind}: only rows of results and battles have columns")
 
 
+def _check_buckets(kind: FileKind, counting: Counting) -> None:
+    """Raise `InputError` for time buckets of a file that holds no games."""
+    if counting.bucket_seconds is not None and kind in (FileKind.SCORES, FileKind.MARGINS, FileKind.PROFILE, FileKind.CONTESTS):
+        raise InputError("bucket-seconds", counting.bucket_seconds, f"must be left out for {kind}: only games are counted by time")
+
+
 def _contests(source: Source, kind: FileKind, unlisted: Unlisted) -> Loaded:
     account = Account()
     return Loaded(kind, ProfileInput(contests_profile(_held(source, account)), unlisted), dict(account.skipped))
@@ -129,7 +153,7 @@ def _held(source: Source, account: Account) -> Iterator[Contest]:
             account.skip(one.why)
 
 
-def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | None, counting: "_Counting", bad_rows: BadRows) -> Loaded:
+def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | None, counting: Counting, bad_rows: BadRows) -> Loaded:
     account = Account()
     named = named_pool(source, pool) if kind is FileKind.OUTCOMES else NamedPool(_OFFLINE, [])
     file = OutcomeFile(source, named.pool, now=0.0, options=replace(options, kind=kind), one_pool=False)
@@ -153,25 +177,18 @@ def judge_bad_rows(path: Path, kind: FileKind, account: Account, bad_rows: BadRo
     raise InputError(path.name, f"{total} bad rows", f"must be without bad rows (--bad-rows skip leaves them out): {'; '.join(lines)}")
 
 
-class _Counting(NamedTuple):
-    """What is counted apart, as `load` says."""
-
-    per_task: bool
-    clustered: bool
-
-
 class Counted:
-    """Outcomes as a fold counts them: equal ids once, retracted ones not at all. retractions: all of them; per_task: count the games
-    of each task apart, too; clustered: and whole games in groups at random. Memory grows with agents, pairs and tasks, and by 25
-    bytes an outcome for its id.
+    """Outcomes as a fold counts them: equal ids once, retracted ones not at all. retractions: all of them. A game counts in the bucket of
+    its own time, whatever the order of the file. Memory grows with agents, pairs and tasks, and by 25 bytes an outcome for its id.
     """
 
-    def __init__(self, retractions: Sequence[RetractEvent], per_task: bool = False, clustered: bool = False) -> None:
+    def __init__(self, retractions: Sequence[RetractEvent], counting: Counting = COUNTED_ONCE) -> None:
         self._retracted = _keys(retracted_hash(retractions))
         self._seen = DedupeWindow(MAX_CAPACITY)
         self._agents, self._tasks = Roster(), Roster()
-        self._pairs, self._places, self._scores = PairTally(per_task=per_task), PlaceTally(), ScoreTable()
-        self._clusters = PairTally(per_task=True) if clustered else None
+        self._pairs, self._places, self._scores = PairTally(per_task=counting.per_task), PlaceTally(), ScoreTable()
+        self._clusters = PairTally(per_task=True) if counting.clustered else None
+        self._bucket_seconds = counting.bucket_seconds
         self._games = self._measured = 0
 
     def add(self, events: Sequence[Event]) -> None:
@@ -194,17 +211,21 @@ class Counted:
             raise InputError("file", self._games + self._measured, "must hold outcomes, of one kind: with sides or with scores")
         agents, tasks = tuple(self._agents.names()), tuple(self._tasks.names())
         if self._games:
-            return of_tallies(agents, tasks, self._pairs, self._places, self._clusters)
+            return games_of(agents, History(tasks, self._pairs, self._places, self._clusters))
         return ScoresInput(agents, tasks, self._scores.means(len(agents), len(tasks)))
 
     def _add_games(self, columns: GameColumns) -> None:
         columns = columns.take(self._counts(columns))
         batch = columns.batch(self._agents.intern_packed(columns.names), self._tasks.intern_packed(columns.tasks))
-        bucket = np.zeros(len(batch), np.int64)
+        bucket = self._buckets(columns.time)
         for tally in (self._pairs, self._places):
             tally.add(batch, bucket)
         if self._clusters is not None:
             self._clusters.add(in_groups(batch), bucket)
+
+    def _buckets(self, times: Floats) -> NDArray[np.int64]:
+        """The time bucket of each game."""
+        return np.floor(times / self._bucket_seconds).astype(np.int64) if self._bucket_seconds else np.zeros(len(times), np.int64)
 
     def _add_scores(self, columns: ScoreColumns) -> None:
         columns = columns.take(self._counts(columns))
@@ -217,11 +238,11 @@ class Counted:
         return np.asarray(first & ~np.isin(_keys(columns.id_hash), self._retracted))
 
 
-def _collector(retractions: Sequence[RetractEvent], options: FileOptions, counting: "_Counting") -> "Counted | FeatureRows":
+def _collector(retractions: Sequence[RetractEvent], options: FileOptions, counting: Counting) -> "Counted | FeatureRows":
     """What takes the rows of a file: tallies, or the games themselves where features are asked for."""
     if options.rules.features:
         return FeatureRows([feature.text for feature in options.rules.features])
-    return Counted(retractions, counting.per_task, counting.clustered)
+    return Counted(retractions, counting)
 
 
 def _keys(hashes: NDArray[np.uint64]) -> NDArray[np.void]:

@@ -10,6 +10,7 @@ from services.control.records import ControlState, FoldSettings, SolvePlan
 from services.solve.registry import methods
 from services.solve.registry.method import GIVEN_BY_SCORES, Takes, given_by_games
 from services.solve.registry.parameters import accepted
+from services.solve.registry.recency import RECENCY, check_half_life
 from services.solve.registry.rehearsal import rehearse
 from services.solve.registry.rosters import ROSTER
 from services.wire.pools import Kind, check_pool_name
@@ -66,7 +67,8 @@ def plan_of(control: ControlState, pool: str, wanted: Chosen, now: float) -> Sol
         method = methods.find(name)
         if method.takes not in given:
             raise methods.NotApplicable("method", name, methods.LACKING[method.takes])
-        values = accepted((*method.parameters, *ROSTER), parameters)
+        values = accepted((*method.parameters, *ROSTER, *RECENCY), parameters)
+        check_half_life(float(values["half_life"]), games=kind is Kind.GAMES, timed=fold.bucket_seconds is not None)
         kept[name] = {parameter: values[parameter] for parameter in parameters}
         if kept[name] != before.get(name):
             rehearse(method, kind, kept[name])

@@ -37,6 +37,7 @@ from services.solve.registry.margins import MARGINS, chosen
 from services.solve.registry.method import GIVEN_BY_SCORES, Method, Rated, Takes, given_by_games
 from services.solve.registry.parameters import accepted
 from services.solve.registry.read_off import READ_OFF
+from services.solve.registry.recency import RECENCY, recent
 from services.solve.registry.rosters import ROSTER, roster
 from services.solve.registry.starts import packed, unpacked
 from services.solve.registry.voting import VOTING
@@ -68,13 +69,13 @@ class NotApplicable(InputError):  # noqa: N818 - names the fact
 class Taken(NamedTuple):
     """What is to be solved: the part of a problem that the method takes, agents by name, with accepted parameters.
 
-    left_out: what to say of agents that are not in it.
+    about: what to say of agents that are not in it, and of how much old results count in it.
     """
 
     method: Method
     problem: Problem
     values: dict[str, Value]
-    left_out: dict[str, object]
+    about: dict[str, object]
 
     def rated(self, start: Start | None = None) -> Rated:
         """What the method says. start: of an answer of the same method with the same parameters, on whatever data.
@@ -130,7 +131,7 @@ def solve_from(
         status=solution.status.value,
         seconds=solution.seconds,
         tasks=_task_rows(found.problem, rated.task_ratings, tolerance, ties),
-        extra={"parameters": found.values, "tie_tolerance": tolerance, "stats": dict(solution.stats), **found.left_out, **rated.extra},
+        extra={"parameters": found.values, "tie_tolerance": tolerance, "stats": dict(solution.stats), **found.about, **rated.extra},
         intervals=UNSET if rated.low is None else _own_intervals(found.values, rated.extra),
     )
     return Solved(result, None if rated.start is None else packed(rated.start))
@@ -141,11 +142,12 @@ def taken(method: str, problem: Problem, parameters: Parameters | None = None) -
     chosen = find(method)
     if (reason := why_not(chosen, problem)) is not None:
         raise NotApplicable("method", method, reason)
-    given = accepted((*chosen.parameters, *ROSTER), parameters or {})
-    part, left_out = roster(problem.by_name(), chosen, given)
+    given = accepted((*chosen.parameters, *ROSTER, *RECENCY), parameters or {})
+    weighted, recency = recent(problem, given)
+    part, left_out = roster(weighted.by_name(), chosen, given)
     if (reason := why_not(chosen, part)) is not None:
         raise NotApplicable("method", method, reason)
-    return Taken(chosen, part, {parameter.name: given[parameter.name] for parameter in chosen.parameters}, left_out)
+    return Taken(chosen, part, {parameter.name: given[parameter.name] for parameter in chosen.parameters}, {**left_out, **recency})
 
 
 def ranking_of(method: Method, rated: Rated, tie_tolerance: float | None = None) -> Ranking:

@@ -17,7 +17,8 @@ from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
 from ratings_core.records.roster import Roster
 from ratings_core.solution import Floats
 from ratings_core.tallies import PairTally, PlaceTally
-from services.solve.problems.checkpointed import of_tallies
+from services.solve.problems.checkpointed import games_of
+from services.solve.problems.history import History
 from services.solve.problems.inputs import GamesInput, Problem, ScoresInput
 from services.solve.registry.method import Method
 from services.solve.registry.parameters import accepted
@@ -112,4 +113,4 @@ def _games(scores: Floats) -> GamesInput:
     pairs, places, bucket = PairTally(per_task=True), PlaceTally(), np.zeros(len(batch), np.int64)
     for tally in (pairs, places):
         tally.add(batch, bucket)
-    return of_tallies(tuple(agents.names()), tuple(tasks.names()), pairs, places)
+    return games_of(tuple(agents.names()), History(tuple(tasks.names()), pairs, places))

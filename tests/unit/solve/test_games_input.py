@@ -13,7 +13,7 @@ from ratings_core.errors import InputError
 from services.control.records import FoldSettings
 from services.solve.problems.checkpointed import problem
 from services.solve.problems.inputs import GamesInput
-from services.solve.problems.load import Counted
+from services.solve.problems.load import Counted, Counting
 from services.solve.registry.methods import NotApplicable, solve
 from services.wire.events import Event, decode
 from services.wire.pools import Kind
@@ -84,7 +84,7 @@ def test_points_of_games_are_those_counted_by_hand(method: str, parameters: dict
 
 def test_a_file_gives_what_a_pool_gives() -> None:
     rows = games()
-    counted = Counted([], per_task=True)
+    counted = Counted([], Counting(per_task=True))
     for start in range(0, len(rows), 7):
         counted.add(events(rows[start : start + 7]))
     live, offline = folded(rows, per_task=True).by_name(), counted.problem().by_name()

@@ -1,0 +1,59 @@
+"""How much old results count: a half-life that every method of games has beside its own parameters."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from ratings_core.errors import InputError
+from ratings_core.options import Parameter, Value
+from services.solve.problems.checkpointed import games_of
+from services.solve.problems.history import Choice, History
+from services.solve.problems.inputs import GamesInput, Problem
+
+RECENCY: Final = (Parameter("half_life", 0.0, "time buckets after which a result of a game counts half; 0: all count alike", 0.0, 1e9),)
+"""Parameters that every method has beside its own; only games have results of different ages."""
+_NO_GAMES: Final = "must be 0: only results of games have ages (those with features count alike)"
+_UNTIMED: Final = (
+    "must be 0 where games are not counted by time: give the time buckets a width "
+    "(a pool: `equirank pools settings POOL --bucket-seconds`; a file with times: `equirank solve FILE --bucket-seconds`)"
+)
+
+
+def check_half_life(half_life: float, *, games: bool, timed: bool) -> None:
+    """Raise `InputError` where results of different ages are not told apart. games: whether results are of games."""
+    if half_life and not games:
+        raise InputError("half_life", half_life, _NO_GAMES)
+    if half_life and not timed:
+        raise InputError("half_life", half_life, _UNTIMED)
+
+
+def recent(problem: Problem, values: dict[str, Value]) -> tuple[Problem, dict[str, object]]:
+    """The problem in which old results count less, as the half-life among `values` says, and what to say of it.
+
+    Raises:
+        InputError: Results of the problem have no ages.
+    """
+    half_life = float(values["half_life"])
+    if not half_life:
+        return problem, {}
+    history = _history(problem, half_life)
+    told = {"half_life": half_life, "oldest_bucket": history.buckets[0], "newest_bucket": history.buckets[-1]}
+    return games_of(problem.names, history, half_life), {"recency": told}
+
+
+def chosen_half_life(problem: Problem, parameters: Mapping[str, Value]) -> Choice:
+    """The half-life of least held-out log loss.
+
+    Raises:
+        InputError: One is given already, results of the problem have no ages, or they are too few to hold some out.
+    """
+    if "half_life" in parameters:
+        raise InputError("half_life", parameters["half_life"], "must be given, or chosen by --choose-half-life, but not both")
+    return _history(problem, "chosen").choose(len(problem.names))
+
+
+def _history(problem: Problem, half_life: object) -> History:
+    if not isinstance(problem, GamesInput):
+        raise InputError("half_life", half_life, _NO_GAMES)
+    if problem.history is None:
+        raise InputError("half_life", half_life, _UNTIMED)
+    return problem.history
