@@ -206,7 +206,13 @@ def acls(change: str, *users: str) -> str:
     container |= {"name": "script", "args": ["python", "-c", _ACLS, ADMIN_PASSWORD, change, *users]}
     spec = {"containers": [container], "volumes": template["volumes"], "enableServiceLinks": False, "restartPolicy": "Never"}
     overrides = ["--image=x", "--overrides", json.dumps({"spec": spec})]
-    return kubectl("run", f"acls-{time.time():.0f}", "--rm", "-i", "--restart=Never", *overrides, check=False)
+    name = f"acls-{time.time_ns()}"
+    kubectl("run", name, "--restart=Never", *overrides)
+    phase = ["get", "pod", name, "-o", "jsonpath={.status.phase}"]
+    wait_until("the pod has ended", lambda: kubectl(*phase) in ("Succeeded", "Failed"), 120)
+    output = kubectl("logs", name)
+    kubectl("delete", "pod", name, "--wait=false")
+    return output
 
 
 def api(*command: str) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from tests.cluster import secure
+from tests.cluster import cluster, secure
 from tests.cluster.cluster import CHART, FULL, RELEASE, Loader, ready, wait_until
 from tests.cluster.secure import acls, api, ask, helm, kubectl
 from tests.cluster.survival import print_table, survive
@@ -104,8 +104,10 @@ def test_the_user_of_kafka(load: Loader) -> None:
 
 def test_a_key_of_the_api(load: Loader) -> None:
     def rotate() -> None:
+        old = cluster.pods("api", secure.NAMESPACE)
         patch("api-keys", **{"write-keys": json.dumps([secure.WRITE_KEY, "write-key-2"])})
         restart("api")
+        kubectl("wait", "--for=delete", *(f"pod/{name}" for name in old), "--timeout=120s")  # until then they answer, too
         load.execute("sh", "-c", "echo write-key-2 > /tmp/writer")
         patch("api-keys", **{"write-keys": json.dumps(["write-key-2"])})
         restart("api")
