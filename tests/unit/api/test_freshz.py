@@ -98,7 +98,7 @@ def test_a_probe_that_fails_again_and_again_writes_no_error(api: Running, caplog
     with caplog.at_level(logging.INFO, "equirank.api"):
         assert api.client.get("/freshz").status_code == 503
         assert api.client.get("/v1/pools/nobody").status_code == 404
-    until(lambda: "/v1/pools/nobody" in paths(caplog), "the log has the request")  # it is written after the answer
+        until(lambda: "/v1/pools/nobody" in paths(caplog), "the log has the request")  # it is written after the answer
     assert "/freshz" not in paths(caplog)
     counted = 'equirank_http_requests_total{method="GET",route="/freshz",status="503"} 1.0'
     assert counted in api.client.get("/metrics").text
