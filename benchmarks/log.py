@@ -17,6 +17,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 from benchmarks.common import Row, arguments, header, show
 from deploy.local.kafka.broker import Broker, missing
+from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.protocol import Reader, Topic
 from services.log.sqlite.log import open_sqlite_log
@@ -146,7 +147,7 @@ def sqlite_rows(folder: Path, count: int) -> None:
 
 
 def kafka_rows(bootstrap: str, count: int) -> None:
-    log = open_kafka_log(bootstrap, 1)
+    log = open_kafka_log(Connection(bootstrap), 1)
     bare = BareKafka(bootstrap, log.outcomes.name)
     few = singles(max(10, count // 400))
     ones = rate(len(few), lambda: append_all(log.outcomes, few, 1))

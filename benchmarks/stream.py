@@ -28,6 +28,7 @@ from benchmarks.workloads import zipf_games
 from deploy.local.kafka.broker import Broker, missing
 from services.control.directory import FixedDirectory
 from services.control.records import ControlState, Generation, PoolCreated
+from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.partition import partition_of
 from services.log.protocol import Reader, Topic
@@ -149,7 +150,7 @@ def kafka_rows(sent: Sequence[GameEvent], repeats: int) -> None:
     if reason := missing():
         print(f"Kafka left out: {reason}")
         return
-    with Broker() as broker, contextlib.closing(open_kafka_log(broker.bootstrap, PARTITIONS, topic_prefix="bench.")) as log:
+    with Broker() as broker, contextlib.closing(open_kafka_log(Connection(broker.bootstrap), PARTITIONS, topic_prefix="bench.")) as log:
         where = TopicPartition(log.outcomes.name, HOME)
 
         def bare(first: int, count: int) -> Loop:

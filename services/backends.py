@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from services.archive.history import History
 from services.boards.store.embedded import embedded_url
 from services.boards.store.redis import RedisStore
 from services.log.protocol import Log, LogError
@@ -19,21 +20,27 @@ def open_log(settings: Settings, *, create: bool = True, timeout: float = 30.0) 
 
     create: create the log if it does not exist; otherwise raise `LogError`. timeout: seconds that one call to Kafka may take.
     """
+    log = _open_log(settings, create=create, timeout=timeout)
+    if settings.archive is not None:
+        log.archived = History(log.outcomes, settings.archive)
+    return log
+
+
+def _open_log(settings: Settings, *, create: bool, timeout: float) -> Log:
     if settings.kafka is None:
         if not create and not (settings.data / LOG_FILE).exists():
             raise LogError(f"no log in {settings.data}: name the data folder of an `equirank up` with --data", retriable=False)
         settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
         return open_sqlite_log(settings.data / LOG_FILE, settings.partitions)
+    from services.log.kafka.client import Connection  # noqa: PLC0415
     from services.log.kafka.log import open_kafka_log  # noqa: PLC0415 - slow to import, and the embedded log needs none of it
 
     return open_kafka_log(
-        settings.kafka,
+        Connection(settings.kafka, settings.kafka_options, timeout),
         settings.partitions,
         create=create,
-        options=settings.kafka_options,
         replication=settings.kafka_replication,
         topic_prefix=settings.topic_prefix,
-        timeout=timeout,
     )
 
 

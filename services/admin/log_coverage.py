@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ratings_core.errors import InputError
+from services.archive.history import History
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.control import generations
 from services.control.log import ControlLog
@@ -21,7 +22,8 @@ from services.shard.recovery import WrongLog, beginning, check_bound, check_log
 class LogCoverage(msgspec.Struct, frozen=True, kw_only=True):
     """A partition. begin, end: what its log holds; checkpoint: position of the newest that is whole; oldest: of the first one kept from
     which the log can be folded on; beyond: pools whose generation begins before the log does; lost: from where on records are gone, up to
-    `begin`, that no checkpoint holds and no operator gave up; wrong: why this is not the log that was folded, or not all of it.
+    `begin`, that no checkpoint holds and no operator gave up; wrong: why this is not the log that was folded, or not all of it; archived:
+    first offset that is not archived, None where nothing is.
     """
 
     partition: int
@@ -32,12 +34,13 @@ class LogCoverage(msgspec.Struct, frozen=True, kw_only=True):
     beyond: list[str]
     lost: int | None
     wrong: str | None = None
+    archived: int | None = None
 
 
 def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iterator[LogCoverage]:
     """Of each partition. Raises `LogError`."""
     for number in range(log.outcomes.partitions):
-        begin = log.outcomes.begin(number)
+        begin = log.history.begin(number)
         newest = checkpoints.newest(number)
         stands = control.partitions.beyond_losses(number, _stands(number, newest, log.outcomes, control))
         wrong = _wrong(number, newest, log.outcomes, stands, control)
@@ -50,6 +53,7 @@ def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iter
             beyond=beyond(control, log.outcomes, number, begin),
             lost=stands if stands < begin and wrong is None else None,
             wrong=wrong,
+            archived=log.archived.archived_to(number) if isinstance(log.archived, History) else None,
         )
 
 
@@ -77,7 +81,7 @@ def check_wish(wanted: GenerationRequest, control: ControlState, topic: Topic) -
 def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> LossAccepted:
     """Record that a partition continues where its log begins. Raises `InputError` if it lost nothing, or something else; `LogError`."""
     topic, newest = log.outcomes, checkpoints.newest(number)
-    begin = topic.begin(number)
+    begin = log.history.begin(number)
     state = control.refresh()
     position = _stands(number, newest, topic, state)
     if (wrong := _wrong(number, newest, topic, position, state)) is not None:

@@ -80,7 +80,7 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
         wanted, manifest = wanted.alone(), None if manifest is None else msgspec.structs.replace(manifest, builds=[])
         start = _start(wanted, log, state, checkpoints)
     if isinstance(start, str):
-        yield Finding(partition=number, pool=None, what="log", position=log.outcomes.begin(number), difference=start)
+        yield Finding(partition=number, pool=None, what="log", position=log.history.begin(number), difference=start)
         return
     since = start.position if start.position > wanted.beginning(log, state) else None
     folded = _Refolded(start, log, state, FixedDirectory(state, wanted.chosen))
@@ -114,7 +114,7 @@ class _Wanted:
 
     def beginning(self, log: Log, control: ControlState) -> int:
         """The first offset that any of them reads."""
-        return min([made.start for made in self.all], default=beginning(self.number, log.outcomes, control))
+        return min([made.start for made in self.all], default=beginning(self.number, log.history, control))
 
     def alone(self) -> "_Wanted":
         """One a pool, and none beside."""
@@ -139,7 +139,7 @@ def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveReader 
 
 def _start(wanted: _Wanted, log: Log, control: ControlState, checkpoints: CheckpointStore) -> Partition | str:
     """Where folding starts: empty where the log holds all that counts, else the oldest checkpoint from which it goes on; or why not."""
-    topic, number = log.outcomes, wanted.number
+    topic, number = log.history, wanted.number
     begin = topic.begin(number)
     if begin <= wanted.beginning(log, control):
         partition, held = Partition(number, topic.partitions, begin), {}
@@ -171,7 +171,7 @@ def _put(
         return
     created = control.pools[made.pool]
     if state is None:
-        state = PoolState(created, made, retracted(made, log.outcomes, partition.number, control))
+        state = PoolState(created, made, retracted(made, log.history, partition.number, control))
     if plain:
         partition.pools[made.pool] = state
     else:
@@ -194,7 +194,7 @@ class _Refolded:
         self.partition, self.log, self._number = start, log, start.number
         self._directory = directory
         self._ahead: list[Record] = []
-        self._reader = open_reader(log.outcomes, {start.number: start.position}, control.partitions.skipped)
+        self._reader = open_reader(log.history, {start.number: start.position}, control.partitions.skipped)
 
     def to(self, position: int) -> None:
         """Fold every record below `position`. Raises `LogError`, retriable where the log gives nothing."""
@@ -289,13 +289,13 @@ def _against_newer(folded: _Refolded, head: PoolHead, store: LiveReader) -> Find
     state = control.refresh()
     control.close()
     made = state.generations.get(head.pool, {}).get(head.generation)
-    begin = log.outcomes.begin(number)
+    begin = log.history.begin(number)
     if made is None or begin > made.start:
         missing = "the control log has no such generation" if made is None else f"the log begins at {begin}, after its start"
         difference = f"the store shows generation {head.generation}; {missing}"
         return Finding(partition=number, pool=head.pool, what="live boards", position=head.position, difference=difference)
     start = Partition(number, log.outcomes.partitions, made.start)
-    start.pools[head.pool] = PoolState(state.pools[head.pool], made, retracted(made, log.outcomes, number, state))
+    start.pools[head.pool] = PoolState(state.pools[head.pool], made, retracted(made, log.history, number, state))
     newer = _Refolded(start, log, state, FixedDirectory(ControlState()))
     try:
         return _against_store(newer, head.pool, store)

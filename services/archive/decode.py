@@ -63,10 +63,11 @@ def scores(table: pa.Table) -> ScoreColumns:
 
 def events(table: pa.Table) -> list[Event]:
     """The outcomes and retractions as they were sent. Raises `InputError` where a row is unread: it holds none."""
-    return [_event(row) for row in table.to_pylist()]
+    return [event(row) for row in table.to_pylist()]
 
 
-def _event(row: dict[str, Any]) -> Event:
+def event(row: dict[str, Any]) -> Event:
+    """One row as the outcome or retraction that was sent. Raises `InputError` where it is unread."""
     head = {"v": 1, "id": row["id"], "pool": row["pool"], "time": row["time"]}
     head["meta"] = UNSET if row["meta"] is None else Raw(row["meta"])
     if row["kind"] == GAME:

@@ -33,7 +33,13 @@ class ArchiveReader:
         self.position, self.rows, self.log = position_of(table), rows_of(table), log_of(table)
 
     def read(
-        self, begin: int = 0, end: int | None = None, *, pool: str | None = None, columns: Sequence[str] = SCHEMA.names
+        self,
+        begin: int = 0,
+        end: int | None = None,
+        *,
+        pool: str | None = None,
+        kind: str | None = None,
+        columns: Sequence[str] = SCHEMA.names,
     ) -> Iterator[pa.Table]:
         """Rows by rising row number, in tables of at most one segment.
 
@@ -41,23 +47,26 @@ class ArchiveReader:
             begin: First offset to read.
             end: Offset to end before; None reads to the snapshot's position.
             pool: Read the rows of this pool only.
+            kind: Read the rows of this kind only.
             columns: Columns to return.
 
         Raises:
-            ArchiveDamagedError: Rows are missing or double. Checked where all pools are read.
+            ArchiveDamagedError: Rows are missing or double. Checked where all rows are read.
 
         """
         wanted = pc.field("offset") >= begin
         wanted = wanted if end is None else wanted & (pc.field("offset") < end)
         wanted = wanted if pool is None else wanted & (pc.field("pool") == pool)
+        wanted = wanted if kind is None else wanted & (pc.field("kind") == kind)
+        whole = pool is None and kind is None
         following: int | None = 0 if begin <= 0 else None
         for segment in range(-(-self.rows // SEGMENT_ROWS)):
             table = self._segment(segment, wanted, columns)
-            if pool is None and len(table):
+            if whole and len(table):
                 following = self._check(table[_ORDER].to_numpy(), following)
             if len(table):
                 yield table.select(list(columns))
-        if pool is None and end is None and following not in {None, self.rows}:
+        if whole and end is None and following not in {None, self.rows}:
             raise self._missing(following or 0, self.rows, 0)
 
     def rows_from(self, row: int) -> pa.Table:

@@ -7,7 +7,7 @@ import typer
 
 from ratings_core.errors import InputError
 from services.admin import backup as backups
-from services.runtime.settings import Settings
+from services.cli.installation import settings_of
 
 
 def backup(
@@ -15,7 +15,7 @@ def backup(
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
     """Copy log, newest checkpoints and results into a new folder, while `equirank up` runs or not."""
-    settings = Settings(data=data) if data else Settings()
+    settings = settings_of(data)
     if not settings.embedded:
         raise InputError("EQUIRANK_KAFKA", settings.kafka, "must not be set: this log is Kafka's to keep, back it up by its own tools")
     done = backups.back_up(settings.data, target)

@@ -17,10 +17,10 @@ from ratings_core.errors import InputError
 from services.admin import dead_letter_replay as letters
 from services.admin.dead_letter_replay import Outcome
 from services.backends import open_log
+from services.cli.installation import settings_of
 from services.control.log import ControlLog
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import Log
-from services.runtime.settings import Settings
 from services.wire.events import Reason
 
 dead_letters = typer.Typer(help="Dead letters: outcomes and records that could not be folded.", no_args_is_help=True, add_completion=False)
@@ -107,7 +107,7 @@ def _chosen(log: Log, reason: Reason | None, pool: str | None) -> list[DeadLette
 
 @contextmanager
 def _log(data: Path | None) -> Iterator[Log]:
-    log = open_log(Settings(data=data) if data else Settings(), create=False)
+    log = open_log(settings_of(data), create=False)
     try:
         yield log
     finally:

@@ -30,6 +30,7 @@ from services.boards.findings import (
 from services.boards.insight import Insight
 from services.boards.insight import insight as newest
 from services.boards.store.protocol import StoreReader
+from services.cli.installation import settings_of
 from services.cli.no_pool import no_pool
 from services.cli.top import Format
 from services.runtime.settings import Settings
@@ -44,7 +45,7 @@ def insight(
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:
     """Report cycles, clones, weakly connected agents, disagreements between methods, and prediction accuracy."""
-    settings = Settings(data=data) if data else Settings()
+    settings = settings_of(data)
     store = open_store(settings)
     try:
         found = find(store, pool, settings)

@@ -14,10 +14,10 @@ from rich.text import Text
 from ratings_core.errors import InputError
 from ratings_core.options import Value
 from services.backends import open_log
+from services.cli.installation import settings_of
 from services.cli.top import Format
 from services.control.log import ControlLog
 from services.control.records import ControlState
-from services.runtime.settings import Settings
 from services.solve.registry.choice import MethodChoice, choices, chosen_for, plan_of
 from services.solve.registry.methods import defaults
 from services.wire.pools import Kind, check_pool_name
@@ -35,7 +35,7 @@ def methods(
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:
     """List every solved method and what the pool is solved by; choose with --add and --drop. Live ones: `pools settings`."""
-    settings = Settings(data=data) if data else Settings()
+    settings = settings_of(data)
     log = open_log(settings, create=False)
     control = ControlLog(log.control)
     try:

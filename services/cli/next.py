@@ -11,9 +11,9 @@ from rich.text import Text
 
 from services.backends import open_store
 from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.installation import settings_of
 from services.cli.no_pool import no_pool
 from services.cli.top import Format
-from services.runtime.settings import Settings
 from services.solve.next_matches import Next, plan
 
 
@@ -27,7 +27,7 @@ def next(  # noqa: A001 - the command's name
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:
     """Tell at which rates to draw the next games or measurements, so that what you choose becomes certain soonest."""
-    settings = Settings(data=data) if data else Settings()
+    settings = settings_of(data)
     store = open_store(settings)
     try:
         head = store.live.head(pool)

@@ -16,10 +16,10 @@ from services.admin import log_coverage as reaches
 from services.admin import partition_decisions
 from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.installation import settings_of
 from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
 from services.log.protocol import Log
-from services.runtime.settings import Settings
 from services.shard.attempts import Isolated, isolated_at
 
 partitions = typer.Typer(help="Partitions: what log and checkpoints hold of each.", no_args_is_help=True, add_completion=False)
@@ -29,18 +29,19 @@ _Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")
 
 @partitions.command("list")
 def list_(data: _Data = None) -> None:
-    """What the log holds, the newest checkpoint, from where on all can be verified, and pools that can no longer be folded again; and why
-    partitions stop: what the log lost, where that is more than checkpoints hold, or that it is another log.
+    """What the log holds, how far it is archived, the newest checkpoint, from where on all can be verified, and pools that can no longer be
+    folded again; and why partitions stop: what the log lost, where that is more than checkpoints hold, or that it is another log.
     """
-    table, stopped = Table("partition", "status", "log holds", "checkpoint", "verified from", "cannot be folded anew"), list[str]()
+    table = Table("partition", "status", "log holds", "archived to", "checkpoint", "verified from", "cannot be folded anew")
+    stopped = list[str]()
     with _opened(data) as (log, control, checkpoints):
         state = control.refresh()
         for one in reaches.reach(log, state, checkpoints):
             since = one.oldest if one.beyond else one.begin
             isolated = isolated_at(one.partition, state)
             held = f"{one.begin} to {one.end}"
-            cells = str(one.partition), _status(one, isolated).value, held, _or_none(one.checkpoint), _or_none(since)
-            table.add_row(*cells, Text(", ".join(one.beyond) or "-"))
+            positions = map(_or_none, (one.archived, one.checkpoint, since))
+            table.add_row(str(one.partition), _status(one, isolated).value, held, *positions, Text(", ".join(one.beyond) or "-"))
             stopped += _why(one)
             if isolated is not None:
                 stopped.append(f"partition {one.partition} stops: {Isolated(one.partition, isolated)}")
@@ -111,7 +112,7 @@ def retry(
 
 @contextmanager
 def _opened(data: Path | None) -> Iterator[tuple[Log, ControlLog, CheckpointStore]]:
-    settings = Settings(data=data) if data else Settings()
+    settings = settings_of(data)
     log = open_log(settings, create=False)
     control = ControlLog(log.control)
     try:

@@ -22,6 +22,7 @@ from services.backends import open_log, open_store
 from services.boards.store.protocol import LiveReader, PoolHead, StoreError
 from services.boards.store.redis import RedisStore
 from services.cli.edits import read_aliases, read_bans, read_initial
+from services.cli.installation import settings_of
 from services.cli.top import Format
 from services.control import generations
 from services.control.log import ControlLog
@@ -49,12 +50,12 @@ class Edit(StrEnum):
 @pools.command("list")
 def list_(data: _Data = None) -> None:
     """All pools: the generation that readers see, and the one under construction."""
-    settings = _settings(data)
+    settings = settings_of(data)
     with _opened(settings) as (log, control):
         state = control.refresh()
         names, waiting = sorted(state.pools), {pool: wish[1] for pool in state.pools if (wish := state.wish(pool)) is not None}
         kinds = {pool: str(created.kind) for pool, created in state.pools.items()}
-        lost = _beyond(state, log.outcomes)
+        lost = _beyond(state, log.history)
         heads = _heads(settings, log.outcomes.identity)
     table = Table(Column("pool", overflow="fold"), "kind", "generation", "outcomes", "left out", "state")
     for pool in names:
@@ -89,7 +90,7 @@ def settings_(
     format: Annotated[Format, typer.Option(help="Of what is shown: table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:
     """Show how a pool is folded; or change it: a new generation is folded from the log, and boards switch to it at once."""
-    settings = _settings(data)
+    settings = settings_of(data)
     given = {
         "per_task": per_task,
         "clustered": clustered,
@@ -112,26 +113,22 @@ def settings_(
         if not yes and Edit.BANS not in (clear or []):
             _refuse_doubtful(settings, log.outcomes.identity, standing_, edits.get("bans"), unban or [])
         wanted = generations.wish(standing_, time=time.time(), fold=fold, start=None if start is None else _start(start), **edits)
-        check_wish(wanted, control.refresh(), log.outcomes)
+        check_wish(wanted, control.refresh(), log.history)
         _ask(settings, log.outcomes.identity, control, pool, control.want(wanted), wait=wait)
 
 
 @pools.command("resume")
 def resume(pool: Annotated[str, typer.Argument(help="The pool.")], wait: _Wait = True, data: _Data = None) -> None:
     """Fold a pool again with its settings, without retracted outcomes: for a pool that stopped at an outcome."""
-    settings = _settings(data)
+    settings = settings_of(data)
     with _opened(settings) as (log, control):
         _kind(control, pool)
         wanted = generations.wish(control.standing(pool), time=time.time())
-        check_wish(wanted, control.refresh(), log.outcomes)
+        check_wish(wanted, control.refresh(), log.history)
         _ask(settings, log.outcomes.identity, control, pool, control.want(wanted), wait=wait)
 
 
 # from options to a wish
-
-
-def _settings(data: Path | None) -> Settings:
-    return Settings(data=data) if data else Settings()
 
 
 @contextmanager

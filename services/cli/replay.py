@@ -18,6 +18,7 @@ from ratings_core.formats.times import seconds
 from services.backends import open_log, open_store
 from services.boards.store.protocol import StoreError
 from services.boards.waiting import await_position
+from services.cli.installation import settings_of
 from services.cli.options import Columns, Delimiter, file_options
 from services.imports.files import FileOptions
 from services.imports.replay import Replayed, replay_file
@@ -57,7 +58,7 @@ def replay(
     refuses the file sends nothing of it. Outcomes of the wire schema are refused one by one: the others are sent, and the status is 1.
     """
     gc.set_threshold(_GC_THRESHOLD)
-    settings = Settings(data=data) if data else Settings()
+    settings = settings_of(data)
     options = file_options(FileKind(kind) if kind else None, unplayed, column, delimiter, None if at is None else seconds(at, 1, "--time"))
     console = Console(soft_wrap=True)
     log = open_log(settings)

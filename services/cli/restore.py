@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from services.admin import backup as backups
-from services.runtime.settings import Settings
+from services.cli.installation import settings_of
 
 
 def restore(
@@ -14,6 +14,6 @@ def restore(
     data: Annotated[Path | None, typer.Option(help="Data folder to make (EQUIRANK_DATA); it must not hold a log.")] = None,
 ) -> None:
     """Make a data folder from a backup; `equirank up` goes on from there."""
-    folder = (Settings(data=data) if data else Settings()).data
+    folder = settings_of(data).data
     done = backups.restore(source, folder)
     typer.echo(f"{folder}: {done.outcomes} records, checkpoints of {done.checkpoints} partitions; `equirank verify` compares them")

@@ -20,6 +20,7 @@ from services.boards.reading import Board, board, changes, methods_of
 from services.boards.result import Intervals
 from services.boards.store.protocol import PoolHead, StoreReader
 from services.boards.store.redis import RedisStore
+from services.cli.installation import settings_of
 from services.cli.interval_columns import contribution_column, interval_columns, interval_line, roster_line, unrated_line
 from services.cli.no_pool import no_pool
 from services.cli.numbers import shower, tied_within
@@ -47,7 +48,7 @@ def top(
 ) -> None:
     """Print the best agents of a board."""
     _refuse_together(diff=diff, against=against, past=position is not None or at is not None)
-    settings = Settings(data=data) if data else Settings()
+    settings = settings_of(data)
     store = open_store(settings)
     try:
         found: Board | Difference

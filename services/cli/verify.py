@@ -1,6 +1,7 @@
-"""`equirank verify`: folds the log again and compares it with checkpoints and store, and solved boards with their files."""
+"""`equirank verify`: the log folded again beside checkpoints and store, solved boards beside their files, the archive beside its hash."""
 
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -9,21 +10,23 @@ from rich.console import Console
 from rich.markup import escape
 
 from services.admin.verify import Finding, verify_partition
+from services.admin.verify_archive import verify_archive
 from services.admin.verify_solved import verify_solved
 from services.backends import open_log, open_store
 from services.boards.store.protocol import StoreError, StoreReader
 from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.installation import settings_of
 from services.runtime.settings import Settings
 
 
 def verify(
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
-    """Fold the log again, and compare it with the newest checkpoints and every live board; and solved boards with their files.
+    """Compare the log folded again with checkpoints and live boards; solved boards with files; the archive with its hash.
 
     Status 1 on a difference.
     """
-    settings = Settings(data=data) if data else Settings()
+    settings = settings_of(data)
     log, checkpoints = open_log(settings, create=False), CheckpointStore(settings.checkpoint_url)
     console = Console(soft_wrap=True)
     store = _store(settings, console)
@@ -32,10 +35,11 @@ def verify(
         for finding in verify_partition(number, log, checkpoints, None if store is None else store.live):
             findings.append(finding)
             _tell(console, finding)
-    if store is not None:
-        for finding in verify_solved(log, checkpoints, store):
-            findings.append(finding)
-            _tell(console, finding)
+    others = [] if store is None else [verify_solved(log, checkpoints, store)]
+    others += [] if settings.archive is None else [verify_archive(settings.archive, log)]
+    for finding in chain.from_iterable(others):
+        findings.append(finding)
+        _tell(console, finding)
     log.close()
     differences = sum(finding.difference is not None for finding in findings)
     if findings:

@@ -25,6 +25,7 @@ from services.checkpoints.objects import BadObject
 from services.control.log import ControlLog
 from services.control.records import EngineStarted
 from services.engine import cluster
+from services.engine.archiver import Archiver, check_archive
 from services.engine.guard import LOG_SECONDS, OWN_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver, cluster_seconds
 from services.engine.metrics import EngineMetrics
 from services.log.protocol import Log, LogError, TellsWeaknesses
@@ -32,7 +33,8 @@ from services.runtime.logging import LogThrottle
 from services.runtime.settings import Settings
 from services.shard.actor import ShardActor
 from services.shard.health import PartitionHealth, WorkerHealth
-from services.solve.scheduler.scheduler import Limits, SolveScheduler, open_scheduler
+from services.solve.scheduler.flights import Limits
+from services.solve.scheduler.scheduler import SolveScheduler, open_scheduler
 from services.solve.worker.task_pool import RayTaskPool
 
 log = logging.getLogger("equirank.engine")
@@ -94,11 +96,16 @@ class Engine:
 
         """
         log_ = open_log(self._settings)
-        check_retention(log_.outcomes, self._settings.anchor_seconds)  # refused here, because Ray would restart refusing shards forever
+        # Refused here, because Ray would restart refusing shards forever.
+        if self._settings.archive is None:
+            check_retention(log_.outcomes, self._settings.anchor_seconds)
+        else:
+            check_archive(self._settings, log_.outcomes)
         self._tell_weaknesses(log_)
         store = open_store(self._settings, log_.outcomes.identity)
         control = ControlLog(log_.control)
         checkpoints = CheckpointStore(self._settings.checkpoint_url)
+        archiver = Archiver(self._settings, RayTaskPool(), max(1, self._solve_workers() // 2))
         memory = self._settings.solves_memory_bytes or int(ray.cluster_resources().get("memory", 0)) or None
         limits = Limits(self._solve_workers(), memory, self._settings.solve_memory_bytes)
         solves = open_scheduler(self._settings, checkpoints, store.solved, RayTaskPool(), limits, log_.outcomes.identity)
@@ -112,9 +119,10 @@ class Engine:
             while not stop.is_set():
                 began = time.monotonic()
                 guard.check()
-                self._tick(solves, checkpoints, control)
+                self._tick(solves, archiver, checkpoints, control)
                 self._forget_others(store, control)
                 self._pause(solves, stop, time.monotonic() - began)
+            archiver.cancel()
             self._stop_shards(solves)
         except (RayLost, TakenOver) as problem:
             guard.found(problem)
@@ -174,7 +182,7 @@ class Engine:
         again = partial(self._start_shard, index, partitions, engine)
         return _Shard(name, remote.remote(self._settings, numbers, name, engine), again)
 
-    def _tick(self, solves: SolveScheduler, checkpoints: CheckpointStore, control: ControlLog) -> None:
+    def _tick(self, solves: SolveScheduler, archiver: Archiver, checkpoints: CheckpointStore, control: ControlLog) -> None:
         for shard in list(self._shards):
             self._ask(shard)
         if self._silence is not None and self._silence.too_long():
@@ -183,10 +191,13 @@ class Engine:
         self._metrics.shards([health for health, _ in healths], sum(answers for _, answers in healths))
         try:
             self._read_manifests(checkpoints)
-            solves.step(time.monotonic(), list(self._manifests.values()), control.refresh())
+            known = control.refresh()
+            solves.step(time.monotonic(), list(self._manifests.values()), known)
+            archiver.step(time.monotonic(), self._manifests, known)
         except (LogError, OSError) as error:
-            self._troubles.warn(log, "solves wait for the log or the checkpoints: %s", error)
+            self._troubles.warn(log, "solves and the archive wait for the log or the checkpoints: %s", error)
         self._metrics.solves(solves.health(time.monotonic()))
+        self._metrics.archive(archiver.health(time.monotonic()))
 
     def _pause(self, solves: SolveScheduler, stop: threading.Event, took: float) -> None:
         """Until the next tick, start solves as others end. A tick of thousands of pools takes long: what it planned is used for longer."""

@@ -9,6 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
+from services.engine.archiver import ArchiveHealth
 from services.runtime import metrics
 from services.runtime.durations import Durations
 from services.shard.health import PartitionHealth, WorkerHealth
@@ -81,6 +82,7 @@ class EngineMetrics(Collector):
         self._restarts: dict[str, tuple[str, int]] = {}
         self._solves = SolveHealth()
         self._weaknesses = 0
+        self._archive = ArchiveHealth()
         self._registry = CollectorRegistry()
         self._registry.register(self)
         self._server = None if port is None else start_http_server(port, host, self._registry)
@@ -100,6 +102,10 @@ class EngineMetrics(Collector):
     def solves(self, health: SolveHealth) -> None:
         """Where solves stand."""
         self._solves = health
+
+    def archive(self, health: ArchiveHealth) -> None:
+        """Where the archive stands."""
+        self._archive = health
 
     def close(self) -> None:
         """Stop serving."""
@@ -136,6 +142,7 @@ class EngineMetrics(Collector):
         yield _family("equirank_dead_letters_total", _by_reason([health.dead_letters for health in healths]))
         yield _family("equirank_odd_times_total", _by_reason([health.odd_times for health in healths]))
         yield from _solves(self._solves)
+        yield from _archived(self._archive)
 
 
 def _shard(health: WorkerHealth) -> str:
@@ -171,6 +178,13 @@ def _solves(solves: SolveHealth) -> Iterator[Family]:
     yield _family("equirank_pools_thinly_led", [((), solves.thinly_led)])
     for name, values in _SOLVES.items():
         yield _family(name, [((method,), value) for method, value in sorted(values(solves).items())])
+
+
+def _archived(archive: ArchiveHealth) -> Iterator[Family]:
+    for name, values in (("position", archive.positions), ("lag_records", archive.lag_records), ("lag_seconds", archive.lag_seconds)):
+        yield _family(f"equirank_archive_{name}", [((str(partition),), value) for partition, value in values.items()])
+    yield _family("equirank_archive_rows_total", [((), archive.rows)])
+    yield _family("equirank_archive_failures_total", [((), archive.failures)])
 
 
 def _family(name: str, rows: Iterable[_Row]) -> Family:

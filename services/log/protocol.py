@@ -167,8 +167,15 @@ class Log(Protocol):
     """The three topics of an installation, and the handle that owns their connections."""
 
     outcomes: Topic
+    """What is appended to and followed; it may forget old records."""
+    archived: Topic | None
+    """The outcomes as far back as the archive holds them; None without an archive."""
     control: Topic
     dead_letters: Topic
+
+    @property
+    def history(self) -> Topic:
+        """The outcomes as far back as anything holds them: what is folded from a beginning reads it. Its records may have other bytes."""
 
     def close(self) -> None:
         """Give all connections back; topics and readers are of no more use."""

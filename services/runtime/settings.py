@@ -105,6 +105,12 @@ class Settings(BaseSettings):
         description="Where the outcomes topic forgets old records: least time between two checkpoints that are kept as long as it reaches "
         "back to them, at most half of its retention; none: such a topic is refused.",
     )
+    archive: str | None = Field(
+        None,
+        description="Where every outcome is kept for ever as columns (a folder, or a URL of an object store); needs the extra `archive`. "
+        "None: nowhere.",
+    )
+    archive_seconds: float = Field(30.0, gt=0, description="Least time between two appends of a partition to the archive.")
     fresh_seconds: float = Field(
         30.0,
         gt=0,

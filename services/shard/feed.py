@@ -11,32 +11,50 @@ from services.log.protocol import BatchDamaged, LogError, OffsetLost, Reader, Re
 from services.log.skipping import open_reader
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
+from services.shard.slices import size
 
 log = logging.getLogger("equirank.shard")
 
 _PAUSE_SECONDS: Final = 1.0
 """After a log that does not answer."""
+_FULL_BYTES: Final = 1 << 20
+"""A poll that brought as many bytes is full."""
 _PROBES: Final = 10
 _PROBE_SECONDS: Final = 0.5
 
 
 class Poll(NamedTuple):
-    """What one look at the log brought. records: by partition. passed: offset below which all was read, of each partition that ran."""
+    """What one look at the log brought.
+
+    records: by partition. passed: offset below which all was read, of each partition that ran. full: whether the look brought as much as
+    it may, so that more records are likely to wait.
+    """
 
     records: Mapping[int, Sequence[Record]]
     passed: Mapping[int, int]
+    full: bool
 
 
 class LogFeed:
     """One reader over all running partitions; it is opened again when another set of them runs, and after a failure.
 
-    stopping: set when the shard is to end. failures: polls that the log did not answer.
+    stopping: set when the shard is to end. clock: seconds since 1970. polled_at: when the log was read last, or the start, by the clock.
+    failures: polls that the log did not answer.
     """
 
-    def __init__(self, topic: Topic, control: ControlLog, owned: OwnedPartitions, most_records: int, stopping: threading.Event) -> None:
+    def __init__(
+        self,
+        topic: Topic,
+        control: ControlLog,
+        owned: OwnedPartitions,
+        most_records: int,
+        stopping: threading.Event,
+        clock: Callable[[], float],
+    ) -> None:
         self._topic, self._control, self._owned = topic, control, owned
-        self._most_records, self._stopping = most_records, stopping
+        self._most_records, self._stopping, self._clock = most_records, stopping, clock
         self._reader: Reader | None = None
+        self.polled_at = clock()
         self.failures = 0
 
     def poll(self, seconds: float) -> Poll | None:
@@ -50,19 +68,27 @@ class LogFeed:
             self._reader = self._reader or self._open()
             if self._reader is None:
                 self._stopping.wait(seconds)
-                return Poll({}, {})
-            records = self._reader.poll(seconds, self._most_records)
-            return Poll(records, {number: self._reader.position(number) for number in self._owned.running()})
+                poll = Poll({}, {}, full=False)
+            else:
+                records = self._reader.poll(seconds, self._most_records)
+                passed = {number: self._reader.position(number) for number in self._owned.running()}
+                poll = Poll(records, passed, self._is_full(records))
         except LogError as error:
             self.close()
             self._failed(error)
             return None
+        self.polled_at = self._clock()
+        return poll
 
     def close(self) -> None:
         """Close the reader."""
         if self._reader is not None:
             self._reader.close()
             self._reader = None
+
+    def _is_full(self, records: Mapping[int, Sequence[Record]]) -> bool:
+        count = sum(map(len, records.values()))
+        return count >= self._most_records or size(record for part in records.values() for record in part) >= _FULL_BYTES
 
     def _open(self) -> Reader | None:
         positions = {number: runtime.partition.position for number, runtime in self._owned.running().items()}

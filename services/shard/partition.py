@@ -15,6 +15,7 @@ from services.log.dead_letters import DeadLetter
 from services.log.partition import partition_of
 from services.log.protocol import Record
 from services.shard.batch import Batch, Share
+from services.shard.generations.archived import Part
 from services.shard.generations.build import Build
 from services.state.content import COUNTERS, PoolContent
 from services.state.pool import PoolState
@@ -129,6 +130,20 @@ class Partition:
             build.reached(reached)
             letters += batch.letters
             self.edition += 1
+        return letters
+
+    def catch_up_archived(self, build: Build, part: Part) -> list[DeadLetter]:
+        """Give one build that is behind what the archive holds of its pool; entries for what it refuses."""
+        letters: list[DeadLetter] = []
+        for run in part.runs:
+            if build.state is None:
+                build.scan([event for offset, event in run.retractions() if offset < build.generation.retraction_horizon])
+                continue
+            letters += [run.letter(refused, self.number, build.generation.number) for refused in build.fold(run.outcomes)]
+            if build.state is not None:
+                build.state.note(run.retractions())
+        build.reached(part.end)
+        self.edition += 1
         return letters
 
     def begin(self, build: Build) -> None:

@@ -9,7 +9,7 @@ from ratings_core.errors import RatingsError
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
 from services.control.records import FOLD_VERSION, ControlState, Generation
 from services.log.partition import partition_of
-from services.log.protocol import CUT, OTHER, LogError, OffsetLost, Topic
+from services.log.protocol import CUT, OTHER, Log, LogError, OffsetLost, Topic
 from services.log.skipping import open_reader
 from services.shard.generations.build import Build, retracted_below
 from services.shard.partition import Partition
@@ -27,23 +27,24 @@ class WrongLog(Exception):  # noqa: N818 - names the fact
 
 
 def recover(
-    number: int, topic: Topic, control: ControlState, checkpoints: CheckpointStore, skipped: list[SkippedCheckpoint]
+    number: int, log_: Log, control: ControlState, checkpoints: CheckpointStore, skipped: list[SkippedCheckpoint]
 ) -> tuple[Partition, Manifest | None]:
     """The partition as its newest whole checkpoint holds it, or empty at its beginning, and that checkpoint.
 
     Raises `WrongLog` where log identity or last record differ, `LogError` where the log does not answer.
     """
+    topic = log_.outcomes
     check_bound(number, topic, control)
     found = checkpoints.recover(number, skipped)
     for one in skipped:
         log.warning("checkpoint %s passed over: %s", one.name, one.reason, extra={"partition": number})
     if found is None:
-        partition, manifest = Partition(number, topic.partitions, beginning(number, topic, control)), None
+        partition, manifest = Partition(number, topic.partitions, beginning(number, log_.history, control)), None
     else:
         manifest, arrays = found
         check_log(manifest, topic)
         partition = restore(manifest, arrays, topic.partitions, control)
-    begin_edited(partition, topic, control)
+    begin_edited(partition, log_.history, control)
     partition.position = control.partitions.beyond_losses(number, partition.position)
     return partition, manifest
 

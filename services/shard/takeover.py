@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from services.checkpoints.anchors import spacing
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, SkippedCheckpoint
+from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
-from services.control.records import ControlState, Takeover
+from services.control.records import ControlState, FoldSettings, Takeover
 from services.log.protocol import Log, LogError, TopicReplaced
 from services.runtime.settings import Settings
 from services.shard.attempts import Attempts
@@ -36,8 +37,20 @@ class Takeovers:
         self._clock, self._timer = clock, timer
         self._checkpoints = CheckpointStore(settings.checkpoint_url)
         self._pace = Pace(settings.retraction_share, settings.retraction_seconds)
-        self.anchor_seconds = spacing(log_.outcomes, settings.anchor_seconds)
+        self.anchor_seconds = None if log_.archived is not None else spacing(log_.outcomes, settings.anchor_seconds)
         self.checkpoints_skipped = 0
+
+    def directory(self, check: Callable[[ControlState], None]) -> LiveDirectory:
+        """Where the partitions learn what their pools are. check: raises where another shard owns a partition by now. Raises `LogError`."""
+        settings = self._settings
+        return LiveDirectory(
+            self._control,
+            FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks),
+            settings.max_pools,
+            self._clock,
+            create=settings.creates_pools,
+            check=check,
+        )
 
     def take_over(self, number: int) -> PartitionRuntime:
         """Own a partition under a new epoch, from its newest checkpoint. Raises `LogError`."""
@@ -56,7 +69,7 @@ class Takeovers:
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
         checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self.anchor_seconds, self._clock)
-        builder = open_builder(partition, topic, self._control, self._pace, self._clock, self._checkpoints)
+        builder = open_builder(partition, self._log.history, self._control, self._pace, self._clock, self._checkpoints)
         attempts = Attempts(number, epoch, topic.end(number) if again and failure is None else 0, self._control, self._clock)
         attempts.look_back(partition.position)
         runtime = PartitionRuntime(partition, epoch, checkpointer, builder, attempts, even_at=self._timer(), recovered=failure is None)
@@ -65,10 +78,10 @@ class Takeovers:
         return runtime
 
     def _restored(self, number: int) -> "_Restored":
-        topic, skipped = self._log.outcomes, list[SkippedCheckpoint]()
+        skipped = list[SkippedCheckpoint]()
         control = self._control.refresh()
         try:
-            partition, manifest = recover(number, topic, control, self._checkpoints, skipped)
+            partition, manifest = recover(number, self._log, control, self._checkpoints, skipped)
         except (WrongLog, LogError) as error:
             if isinstance(error, LogError) and error.retriable:
                 raise

@@ -7,14 +7,12 @@ between partitions.
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from services.boards.folding import Heartbeat
 from services.boards.store.protocol import LiveWriter
-from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
-from services.control.records import FoldSettings
 from services.log.protocol import Log, Record
 from services.runtime.settings import Settings
 from services.shard.attempts import Isolated
@@ -29,12 +27,10 @@ from services.shard.partition_runtime import PartitionRuntime
 from services.shard.provenance import Provenance
 from services.shard.publishing.publisher import Publisher
 from services.shard.report import ShardReport
-from services.shard.slices import size
 from services.shard.takeover import Takeovers
 from services.shard.watch import LogWatch
 
 _POLL_SECONDS: Final = 0.05
-_FULL_BYTES: Final = 1 << 20
 
 
 class ShardWorker:
@@ -55,19 +51,17 @@ class ShardWorker:
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         topic, stopping = log_.outcomes, threading.Event()
-        self._settings, self._numbers, self._clock = settings, list(partitions), clock
-        self._stopping = stopping
+        self._numbers, self._stopping = list(partitions), stopping
         self._control = control = ControlLog(log_.control)
         self._owned = owned = OwnedPartitions()
         self._takeovers = Takeovers(settings, owner, log_, control, clock, timer)
-        self._feed = LogFeed(topic, control, owned, settings.batch_records, stopping)
+        self._feed = LogFeed(log_.history, control, owned, settings.batch_records, stopping, clock)
         self._folding = Folding(log_.dead_letters, stopping)
         publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock)
         turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, settings.checkpoint_outcomes)
         watch = LogWatch(topic, control, owned, self._takeovers, timer)
         self._maintenance = Maintenance(owned, GenerationSteps(owned, self._folding), publisher, turns, watch, timer)
         self._report = ShardReport(owner, owned, publisher, self._folding, clock, timer)
-        self._progress_at = clock()
 
     def stop(self) -> None:
         """Ask `run` to finish its batch, publish, checkpoint and return. Any thread may call it."""
@@ -90,7 +84,7 @@ class ShardWorker:
         """Progress so far. Any thread may call it."""
         log_failures = self._feed.failures + self._maintenance.generations.log_failures
         return self._report.health(
-            self._progress_at, {"log_failures": log_failures, "checkpoints_skipped": self._takeovers.checkpoints_skipped}
+            self._feed.polled_at, {"log_failures": log_failures, "checkpoints_skipped": self._takeovers.checkpoints_skipped}
         )
 
     def heartbeats(self) -> list[Heartbeat]:
@@ -102,25 +96,15 @@ class ShardWorker:
         for number in self._numbers:
             if number not in self._owned.runtimes:
                 self._owned.runtimes[number] = self._takeovers.take_over(number)
-        settings = self._settings
-        self._folding.directory = LiveDirectory(
-            self._control,
-            FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks),
-            settings.max_pools,
-            self._clock,
-            create=settings.creates_pools,
-            check=lambda state: self._owned.check_epochs(state.partitions.epochs),
-        )
+        self._folding.directory = self._takeovers.directory(lambda state: self._owned.check_epochs(state.partitions.epochs))
 
     def _round(self) -> None:
         """One look at the log, and what follows."""
         poll = self._feed.poll(0.0 if self._works() else _POLL_SECONDS)
         if poll is None:
             return
-        self._progress_at = self._clock()
-        behind = self._is_full(poll.records)
         for number, records in poll.records.items():
-            self._fold(self._owned.runtimes[number], records, behind=behind)
+            self._fold(self._owned.runtimes[number], records, behind=poll.full)
         for number, position in poll.passed.items():
             self._owned.runtimes[number].pass_to(position, idle=number not in poll.records)
         if not poll.records:
@@ -134,11 +118,6 @@ class ShardWorker:
         if runtime.attempts.blocked and runtime.attempts.isolated is not None:
             number = runtime.partition.number
             self._owned.stop(number, Isolated(number, runtime.attempts.isolated))
-
-    def _is_full(self, records: Mapping[int, Sequence[Record]]) -> bool:
-        """Whether a poll brought as much as it may, so that more is likely to wait."""
-        count = sum(map(len, records.values()))
-        return count >= self._settings.batch_records or size(record for part in records.values() for record in part) >= _FULL_BYTES
 
     def _works(self) -> bool:
         """Whether there is work although no record waits in the log."""

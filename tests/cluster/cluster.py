@@ -18,6 +18,8 @@ _OF_RELEASE: Final = {"app.kubernetes.io/name": "equirank", "app.kubernetes.io/i
 """Labels that let a pod reach Kafka and Redis: the policies open them to pods of the release only."""
 FULL: Final = bool(os.environ.get("EQUIRANK_CLUSTER_FULL"))
 """Whether slow tests run, too: `FULL=1 make cluster`."""
+DISPOSABLE: Final = "EQUIRANK_CLUSTER_NODE" in os.environ and not os.environ.get("KEEP")
+"""Whether the whole cluster is taken down after the tests, so that nothing has to be removed from it."""
 
 
 _TRIES: Final = 4

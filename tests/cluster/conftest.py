@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster import pictures, prometheus, secure
-from tests.cluster.cluster import CHART, LOADER, NAMESPACE, RELEASE, Loader, helm, image, kubectl, ready, run, wait_until
+from tests.cluster.cluster import CHART, DISPOSABLE, LOADER, NAMESPACE, RELEASE, Loader, helm, image, kubectl, ready, run, wait_until
 from tests.cluster.prometheus import Prometheus
 
 BURST = 100_000
@@ -42,7 +42,8 @@ def release(values: list[str]) -> Iterator[dict[str, float]]:
     helm("upgrade", "--install", RELEASE, str(CHART), *values)
     all_ready = {"api": 2, "engine": 1, "head": 1, "shards": 2, "solves": 1, "kafka": 1, "redis": 1}
     yield {"ready": wait_until("every pod is ready", lambda: ready(all_ready), 300)}
-    kubectl("delete", "pod", LOADER, "--now", "--ignore-not-found")
+    if not DISPOSABLE:
+        kubectl("delete", "pod", LOADER, "--now", "--ignore-not-found")
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +60,8 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A second release, beside a Kafka and a Redis that ask for users over TLS."""
     secure.install(tmp_path_factory.mktemp("secure"))
     yield
-    secure.remove()
+    if not DISPOSABLE:
+        secure.remove()
 
 
 @pytest.fixture(scope="session")
@@ -71,7 +73,8 @@ def monitoring(loader: Loader, values: list[str]) -> Iterator[Prometheus]:
     if PICTURES:
         for path in pictures.draw(scraping, Path(PICTURES), time.monotonic() - began):
             print(f"wrote {path}")
-    prometheus.remove()
+    if not DISPOSABLE:
+        prometheus.remove()
 
 
 def _namespace() -> str:

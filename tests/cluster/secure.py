@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,10 +56,11 @@ _FORMAT: Final = (
     "--add-scram 'SCRAM-SHA-512=[name=producer,password={producer}]' "
     "&& exec /opt/kafka/bin/kafka-server-start.sh /config/server.properties"
 )
-_REDIS: Final = [
-    "redis-server", "--save", "", "--port", "0", "--tls-port", "6379", "--tls-cert-file", "/tls/tls.crt", "--tls-key-file", "/tls/tls.key",
-    "--tls-ca-cert-file", "/tls/ca.crt", "--tls-auth-clients", "no", "--aclfile", "/config/users.acl",
-]  # fmt: skip
+_REDIS: Final = (
+    "cp /config/users.acl /data/users.acl && exec redis-server --save '' --port 0 --tls-port 6379 --tls-cert-file /tls/tls.crt "
+    "--tls-key-file /tls/tls.key --tls-ca-cert-file /tls/ca.crt --tls-auth-clients no --aclfile /data/users.acl"
+)
+"""`ACL SAVE` needs a file that Redis can write."""
 _ACL: Final = """\
 user default off
 user admin on >{admin} ~* &* +@all
@@ -110,7 +110,7 @@ def secrets(folder: Path) -> list[dict[str, Any]]:
 def servers() -> list[dict[str, Any]]:
     """Pods and Services of kafka and redis."""
     format_kafka = ["/bin/sh", "-c", _FORMAT.format(admin=ADMIN_PASSWORD, user=KAFKA_PASSWORD, producer=PRODUCER_PASSWORD)]
-    return [*_server("kafka", format_kafka, 9093), *_server("redis", _REDIS, 6379)]
+    return [*_server("kafka", format_kafka, 9093), *_server("redis", ["/bin/sh", "-c", _REDIS], 6379)]
 
 
 def _server(name: str, command: list[str], port: int) -> list[dict[str, Any]]:
@@ -151,22 +151,11 @@ def _openssl(folder: Path, *arguments: str) -> None:
     subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
 
-_ACLS: Final = """
-import json, os, sys
-from kafka.admin import *
-password, change, *users = sys.argv[1:]
-options = json.loads(os.environ["EQUIRANK_KAFKA_OPTIONS"]) | {"sasl_plain_username": "admin", "sasl_plain_password": password}
-admin = KafkaAdminClient(bootstrap_servers=os.environ["EQUIRANK_KAFKA"], **options)
-own = [ResourcePattern(kind, "equirank", ACLResourcePatternType.PREFIXED) for kind in (ResourceType.TOPIC, ResourceType.GROUP)]
-cluster = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")
-grants = [(pattern, ACLOperation.ALL) for pattern in own] + [(cluster, ACLOperation.IDEMPOTENT_WRITE), (cluster, ACLOperation.DESCRIBE)]
-acls = [ACL(f"User:{user}", "*", operation, ACLPermissionType.ALLOW, pattern) for user in users for pattern, operation in grants]
-if change == "add":
-    print(len(admin.create_acls(acls)["succeeded"]), "ACLs")
-else:
-    print(sum(len(deleted) for _, deleted, _ in admin.delete_acls(acls)), "ACLs")
-"""
-"""Run by the administrator: topics and groups of the prefix, and nothing else."""
+_GRANTS: Final = (
+    "--operation All --resource-pattern-type prefixed --topic equirank --group equirank",
+    "--operation IdempotentWrite --operation Describe --cluster",
+)
+"""What a user may do: everything with topics and groups of the prefix, and nothing else. As in docs/operations/secrets.md."""
 
 
 def kubectl(*arguments: str, stdin: str | None = None, check: bool = True, timeout: float = 300) -> str:
@@ -189,7 +178,8 @@ def install(folder: Path) -> None:
     # A folder of each pod's own serves one shard: checkpoints are not what these tests are about.
     helm("upgrade", "--install", RELEASE, str(CHART), *options, "--set", "checkpoints.url=memory://checkpoints")
     kubectl("wait", "--for=condition=Ready", "pod/kafka", "pod/redis", "--timeout=180s")
-    wait_until("the ACLs are made", lambda: "8 ACLs" in acls("add", "equirank", "producer"), 120)
+    change_grants("add", "equirank", "producer")
+    wait_until("the users have their ACLs", lambda: grants("equirank") == grants("producer") == 4, 120)
 
 
 def remove() -> None:
@@ -199,20 +189,22 @@ def remove() -> None:
     run("kubectl", "delete", "namespace", NAMESPACE, "--wait=false")
 
 
-def acls(change: str, *users: str) -> str:
-    """Add the ACLs of Kafka users, or delete them, in a pod with an API pod's environment; the number of ACLs, as a sentence."""
-    template = json.loads(kubectl("get", "deployment", f"{RELEASE}-api", "-o", "json"))["spec"]["template"]["spec"]
-    container = {key: template["containers"][0][key] for key in ("image", "imagePullPolicy", "env", "envFrom", "volumeMounts")}
-    container |= {"name": "script", "args": ["python", "-c", _ACLS, ADMIN_PASSWORD, change, *users]}
-    spec = {"containers": [container], "volumes": template["volumes"], "enableServiceLinks": False, "restartPolicy": "Never"}
-    overrides = ["--image=x", "--overrides", json.dumps({"spec": spec})]
-    name = f"acls-{time.time_ns()}"
-    kubectl("run", name, "--restart=Never", *overrides)
-    phase = ["get", "pod", name, "-o", "jsonpath={.status.phase}"]
-    wait_until("the pod has ended", lambda: kubectl(*phase) in ("Succeeded", "Failed"), 120)
-    output = kubectl("logs", name)
-    kubectl("delete", "pod", name, "--wait=false")
-    return output
+def kafka_tool(name: str, *arguments: str) -> str:
+    """Output of one of Kafka's command-line tools, run by the administrator."""
+    connection = ["--bootstrap-server", "kafka:9093", "--command-config", "/config/admin.properties"]
+    return kubectl("exec", "kafka", "--", f"/opt/kafka/bin/{name}.sh", *connection, *arguments)
+
+
+def change_grants(change: str, *users: str) -> None:
+    """`add` or `remove` the ACLs of Kafka users."""
+    principals = [option for user in users for option in ("--allow-principal", f"User:{user}")]
+    for grant in _GRANTS:
+        kafka_tool("kafka-acls", f"--{change}", "--force", *principals, *grant.split())
+
+
+def grants(user: str) -> int:
+    """Number of ACLs of a Kafka user."""
+    return kafka_tool("kafka-acls", "--list", "--principal", f"User:{user}").count(f"principal=User:{user},")
 
 
 def api(*command: str) -> str:

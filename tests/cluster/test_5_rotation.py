@@ -6,12 +6,13 @@ Afterwards the old secret is refused. Connections that were made with it are cut
 import json
 from collections.abc import Iterator
 from functools import partial
+from hashlib import sha256
 
 import pytest
 
 from tests.cluster import cluster, secure
 from tests.cluster.cluster import CHART, FULL, RELEASE, Loader, ready, wait_until
-from tests.cluster.secure import acls, api, ask, helm, kubectl
+from tests.cluster.secure import api, ask, change_grants, grants, helm, kubectl
 from tests.cluster.survival import print_table, survive
 
 pytestmark = [pytest.mark.usefixtures("secured"), pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")]
@@ -62,10 +63,9 @@ def redis_cli(*command: str) -> str:
     return kubectl("exec", "redis", "--", "redis-cli", *connection, *command)
 
 
-def kafka_user(*change: str) -> str:
-    """Output of a change of a Kafka user, which is the last argument, by the administrator."""
-    tool = ["/opt/kafka/bin/kafka-configs.sh", "--bootstrap-server", "kafka:9093", "--command-config", "/config/admin.properties"]
-    return kubectl("exec", "kafka", "--", *tool, "--alter", "--entity-type", "users", *change[:-1], "--entity-name", change[-1])
+def change_user(name: str, *change: str) -> None:
+    """Change a Kafka user by the administrator."""
+    secure.kafka_tool("kafka-configs", "--alter", "--entity-type", "users", *change, "--entity-name", name)
 
 
 def test_the_password_of_redis(load: Loader) -> None:
@@ -77,24 +77,30 @@ def test_the_password_of_redis(load: Loader) -> None:
         wait_until("every pod is ready", all_ready, 240)
         assert redis_cli("ACL", "SETUSER", "equirank", f"<{secure.REDIS_PASSWORD}").strip() == "OK"
         assert int(redis_cli("CLIENT", "KILL", "USER", "equirank")) > 0
+        assert redis_cli("ACL", "SAVE").strip() == "OK"
 
     survive(load, "password of Redis rotated", rotate, all_ready)
     old = f"rediss://equirank:{secure.REDIS_PASSWORD}@redis:6379/0?ssl_ca_certs=/etc/equirank/redis/ca.crt"
     top = ["equirank", "top", "--pool", next(iter(load.status().sent)), "--count", "1"]
     assert "refuses these credentials" in api("env", f"EQUIRANK_REDIS={old}", *top)
     assert "agent-" in api(*top)
+    (saved,) = [line for line in kubectl("exec", "redis", "--", "cat", "/data/users.acl").splitlines() if line.startswith("user equirank ")]
+    digests = [sha256(password.encode()).hexdigest() for password in (secure.REDIS_PASSWORD, "redis-pw-2")]
+    assert [digest in saved for digest in digests] == [False, True], "a restart of Redis would read what was saved"
 
 
 def test_the_user_of_kafka(load: Loader) -> None:
     def rotate() -> None:
-        kafka_user("--add-config", "SCRAM-SHA-512=[password=kafka-pw-2]", "equirank-2")
-        assert "4 ACLs" in acls("add", "equirank-2")
+        change_user("equirank-2", "--add-config", "SCRAM-SHA-512=[password=kafka-pw-2]")
+        change_grants("add", "equirank-2")
+        assert grants("equirank-2") == 4
         patch("passwords", **{"kafka-2": "kafka-pw-2"})
         helm("upgrade", RELEASE, str(CHART), "--reuse-values", "--set", "kafka.sasl.username=equirank-2,kafka.sasl.passwordKey=kafka-2")
         wait_for_rollout("api", "engine")
         wait_until("every pod is ready", all_ready, 240)
-        assert "4 ACLs" in acls("delete", "equirank")
-        kafka_user("--delete-config", "SCRAM-SHA-512", "equirank")
+        change_grants("remove", "equirank")
+        assert grants("equirank") == 0
+        change_user("equirank", "--delete-config", "SCRAM-SHA-512")
 
     survive(load, "user of Kafka replaced", rotate, all_ready)
     old = PRODUCER | {"sasl_plain_username": "equirank", "sasl_plain_password": secure.KAFKA_PASSWORD}

@@ -13,7 +13,7 @@ from kafka.record import default_records
 from kafka.structs import TopicPartition
 
 from services.log.kafka.batches import MAX_BATCH_BYTES
-from services.log.kafka.client import OPTIONS
+from services.log.kafka.client import OPTIONS, Connection
 from services.log.kafka.log import KafkaTopic, open_kafka_log
 from services.log.partition import partition_of
 from services.log.protocol import BatchDamaged, CommitsPositions, Forgets, LogError, OffsetLost, Reader, Retention, Topic, TopicReplaced
@@ -271,7 +271,7 @@ def test_options_are_checked(backend: KafkaBackend) -> None:
     with pytest.raises(LogError, match="timeout"):
         backend.open(timeout=0.1)
     with pytest.raises(LogError, match="no address"):
-        open_kafka_log("", 1)
+        open_kafka_log(Connection(""), 1)
     backend.open(options={"client_id": "mine"})
     assert not {"acks", "enable_auto_commit", "auto_offset_reset", "isolation_level", "allow_auto_create_topics"} & OPTIONS
 
@@ -290,6 +290,6 @@ def test_a_fork_has_its_own_clients(backend: KafkaBackend) -> None:
 def test_nobody_there_is_retriable() -> None:
     start = time.monotonic()
     with pytest.raises(LogError, match="no connection to Kafka") as caught:
-        open_kafka_log("127.0.0.1:1", 1, timeout=1.0)
+        open_kafka_log(Connection("127.0.0.1:1", timeout=1.0), 1)
     assert caught.value.retriable
     assert time.monotonic() - start < 60

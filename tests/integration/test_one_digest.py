@@ -16,6 +16,7 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
+from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.partition import partition_of
 from services.log.protocol import Log
@@ -71,7 +72,7 @@ def sqlite_log(folder: Path) -> Iterator[Log]:
 
 @pytest.fixture(scope="module")
 def kafka_log(kafka: str) -> Iterator[Log]:  # noqa: F811
-    with filled(open_kafka_log(kafka, PARTITIONS, topic_prefix=f"digest-{uuid.uuid4().hex[:8]}.")) as log:
+    with filled(open_kafka_log(Connection(kafka), PARTITIONS, topic_prefix=f"digest-{uuid.uuid4().hex[:8]}.")) as log:
         yield log
 
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,11 +16,13 @@ import msgspec
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from prometheus_client.parser import text_string_to_metric_families
 
+from deploy.local.ports import free_ports
 from ratings_core.arrays.digest import digest
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
 from services.control.records import Takeover, decode
+from services.log.kafka.client import Connection
 from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.shard.partition import Partition
 from tests.support.installation import STOP_SECONDS, processes_with, until
@@ -206,7 +207,7 @@ class Cluster:
     @contextmanager
     def log(self) -> Iterator[KafkaLog]:
         """Our own view of its topics."""
-        log = open_kafka_log(self.bootstrap, PARTITIONS, topic_prefix=self.prefix)
+        log = open_kafka_log(Connection(self.bootstrap), PARTITIONS, topic_prefix=self.prefix)
         try:
             yield log
         finally:
@@ -270,11 +271,3 @@ def refolded(log: KafkaLog) -> dict[str, str]:
     reader.close()
     control.close()
     return {pool: digest(state.arrays()) for partition in partitions.values() for pool, state in partition.pools.items()}
-
-
-def free_ports(count: int) -> list[int]:
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(probe.getsockname()[1]) for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from deploy.local.ports import free_ports
 from ratings_core.arrays.digest import digest
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
@@ -17,7 +18,6 @@ from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.partition import Partition
-from tests.support.cluster import free_ports
 from tests.support.installation import START_SECONDS, until
 from tests.support.redis import serving
 from tests.support.worker import HOME, PARTITIONS, published

@@ -2,14 +2,15 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import uuid4
 
 import pytest
 
+from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.protocol import Log, LogError, OffsetLost, Record, Topic
 from services.log.records import MAX_RECORD_BYTES
@@ -54,8 +55,11 @@ class KafkaBackend(_Opened):
         self.bootstrap = bootstrap
         self.prefix = f"t{uuid4().hex[:12]}."
 
-    def open(self, partitions: int = PARTITIONS, **settings: object) -> Log:
-        return self.keep(open_kafka_log(self.bootstrap, partitions, topic_prefix=self.prefix, **{"timeout": PATIENCE} | settings))
+    def open(
+        self, partitions: int = PARTITIONS, *, options: Mapping[str, object] | None = None, timeout: float = PATIENCE, **settings: Any
+    ) -> Log:
+        connection = Connection(self.bootstrap, options, timeout)
+        return self.keep(open_kafka_log(connection, partitions, topic_prefix=self.prefix, **settings))
 
 
 def values(records: Iterable[Record]) -> list[bytes]:

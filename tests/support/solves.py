@@ -12,7 +12,8 @@ from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, P
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated, SolvePlan
 from services.demo import simulated
 from services.runtime.settings import Settings
-from services.solve.scheduler.scheduler import Limits, open_scheduler
+from services.solve.scheduler.flights import Limits
+from services.solve.scheduler.scheduler import open_scheduler
 from services.solve.worker.task_pool import RayTaskPool, Task, TaskPool, TaskType
 from services.state.pool import PoolState
 from services.wire.pools import Kind

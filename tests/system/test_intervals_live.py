@@ -15,7 +15,8 @@ from services.demo import simulated
 from services.runtime.settings import Settings
 from services.solve.intervals.replicates import add_intervals, seed_of
 from services.solve.problems.checkpointed import problem
-from services.solve.scheduler.scheduler import Limits, open_scheduler
+from services.solve.scheduler.flights import Limits
+from services.solve.scheduler.scheduler import open_scheduler
 from services.solve.worker.task_pool import RayTaskPool
 from services.state.pool import PoolState
 from services.wire.pools import Kind

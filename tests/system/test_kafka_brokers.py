@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from deploy.local.kafka.broker import Broker
+from services.log.kafka.client import Connection
 from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.log.protocol import LogError
 from tests.support.kafka import RUN, kafka, leased_broker  # noqa: F401 - a fixture
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning
 
 def test_a_broker_that_goes_away_is_waited_for(kafka: str) -> None:  # noqa: F811 - asked for, so that this skips where no broker can be had
     with Broker() as broker:
-        log = open_kafka_log(broker.bootstrap, 1, timeout=3.0)
+        log = open_kafka_log(Connection(broker.bootstrap, timeout=3.0), 1)
         topic = log.outcomes
         topic.append(0, [(None, b"before")])
         reader = topic.reader({0: 0})

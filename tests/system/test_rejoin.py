@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from ray.cluster_utils import Cluster
 
-from tests.support.cluster import free_ports
+from deploy.local.ports import free_ports
 from tests.support.drivers import drivers
 from tests.support.installation import START_SECONDS, until
 from tests.support.worker import play

@@ -18,6 +18,7 @@ from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
 from services.control.records import ControlState, FoldSettings, Generation
 from services.demo import simulated
+from services.log.kafka.client import Connection
 from services.log.kafka.log import KafkaLog, open_kafka_log
 from services.log.protocol import Retention
 from services.runtime.settings import Settings
@@ -53,7 +54,7 @@ def prefix() -> str:
 
 @pytest.fixture
 def log(kafka: str, prefix: str) -> Iterator[KafkaLog]:  # noqa: F811
-    log = open_kafka_log(kafka, PARTITIONS, topic_prefix=prefix, group=prefix)
+    log = open_kafka_log(Connection(kafka), PARTITIONS, topic_prefix=prefix, group=prefix)
     yield log
     log.close()
 
@@ -198,7 +199,7 @@ def test_a_topic_made_anew_stops_its_partitions_for_good_and_nothing_of_it_count
         until(lambda: told(worker).checkpoint == 20, "a checkpoint of all")
         admin.delete_topics([log.outcomes.name])
         until(lambda: admin.describe_topics([log.outcomes.name])[0]["error_code"] != 0, "the topic is gone")
-        other = open_kafka_log(kafka, PARTITIONS, topic_prefix=prefix)
+        other = open_kafka_log(Connection(kafka), PARTITIONS, topic_prefix=prefix)
         until(lambda: len(stops(worker)) == PARTITIONS, "every partition stopped, and the worker goes on")
         play(other, 0, later)
         for why in stops(worker):

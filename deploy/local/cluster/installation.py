@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from deploy.local.kafka.broker import Broker, Quorum
+from deploy.local.ports import free_ports
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 NGINX: Final = ROOT / "deploy/systemd/nginx.conf"
@@ -209,15 +210,3 @@ class Installation:
 def _node_ip(node: int) -> str:
     """A loopback address for each node. Ray replaces 127.0.0.1 by the machine's outer address, and leaves the others."""
     return f"127.0.0.{node + 2}"
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of loopback that are free now."""
-    probes = [socket.socket() for _ in range(count)]
-    try:
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
-    finally:
-        for probe in probes:
-            probe.close()

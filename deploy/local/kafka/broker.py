@@ -12,7 +12,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -21,6 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar
+
+from deploy.local.ports import free_ports
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parents[2] / ".cache" / "kafka"
@@ -95,7 +96,7 @@ class Seat(NamedTuple):
         """Seats of a new cluster, on ports that are free now."""
         # It may begin with a dash, hence the = where it is an argument.
         cluster = urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
-        ports = _free_ports(count)
+        ports = _port_pairs(count)
         return [cls(cluster, number, ports) for number in range(1, count + 1)]
 
     @property
@@ -126,7 +127,7 @@ class Broker:
         self._users = dict(users or {})
         try:
             if seat is None:
-                _on_free_ports(self._begin_alone, self._drop_data)
+                _on_port_pairs(self._begin_alone, self._drop_data)
             else:
                 self._begin(seat)
         except BaseException:
@@ -223,7 +224,7 @@ class Broker:
 
     def _asking_for_sasl(self, settings: Mapping[str, str]) -> dict[str, str]:
         """What a listener for users adds to the broker's settings."""
-        self.asking, self.encrypted = (f"127.0.0.1:{port}" for port in _free_ports(1)[0])
+        self.asking, self.encrypted = (f"127.0.0.1:{port}" for port in _port_pairs(1)[0])
         keys = self._make_keys()
         known = " ".join(f'user_{name}="{password}"' for name, password in self._users.items())
         module = "org.apache.kafka.common.security"
@@ -296,7 +297,7 @@ class Quorum:
     def __init__(self, count: int = 3, parent: Path | None = None) -> None:
         self.brokers: list[Broker] = []
         try:
-            _on_free_ports(lambda: self._start(count, parent), self.close)
+            _on_port_pairs(lambda: self._start(count, parent), self.close)
         except BaseException:
             self.close()
             raise
@@ -324,7 +325,7 @@ class Quorum:
 Started = TypeVar("Started")
 
 
-def _on_free_ports(start: Callable[[], Started], undo: Callable[[], None]) -> Started:
+def _on_port_pairs(start: Callable[[], Started], undo: Callable[[], None]) -> Started:
     """`start`, again where another process took a port between its choice and its use."""
     for _ in range(1, PORT_ATTEMPTS):
         try:
@@ -348,12 +349,9 @@ def _sweep(base: Path) -> None:
             continue
 
 
-def _free_ports(count: int) -> list[tuple[int, int]]:
+def _port_pairs(count: int) -> list[tuple[int, int]]:
     """As many pairs of ports that nobody listens on now."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(2 * count)]
-    ports = [int(probe.getsockname()[1]) for probe in probes]
-    for probe in probes:
-        probe.close()
+    ports = free_ports(2 * count)
     return list(zip(ports[::2], ports[1::2], strict=True))
 
 

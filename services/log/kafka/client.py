@@ -84,16 +84,26 @@ def kafka_errors(doing: str) -> Iterator[None]:
 
 
 class Connection:
-    """Where the cluster is and how to reach it; makes clients. timeout: seconds that any one call may take."""
+    """Where the cluster is and how to reach it; makes clients.
 
-    def __init__(self, bootstrap: str | list[str], options: Mapping[str, object], timeout: float) -> None:
+    Args:
+        bootstrap: `host:port` of one or more brokers.
+        options: Of kafka-python's clients, those in `OPTIONS` (TLS, SASL, ...).
+        timeout: Seconds that any one call may take.
+
+    Raises:
+        LogError: not retriable, for an option that is refused.
+
+    """
+
+    def __init__(self, bootstrap: str | list[str], options: Mapping[str, object] | None = None, timeout: float = 30.0) -> None:
         if not bootstrap:
             raise LogError("no address of a Kafka broker was given", retriable=False)
         if timeout < 1:
             raise LogError(f"timeout must be at least 1 second, not {timeout}", retriable=False)
         self.timeout = timeout
         self._bootstrap = bootstrap
-        self._options = check_options(options)
+        self._options = check_options(options or {})
 
     @property
     def timeout_ms(self) -> int:

@@ -29,28 +29,24 @@ _ASK_AGAIN_SECONDS = 0.1
 
 
 def open_kafka_log(
-    bootstrap: str | list[str],
+    connection: Connection,
     partitions: int,
     *,
     group: str = "equirank",
     create: bool = True,
     replication: int = -1,
     topic_prefix: str = TOPIC_PREFIX,
-    timeout: float = 30.0,
-    options: Mapping[str, object] | None = None,
 ) -> "KafkaLog":
     """Open the log on a cluster.
 
-    bootstrap: `host:port` of one or more brokers. partitions: of the outcomes topic. group: whose committed offsets lag tools read.
-    create: whether missing topics are made, with `replication` copies (-1: as the cluster is set). timeout: seconds that an append or
-    a question may take. options: of the connection (`kafka_client.OPTIONS`: TLS, SASL, ...).
+    partitions: of the outcomes topic. group: whose committed offsets lag tools read. create: whether missing topics are made, with
+    `replication` copies (-1: as the cluster is set).
 
     Raises:
-        LogError: retriable if no broker answers; not retriable for refused options or topics of another shape.
+        LogError: retriable if no broker answers; not retriable for topics of another shape.
 
     """
     check_partitions(partitions)
-    connection = Connection(bootstrap, options or {}, timeout)
     topics = plans(topic_prefix, partitions)
     found = _found(connection, list(topics.values()), create=create, replication=replication)
     clients = Clients(connection, group)
@@ -217,6 +213,12 @@ class KafkaLog:
     dead_letters: Topic
     clients: Clients
     weaknesses: Sequence[str] = ()
+    archived: Topic | None = None
+
+    @property
+    def history(self) -> Topic:
+        """See `Log.history`."""
+        return self.archived or self.outcomes
 
     def close(self) -> None:
         """Close the clients of this process, except those of open readers."""

@@ -176,6 +176,12 @@ class SqliteLog:
     control: Topic
     dead_letters: Topic
     shared: "_Shared"
+    archived: Topic | None = None
+
+    @property
+    def history(self) -> Topic:
+        """See `Log.history`."""
+        return self.archived or self.outcomes
 
     def close(self) -> None:
         """Close the connections of this process, except those of open readers."""

@@ -9,7 +9,9 @@ switch that was recorded is made again.
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, TypeAlias
 
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
@@ -17,6 +19,7 @@ from services.control.log import ControlLog
 from services.control.records import ControlState, Generation, Serve
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import LogError, OffsetLost, Record, Topic, TopicReplaced
+from services.shard.generations.archived import ArchivedBuilds, ArchivedPool
 from services.shard.generations.build import GONE, SEASON, Build
 from services.shard.generations.due import DueGenerations, Retries
 from services.shard.generations.pace import Pace
@@ -28,6 +31,7 @@ from services.shard.slices import slices
 from services.state.pool import PoolState
 
 log = logging.getLogger("equirank.generations")
+_Fold: TypeAlias = Callable[[], list[DeadLetter]]
 
 
 class BuildCheckpoints(Protocol):
@@ -38,6 +42,19 @@ class BuildCheckpoints(Protocol):
 
     def hurry(self) -> None:
         """Ask for a checkpoint soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What was folded before: `archived` holds most of it, where there is an archive; the log holds the rest."""
+
+    log: PastReader
+    archived: ArchivedBuilds
+
+    def close(self) -> None:
+        """Give connections and threads back."""
+        self.log.close()
+        self.archived.forget(())
 
 
 class Builder:
@@ -54,7 +71,7 @@ class Builder:
         clock: Callable[[], float],
         due: DueGenerations,
         starts: BuildStarts,
-        past: PastReader,
+        past: Past,
         pace: Pace,
     ) -> None:
         self._partition, self._control, self._clock = partition, control, clock
@@ -86,16 +103,14 @@ class Builder:
 
         Raises `LogError` for a log that does not answer; what a build needs and the log lost, or cannot read, fails that build.
         """
-        start = self._next()
-        if start is None:
+        if (furthest_behind := self._next()) is None:
             self.close()
             return []
-        if (taken := self._take(start, timeout)) is None:
-            return []
+        self._past.archived.forget(self._partition.builds)
         standing = [build for build in self._partition.builds.values() if build.failed is None]
+        fold = self._read(furthest_behind, timeout)
         began = time.monotonic()
-        begin, part = taken
-        letters = self._partition.catch_up(part, begin)
+        letters = [] if fold is None else fold()
         self._pace.spend((ended := time.monotonic()) - began, ended)
         for build in standing:
             if build.failed is not None:
@@ -120,7 +135,7 @@ class Builder:
             log.info("generation %d serves", made.number, extra=self._fields(made))
 
     def close(self) -> None:
-        """Give the reader's connection back."""
+        """Give what reads the past back."""
         self._past.close()
 
     def _begin(self, state: PoolState, control: ControlState) -> None:
@@ -133,20 +148,46 @@ class Builder:
             build = self._starts.make(state, control, target)
             if build is None:
                 return  # a checkpoint is being read
+            self._past.archived.forget(self._partition.builds)  # one that failed is read from its start again
             self._partition.begin(build)
             if build.failed is not None:
                 self._report_failed(build)
 
-    def _next(self) -> int | None:
-        """The first offset that a build has not read and that was folded."""
+    def _next(self) -> Build | None:
+        """The build that is furthest behind, if any has something to read that was folded."""
         position = self._partition.position
-        behind = [build.position for build in self._partition.builds.values() if build.behind(position) and build.position < position]
-        return min(behind, default=None)
+        behind = [build for build in self._partition.builds.values() if build.behind(position) and build.position < position]
+        return min(behind, key=lambda build: build.position, default=None)
+
+    def _read(self, build: Build, timeout: float) -> _Fold | None:
+        """Read what follows for a build, from the archive where it holds that; what folds it. None where none came in time."""
+        try:
+            archived = self._past.archived.of(build)
+        except LogError as error:
+            if error.retriable:
+                raise
+            build.fail(str(error))
+            return None
+        return self._read_log(build, timeout) if archived is None else self._read_archive(build, archived, timeout)
+
+    def _read_log(self, build: Build, timeout: float) -> _Fold | None:
+        """Read a slice of the log, for a build and others at its position; what folds it. None where none came in time."""
+        taken = self._take(build.position, timeout)
+        return None if taken is None else partial(self._partition.catch_up, taken[1], taken[0])
+
+    def _read_archive(self, build: Build, archived: ArchivedPool, timeout: float) -> _Fold | None:
+        """Read a part of the archive for one build; what folds it. None where none came in time."""
+        try:
+            part = archived.take(timeout)
+        except Exception as error:  # noqa: BLE001 - whatever damage does, it ends this build alone (law 6)
+            build.fail(f"the archive cannot be read: {error}")
+            return None
+        return None if part is None else partial(self._partition.catch_up_archived, build, part)
 
     def _take(self, start: int, timeout: float) -> tuple[int, Sequence[Record]] | None:
         """The next slice, and where it begins. What the log lost or cannot read fails the builds that need it."""
         try:
-            return self._past.take(start, timeout)
+            return self._past.log.take(start, timeout)
         except LogError as error:
             self.close()
             if isinstance(error, OffsetLost):
@@ -163,7 +204,6 @@ class Builder:
         for build in self._partition.builds.values():
             if build.behind(self._partition.position) and build.position == start:
                 build.fail(f"{why}; {SEASON.format(build.generation.pool)}" if gone else why)
-                self._report_failed(build)
 
     def _report_failed(self, build: Build) -> None:
         self.counters["generation_failures"] += 1
@@ -201,6 +241,6 @@ def open_builder(
         clock,
         DueGenerations(partition, pace, clock),
         BuildStarts(partition, topic, None if checkpoints is None else StandIns(checkpoints, topic, partition.number)),
-        PastReader(topic, partition.number, control, cut),
+        Past(PastReader(topic, partition.number, control, cut), ArchivedBuilds(topic, partition.number)),
         pace,
     )

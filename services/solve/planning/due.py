@@ -7,7 +7,7 @@ bounded, so every job comes first after a bounded wait: no job starves, however 
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from services.solve.planning.jobs import Job, JobStatus, Parameters
@@ -51,29 +51,6 @@ def due(now: float, pools: Iterable[PoolView], ledger: Ledger, pace: Pace, cost:
     waiting = ledger.waiting()
     claims = {job: (waiting.get(job, now) + classes[job] * pace.seconds, classes[job], job) for job in ready}
     return _taking_turns(claims, ledger.running(), pace.seconds)
-
-
-def fitting(jobs: Sequence[Job], need: Callable[[Job], int], running: Sequence[int], workers: int, memory: int | None) -> list[Job]:
-    """The first of `jobs` that may start beside the running ones.
-
-    A job that does not fit waits at the head of the queue, and all jobs behind it wait too; otherwise small jobs could keep it waiting
-    forever. A job always fits when nothing else runs: its own memory limit bounds it.
-
-    Args:
-        jobs: Due jobs, in order.
-        need: Bytes that a job is expected to need.
-        running: Bytes that the running jobs are expected to need, one number each.
-        workers: Number of jobs that may run at once.
-        memory: Bytes for all jobs together; None for no limit.
-    """
-    chosen: list[Job] = []
-    taken = list(running)
-    for job in jobs[: max(0, workers - len(running))]:
-        if taken and memory is not None and sum(taken) + need(job) > memory:
-            break
-        chosen.append(job)
-        taken.append(need(job))
-    return chosen
 
 
 def _ready(entry: Entry | None, view: PoolView, parameters: Parameters, now: float, pace: Pace) -> bool:

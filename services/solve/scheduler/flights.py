@@ -1,5 +1,6 @@
 """Tries under way: started on the task pool, bounded by a deadline, and taken in when they end."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,13 +41,38 @@ class Ended:
     """Whether the checkpoint's object could not be read."""
 
 
-class Flights:
-    """The tries under way."""
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What solves may take together.
 
-    def __init__(self, tasks: TaskPool, checkpoints_url: str, deadline_seconds: float, memory_bytes: int) -> None:
-        """memory_bytes: limit on the memory of one try."""
+    Attributes:
+        workers: Number of solves at once.
+        memory_bytes: Memory of all solves together; None for no limit.
+        solve_memory_bytes: Memory of one solve.
+    """
+
+    workers: int
+    memory_bytes: int | None
+    solve_memory_bytes: int
+
+    def admit(self, need: int, running: Sequence[int]) -> bool:
+        """Whether one more solve may start. A solve always fits when nothing else runs: its own memory limit bounds it.
+
+        Args:
+            need: Bytes that it is expected to take.
+            running: Bytes that the solves under way are expected to take, one number each.
+        """
+        if len(running) >= self.workers:
+            return False
+        return not running or self.memory_bytes is None or sum(running) + need <= self.memory_bytes
+
+
+class Flights:
+    """The tries under way. limits: what they may take together."""
+
+    def __init__(self, tasks: TaskPool, checkpoints_url: str, deadline_seconds: float, limits: Limits) -> None:
         self._tasks, self._url = tasks, checkpoints_url
-        self._deadline_seconds, self._memory_bytes = deadline_seconds, memory_bytes
+        self._deadline_seconds, self.limits = deadline_seconds, limits
         self._flights: dict[Task, Flight] = {}
 
     def __len__(self) -> int:
@@ -59,13 +85,17 @@ class Flights:
         return [flight.job for flight in self._flights.values()]
 
     @property
-    def needs(self) -> list[int]:
-        """Bytes that each is expected to take."""
-        return [flight.need for flight in self._flights.values()]
+    def has_idle_worker(self) -> bool:
+        """Whether fewer tries are under way than may be."""
+        return len(self) < self.limits.workers
+
+    def fits(self, need: int) -> bool:
+        """Whether a try that is expected to take `need` bytes may start beside those under way."""
+        return self.limits.admit(need, [flight.need for flight in self._flights.values()])
 
     def start(self, job: Job, entry: PoolEntry, parameters: Parameters, previous: str | None, need: int, now: float) -> None:
         """Start a try. previous: the file of the newest result."""
-        arguments = self._url, msgspec.json.encode(entry), job.method, dict(parameters), self._memory_bytes, previous
+        arguments = self._url, msgspec.json.encode(entry), job.method, dict(parameters), self.limits.solve_memory_bytes, previous
         task = self._tasks.start(_SOLVE, *arguments)
         self._flights[task] = Flight(job, entry, dict(parameters), now + self._deadline_seconds, need)
 

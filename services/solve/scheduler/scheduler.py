@@ -22,7 +22,7 @@ from services.control.records import ControlState
 from services.runtime.settings import Settings
 from services.solve.insight import job as insight
 from services.solve.intervals.runner import IntervalRunner
-from services.solve.planning.due import Pace, due, fitting
+from services.solve.planning.due import Pace, due
 from services.solve.planning.jobs import Job, JobEvent, JobKind, Parameters
 from services.solve.planning.ledger import Ledger, PoolView, Try
 from services.solve.registry import methods
@@ -30,7 +30,7 @@ from services.solve.registry.choice import chosen_for
 from services.solve.registry.methods import Solved
 from services.solve.results import ResultFiles
 from services.solve.scheduler import health
-from services.solve.scheduler.flights import Ended, Flight, Flights
+from services.solve.scheduler.flights import Ended, Flight, Flights, Limits
 from services.solve.scheduler.health import SolveHealth
 from services.solve.scheduler.newest import NewestResults
 from services.solve.scheduler.publication import ResultPublisher
@@ -65,21 +65,6 @@ class _Plan:
     views: Mapping[JobKind, Mapping[str, PoolView]] = field(default_factory=dict)
     queue: deque[Job] = field(default_factory=deque)
     changed: set[str] = field(default_factory=set)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What solves may take together.
-
-    Attributes:
-        workers: Number of solves at once.
-        memory_bytes: Memory of all solves together; None for no limit.
-        solve_memory_bytes: Memory of one solve.
-    """
-
-    workers: int
-    memory_bytes: int | None
-    solve_memory_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +112,11 @@ class SolveScheduler:
 
     def __init__(
         self, flights: Flights, results: NewestResults, publisher: ResultPublisher, intervals: IntervalRunner, boards: _BoardMaker,
-        pace: Pace, limits: Limits,
+        pace: Pace,
     ) -> None:  # fmt: skip
         """Put a scheduler together from its parts; `open_scheduler` makes the parts from settings."""
         self._flights, self._results, self._publisher, self._intervals = flights, results, publisher, intervals
-        self._boards, self._pace, self._limits = boards, pace, limits
+        self._boards, self._pace = boards, pace
         self._ledger = Ledger({job: _as_tried(board) for job, board in results.boards().items()})
         self._plan, self._counters = _Plan(), _Counters()
         self._looked_at = float("-inf")
@@ -154,7 +139,7 @@ class SolveScheduler:
         self._clear(entries)
         self._plan = _Plan(entries, {JobKind.METHOD: views, JobKind.INSIGHT: reports}, deque(jobs))
         self._start_next(now)
-        self._redraw(now, idle=not jobs and len(self._flights) < self._limits.workers)
+        self._redraw(now, idle=not jobs and self._flights.has_idle_worker)
         if now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now
             self._publisher.find_lost()
@@ -207,14 +192,16 @@ class SolveScheduler:
                 self._failed(one)
 
     def _start_next(self, now: float) -> None:
-        """Start as many planned jobs as fit."""
+        """Start planned jobs, until one does not fit: it waits at the head of the queue, and all jobs behind it wait too. Otherwise small
+        jobs could keep it waiting forever.
+        """
         plan = self._plan
         while plan.queue:
             job = plan.queue[0]
             if job.kind.reads_boards and self._boards_are_changing(job, now):
                 plan.queue.popleft()  # it is planned again when the boards of its pool are there
                 continue
-            if not fitting([job], self._need, self._flights.needs, self._limits.workers, self._limits.memory_bytes):
+            if not self._flights.fits(self._need(job)):
                 return
             plan.queue.popleft()
             view, entry, newest = plan.views[job.kind][job.pool], plan.entries[job.pool], self._results.get(job)
@@ -230,7 +217,7 @@ class SolveScheduler:
 
     def _need(self, job: Job) -> int:
         """Bytes that a solve is expected to take: one and a half times what the last one took, and its limit where none has ended yet."""
-        newest, most = self._results.get(job), self._limits.solve_memory_bytes
+        newest, most = self._results.get(job), self._flights.limits.solve_memory_bytes
         return most if newest is None or not newest.board.memory else min(most, newest.board.memory * 3 // 2)
 
     def _redraw(self, now: float, *, idle: bool) -> None:
@@ -313,13 +300,12 @@ def open_scheduler(
     results = NewestResults(ResultFiles(checkpoints.blobs, settings.solves_kept), intervals, settings.solves_kept)
     results.load(log_identity)
     return SolveScheduler(
-        Flights(tasks, checkpoints.url, settings.solve_deadline_seconds, limits.solve_memory_bytes),
+        Flights(tasks, checkpoints.url, settings.solve_deadline_seconds, limits),
         results,
         ResultPublisher(boards, results, intervals, backoff or Backoff()),
         intervals,
         _BoardMaker(log_identity, clock),
         Pace(settings.solve_seconds, settings.solve_outcomes),
-        limits,
     )
 
 

@@ -84,7 +84,7 @@ def test_a_generation_under_construction_is_in_the_backup(data: Path, log: Log, 
     wish = control.refresh().wish(simulated.POOL)
     assert wish is not None
     made = control.create_generation(generations.after_wish(control.refresh(), wish, 20, 0, 0.0))
-    partition, manifest = recover(HOME, log.outcomes, control.refresh(), checkpoints, [])
+    partition, manifest = recover(HOME, log, control.refresh(), checkpoints, [])
     partition.begin(Build(control.refresh().pools[simulated.POOL], made))
     control.close()
     Checkpointer(checkpoints, log.outcomes.identity, 1, 3, manifest).drain(1.0, partition)

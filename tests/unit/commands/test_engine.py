@@ -15,6 +15,7 @@ import ray
 from services.boards.store.protocol import StoreError
 from services.cli.engine import _ray_folder
 from services.engine import cluster, engine
+from services.engine.archiver import Archiver
 from services.engine.engine import Engine
 from services.engine.metrics import EngineMetrics
 from services.runtime.durations import Durations
@@ -23,6 +24,9 @@ from services.runtime.settings import Settings
 from services.shard.health import WorkerHealth
 from services.solve.scheduler.health import SolveHealth
 from tests.support.fake_ray import Answer, FakeRay
+from tests.support.task_pool import FakeTaskPool
+
+NO_ARCHIVE = Archiver(Settings(), FakeTaskPool(), 1)
 
 
 class Actor:
@@ -68,7 +72,7 @@ def test_a_dead_shard_does_not_break_the_stop(driver: Engine, caplog: pytest.Log
 
 
 def test_checkpoints_that_cannot_be_read_are_waited_for(driver: Engine, caplog: pytest.LogCaptureFixture) -> None:
-    driver._tick(Nothing(), None, Nothing())
+    driver._tick(Nothing(), NO_ARCHIVE, None, Nothing())
     assert "the object store does not answer" in caplog.text
 
 
@@ -211,7 +215,7 @@ def test_a_shard_that_stopped_answering_is_not_counted(driver: Engine) -> None:
     counted = []
     for answer in ((health, False), ray.exceptions.RayActorError()):
         shard.actor, shard.asked = SimpleNamespace(health=Answer(answer)), Answer(answer)
-        driver._tick(Nothing(), None, Nothing())
+        driver._tick(Nothing(), NO_ARCHIVE, None, Nothing())
         values = {family.name: [sample.value for sample in family.samples] for family in driver._metrics.collect()}
         counted.append((values["equirank_shards"], values["equirank_records"]))
     assert counted == [([1.0], [5.0]), ([0.0], [5.0])], "what it counted stays"

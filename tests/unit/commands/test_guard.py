@@ -15,6 +15,7 @@ from services.control.log import ControlLog
 from services.control.records import EngineStarted, Takeover
 from services.engine import engine as engine_module
 from services.engine import guard as module
+from services.engine.archiver import Archiver
 from services.engine.engine import Engine
 from services.engine.guard import Guard, RayLost, Silence, TakenOver
 from services.engine.metrics import EngineMetrics
@@ -23,9 +24,12 @@ from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from tests.support.fake_ray import Answer, FakeRay
 from tests.support.installation import until
+from tests.support.task_pool import FakeTaskPool
 
 PARTITIONS = 3
 NODE = "this-node"
+
+NO_ARCHIVE = Archiver(Settings(), FakeTaskPool(), 1)
 
 
 class Nodes:
@@ -217,16 +221,16 @@ def test_shards_that_are_all_silent_after_one_had_answered_end_the_engine(fake: 
     driver._shards = [one]
     for _ in range(200):  # none has answered yet: shards that wait for room wait
         now[0] += 1.0
-        driver._tick(idle, None, idle)
+        driver._tick(idle, NO_ARCHIVE, None, idle)
     one.actor.health.value = None, False
-    driver._tick(idle, None, idle)
-    driver._tick(idle, None, idle)
+    driver._tick(idle, NO_ARCHIVE, None, idle)
+    driver._tick(idle, NO_ARCHIVE, None, idle)
     one.actor.health.value = ray.exceptions.RayActorError()
 
     def go_on() -> None:
         for _ in range(200):
             now[0] += 1.0
-            driver._tick(idle, None, idle)
+            driver._tick(idle, NO_ARCHIVE, None, idle)
 
     with pytest.raises(RayLost, match="no shard has answered for 30 s"):
         go_on()

@@ -67,7 +67,7 @@ class Shard:
     def __init__(self, log: Log, folder: Path, monkeypatch: pytest.MonkeyPatch, epoch: int = 1) -> None:
         self.log, self.control, self.read = log, ControlLog(log.control), list[int]()
         self.store = CheckpointStore(folder.as_uri())
-        self.partition, manifest = recover(NUMBER, log.outcomes, self.control.refresh(), self.store, [])
+        self.partition, manifest = recover(NUMBER, log, self.control.refresh(), self.store, [])
         self.checkpointer = Checkpointer(self.store, log.outcomes.identity, epoch, 3, manifest)
         self.builder = open_builder(self.partition, log.outcomes, self.control, cut=lambda records: iter([records]))
         self.directory = LiveDirectory(self.control, FoldSettings(), 10, lambda: 0.0, create=True)

@@ -80,14 +80,14 @@ def test_a_log_that_does_not_answer_is_waited_for(log: Log, tmp_path: Path, monk
     control = ControlLog(log.control).refresh()
     monkeypatch.setattr(log.outcomes, "reader", silent)
     with pytest.raises(LogError, match="gave no record") as raised:
-        recover(0, log.outcomes, control, checkpointed(log, tmp_path / "state", 1), [])
+        recover(0, log, control, checkpointed(log, tmp_path / "state", 1), [])
     assert raised.value.retriable
 
 
 @pytest.mark.parametrize("offset", [1, 2, 3])
 def test_another_record_or_none_is_another_log(log: Log, tmp_path: Path, offset: int) -> None:
     with pytest.raises(WrongLog, match=f"offset {offset}"):
-        recover(0, log.outcomes, ControlLog(log.control).refresh(), checkpointed(log, tmp_path / "state", offset), [])
+        recover(0, log, ControlLog(log.control).refresh(), checkpointed(log, tmp_path / "state", offset), [])
 
 
 @pytest.mark.parametrize("fold_version", [FOLD_VERSION, FOLD_VERSION + 1])
@@ -110,14 +110,14 @@ def test_a_control_log_without_the_pools_of_a_checkpoint_is_another_one(log: Log
 def test_without_a_checkpoint_the_control_log_tells_another_log_too(log: Log, tmp_path: Path) -> None:
     control, store = control_of("pool"), CheckpointStore((tmp_path / "none").as_uri())
     control.apply(control.position, Takeover(partition=0, owner="first", time=0.0))
-    assert recover(0, log.outcomes, control, store, [])[1] is None, "an earlier release did not tell"
+    assert recover(0, log, control, store, [])[1] is None, "an earlier release did not tell"
     for identity in (log.outcomes.identity, "another"):  # which log it was taken over with first counts
         control.apply(control.position, Takeover(partition=0, owner="second", time=0.0, log=identity))
-        assert recover(0, log.outcomes, control, store, [])[1] is None
+        assert recover(0, log, control, store, [])[1] is None
     control = control_of("pool")
     control.apply(control.position, Takeover(partition=0, owner="first", time=0.0, log="another"))
     with pytest.raises(WrongLog, match=f"was folded from log another, this is {log.outcomes.identity}"):
-        recover(0, log.outcomes, control, store, [])
+        recover(0, log, control, store, [])
 
 
 def test_the_control_log_may_go_on_while_its_pools_are_gone_through(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:

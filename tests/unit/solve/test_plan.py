@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.solve.planning.due import Pace, due, fitting
+from services.solve.planning.due import Pace, due
 from services.solve.planning.jobs import Job, JobEvent
 from services.solve.planning.ledger import Ledger, PoolView
+from services.solve.scheduler.flights import Limits
 
 COST = {"copeland": 0, "bradley_terry": 1, "maximal_lottery": 2}
 INTERVAL = 10.0
@@ -126,18 +127,18 @@ def test_the_queue_remembers_since_when() -> None:
 
 
 @given(st.lists(st.integers(1, 10), max_size=8), st.lists(st.integers(1, 10), max_size=3), st.integers(1, 5), st.integers(1, 25))
-def test_what_starts_fits_together_and_nobody_is_overtaken(needs: list[int], running: list[int], workers: int, memory: int) -> None:
-    queue = [Job(f"p{i}", "copeland") for i in range(len(needs))]
-    need = dict(zip(queue, needs, strict=True))
-    chosen = fitting(queue, need.__getitem__, running, workers, memory)
-    assert chosen == queue[: len(chosen)], "a small one behind a large one waits with it"
-    assert len(chosen) + len(running) <= max(workers, len(running))
-    held = [*running, *(need[job] for job in chosen)]
-    assert not chosen or len(held) == 1 or sum(held) <= memory
-    if len(chosen) < len(queue) and len(held) < workers:
+def test_what_starts_fits_together_and_room_is_used(needs: list[int], running: list[int], workers: int, memory: int) -> None:
+    limits, held = Limits(workers, memory, 10), list(running)
+    queue = list(needs)
+    while queue and limits.admit(queue[0], held):
+        held.append(queue.pop(0))
+    started = len(held) - len(running)
+    assert len(held) <= max(workers, len(running))
+    assert not started or len(held) == 1 or sum(held) <= memory
+    if queue and len(held) < workers:
         assert held, "alone every job may run"
-        assert sum(held) + need[queue[len(chosen)]] > memory, "room is used"
-    assert fitting(queue, need.__getitem__, running, workers, None) == queue[: max(0, workers - len(running))]
+        assert sum(held) + queue[0] > memory, "room is used"
+    assert Limits(workers, None, 10).admit(1, running) == (len(running) < workers)
 
 
 STEPS = st.lists(

@@ -21,7 +21,8 @@ from services.runtime.settings import Settings
 from services.solve.insight.job import alarms
 from services.solve.registry.methods import NotApplicable, Solved
 from services.solve.results import ResultFiles
-from services.solve.scheduler.scheduler import Limits, SolveScheduler, open_scheduler
+from services.solve.scheduler.flights import Limits
+from services.solve.scheduler.scheduler import SolveScheduler, open_scheduler
 from tests.support.boards import solved_of
 from tests.support.disk import fill, mounted
 from tests.support.task_pool import FakeTask, FakeTaskPool
@@ -315,6 +316,22 @@ def test_solves_that_may_not_fit_together_wait_until_it_is_known_what_they_take(
     assert rounds >= 4
     runner.step(100.0, [manifest_at(2)], ControlState())
     assert sum(not flight.ended for flight in tasks.tasks) == 4
+
+
+def test_a_small_solve_does_not_overtake_a_large_one_that_waits_for_memory(tasks: FakeTaskPool, tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, solve_seconds=1.0, solve_memory_bytes=1 << 30)
+    runner = scheduler_in(settings, tasks, Store(), workers=4, memory=1100 << 20)
+    runner.step(0.0, [manifest_at(1)], ControlState())
+    order: list[str] = []
+    while not tasks.newest.ended:
+        order.append(method_of(tasks.newest))
+        memory = (900 if len(order) == 2 else 100) << 20
+        tasks.newest.end(msgspec.json.encode(msgspec.structs.replace(solved_by(order[-1]), memory=memory)))
+        runner.step(float(len(order)), [manifest_at(1)], ControlState())
+    assert len(order) >= 4
+    runner.step(100.0, [manifest_at(2)], ControlState())
+    running = [method_of(task) for task in tasks.tasks if not task.ended]
+    assert running == order[:1], "the second one waits for memory, and those behind it wait too"
 
 
 def test_a_method_that_does_not_apply_is_told_as_that_and_is_no_failure(

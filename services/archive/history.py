@@ -1,0 +1,113 @@
+"""The outcome log as far back as anything holds it: what the topic forgot comes from the archive.
+
+A record from the archive has the offset, the time, the outcomes, the retractions and the refused items of the record that the log took. Its
+value is encoded again from the columns, so its bytes may differ.
+
+Imports what the extra `archive` installs only where the topic forgot something.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ratings_core import extras
+from services.log.protocol import LogError, Reader, Record, Topic
+
+if TYPE_CHECKING:
+    from services.archive.reader import ArchiveReader
+
+
+class History:
+    """The outcomes of a topic and its archive, as a `Topic`. Appends go to the topic.
+
+    Args:
+        topic: The outcome log.
+        url: URL of its archive.
+    """
+
+    def __init__(self, topic: Topic, url: str) -> None:
+        self._topic, self._url = topic, url
+        self.name, self.partitions, self.identity = topic.name, topic.partitions, topic.identity
+
+    def append(self, partition: int, records: Sequence[tuple[bytes | None, bytes]]) -> list[int]:
+        """See `Topic.append`."""
+        return self._topic.append(partition, records)
+
+    def begin(self, partition: int) -> int:
+        """0 where the archive reaches to the topic's first record; else the topic's beginning: what lies between them is lost."""
+        begin = self._topic.begin(partition)
+        archive = self._archive(partition) if begin else None
+        return 0 if archive is not None and archive.position >= begin else begin
+
+    def end(self, partition: int) -> int:
+        """See `Topic.end`."""
+        return self._topic.end(partition)
+
+    def reader(self, positions: Mapping[int, int]) -> Reader:
+        """A reader that takes what the topic forgot from the archive, and goes on in the topic. Raises `LogError`."""
+        forgotten = [partition for partition, position in positions.items() if position < self._topic.begin(partition)]
+        archives = {partition: self._archive(partition) for partition in forgotten}
+        behind = {
+            partition: archive for partition, archive in archives.items() if archive is not None and positions[partition] < archive.position
+        }
+        return _HistoryReader(self._topic, positions, behind) if behind else self._topic.reader(positions)
+
+    def archived_to(self, partition: int) -> int | None:
+        """First offset that is not archived; None where nothing was archived yet. Raises `LogError`."""
+        found = self._archive(partition)
+        return None if found is None else found.position
+
+    def archive(self, partition: int, position: int) -> "ArchiveReader | None":
+        """The archive of a partition, where it holds what follows `position`; else None. Raises `LogError`."""
+        found = self._archive(partition)
+        return found if found is not None and position < found.position else None
+
+    def _archive(self, partition: int) -> "ArchiveReader | None":
+        """The archive of a partition; None where nothing was archived yet. Raises `LogError` for one that is damaged or of another log."""
+        exceptions = extras.load("deltalake.exceptions", "archive", "reading the archive")
+        from services.archive.reader import open_reader  # noqa: PLC0415 - see above
+
+        try:
+            archive = open_reader(self._url, partition)
+        except exceptions.TableNotFoundError:
+            return None
+        except (OSError, exceptions.DeltaError) as error:
+            raise LogError(f"the archive {self._url} cannot be read: {error}", retriable=True) from error
+        if archive.log != self.identity:
+            rule = "set EQUIRANK_ARCHIVE to the archive of this log, or to an empty folder"
+            raise LogError(f"the archive {self._url} is of log {archive.log}, and this is log {self.identity}; {rule}", retriable=False)
+        return archive
+
+
+class _HistoryReader:
+    """Reads archives to their ends, and then the topic."""
+
+    def __init__(self, topic: Topic, positions: Mapping[int, int], archives: "Mapping[int, ArchiveReader]") -> None:
+        from services.archive.records import records  # noqa: PLC0415 - see above
+
+        self._topic, self._reached = topic, dict(positions)
+        self._past: dict[int, Iterator[list[Record]]] = {number: records(one, positions[number]) for number, one in archives.items()}
+        self._ends = {number: archive.position for number, archive in archives.items()}
+        self._reader: Any = None
+
+    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+        """See `Reader.poll`."""
+        while self._past:
+            partition, parts = next(iter(self._past.items()))
+            if (part := next(parts, None)) is not None:
+                self._reached[partition] = part[-1].offset + 1
+                return {partition: part}
+            del self._past[partition]
+            self._reached[partition] = self._ends[partition]
+        self._reader = self._reader or self._topic.reader(self._reached)
+        polled: dict[int, list[Record]] = self._reader.poll(timeout, max_records)
+        return polled
+
+    def position(self, partition: int) -> int:
+        """See `Reader.position`."""
+        return self._reached[partition] if self._reader is None else int(self._reader.position(partition))
+
+    def close(self) -> None:
+        """See `Reader.close`."""
+        self._past = {}
+        if self._reader is not None:
+            self._reader.close()

@@ -1,0 +1,42 @@
+"""Rows of the archive as records of the log again."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from services.archive import decode
+from services.archive.reader import ArchiveReader
+from services.archive.schema import UNREAD
+from services.log.protocol import Record
+
+_RECORDS: Final = 2_000
+"""Records of one part, at most."""
+
+
+def records(archive: ArchiveReader, position: int) -> Iterator[list[Record]]:
+    """The archived records from `position` on, in parts of bounded size."""
+    for table in archive.read(position):
+        yield from _parts(table)
+
+
+def _parts(table: pa.Table) -> Iterator[list[Record]]:
+    offset = table["offset"].to_numpy()
+    starts = np.flatnonzero(np.append(True, offset[1:] != offset[:-1]))
+    ends = np.append(starts[1:], len(table))
+    for first in range(0, len(starts), _RECORDS):
+        last = min(first + _RECORDS, len(starts))
+        rows = table.slice(starts[first], ends[last - 1] - starts[first]).to_pylist()
+        cuts = (starts[first:last] - starts[first]).tolist()
+        yield [_record(rows[begin:end]) for begin, end in zip(cuts, [*cuts[1:], len(rows)], strict=True)]
+
+
+def _record(rows: list[dict[str, Any]]) -> Record:
+    """One record of its rows."""
+    texts = [row["raw"] if row["kind"] == UNREAD else msgspec.json.encode(decode.event(row)) for row in rows]
+    first = rows[0]
+    alone = len(rows) == 1 and (first["item"] < 0 or first["kind"] != UNREAD)
+    value = texts[0] if alone else b"[" + b",".join(texts) + b"]"
+    return Record(first["offset"], value, first["logged"].timestamp(), None)

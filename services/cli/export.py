@@ -1,0 +1,49 @@
+"""`equirank export`: a pool's outcomes as a file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ratings_core.formats.times import seconds
+from services.admin.export import COLUMNS, Wanted, format_of, tables, write
+from services.backends import open_log
+from services.cli.installation import settings_of
+from services.control.log import ControlLog
+from services.log.partition import partition_of
+
+
+def export(
+    output: Annotated[Path, typer.Argument(help="File to write: .parquet, .csv, or .jsonl (outcomes of the wire schema, for `replay`).")],
+    pool: Annotated[str, typer.Option(help="Pool whose outcomes and retractions are exported.")],
+    begin: Annotated[int, typer.Option("--from", min=0, help="First position of the log.")] = 0,
+    end: Annotated[int | None, typer.Option("--to", min=0, help="Position to end before.")] = None,
+    since: Annotated[str | None, typer.Option(help="Outcomes of this time or later: a date, an ISO time or seconds since 1970.")] = None,
+    until: Annotated[str | None, typer.Option(help="Outcomes of before this time.")] = None,
+    agent: Annotated[list[str] | None, typer.Option(help="Only outcomes with this agent; may be repeated.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help=f"Columns, of {', '.join(COLUMNS)}; may be repeated.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+) -> None:
+    """Write a pool's outcomes and retractions to a file, in the order of the log: from the archive and, beyond it, the topic."""
+    form = format_of(output)
+    first, last = (None if text is None else seconds(text, 1, name) for text, name in ((since, "--since"), (until, "--until")))
+    wanted = Wanted(pool, begin, end, first, last, tuple(agent or ()), tuple(column or COLUMNS))
+    settings = settings_of(data)
+    console = Console(soft_wrap=True)
+    log = open_log(settings, create=False)
+    control = ControlLog(log.control)
+    try:
+        ends = log.outcomes.end(partition_of(pool, log.outcomes.partitions))
+        columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+        with output.open("wb") as file, Progress(*columns, console=console) as bar:
+            task = bar.add_task("rows 0", total=max(1, (ends if end is None else min(end, ends)) - begin))
+            rows = write(
+                tables(log, control.refresh(), wanted), file, form, wanted.columns,
+                lambda total, position: bar.update(task, description=f"rows {total:,}", completed=position - begin),
+            )  # fmt: skip
+    finally:
+        control.close()
+        log.close()
+    console.print(f"{output}: {rows:,} rows, {output.stat().st_size:,} bytes", highlight=False)

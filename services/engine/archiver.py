@@ -1,0 +1,239 @@
+"""Archives every partition up to its newest checkpoint, by tasks in worker processes; without EQUIRANK_ARCHIVE it does nothing.
+
+A partition has at most one task. A task of an engine that was superseded cannot double anything: its commit conflicts. A failed task is
+tried again later; folding does not wait for it.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from ratings_core import extras
+from services.backends import open_log
+from services.checkpoints.checkpoint import Manifest
+from services.control.records import ControlState
+from services.log.protocol import Forgets, LogError, Topic
+from services.log.skipping import Ranges
+from services.runtime.logging import LogThrottle
+from services.runtime.settings import Settings
+from services.shard.recovery import check_log
+from services.solve.worker.task_pool import Task, TaskPool, TaskType, failure_text
+
+log = logging.getLogger("equirank.archive")
+
+_RETENTION_SHARE: Final = 3
+"""A topic has to keep records so many times as long as the archive is behind in the ordinary course."""
+COMPACT_COMMITS: Final = 64
+"""Commits of a partition between two compactions of its table."""
+_LONGEST_PAUSE: Final = 60.0
+"""Seconds after a failure, at most; the first failure in a row waits one second, each further one twice as long."""
+_TROUBLE: Final = "the archive waits: %s"
+
+
+def append_partition(settings: Settings, checkpoint: Manifest, skipped: Mapping[int, Ranges]) -> Any:
+    """Archive a partition up to a checkpoint, in a worker process. Returns a `services.archive.follow.Followed`.
+
+    Raises `WrongLog` where the log is not the one that the checkpoint was folded from, and what `follow` raises.
+    """
+    from services.archive.follow import follow  # noqa: PLC0415 - needs the extra `archive`, which engines without an archive lack
+
+    log_ = open_log(settings, create=False)
+    try:
+        check_log(checkpoint, log_.outcomes)
+        return follow(log_.outcomes, skipped, str(settings.archive), checkpoint.partition, checkpoint.position)
+    finally:
+        log_.close()
+
+
+def compact_partition(url: str, partition: int) -> Any:
+    """Merge the small files of a partition's table. Returns a `services.archive.compaction.Compacted`."""
+    from services.archive.compaction import compact  # noqa: PLC0415 - as above
+
+    return compact(url, partition)
+
+
+_APPEND: Final = TaskType(append_partition)
+_COMPACT: Final = TaskType(compact_partition)
+
+
+def check_archive(settings: Settings, topic: Topic) -> None:
+    """Refuse an archive that could come too late for what the topic forgets.
+
+    Raises:
+        MissingExtraError: The extra that writes archives is not installed.
+        LogError: The topic forgets records before a late archive would have them.
+    """
+    extras.load("deltalake", "archive", "EQUIRANK_ARCHIVE")
+    retention = topic.retention if isinstance(topic, Forgets) else None
+    least = _RETENTION_SHARE * (settings.archive_seconds + settings.checkpoint_seconds)
+    if retention is not None and retention.seconds is not None and retention.seconds < least:
+        msg = (
+            f"topic {topic.name} forgets records after {retention}, and the archive is up to "
+            f"{settings.archive_seconds + settings.checkpoint_seconds:g} s behind: set its retention.ms to {least * 1000:.0f} or more, or "
+            "EQUIRANK_ARCHIVE_SECONDS and EQUIRANK_CHECKPOINT_SECONDS lower"
+        )
+        raise LogError(msg, retriable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveHealth:
+    """Where the archive stands, for metrics.
+
+    Attributes:
+        positions: Partition -> first offset that is not archived; only partitions whose archive was opened.
+        lag_records: Partition -> offsets below its newest checkpoint that are not archived.
+        lag_seconds: Partition -> for how long the first of them has been below a checkpoint, at most.
+        rows: Rows appended since the engine's start.
+        failures: Tasks that failed since the engine's start.
+    """
+
+    positions: Mapping[int, int] = field(default_factory=dict)
+    lag_records: Mapping[int, int] = field(default_factory=dict)
+    lag_seconds: Mapping[int, float] = field(default_factory=dict)
+    rows: int = 0
+    failures: int = 0
+
+
+@dataclass(slots=True)
+class _Partition:
+    """The archive of one partition. Times are seconds of the timer.
+
+    Attributes:
+        covered_at: When the newest checkpoint was read below which everything is archived; the start, before the first.
+        due_at: Earliest start of its next task.
+        position: First offset that is not archived; None before the first task ended.
+        checkpoint: The newest checkpoint, without its pools.
+        commits: Commits since the last compaction.
+        failures: Failed tasks in a row.
+    """
+
+    covered_at: float
+    due_at: float
+    position: int | None = None
+    checkpoint: Manifest | None = None
+    commits: int = 0
+    failures: int = 0
+
+    @property
+    def lag(self) -> int:
+        """Offsets below the newest checkpoint that are not archived."""
+        return 0 if self.checkpoint is None else max(0, self.checkpoint.position - (self.position or 0))
+
+    @property
+    def behind(self) -> bool:
+        """Whether a checkpoint covers what is not archived."""
+        return self.checkpoint is not None and (self.position is None or self.position < self.checkpoint.position)
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A task under way. end: position that it archives up to; None for a compaction. started: seconds of the timer."""
+
+    partition: int
+    task: Task
+    end: int | None
+    started: float
+
+
+class Archiver:
+    """Driven by the engine's loop; never waits. Arguments named `now` are seconds of a timer that never goes back."""
+
+    def __init__(self, settings: Settings, tasks: TaskPool, workers: int) -> None:
+        self._settings, self._tasks, self._workers = settings, tasks, workers
+        self._partitions: dict[int, _Partition] = {}
+        self._running: list[_Running] = []
+        self._rows = self._failures = 0
+        self._troubles = LogThrottle()
+
+    def step(self, now: float, manifests: Mapping[int, Manifest], control: ControlState) -> None:
+        """Take in what ended, and start what is due.
+
+        Args:
+            now: Seconds of the timer.
+            manifests: The newest manifest of each partition.
+            control: The state of the control log, which says what operators gave up.
+        """
+        if self._settings.archive is None:
+            return
+        self._take_in_ended(now)
+        for number, manifest in manifests.items():
+            one = self._partition(number, now)
+            if one.checkpoint is None or one.checkpoint.position != manifest.position:
+                one.checkpoint = msgspec.structs.replace(manifest, pools=[], builds=[])
+        for number in list(self._due(now))[: self._workers - len(self._running)]:
+            self._start(number, now, control.partitions.skipped)
+
+    def cancel(self) -> None:
+        """End all tasks. What they did not commit is archived after the next start."""
+        for running in self._running:
+            self._tasks.cancel(running.task)
+        self._running = []
+
+    def health(self, now: float) -> ArchiveHealth:
+        """Where the archive stands."""
+        known = {number: one for number, one in sorted(self._partitions.items()) if one.position is not None}
+        return ArchiveHealth(
+            positions={number: one.position or 0 for number, one in known.items()},
+            lag_records={number: one.lag for number, one in known.items()},
+            lag_seconds={number: now - one.covered_at if one.behind else 0.0 for number, one in sorted(self._partitions.items())},
+            rows=self._rows,
+            failures=self._failures,
+        )
+
+    def _partition(self, number: int, now: float) -> _Partition:
+        if number not in self._partitions:
+            self._partitions[number] = _Partition(covered_at=now, due_at=now)
+        return self._partitions[number]
+
+    def _due(self, now: float) -> Iterator[int]:
+        """Partitions that a task can be started for, those first that have waited longest."""
+        busy = {running.partition for running in self._running}
+        waiting = sorted((one.covered_at, number) for number, one in self._partitions.items() if number not in busy and one.due_at <= now)
+        return (number for _, number in waiting if self._partitions[number].behind)
+
+    def _start(self, number: int, now: float, skipped: Mapping[int, Ranges]) -> None:
+        one = self._partitions[number]
+        if one.commits >= COMPACT_COMMITS:
+            self._running.append(_Running(number, self._tasks.start(_COMPACT, str(self._settings.archive), number), None, now))
+            return
+        if one.checkpoint is None:
+            return
+        given_up = {number: list(skipped.get(number, ()))}
+        task = self._tasks.start(_APPEND, self._settings, one.checkpoint, given_up)
+        self._running.append(_Running(number, task, one.checkpoint.position, now))
+
+    def _take_in_ended(self, now: float) -> None:
+        ended = self._tasks.wait([running.task for running in self._running])
+        done = [running for running in self._running if any(running.task is task for task in ended)]
+        self._running = [running for running in self._running if running not in done]
+        for running in done:
+            try:
+                self._succeeded(running, self._tasks.result(running.task), now)
+            except Exception as error:  # noqa: BLE001 - whatever a store raises, the stream goes on without the archive
+                self._failed(running, error, now)
+
+    def _succeeded(self, running: _Running, answer: Any, now: float) -> None:
+        one = self._partitions[running.partition]
+        if one.failures:
+            one.failures = 0
+            self._troubles.over(_TROUBLE)
+        if running.end is None:
+            one.commits, one.due_at = 0, now
+            return
+        one.position, one.commits = answer.position, one.commits + answer.commits
+        self._rows += answer.rows
+        if answer.reached:
+            one.position = max(answer.position, running.end)  # what is left below it is no record
+            one.covered_at = running.started
+        one.due_at = running.started + self._settings.archive_seconds if answer.reached else now
+
+    def _failed(self, running: _Running, error: Exception, now: float) -> None:
+        one = self._partitions[running.partition]
+        one.failures, self._failures = one.failures + 1, self._failures + 1
+        if running.end is None:
+            one.commits = 0  # appends come first: the next compaction merges these files, too
+        one.due_at = now + min(2.0 ** min(one.failures - 1, 10), _LONGEST_PAUSE)
+        self._troubles.warn(log, _TROUBLE, failure_text(error), partition=running.partition)

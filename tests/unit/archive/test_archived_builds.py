@@ -1,0 +1,81 @@
+"""A generation built from the archive's columns is that built from the log: same content and dead letters, wherever the archive ends."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ratings_core.arrays.digest import digest
+from services.archive.follow import follow
+from services.archive.history import History
+from services.control.directory import FixedDirectory
+from services.control.records import FoldSettings, Generation
+from services.log.dead_letters import DeadLetter
+from services.log.protocol import Record, Topic
+from services.log.sqlite.log import open_sqlite_log
+from services.shard.generations import archived
+from services.shard.generations.archived import ArchivedBuilds
+from services.shard.generations.build import Build
+from services.shard.partition import Partition
+from services.wire.pools import Kind
+from tests.support.archive import mixed
+from tests.support.pools import control_of, first_generation, pool_of
+
+END = 300
+POOLS = {"games": pool_of("games"), "scores": pool_of("scores", Kind.SCORES)}
+
+
+def topic_of(folder: Path) -> Topic:
+    log = open_sqlite_log(folder / "log.sqlite", 1)
+    log.outcomes.append(0, [(None, record.value) for record in mixed(11, END)])
+    return log.outcomes
+
+
+def read(topic: Topic, begin: int) -> list[Record]:
+    records: list[Record] = []
+    with closing(topic.reader({0: begin})) as reader:
+        while reader.position(0) < END:
+            records += reader.poll(1.0, 100).get(0, [])
+    return records
+
+
+def built(topic: Topic, pool: str, made: Generation) -> tuple[str, list[DeadLetter], int]:
+    """Digest of a generation that is built after all was folded, its dead letters, and how many parts came from the archive."""
+    partition, first = Partition(0, 1), {name: first_generation(one) for name, one in POOLS.items()}
+    partition.fold(read(topic, 0), FixedDirectory(control_of(*POOLS.values()), first))
+    build, past, letters, parts = Build(POOLS[pool], made), ArchivedBuilds(topic, 0), list[DeadLetter](), 0
+    partition.begin(build)
+    while build.behind(partition.position):
+        if (source := past.of(build)) is not None:
+            part = source.take(10.0)
+            assert part is not None
+            letters += partition.catch_up_archived(build, part)
+            parts += 1
+        else:
+            letters += partition.catch_up(read(topic, build.position), build.position)
+    past.forget(())
+    assert build.failed is None
+    return digest(build.switch().arrays()), letters, parts
+
+
+@pytest.mark.parametrize("cut", [1, 58, 170, END])
+@pytest.mark.parametrize("pool", POOLS)
+@pytest.mark.parametrize("rows", [7, 10_000])
+@pytest.mark.parametrize("horizon", [0, END])
+def test_it_is_the_one_built_from_the_log(
+    tmp_path: Path, cut: int, pool: str, rows: int, horizon: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archived, "_ROWS", rows)
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    online = {"elo": {"k": 7.0}} if pool == "games" else None
+    fold = FoldSettings(online=online, max_agents=12 if pool == "games" else 4, per_task=pool == "games", bucket_seconds=20)
+    made = first_generation(POOLS[pool], number=2, fold=fold, retraction_horizon=horizon)
+    expected, refused, _ = built(topic, pool, made)
+    assert refused, "of more agents than the pool may have"
+    follow(topic, {}, url, 0, cut)
+    found, letters, parts = built(History(topic, url), pool, made)
+    assert found == expected
+    assert [(one.offset, one.item, one.reason, one.rule, one.pool) for one in letters] == [
+        (one.offset, one.item, one.reason, one.rule, one.pool) for one in refused
+    ]
+    assert parts > 0

@@ -1,0 +1,145 @@
+"""What the engine archives and when: a partition at a time, up to its newest checkpoint, again after failures."""
+
+import hashlib
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from services.archive.follow import Followed
+from services.archive.reader import open_reader
+from services.checkpoints.checkpoint import FORMAT, Manifest
+from services.control.records import FOLD_VERSION
+from services.engine.archiver import COMPACT_COMMITS, Archiver, append_partition
+from services.log.sqlite.log import open_sqlite_log
+from services.runtime.settings import Settings
+from services.shard.recovery import WrongLog
+from services.solve.worker.task_pool import TaskLost
+from tests.support.archive import mixed
+from tests.support.pools import control_of
+from tests.support.task_pool import FakeTask, FakeTaskPool
+
+
+def manifests(**positions: int) -> dict[int, Manifest]:
+    """Newest checkpoints: p0=5 is partition 0 at position 5."""
+    common: dict[str, Any] = {"format": FORMAT, "epoch": 1, "log_identity": "log", "last_offset": None, "last_sha256": None}
+    common |= {"fold_version": FOLD_VERSION, "written_at": 0.0, "pools": []}
+    return {int(name[1:]): Manifest(partition=int(name[1:]), position=position, **common) for name, position in positions.items()}
+
+
+def asked(task: FakeTask) -> tuple[int, int]:
+    """Partition and position that a task archives."""
+    checkpoint: Manifest = task.arguments[1]
+    return checkpoint.partition, checkpoint.position
+
+
+def archiver(tmp_path: Path, workers: int = 1) -> tuple[Archiver, FakeTaskPool]:
+    pool = FakeTaskPool()
+    return Archiver(Settings(data=tmp_path, archive=str(tmp_path / "archive"), archive_seconds=30.0), pool, workers), pool
+
+
+def test_without_an_archive_nothing_runs(tmp_path: Path) -> None:
+    pool = FakeTaskPool()
+    one = Archiver(Settings(data=tmp_path), pool, 1)
+    one.step(0.0, manifests(p0=5), control_of())
+    assert pool.tasks == []
+    assert (one.health(9.0).positions, one.health(9.0).lag_seconds) == ({}, {})
+
+
+def test_a_partition_is_archived_up_to_its_checkpoint_and_then_rests(tmp_path: Path) -> None:
+    one, pool = archiver(tmp_path)
+    given_up = control_of()
+    given_up.partitions.skipped[0] = [(1, 2)]
+    one.step(0.0, manifests(p0=5), given_up)
+    assert asked(pool.newest) == (0, 5)
+    assert pool.newest.arguments[2] == {0: [(1, 2)]}
+    assert one.health(3.0).lag_seconds == {0: 3.0}
+    pool.newest.end(Followed(5, 7, 1, True))
+    one.step(4.0, manifests(p0=9), control_of())
+    assert len(pool.tasks) == 1, "30 s between the starts of two appends"
+    health = one.health(4.0)
+    assert (health.positions, health.lag_records, health.lag_seconds, health.rows) == ({0: 5}, {0: 4}, {0: 4.0}, 7)
+    one.step(30.0, manifests(p0=9), control_of())
+    assert asked(pool.newest) == (0, 9)
+
+
+def test_what_needs_many_commits_goes_on_at_once(tmp_path: Path) -> None:
+    one, pool = archiver(tmp_path)
+    one.step(0.0, manifests(p0=100), control_of())
+    pool.newest.end(Followed(40, 40, 8, False))
+    one.step(1.0, manifests(p0=100), control_of())
+    assert (len(pool.tasks), asked(pool.newest)) == (2, (0, 100))
+    pool.newest.end(Followed(97, 57, 8, True))
+    one.step(2.0, manifests(p0=100), control_of())
+    assert (one.health(2.0).positions, one.health(2.0).lag_seconds) == ({0: 100}, {0: 0.0}), "offsets 97 to 99 are no records"
+
+
+def test_those_that_waited_longest_come_first_and_no_partition_twice_at_once(tmp_path: Path) -> None:
+    one, pool = archiver(tmp_path, workers=2)
+    one.step(0.0, manifests(p1=5), control_of())
+    one.step(1.0, manifests(p1=6, p0=5, p2=5), control_of())
+    assert [asked(task)[0] for task in pool.tasks] == [1, 0]
+    pool.tasks[1].end(Followed(5, 1, 1, True))
+    one.step(2.0, manifests(p1=6, p0=5, p2=5), control_of())
+    assert [asked(task)[0] for task in pool.tasks] == [1, 0, 2]
+
+
+@pytest.mark.parametrize("error", [TaskLost("killed"), OSError("no space left"), ValueError("whatever")])
+def test_failures_are_counted_and_tried_again_ever_later(tmp_path: Path, error: Exception) -> None:
+    one, pool = archiver(tmp_path)
+    at, starts = 0.0, []
+    while len(starts) < 9:
+        one.step(at, manifests(p0=5), control_of())
+        if not pool.newest.ended:
+            starts.append(at)
+            pool.newest.end(error)
+        at += 0.5
+    assert [round(later - earlier) for earlier, later in pairwise(starts)] == [2, 2, 4, 8, 16, 32, 60, 60]
+    assert one.health(at).failures == 8
+    assert one.health(at).positions == {}
+
+
+def test_a_table_of_many_commits_is_compacted(tmp_path: Path) -> None:
+    one, pool = archiver(tmp_path)
+    one.step(0.0, manifests(p0=5), control_of())
+    pool.newest.end(Followed(5, 1, COMPACT_COMMITS, True))
+    one.step(1.0, manifests(p0=5), control_of())
+    one.step(40.0, manifests(p0=6), control_of())
+    assert pool.newest.function == "compact_partition"
+    pool.newest.end(None)
+    one.step(41.0, manifests(p0=6), control_of())
+    assert pool.newest.function == "append_partition"
+
+
+def test_tasks_are_cancelled_with_the_engine(tmp_path: Path) -> None:
+    one, pool = archiver(tmp_path)
+    one.step(0.0, manifests(p0=5), control_of())
+    one.cancel()
+    assert pool.cancelled == pool.tasks
+
+
+def test_the_task_archives_the_log_of_the_settings(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, archive=str(tmp_path / "archive"), partitions=1)
+    log = open_sqlite_log(tmp_path / "log.sqlite", 1)
+    values = [record.value for record in mixed(1, 50)]
+    log.outcomes.append(0, [(None, value) for value in values])
+    checkpoint = msgspec.structs.replace(
+        manifests(p0=30)[0], log_identity=log.outcomes.identity, last_offset=29, last_sha256=hashlib.sha256(values[29]).hexdigest()
+    )
+    log.close()
+    found = append_partition(settings, checkpoint, {})
+    assert (found.position, found.reached) == (30, True)
+    assert open_reader(str(settings.archive), 0).position == 30
+    other = msgspec.structs.replace(checkpoint, last_sha256=hashlib.sha256(b"another record").hexdigest())
+    with pytest.raises(WrongLog, match="is not the one that the checkpoint was folded from"):
+        append_partition(settings, other, {})
+
+
+def test_failures_for_a_year_are_tried_again(tmp_path: Path) -> None:
+    one, pool = archiver(tmp_path)
+    for hour in range(3000):
+        one.step(3600.0 * hour, manifests(p0=5), control_of())
+        pool.newest.end(OSError("no space left"))
+    assert one.health(0.0).failures == 1500, "more than the exponents of a double"
