@@ -33,6 +33,7 @@ _JOINED: Final = "_EQUIRANK_JOINED"
 """Set in the environment once this engine has lost a cluster that it had joined: it then waits for the cluster to come back."""
 _REJOIN_SECONDS: Final = 5.0
 
+_SIGNALS: Final = signal.SIGINT, signal.SIGTERM
 _TOKEN_VARIABLES: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 _PREFIX: Final = "equirank-ray-"
 
@@ -47,9 +48,8 @@ def engine() -> None:
     if settings.embedded:
         DataFolder(settings.data).refuse_beside_another()
     refuse_busy(settings.metrics_host, settings.metrics_port, "EQUIRANK_METRICS_PORT")
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: sys.exit(0))
     folder = _ray_folder(settings)
+    on_signals(_SIGNALS, partial(_end_before_start, folder), _end_hard)
     if folder is not None:
         os.environ.update(_ON_LOOPBACK)
         os.environ.update(_ray_token(settings))
@@ -57,11 +57,30 @@ def engine() -> None:
         os.environ.setdefault(*_ASK_ONCE)
     try:
         _run(settings, folder)
-    except SystemExit as end:  # by the handler above, or by Ray's own, which replaces it while Ray starts
-        if end.code not in (0, signal.SIGTERM):
+    except SystemExit as end:  # by Ray's own handler of SIGTERM, which stands while Ray starts
+        if end.code != signal.SIGTERM:
             raise
-        log.info("was told to stop before it ran")
-        os._exit(0)  # Ray, started by half, crashes when Python finalizes; the processes that it started end with this one
+        _end_before_start(folder)
+
+
+def _end_before_start(folder: Path | None) -> NoReturn:
+    """End with status 0, without Python's finalizing: a Ray that is half started crashes in it. Ray's processes end with this one.
+
+    A handler that raises `SystemExit` does not do: where the main thread runs a callback of a library, Python drops the exception.
+    """
+    log.info("was told to stop before it ran")
+    _remove(folder)
+    os._exit(0)
+
+
+def _end_hard(number: int) -> NoReturn:
+    os._exit(128 + number)
+
+
+def _remove(folder: Path | None) -> None:
+    """Remove the folder of an engine's own Ray."""
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _run(settings: Settings, folder: Path | None) -> None:
@@ -76,7 +95,7 @@ def _run(settings: Settings, folder: Path | None) -> None:
     try:
         driver = Engine(settings, metrics)
         driver.start(str(folder / "r") if folder else None)
-        on_signals((signal.SIGINT, signal.SIGTERM), stop.set, lambda number: os._exit(128 + number))
+        on_signals(_SIGNALS, stop.set, _end_hard)  # again: Ray has put its own handlers in place of these
         driver.run(stop, partial(_leave, settings))
     except RayLost as error:
         if folder is None:
@@ -89,8 +108,7 @@ def _run(settings: Settings, folder: Path | None) -> None:
         _join_again(error)
     finally:
         metrics.close()
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
 
 
 def _leave(settings: Settings, problem: Exception) -> None:
