@@ -102,7 +102,7 @@ class Answers:
                 raise
             return known
         if entry is None:
-            return None if published.listed else self._last_known(asked, _REFILL_SECONDS)
+            return self._last_known(asked, _REFILL_SECONDS) if _may_be_refilled(asked, published) else None
         entry.confirmed_at = now = self._clock()
         _age(entry, now)
         return Answer(entry.body, entry.tag)
@@ -173,6 +173,13 @@ class Answers:
         since = round(max(0.0, now - entry.confirmed_at), 3)
         _age(entry, now)
         return Answer(entry.body[:-1] + b',"stale_seconds":' + msgspec.json.encode(since) + b"}", None, since)
+
+
+def _may_be_refilled(asked: Asked, published: PoolVersion) -> bool:
+    """Whether an answer that is missing may be missing because the store was emptied: the whole pool is, or this board of a pool that is
+    published again. Of a pool that was removed the store still lists the name.
+    """
+    return not published.listed or (published.head is not None and asked.kind != "boards")
 
 
 def _board_of(asked: Asked, method: str) -> Asked:

@@ -147,6 +147,31 @@ def test_of_a_store_that_was_emptied_readers_get_what_was_last_known_until_it_is
     server.kill()
 
 
+def test_of_a_store_that_is_filled_again_readers_get_the_solved_board_that_was_last_known_until_it_is_solved_again(tmp_path: Path) -> None:
+    """Live boards come back first; solved ones some seconds later."""
+    server, now = Server(tmp_path), [NOW]
+    with running(tmp_path, server.url, clock=lambda: now[0]) as here:
+        board, solved = LiveBoard(["rock"], [1.0]), f"{PATHS[1].rpartition('/')[0]}/maximal_lottery"
+        head = head_of(position=1, published_at=NOW, online=["elo"])
+        assert here.store.live.publish(head, 1, {"elo": board, ACTIVITY: board})
+        assert here.store.solved.publish(solved_of(position=1))
+        known = here.client.get(solved).json()
+        with redis.Redis.from_url(server.url) as client:
+            client.flushall()
+        with contextlib.suppress(StoreLost):
+            here.store.live.publish(head, 1, {"elo": board, ACTIVITY: board})
+        assert here.store.live.publish(head, 1, {"elo": board, ACTIVITY: board})
+        now[0] += 3.0
+        answer = here.client.get(solved)
+        assert answer.headers["warning"].startswith("110 ")
+        assert (answer.json()["rows"], answer.json()["stale_seconds"]) == (known["rows"], 3.0)
+        now[0] += 30.0
+        assert here.client.get(solved).status_code == 404
+        assert here.store.solved.publish(solved_of(position=1))
+        assert "stale_seconds" not in here.client.get(solved).json()
+    server.kill()
+
+
 def test_while_the_store_hangs_readers_get_what_was_last_known_and_see_that(tmp_path: Path) -> None:
     server = Server(tmp_path)
     with running(tmp_path, server.url, patience=0.2) as here:
