@@ -204,6 +204,16 @@ class CheckpointStore:
                 continue  # told by recovery, which names it with its reason
         return None
 
+    def drop_generations(self, partition: int, first: Mapping[str, int]) -> None:
+        """Remove the manifests of a partition that hold an earlier generation of a pool than `first` says, whose names were erased.
+
+        `prune` removes the objects that only these name.
+        """
+        for name in self.manifests(partition):
+            for manifest in self._kept([name]):
+                if any(entry.generation < first.get(entry.pool, 0) for entry in manifest.entries):
+                    self.blobs.remove(name)
+
     def prune(self, partition: int, keep: int, epoch: int, anchors: Anchors | None = None) -> None:
         """Remove all but the newest `keep` manifests of a partition, and its anchors; then the objects that no manifest left names.
 

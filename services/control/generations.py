@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from ratings_core.errors import InputError
 from ratings_core.records.names import check_name, check_visible_name
+from services.control.erasures import NameMatcher
 from services.control.raters import make_raters
 from services.control.records import FOLD_VERSION, ControlState, FoldSettings, Generation, GenerationRequest, PoolCreated, Start
 from services.wire.pools import Kind
@@ -147,6 +148,26 @@ def again(control: ControlState, base: Generation, horizon: int, time: float) ->
         bans=base.bans,
         wanted=base.wanted,
     )
+
+
+def erasing(control: ControlState, made: Generation) -> Generation:
+    """`made` with every erasure of its pool: its edits and initial ratings name the tokens."""
+    erased = control.erasures.names(made.pool)
+    if not erased:
+        return made
+    name = NameMatcher(erased).replaced
+    return replace(
+        made,
+        erased=erased,
+        initial={method: {name(agent): rating for agent, rating in ratings.items()} for method, ratings in made.initial.items()},
+        aliases={name(alias): name(agent) for alias, agent in made.aliases.items()},
+        bans=tuple(sorted(map(name, made.bans))),
+    )
+
+
+def lacks_erasures(control: ControlState, made: Generation) -> bool:
+    """Whether a name of the pool is to be erased that `made` still folds."""
+    return not set(made.erased).issuperset(control.erasures.names(made.pool))
 
 
 def same_but_for_retractions(one: Generation, other: Generation) -> bool:

@@ -114,8 +114,11 @@ class ControlLog:
         return self.append(wanted)
 
     def create_generation(self, wanted: Generation) -> Generation:
-        """The generation as it stands under this number: the first record counts, whichever shard wrote it."""
-        self.append(wanted)
+        """The generation as it stands under this number: the first record counts, whichever shard wrote it.
+
+        It applies the erasures that the control log holds, whatever `wanted` says of them.
+        """
+        self.append(generations.erasing(self.refresh(), wanted))
         return self.refresh().generations[wanted.pool][wanted.number]
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
+from services.control.erasures import ErasedName, ErasureDone, ErasureRecords, ErasureRequest
 from services.log.skipping import beyond
 from services.wire.pools import Kind
 
@@ -71,11 +72,13 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Agents whose games do not count, and whose scores are left out."""
     wanted: int = -1
     """Offset of the newest wish that it fulfils, -1 for none."""
+    erased: tuple[ErasedName, ...] = ()
+    """Names that it replaces by tokens before anything else. Its aliases, bans and initial ratings name the tokens."""
 
     @property
     def edits(self) -> bool:
         """Whether it folds other outcomes than the log holds."""
-        return bool(self.retraction_horizon or self.aliases or self.bans)
+        return bool(self.retraction_horizon or self.aliases or self.bans or self.erased)
 
 
 Start: TypeAlias = Literal["same", "now"] | Annotated[int, msgspec.Meta(ge=0)]
@@ -186,6 +189,8 @@ ControlRecord: TypeAlias = (
     | Skipped
     | Attempt
     | LettersSent
+    | ErasureRequest
+    | ErasureDone
 )
 
 _encoder = msgspec.json.Encoder()
@@ -207,7 +212,7 @@ def encode(record: ControlRecord) -> tuple[bytes, bytes]:
             key = f"wanted/{record.pool}"
         case SolvePlan():
             key = f"solves/{record.pool}"
-        case PoolCreated() | Generation() | LossAccepted() | Skipped() | LettersSent():
+        case PoolCreated() | Generation() | LossAccepted() | Skipped() | LettersSent() | ErasureRequest() | ErasureDone():
             key = f"once/{uuid.uuid4()}"
     return key.encode(), _encoder.encode(record)
 
@@ -275,6 +280,7 @@ class ControlState:
         self.engine = -1
         """Offset of the newest engine's start; -1 where none was recorded."""
         self.partitions = PartitionRecords()
+        self.erasures = ErasureRecords()
         self._served: dict[str, int] = {}
 
     def apply(self, offset: int, record: ControlRecord) -> None:
@@ -294,6 +300,8 @@ class ControlState:
                 self.partitions.apply(offset, record)
             case EngineStarted():
                 self.engine = offset
+            case ErasureRequest() | ErasureDone():
+                self.erasures.apply(record)
             case LettersSent():
                 pass
         self.position = offset + 1

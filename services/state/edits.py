@@ -1,4 +1,4 @@
-"""What a generation folds otherwise than the log has it: retracted outcomes and banned agents left out, aliases renamed.
+"""What a generation folds otherwise than the log has it: erased names and aliases replaced, retracted outcomes and banned agents left out.
 
 A pure function of the outcome and the generation, so cutting the stream changes nothing (law 1). An outcome left out counts for
 nothing: not as seen, not as a duplicate. An outcome is retracted by its id, wherever it stands; what replaces it has another id.
@@ -11,10 +11,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.arrays.arena import Arena, pack
+from ratings_core.arrays.arena import pack
 from ratings_core.errors import InputError
 from ratings_core.records.roster import UNKNOWN, Roster
 from services.control.records import Generation
+from services.state.erased import ErasedNames, substituted
 from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
 from services.wire.events import RetractEvent
 
@@ -65,13 +66,16 @@ class Edits:
     def __init__(self, generation: Generation, retracted: Retracted) -> None:
         self.retracted = retracted
         self.left_out = np.zeros(len(LEFT_OUT), np.int64)
+        self._erased = ErasedNames(generation.erased)
         self._aliases, self._bans = Roster(), Roster()
         self._aliases.intern(list(generation.aliases))
         self._bans.intern(generation.bans)
         self._targets = pack(list(generation.aliases.values()))
 
-    def apply(self, columns: GameColumns | ScoreColumns) -> tuple[GameColumns | ScoreColumns, NDArray[np.bool_]]:
-        """The columns to fold, and which of the outcomes given (n,) they are."""
+    def apply(self, columns: GameColumns | ScoreColumns, known: Roster) -> tuple[GameColumns | ScoreColumns, NDArray[np.bool_]]:
+        """The columns to fold, and which of the outcomes given (n,) they are. known: names of the pool's agents."""
+        if self._erased:
+            columns = self._erased.replaced(columns, known)
         reasons = [self.retracted.among(columns.id_hash)]
         columns, renamed = self._renamed(columns)
         banned = self._bans.lookup_packed(columns.names) != UNKNOWN
@@ -113,9 +117,8 @@ class Edits:
         renamed = alias != UNKNOWN
         if not renamed.any():
             return columns, renamed
-        names, targets = columns.names, self._targets
-        both = Arena(np.concatenate([names.bytes, targets.bytes]), np.concatenate([names.start, len(names.bytes) + targets.start[1:]]))
-        return replace(columns, names=both.take(np.where(renamed, len(names) + alias, np.arange(len(names))))), renamed
+        places = np.flatnonzero(renamed)
+        return replace(columns, names=substituted(columns.names, places, self._targets, alias[places].astype(np.int64))), renamed
 
 
 def _outcome_of(start: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -95,7 +95,7 @@ class PoolState:
         own, columns, refused = self._own(outcomes)
         if len(own):
             if self.content.edits is not None:
-                columns, remaining = self.content.edits.apply(columns)
+                columns, remaining = self.content.edits.apply(columns, self.content.agents)
                 own = np.asarray(own)[remaining].tolist()
             at = np.arange(len(own)) if isinstance(own, range) else np.asarray(own, np.int64)
             for within in self._within_limits(columns, refused, at):

@@ -5,7 +5,7 @@ No numpy call is made per outcome. Names stay bytes (`Arena`) until the pool's r
 """
 
 from collections.abc import Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
@@ -82,6 +82,13 @@ class GameColumns:
         units, body = _units(weight), np.empty(len(weight), np.uint64)
         _hash_games(names.bytes, names.start, side_start, place, agent_start, units, tasks.bytes, tasks.start, task_of, body)
         return cls(names, side_start, place, agent_start, units, time, tasks, task_of, hash128(ids.bytes, ids.start), body)
+
+    def renamed(self, names: Arena) -> "GameColumns":
+        """The same games with other names, as if they had been sent so. names: as many as there are."""
+        body = np.empty(len(self), np.uint64)
+        tasks, sides = self.tasks, (self.side_start, self.place, self.agent_start)
+        _hash_games(names.bytes, names.start, *sides, self.weight, tasks.bytes, tasks.start, self.task_of, body)
+        return replace(self, names=names, body_hash=body)
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -170,6 +177,12 @@ class ScoreColumns:
         units, body, score = _units(weight), np.empty(len(weight), np.uint64), score + 0.0  # no minus zero
         _hash_scores(names.bytes, names.start, start, score.view(np.uint64), units, tasks.bytes, tasks.start, body)
         return cls(names, start, score, tasks, units, time, hash128(ids.bytes, ids.start), body)
+
+    def renamed(self, names: Arena) -> "ScoreColumns":
+        """The same measurements with other names, as if they had been sent so. names: as many as there are."""
+        body, bits = np.empty(len(self), np.uint64), self.score.view(np.uint64)
+        _hash_scores(names.bytes, names.start, self.start, bits, self.weight, self.tasks.bytes, self.tasks.start, body)
+        return replace(self, names=names, body_hash=body)
 
     def __len__(self) -> int:
         return len(self.weight)

@@ -116,7 +116,8 @@ class Checkpointer:
         freezing = Freezing(states, lambda i: entries.freeze(states[i], states[i].folded_to(to[i]), partition.number), self.pauses)
         caught_up = frozenset(build.key for build, _ in builds if not build.behind(partition.position))
         manifest = self._manifests.make(partition, self.newest, None if self._written is None else self._written.manifest)
-        return Checkpoint(manifest, len(partition.pools), caught_up, partition.edition), freezing
+        erasing = {pool: state.generation.number for pool, state in partition.pools.items() if state.generation.erased}
+        return Checkpoint(manifest, len(partition.pools), caught_up, partition.edition, erasing), freezing
 
     def _submit(self, checkpoint: Checkpoint, freezing: Freezing[PoolToWrite]) -> Future[Checkpoint]:
         self._begun = None

@@ -1,7 +1,7 @@
 """Writes one checkpoint: an object per changed pool, then the manifest that names them, then deletes what is no longer kept."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -21,13 +21,15 @@ class Checkpoint:
     """A partition as it was when the checkpoint began.
 
     manifest: without pools, which are added once they are written. pools: how many of the frozen items are pools; builds follow.
-    caught_up: builds that were as far as the partition. edition: of the partition.
+    caught_up: builds that were as far as the partition. edition: of the partition. erasing: pools whose generation erases names, and its
+    number: checkpoints of earlier ones hold these names and are not kept.
     """
 
     manifest: Manifest
     pools: int
     caught_up: frozenset[tuple[str, int]]
     edition: int
+    erasing: Mapping[str, int]
 
 
 class Manifests:
@@ -98,6 +100,8 @@ class CheckpointWriter:
         written = [item.entry for item in items]
         manifest = msgspec.structs.replace(checkpoint.manifest, pools=written[: checkpoint.pools], builds=written[checkpoint.pools :])
         self._store.write_manifest(manifest)
+        if checkpoint.erasing:
+            self._store.drop_generations(manifest.partition, checkpoint.erasing)
         anchors = None if self._anchor_seconds is None else Anchors(self._anchor_seconds, self.log_begin)
         self._store.prune(manifest.partition, self.entries.keep, self.entries.epoch, anchors)
         self.entries.replace(items)

@@ -39,6 +39,8 @@ class DueGenerations:
             return generations.after_wish(control, wish, position, self._horizon(state), self._clock())
         if newest.fold_version < FOLD_VERSION:
             return generations.again(control, newest, position, self._clock())
+        if generations.lacks_erasures(control, newest):
+            return generations.again(control, newest, self._horizon(state), self._clock())
         if state.stopped is not None or state.retractions.count <= 0 or newest.number != state.generation.number:
             return None
         if now - self._since.setdefault(pool, now) < self._pace.quiet or not self._pace.ready(time.monotonic()):

@@ -1,0 +1,124 @@
+"""Erasures: an agent's name is replaced by an opaque token, and recognized from then on by a salted hash.
+
+The log keeps the name for as long as its retention says, and producers may send it again. So whatever reads the log replaces the name
+before it uses it. The records of an erasure hold the hash and never the name.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+_HASH_BYTES: Final = 16
+_TOKEN_BYTES: Final = 8
+_PREFIX: Final = "erased-"
+
+
+class ErasedName(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What replaces a name, and how the name is recognized.
+
+    token: the agent's name from now on. salt: hexadecimal key of the hash. name_hash: BLAKE2b of the name in UTF-8 under that key.
+    """
+
+    token: str
+    salt: str
+    name_hash: str
+
+
+class ErasureRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="erasure"):
+    """An operator's word that an agent's name is to be replaced everywhere. by: who asked; time: when, seconds since 1970."""
+
+    pool: str
+    name: ErasedName
+    by: str
+    time: float
+
+
+class ArchiveRewrite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an erasure changed in the archive: rows, and the last link of the hash chain before and after it.
+
+    covered: rows that the two links cover. Between two erasures a link of the same row never changes.
+    """
+
+    rows: int
+    covered: int
+    before: str
+    after: str
+
+
+class ErasureDone(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="erased"):
+    """Nothing that is kept beside the log holds the name any more. archive: None where no row of it held the name."""
+
+    pool: str
+    token: str
+    time: float
+    archive: ArchiveRewrite | None = None
+
+
+@dataclass(slots=True)
+class ErasureRecords:
+    """What the control log says of erasures.
+
+    requests: in the order of the log; of requests for one name in a pool the first one counts. done: by pool and token.
+    """
+
+    requests: list[ErasureRequest] = field(default_factory=list)
+    done: dict[tuple[str, str], ErasureDone] = field(default_factory=dict)
+
+    def apply(self, record: ErasureRequest | ErasureDone) -> None:
+        """Fold one record."""
+        if isinstance(record, ErasureDone):
+            self.done.setdefault((record.pool, record.token), record)
+        elif all((one.name.salt, one.name.name_hash) != (record.name.salt, record.name.name_hash) for one in self.of(record.pool)):
+            self.requests.append(record)
+
+    def of(self, pool: str) -> list[ErasureRequest]:
+        """The erasures of a pool."""
+        return [one for one in self.requests if one.pool == pool]
+
+    def names(self, pool: str) -> tuple[ErasedName, ...]:
+        """The erased names of a pool."""
+        return tuple(one.name for one in self.of(pool))
+
+    def find(self, pool: str, name: str) -> ErasureRequest | None:
+        """The erasure of a name, if there is one."""
+        token = NameMatcher(self.names(pool)).token(name)
+        return next((one for one in self.of(pool) if one.name.token == token), None)
+
+
+class NameMatcher:
+    """Recognizes erased names. Takes one hash for each different salt; the erasures of a pool share one salt as a rule."""
+
+    def __init__(self, erased: Iterable[ErasedName]) -> None:
+        self._by_salt: dict[bytes, dict[str, str]] = {}
+        for one in erased:
+            self._by_salt.setdefault(bytes.fromhex(one.salt), {})[one.name_hash] = one.token
+
+    def __bool__(self) -> bool:
+        return bool(self._by_salt)
+
+    def token(self, name: str | bytes) -> str | None:
+        """What replaces `name`; None where it is not erased."""
+        data = name.encode() if isinstance(name, str) else name
+        for salt, tokens in self._by_salt.items():
+            if (token := tokens.get(_hash(salt, data))) is not None:
+                return token
+        return None
+
+    def replaced(self, name: str) -> str:
+        """`name`, or what replaces it."""
+        return self.token(name) or name
+
+
+def erased_name(name: str, others: Sequence[ErasedName]) -> ErasedName:
+    """A new token for `name`. others: the erased names of the pool, whose salt is used again, so that folds take one hash of a name."""
+    salt = others[0].salt if others else secrets.token_hex(_HASH_BYTES)
+    token = f"{_PREFIX}{secrets.token_hex(_TOKEN_BYTES)}"
+    return ErasedName(token=token, salt=salt, name_hash=_hash(bytes.fromhex(salt), name.encode()))
+
+
+def _hash(salt: bytes, name: bytes) -> str:
+    return hashlib.blake2b(name, key=salt, digest_size=_HASH_BYTES).hexdigest()

@@ -1,0 +1,133 @@
+"""Folds that erase names: equal to folds of a log that held the tokens, at any cut; ratings stay bit for bit."""
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ratings_core.arrays.digest import digest
+from services.control import generations
+from services.control.erasures import ErasedName, ErasureDone, ErasureRequest, NameMatcher, erased_name
+from services.control.records import ControlState, decode, encode
+from services.state.pool import PoolState
+from services.wire import events
+from services.wire.pools import Kind
+from services.wire.scanning.scan import scan
+from tests.support.pools import control_of, pool_of, state_of
+
+NAMES = [f"agent {number}" for number in range(6)]
+ALICE, BOB = erased_name(NAMES[0], ()), erased_name(NAMES[3], ())
+TOKENS = {NAMES[0]: ALICE.token, NAMES[3]: BOB.token}
+
+
+def _game(rng: np.random.Generator, number: int) -> dict[str, Any]:
+    agents = [NAMES[i] for i in rng.permutation(len(NAMES))[: rng.choice([2, 2, 4])]]
+    cut = len(agents) // 2
+    return {"id": f"g{number % 17}", "sides": [{"agents": agents[:cut], "place": 1}, {"agents": agents[cut:], "place": 1 + number % 2}]}
+
+
+def _scores(rng: np.random.Generator, number: int) -> dict[str, Any]:
+    return {"id": f"s{number % 17}", "task": f"t{number % 3}", "scores": {NAMES[i]: float(rng.normal()) for i in rng.permutation(6)[:3]}}
+
+
+def _outcomes(kind: Kind, seed: int, n: int) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    made = [(_game if kind is Kind.GAMES else _scores)(rng, number) for number in range(n)]
+    return [{"v": 1, "pool": "p", "time": float(number)} | one for number, one in enumerate(made)]
+
+
+def _with_tokens(outcomes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    text = json.dumps(outcomes)
+    for name, token in TOKENS.items():
+        text = text.replace(f'"{name}"', f'"{token}"')
+    found: list[dict[str, Any]] = json.loads(text)
+    return found
+
+
+def _folded(kind: Kind, outcomes: list[dict[str, Any]], cuts: list[int], *, scanned: bool, **fields: Any) -> PoolState:
+    state = state_of(kind=kind, **fields)
+    edges = sorted({0, len(outcomes), *(cut for cut in cuts if cut < len(outcomes))})
+    for begin, end in pairwise(edges):
+        values = [json.dumps(one, separators=(",", ":")).encode() for one in outcomes[begin:end]]
+        columns = scan(values)
+        state.fold(columns.columns if scanned and not columns.rest else events.decode(values).events)
+    return state
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    kind=st.sampled_from(Kind), seed=st.integers(0, 1000), cuts=st.lists(st.integers(1, 59), max_size=5), scanned=st.booleans(),
+    edits=st.sampled_from([{}, {"aliases": {NAMES[1]: ALICE.token}}, {"bans": (BOB.token,)}, {"aliases": {BOB.token: NAMES[2]}}]),
+)  # fmt: skip
+def test_a_name_that_is_erased_folds_as_its_token(
+    kind: Kind, seed: int, cuts: list[int], scanned: bool, edits: dict[str, Any]
+) -> None:
+    outcomes = _outcomes(kind, seed, 60)
+    erasing = _folded(kind, outcomes, cuts, scanned=scanned, erased=(ALICE, BOB), **edits)
+    mixed = outcomes[:20] + _with_tokens(outcomes[20:])  # as an archive holds them, and then the topic
+    for other in (_with_tokens(outcomes), mixed):
+        rewritten = _folded(kind, other, [], scanned=scanned, erased=(ALICE, BOB), **edits)
+        assert digest(erasing.arrays()) == digest(rewritten.arrays())
+    assert not set(TOKENS) & set(erasing.content.agents.names())
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_ratings_and_tallies_stay_bit_for_bit(kind: Kind) -> None:
+    outcomes = _outcomes(kind, 1, 60)
+    plain, erasing = (_folded(kind, outcomes, [], scanned=False, erased=names) for names in ((), (ALICE, BOB)))
+    assert erasing.content.counts == plain.content.counts  # what repeats is a duplicate still
+    before, after = plain.arrays(), erasing.arrays()
+    differ = {name for name in before if not np.array_equal(before[name], after[name])}
+    assert differ == {"agents.bytes", "agents.start", "dedupe.bodies"}
+    assert [TOKENS.get(name, name) for name in plain.content.agents.names()] == erasing.content.agents.names()
+
+
+def _requested(control: ControlState, name: ErasedName, pool: str = "p") -> None:
+    _, value = encode(ErasureRequest(pool=pool, name=name, by="ann", time=1.0))
+    assert b"agent" not in value
+    control.apply(control.position, decode(value))
+
+
+def test_a_generation_made_after_a_request_erases_the_name_from_its_edits() -> None:
+    edits = {"aliases": {NAMES[0]: NAMES[3], NAMES[1]: NAMES[3]}, "bans": (NAMES[4], NAMES[3]), "initial": {"elo": {NAMES[3]: 1700.0}}}
+    control = control_of(pool_of(), **edits)
+    made = control.generations["p"][1]
+    assert generations.erasing(control, made) == made
+    _requested(control, ALICE)
+    _requested(control, BOB)
+    assert generations.lacks_erasures(control, made)
+    erasing = generations.erasing(control, made)
+    assert erasing.aliases == {ALICE.token: BOB.token, NAMES[1]: BOB.token}
+    assert set(erasing.bans) == {NAMES[4], BOB.token}
+    assert erasing.initial == {"elo": {BOB.token: 1700.0}}
+    assert erasing.erased == (ALICE, BOB)
+    assert generations.erasing(control, erasing) == erasing
+    assert not generations.lacks_erasures(control, erasing)
+
+
+def test_a_name_has_one_token_in_a_pool_and_another_one_in_another_pool() -> None:
+    control = control_of(pool_of(), pool_of("other"))
+    _requested(control, ALICE)
+    again = erased_name(NAMES[0], control.erasures.names("p"))
+    _requested(control, again)
+    assert control.erasures.names("p") == (ALICE,)
+    assert again.token != ALICE.token
+    found = control.erasures.find("p", NAMES[0])
+    assert found is not None
+    assert found.name == ALICE
+    assert control.erasures.find("other", NAMES[0]) is None
+    control.apply(control.position, ErasureDone(pool="p", token=ALICE.token, time=2.0))
+    assert ("p", ALICE.token) in control.erasures.done
+
+
+def test_names_are_recognized_under_several_salts() -> None:
+    matcher = NameMatcher([ALICE, BOB])
+    assert ALICE.salt != BOB.salt
+    assert [matcher.token(name) for name in NAMES[:4]] == [ALICE.token, None, None, BOB.token]
+    assert matcher.replaced(NAMES[3]) == BOB.token
+    assert matcher.replaced("Ænna") == "Ænna"
+    assert not NameMatcher([])
