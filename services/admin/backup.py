@@ -137,7 +137,7 @@ def _copy_state(data: Path, part: Path) -> int:
         if found is None:
             continue
         manifest, _ = found
-        names = {name for entry in manifest.entries for name in entry.objects}
+        names = dict.fromkeys(entry.object for entry in manifest.entries)
         if all(_copy(name, source.blobs, copies.blobs) for name in names):  # else a newer checkpoint took its place: the log is enough
             copies.write_manifest(manifest)
             copied += 1

@@ -1,7 +1,8 @@
-"""How far back a partition's log reaches, which checkpoints cover what is older, and operators' decisions to continue without lost records.
+"""What log, archive and checkpoints hold of a partition, and operators' decisions to continue without lost records.
 
 A partition whose checkpoints all end before the log begins stops: to skip what nobody folded would be silently wrong. Where it is lost for
-good, a record of the control log says so, and the partition continues at the beginning of the log.
+good, a record of the control log says so, and the partition continues at the beginning of the log. The same record lets an archive continue
+that fell behind its topic.
 """
 
 from collections.abc import Iterator
@@ -20,24 +21,28 @@ from services.shard.recovery import WrongLog, beginning, check_bound, check_log
 
 
 class LogCoverage(msgspec.Struct, frozen=True, kw_only=True):
-    """A partition. begin, end: what its log holds; checkpoint: position of the newest that is whole; oldest: of the first one kept from
-    which the log can be folded on; beyond: pools whose generation begins before the log does; lost: from where on records are gone, up to
-    `begin`, that no checkpoint holds and no operator gave up; wrong: why this is not the log that was folded, or not all of it; archived:
-    first offset that is not archived, None where nothing is.
+    """A partition.
+
+    Attributes:
+        begin, end: What topic and archive hold together.
+        checkpoint: Position of the newest that is whole.
+        lost: From where on records are gone, up to `begin`, that no checkpoint holds and no operator gave up.
+        wrong: Why this is not the log that was folded, or not all of it.
+        archived: First offset that is not archived, None where nothing is.
+        unarchived: From where on the topic forgot records before they were archived, where no operator gave them up.
     """
 
     partition: int
     begin: int
     end: int
     checkpoint: int | None
-    oldest: int | None
-    beyond: list[str]
     lost: int | None
     wrong: str | None = None
     archived: int | None = None
+    unarchived: int | None = None
 
 
-def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iterator[LogCoverage]:
+def coverage(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iterator[LogCoverage]:
     """Of each partition. Raises `LogError`."""
     for number in range(log.outcomes.partitions):
         begin = log.history.begin(number)
@@ -49,43 +54,37 @@ def reach(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iter
             begin=begin,
             end=log.outcomes.end(number),
             checkpoint=None if newest is None else newest.position,
-            oldest=checkpoints.first_from(number, begin),
-            beyond=beyond(control, log.outcomes, number, begin),
             lost=stands if stands < begin and wrong is None else None,
             wrong=wrong,
-            archived=log.archived.archived_to(number) if isinstance(log.archived, History) else None,
+            archived=_archived(number, log),
+            unarchived=_unarchived(number, log, control),
         )
 
 
-def beyond(control: ControlState, topic: Topic, number: int, begin: int) -> list[str]:
-    """Pools of a partition that can no longer be folded from the start of the generation that serves."""
-    here = (pool for pool in sorted(control.generations) if partition_of(pool, topic.partitions) == number)
-    return [pool for pool in here if (made := control.serving(pool)) is not None and made.start < begin]
-
-
-def check_wish(wanted: GenerationRequest, control: ControlState, topic: Topic) -> None:
-    """Raises `InputError` for a generation that would be folded from before the log begins; `LogError`.
-
-    Settings that change nothing are allowed: a checkpoint may replace the records that the log no longer has.
-    """
-    serving = control.serving(wanted.pool)
-    if serving is None or wanted.start == "now":
+def check_wish(wanted: GenerationRequest, control: ControlState, history: Topic) -> None:
+    """Raises `InputError` for a generation that would be folded from before the log begins; `LogError`."""
+    if control.serving(wanted.pool) is None or wanted.start == "now":
         return
-    begin = topic.begin(partition_of(wanted.pool, topic.partitions))
-    made = generations.after_wish(control, (0, wanted), 0, 0, 0.0)
-    if made.start < begin and not generations.same_but_for_retractions(serving, made):
-        rule = f"must be now, or from {begin} on, where the log of {wanted.pool} begins: other settings cannot be folded from before there"
+    number = partition_of(wanted.pool, history.partitions)
+    needed = generations.after_wish(control, (0, wanted), 0, 0, 0.0).start
+    if needed < (begin := history.begin(number)):
+        rule = f"must be now, or from {begin} on, where the log of {wanted.pool} begins: neither topic nor archive holds what was before"
         raise InputError("start", wanted.start, rule)
 
 
 def accept_loss(number: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> LossAccepted:
-    """Record that a partition continues where its log begins. Raises `InputError` if it lost nothing, or something else; `LogError`."""
+    """Record that a partition and its archive continue where the log begins.
+
+    Raises `InputError` if they lost nothing, or something else; `LogError`.
+    """
     topic, newest = log.outcomes, checkpoints.newest(number)
     begin = log.history.begin(number)
     state = control.refresh()
     position = _stands(number, newest, topic, state)
     if (wrong := _wrong(number, newest, topic, position, state)) is not None:
         raise InputError("partition", number, f"must have lost the beginning of its own log, and nothing else: {wrong}")
+    if (unarchived := _unarchived(number, log, state)) is not None:
+        position = min(position, unarchived)
     if position >= begin:
         stands = "needs the log from" if newest is None else "has a checkpoint at"
         raise InputError("partition", number, f"must have lost something: it {stands} {position}, and the log holds all from {begin} on")
@@ -104,6 +103,18 @@ def _wrong(number: int, newest: Manifest | None, topic: Topic, stands: int, cont
         return str(error)
     end = topic.end(number)
     return None if stands <= end else f"partition {number} of {topic.name}: it is read from {stands} on, and the log ends at {end}: {CUT}"
+
+
+def _archived(number: int, log: Log) -> int | None:
+    """First offset that is not archived; None where nothing is."""
+    return log.archived.archived_to(number) if isinstance(log.archived, History) else None
+
+
+def _unarchived(number: int, log: Log, control: ControlState) -> int | None:
+    """Where the archive stands, if the topic forgot what follows there and no operator gave that up."""
+    position = _archived(number, log)
+    forgot = position is not None and control.partitions.beyond_losses(number, position) < log.outcomes.begin(number)
+    return position if forgot else None
 
 
 def _stands(number: int, newest: Manifest | None, topic: Topic, control: ControlState) -> int:

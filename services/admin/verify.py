@@ -3,8 +3,8 @@
 For each partition the newest checkpoint that is whole with all its objects gives position and digests (newer ones that are not are
 reported as differences); the log is folded from its beginning to that position and compared; then on to each position that the store
 shows, and compared with every value on the live boards. Each pool is folded by the generation that the checkpoint holds, and beside it
-by the one under construction and the one that readers see, where those are others. Where the log no longer holds its beginning, the
-oldest checkpoint kept takes its place, and findings say from where they hold.
+by the one under construction and the one that readers see, where those are others. A log that does not hold the beginning of one of
+these generations is a difference.
 """
 
 import time
@@ -21,11 +21,11 @@ from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry
 from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
 from services.control.records import ControlState, Generation
-from services.log.protocol import Log, Record
+from services.log.protocol import Log, Record, forgotten
 from services.log.skipping import open_reader
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
-from services.shard.recovery import WrongLog, beginning, check_bound, check_log, restore, retracted, silent
+from services.shard.recovery import WrongLog, beginning, check_bound, check_log, retracted, silent
 from services.state.pool import PoolState
 
 _READ_SECONDS: Final = 5.0
@@ -49,14 +49,13 @@ _Seen: TypeAlias = "dict[str, _Value]"
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One comparison. difference: what differs, None where nothing does; since: what was folded below it is taken from a checkpoint."""
+    """One comparison. difference: what differs, None where nothing does."""
 
     partition: int
     pool: str | None
     what: str
     position: int
     difference: str | None = None
-    since: int | None = None
 
 
 def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store: LiveReader | None) -> Iterator[Finding]:
@@ -75,18 +74,13 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
         yield Finding(partition=number, pool=None, what="log", position=log.outcomes.end(number), difference=str(error))
         return
     wanted = _Wanted.of(number, state, manifest, store)
-    start = _start(wanted, log, state, checkpoints)
-    if isinstance(start, str) and wanted.beside:  # one that goes on from a checkpoint is held whole by none as long as it is behind
-        wanted, manifest = wanted.alone(), None if manifest is None else msgspec.structs.replace(manifest, builds=[])
-        start = _start(wanted, log, state, checkpoints)
-    if isinstance(start, str):
-        yield Finding(partition=number, pool=None, what="log", position=log.history.begin(number), difference=start)
+    begin = log.history.begin(number)
+    if (needed := state.partitions.beyond_losses(number, wanted.beginning(log, state))) < begin:
+        yield Finding(partition=number, pool=None, what="log", position=begin, difference=forgotten(log.history, number, needed))
         return
-    since = start.position if start.position > wanted.beginning(log, state) else None
-    folded = _Refolded(start, log, state, FixedDirectory(state, wanted.chosen))
+    folded = _Refolded(_start(wanted, log, state), log, state, FixedDirectory(state, wanted.chosen))
     try:
-        for finding in _compared(folded, manifest, store):
-            yield msgspec.structs.replace(finding, since=since)
+        yield from _compared(folded, manifest, store)
     finally:
         folded.close()
 
@@ -116,10 +110,6 @@ class _Wanted:
         """The first offset that any of them reads."""
         return min([made.start for made in self.all], default=beginning(self.number, log.history, control))
 
-    def alone(self) -> "_Wanted":
-        """One a pool, and none beside."""
-        return _Wanted(self.number, self.chosen, [])
-
     @property
     def all(self) -> list[Generation]:
         """All of them."""
@@ -137,41 +127,20 @@ def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveReader 
         yield from _against_boards(folded, store)
 
 
-def _start(wanted: _Wanted, log: Log, control: ControlState, checkpoints: CheckpointStore) -> Partition | str:
-    """Where folding starts: empty where the log holds all that counts, else the oldest checkpoint from which it goes on; or why not."""
-    topic, number = log.history, wanted.number
-    begin = topic.begin(number)
-    if begin <= wanted.beginning(log, control):
-        partition, held = Partition(number, topic.partitions, begin), {}
-    else:
-        found = checkpoints.oldest(number, lambda manifest: manifest.position >= begin and _leads_to(manifest, wanted))
-        if found is None:
-            return f"the log begins at {begin}, and no checkpoint from there on is kept: nothing can be verified"
-        partition = restore(*found, topic.partitions, control)
-        held = {(pool, state.generation.number): state for pool, state in partition.pools.items()}
-        held |= {key: build.state for key, build in partition.builds.items() if build.state is not None}
-        partition.pools, partition.builds = {}, {}
+def _start(wanted: _Wanted, log: Log, control: ControlState) -> Partition:
+    """The partition before its first record, with the generations to fold."""
+    partition = Partition(wanted.number, log.outcomes.partitions, log.history.begin(wanted.number))
     for made in wanted.all:
-        _put(partition, made, held.get((made.pool, made.number)), wanted, log, control)
+        _put(partition, made, wanted, log, control)
     return partition
 
 
-def _leads_to(manifest: Manifest, wanted: _Wanted) -> bool:
-    """Whether all that is wanted can be folded from a checkpoint on."""
-    held = {(entry.pool, entry.generation) for entry in manifest.entries if entry.position >= manifest.position or entry.stopped}
-    return all((made.pool, made.number) in held or made.start >= manifest.position for made in wanted.all)
-
-
-def _put(
-    partition: Partition, made: Generation, state: PoolState | None, wanted: _Wanted, log: Log, control: ControlState
-) -> None:
-    """Let the partition fold a generation, from a checkpoint's `state` or from its start. A plain one begins by itself."""
+def _put(partition: Partition, made: Generation, wanted: _Wanted, log: Log, control: ControlState) -> None:
+    """Let the partition fold a generation from its start. A plain one begins by itself."""
     plain = made.pool in wanted.chosen and wanted.chosen[made.pool] is made
-    if state is None and plain and not made.retraction_horizon:
+    if plain and not made.retraction_horizon:
         return
-    created = control.pools[made.pool]
-    if state is None:
-        state = PoolState(created, made, retracted(made, log.history, partition.number, control))
+    state = PoolState(control.pools[made.pool], made, retracted(made, log.history, partition.number, control))
     if plain:
         partition.pools[made.pool] = state
     else:
@@ -289,9 +258,8 @@ def _against_newer(folded: _Refolded, head: PoolHead, store: LiveReader) -> Find
     state = control.refresh()
     control.close()
     made = state.generations.get(head.pool, {}).get(head.generation)
-    begin = log.history.begin(number)
-    if made is None or begin > made.start:
-        missing = "the control log has no such generation" if made is None else f"the log begins at {begin}, after its start"
+    if made is None or state.partitions.beyond_losses(number, made.start) < log.history.begin(number):
+        missing = "the control log has no such generation" if made is None else forgotten(log.history, number, made.start, head.pool)
         difference = f"the store shows generation {head.generation}; {missing}"
         return Finding(partition=number, pool=head.pool, what="live boards", position=head.position, difference=difference)
     start = Partition(number, log.outcomes.partitions, made.start)

@@ -54,7 +54,7 @@ _RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}
 def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable[[], float] = time.time) -> FastAPI:
     """The API and its page. The caller owns `log` and `store`, and closes them after the application ended."""
     metrics, access = Metrics(API), Access(settings)
-    directory = Directory(ControlLog(log.control), log.outcomes)
+    directory = Directory(ControlLog(log.control), log.history)
     intake = Intake(settings, log, directory, metrics, clock)
     app = FastAPI(
         title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None, telemetry=_NO_TELEMETRY

@@ -15,10 +15,10 @@ _PATIENCE_SECONDS: Final = 0.25
 
 
 class Directory:
-    """A pool once seen stays: kind and name never change. Safe to share between threads. outcomes: what generations are folded from."""
+    """A pool once seen stays: kind and name never change. Safe to share between threads. history: what generations are folded from."""
 
-    def __init__(self, control: ControlLog, outcomes: Topic, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self.control, self._outcomes, self._monotonic = control, outcomes, monotonic
+    def __init__(self, control: ControlLog, history: Topic, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.control, self._history, self._monotonic = control, history, monotonic
         self._pools: Mapping[str, PoolCreated] = {}
         self._read_at = float("-inf")
         self._reading = threading.Lock()
@@ -44,7 +44,7 @@ class Directory:
     def want(self, pool: str, asked: Callable[[Generation | GenerationRequest], GenerationRequest]) -> int:
         """Ask for a generation, made of how the pool stands; the wish's offset. Raises `NoPool`, `InputError`, `LogError`."""
         wanted = asked(self.control.standing(pool))
-        check_wish(wanted, self.control.refresh(), self._outcomes)
+        check_wish(wanted, self.control.refresh(), self._history)
         return self.control.want(wanted)
 
     def seen(self) -> Mapping[str, PoolCreated]:

@@ -123,7 +123,7 @@ class PastBoards:
         raise NotKept(rows.when, kept, "EQUIRANK_CHECKPOINTS_KEPT")
 
     def _of_checkpoint(self, entry: PoolEntry, rows: PastRows, age_seconds: float) -> Board:
-        _, arrays = self._files.read_pool(entry)
+        arrays = self._files.read_pool(entry)
         control = self._control()
         made = control.generations.get(entry.pool, {}).get(entry.generation)
         if made is None:

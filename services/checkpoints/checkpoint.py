@@ -8,15 +8,13 @@ object stores serve. An object is named by pool, generation, position and epoch:
 import hashlib
 import logging
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from mmap import mmap
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 
-from services.checkpoints.anchors import Anchors
 from services.checkpoints.blob_files import CALL_SECONDS, BlobFiles
 from services.checkpoints.objects import BadObject, pack, unpack
 
@@ -28,11 +26,7 @@ _OBJECT = re.compile(r"-(\d{20})\.eqr$")
 
 
 class PoolEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One pool in a manifest. position: log offset up to which its object was folded (behind the partition's when stopped).
-
-    spare: another object of the same bytes, where the pool rests for so long that all kept checkpoints name its object: one bad file must
-    not cost them all.
-    """
+    """One pool in a manifest. position: log offset up to which its object was folded (behind the partition's when stopped)."""
 
     pool: str
     kind: str
@@ -44,12 +38,6 @@ class PoolEntry(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     digest: str
     stopped: str | None = None
-    spare: str | None = None
-
-    @property
-    def objects(self) -> list[str]:
-        """Names of its objects."""
-        return [self.object] if self.spare is None else [self.object, self.spare]
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,13 +65,6 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return [*self.pools, *self.builds]
 
 
-class _Anchor(NamedTuple):
-    """What pruning has to know of an older manifest that stays: it is read once, as there may be many."""
-
-    written_at: float
-    objects: tuple[str, ...]
-
-
 class SkippedCheckpoint(msgspec.Struct, frozen=True):
     """A manifest that recovery passed over, and why."""
 
@@ -106,7 +87,6 @@ class CheckpointStore:
     def __init__(self, url: str, seconds: float = CALL_SECONDS) -> None:
         self.url = url
         self.blobs = BlobFiles(url, seconds)
-        self._anchors: dict[int, dict[str, _Anchor]] = {}
 
     @property
     def is_local(self) -> bool:
@@ -134,17 +114,9 @@ class CheckpointStore:
             raise BadObject(f"{name}: checksum differs")
         return unpack(data, checked=sha256 is not None)
 
-    def read_pool(self, entry: PoolEntry, *, mapped: bool = False) -> tuple[PoolEntry, dict[str, np.ndarray[Any, Any]]]:
-        """The arrays of a pool, and its entry without an object that is not whole. mapped: as `read_object` says. Raises `BadObject`
-        where none is whole.
-        """
-        try:
-            return entry, self.read_object(entry.object, entry.sha256, mapped=mapped)[0]
-        except BadObject as error:
-            if entry.spare is None:
-                raise
-            log.warning("the spare object is read: %s", error, extra={"pool": entry.pool})
-        return msgspec.structs.replace(entry, object=entry.spare, spare=None), self.read_object(entry.spare, entry.sha256, mapped=mapped)[0]
+    def read_pool(self, entry: PoolEntry, *, mapped: bool = False) -> dict[str, np.ndarray[Any, Any]]:
+        """The arrays of a pool. mapped: as `read_object` says. Raises `BadObject`."""
+        return self.read_object(entry.object, entry.sha256, mapped=mapped)[0]
 
     def write_manifest(self, manifest: Manifest) -> str:
         """Write a manifest (its objects must stand already); its name."""
@@ -176,32 +148,12 @@ class CheckpointStore:
         return next(self._whole(partition, skipped), None)
 
     def recover(self, partition: int, skipped: list[SkippedCheckpoint]) -> tuple[Manifest, dict[str, dict[str, Any]]] | None:
-        """The newest checkpoint that verifies with all its objects: the manifest and the arrays of each object, by its name.
-
-        Where a pool's object is not whole and its spare is, the manifest names that one.
-        """
+        """The newest checkpoint that verifies with all its objects: the manifest and the arrays of each object, by its name."""
         for manifest in self._whole(partition, skipped):
             try:
-                return self._arrays(manifest)
+                return manifest, {entry.object: self.read_pool(entry) for entry in manifest.entries}
             except BadObject as error:
                 skipped.append(SkippedCheckpoint(_manifest_name(manifest), str(error)))
-        return None
-
-    def first_from(self, partition: int, position: int) -> int | None:
-        """Position of the oldest manifest at or after `position`, as its name tells."""
-        found = [_position(name) for name in self.manifests(partition)]
-        return min((at for at in found if at >= position), default=None)
-
-    def oldest(
-        self, partition: int, serves: Callable[[Manifest], bool]
-    ) -> tuple[Manifest, dict[str, dict[str, Any]]] | None:
-        """The oldest checkpoint that `serves` and verifies with all its objects."""
-        for name in reversed(self.manifests(partition)):
-            try:
-                if serves(manifest := self.read_manifest(name)):
-                    return self._arrays(manifest)
-            except BadObject:
-                continue  # told by recovery, which names it with its reason
         return None
 
     def drop_generations(self, partition: int, first: Mapping[str, int]) -> None:
@@ -214,18 +166,15 @@ class CheckpointStore:
                 if any(entry.generation < first.get(entry.pool, 0) for entry in manifest.entries):
                     self.blobs.remove(name)
 
-    def prune(self, partition: int, keep: int, epoch: int, anchors: Anchors | None = None) -> None:
-        """Remove all but the newest `keep` manifests of a partition, and its anchors; then the objects that no manifest left names.
+    def prune(self, partition: int, keep: int, epoch: int) -> None:
+        """Remove all but the newest `keep` manifests of a partition; then the objects that no manifest left names.
 
         Objects of epochs after `epoch` stay: their owner may be about to name them.
         """
         names = self.manifests(partition)
-        anchored = self._anchored(partition, names[keep:], anchors) if anchors is not None else {}
         for name in names[keep:]:
-            if name not in anchored:
-                self.blobs.remove(name)
-        named = {name for manifest in self._kept(names[:keep]) for entry in manifest.entries for name in entry.objects}
-        named = named.union(*(one.objects for one in anchored.values()))
+            self.blobs.remove(name)
+        named = {entry.object for manifest in self._kept(names[:keep]) for entry in manifest.entries}
         for name in [f"{_objects(partition)}/{file}" for file in self.blobs.names(_objects(partition))]:
             if name not in named and _epoch(name) <= epoch:
                 self.blobs.remove(name)
@@ -238,32 +187,12 @@ class CheckpointStore:
                 if skipped is not None:
                     skipped.append(SkippedCheckpoint(name, str(error)))
 
-    def _arrays(self, manifest: Manifest) -> tuple[Manifest, dict[str, dict[str, Any]]]:
-        pools, builds = [self.read_pool(entry) for entry in manifest.pools], [self.read_pool(entry) for entry in manifest.builds]
-        manifest = msgspec.structs.replace(manifest, pools=[entry for entry, _ in pools], builds=[entry for entry, _ in builds])
-        return manifest, {entry.object: arrays for entry, arrays in (*pools, *builds)}
-
     def _kept(self, names: list[str]) -> Iterator[Manifest]:
         for name in names:
             try:
                 yield self.read_manifest(name)
             except BadObject:
                 continue  # told by recovery, which names it with its reason
-
-    def _anchored(self, partition: int, names: list[str], anchors: Anchors) -> dict[str, _Anchor]:
-        """Those of the older manifests (newest first) that stay as anchors."""
-        known, found = self._anchors.get(partition, {}), dict[str, _Anchor]()
-        for name in reversed(names):
-            if name in known:
-                found[name] = known[name]
-                continue
-            for manifest in self._kept([name]):
-                objects = tuple(sys.intern(one) for entry in manifest.entries for one in entry.objects)
-                found[name] = _Anchor(manifest.written_at, objects)
-        older = list(found)
-        chosen = anchors.choose([(_position(name), found[name].written_at) for name in older])
-        self._anchors[partition] = {older[i]: found[older[i]] for i in chosen}
-        return self._anchors[partition]
 
     def _read(self, name: str, *, mapped: bool = False) -> bytes | mmap:
         try:

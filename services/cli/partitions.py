@@ -1,4 +1,4 @@
-"""`equirank partitions`: how far back each log reaches, and decisions on partitions that stopped."""
+"""`equirank partitions`: what is held of each partition, and decisions on partitions that stopped."""
 
 import time
 from collections.abc import Iterator
@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
-from services.admin import log_coverage as reaches
-from services.admin import partition_decisions
+from services.admin import log_coverage, partition_decisions
 from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.installation import settings_of
@@ -29,19 +28,15 @@ _Data = Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")
 
 @partitions.command("list")
 def list_(data: _Data = None) -> None:
-    """What the log holds, how far it is archived, the newest checkpoint, from where on all can be verified, and pools that can no longer be
-    folded again; and why partitions stop: what the log lost, where that is more than checkpoints hold, or that it is another log.
-    """
-    table = Table("partition", "status", "log holds", "archived to", "checkpoint", "verified from", "cannot be folded anew")
+    """What topic and archive hold, how far the topic is archived, and the newest checkpoint; and why partitions or archives stop."""
+    table = Table("partition", "status", "log holds", "archived to", "checkpoint")
     stopped = list[str]()
     with _opened(data) as (log, control, checkpoints):
         state = control.refresh()
-        for one in reaches.reach(log, state, checkpoints):
-            since = one.oldest if one.beyond else one.begin
+        for one in log_coverage.coverage(log, state, checkpoints):
             isolated = isolated_at(one.partition, state)
             held = f"{one.begin} to {one.end}"
-            positions = map(_or_none, (one.archived, one.checkpoint, since))
-            table.add_row(str(one.partition), _status(one, isolated).value, held, *positions, Text(", ".join(one.beyond) or "-"))
+            table.add_row(str(one.partition), _status(one, isolated).value, held, *map(_or_none, (one.archived, one.checkpoint)))
             stopped += _why(one)
             if isolated is not None:
                 stopped.append(f"partition {one.partition} stops: {Isolated(one.partition, isolated)}")
@@ -51,7 +46,7 @@ def list_(data: _Data = None) -> None:
         console.print(Text(why))
 
 
-def _status(one: reaches.LogCoverage, isolated: int | None) -> PartitionStatus:
+def _status(one: log_coverage.LogCoverage, isolated: int | None) -> PartitionStatus:
     """As far as log, checkpoints and control log show it; the status of damage alone is known to the shard."""
     if one.wrong is not None:
         return PartitionStatus.LOG_REPLACED
@@ -60,14 +55,19 @@ def _status(one: reaches.LogCoverage, isolated: int | None) -> PartitionStatus:
     return PartitionStatus.RUNNING if isolated is None else PartitionStatus.ISOLATED
 
 
-def _why(one: reaches.LogCoverage) -> list[str]:
-    """Why a partition stops, if it does."""
+def _why(one: log_coverage.LogCoverage) -> list[str]:
+    """Why a partition or its archive stops, if one does."""
     if one.wrong is not None:
         return [f"partition {one.partition} stops: {one.wrong}"]
-    if one.lost is None:
-        return []
-    what = f"partition {one.partition} stops: its log lost {one.lost} to {one.begin}, and no checkpoint reaches so far"
-    return [f"{what}: restore one that does, or `equirank partitions accept-loss {one.partition}`"]
+    accept = f"`equirank partitions accept-loss {one.partition}`"
+    reasons = []
+    if one.lost is not None:
+        what = f"partition {one.partition} stops: its log lost {one.lost} to {one.begin}, and no checkpoint is as new"
+        reasons.append(f"{what}: restore one that is, or {accept}")
+    if one.unarchived is not None:
+        what = f"the archive of partition {one.partition} stops at {one.unarchived}: its topic forgot the records that follow there"
+        reasons.append(f"{what}; {accept} lets it go on where the topic begins, and folds from earlier offsets are then refused")
+    return reasons
 
 
 @partitions.command("accept-loss")
@@ -75,12 +75,12 @@ def accept_loss(
     partition: Annotated[int, typer.Argument(min=0, help="One that stopped, as its log begins after its checkpoints.")],
     data: _Data = None,
 ) -> None:
-    """Go on where the log begins, without the records before it that nothing folded: they are lost for good."""
+    """Go on where the log begins, without the records before it that nothing folded or archived: they are lost for good."""
     with _opened(data) as (log, control, checkpoints):
         if partition >= log.outcomes.partitions:
             raise InputError("partition", partition, f"must be below {log.outcomes.partitions}")
-        lost = reaches.accept_loss(partition, log, control, checkpoints, time.time())
-    typer.echo(f"partition {partition} goes on at {lost.begin}; records from {lost.position} on that nobody folded do not count")
+        lost = log_coverage.accept_loss(partition, log, control, checkpoints, time.time())
+    typer.echo(f"partition {partition} goes on at {lost.begin}; records from {lost.position} on that nobody folded or archived are lost")
 
 
 @partitions.command()

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.admin import bans
-from services.admin.log_coverage import beyond, check_wish
+from services.admin.log_coverage import check_wish
 from services.backends import open_log, open_store
 from services.boards.store.protocol import LiveReader, PoolHead, StoreError
 from services.boards.store.redis import RedisStore
@@ -26,8 +26,8 @@ from services.cli.installation import settings_of
 from services.cli.top import Format
 from services.control import generations
 from services.control.log import ControlLog
-from services.control.records import ControlState, FoldSettings, Generation, GenerationRequest, Start
-from services.log.protocol import Log, Topic
+from services.control.records import FoldSettings, Generation, GenerationRequest, Start
+from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
 
@@ -55,13 +55,12 @@ def list_(data: _Data = None) -> None:
         state = control.refresh()
         names, waiting = sorted(state.pools), {pool: wish[1] for pool in state.pools if (wish := state.wish(pool)) is not None}
         kinds = {pool: str(created.kind) for pool, created in state.pools.items()}
-        lost = _beyond(state, log.history)
         heads = _heads(settings, log.outcomes.identity)
     table = Table(Column("pool", overflow="fold"), "kind", "generation", "outcomes", "left out", "state")
     for pool in names:
         head = heads.get(pool)
         numbers = ("-", "-", "-") if head is None else (str(head.generation), str(head.outcomes), str(head.left_out))
-        table.add_row(pool, kinds[pool], *numbers, Text(_state(head, waiting.get(pool)) + lost.get(pool, "")))
+        table.add_row(pool, kinds[pool], *numbers, Text(_state(head, waiting.get(pool))))
     Console(soft_wrap=True).print(table)
 
 
@@ -140,15 +139,6 @@ def _opened(settings: Settings) -> Iterator[tuple[Log, ControlLog]]:
     finally:
         control.close()
         log.close()
-
-
-def _beyond(state: ControlState, topic: Topic) -> dict[str, str]:
-    """What to say of pools whose log lost the beginning of their generation."""
-    found: dict[str, str] = {}
-    for number in range(topic.partitions):
-        begin = topic.begin(number)
-        found |= dict.fromkeys(beyond(state, topic, number, begin), f"; other settings cannot be folded anew, as its log begins at {begin}")
-    return found
 
 
 def _kind(control: ControlLog, pool: str) -> Kind:

@@ -61,6 +61,4 @@ def _store(settings: Settings, console: Console) -> StoreReader | None:
 
 def _tell(console: Console, finding: Finding) -> None:
     verdict = "equal" if finding.difference is None else f"[bold red]differs[/]: {escape(finding.difference)}"
-    if finding.since is not None:
-        verdict += f" (verified from {finding.since})"
     console.print(f"partition {finding.partition} {finding.pool} {finding.what} at {finding.position}: {verdict}", highlight=False)

@@ -170,11 +170,6 @@ def lacks_erasures(control: ControlState, made: Generation) -> bool:
     return not set(made.erased).issuperset(control.erasures.names(made.pool))
 
 
-def same_but_for_retractions(one: Generation, other: Generation) -> bool:
-    """Whether two generations of a pool fold the same outcomes in the same way, but for those that are retracted."""
-    return replace(one, number=other.number, time=other.time, retraction_horizon=other.retraction_horizon, wanted=other.wanted) == other
-
-
 def target(control: ControlState, pool: str, standing: int, failed: Collection[int] = ()) -> Generation | None:
     """The generation to build beside number `standing`, if any: the newest, or the one that serves where that one failed."""
     made = control.generations.get(pool, {})

@@ -60,12 +60,14 @@ _COMPACT: Final = TaskType(compact_partition)
 
 
 def check_archive(settings: Settings, topic: Topic) -> None:
-    """Refuse an archive that could come too late for what the topic forgets.
+    """Refuse an archive that could come too late for what the topic forgets. Without an archive it does nothing.
 
     Raises:
         MissingExtraError: The extra that writes archives is not installed.
         LogError: The topic forgets records before a late archive would have them.
     """
+    if settings.archive is None:
+        return
     extras.load("deltalake", "archive", "EQUIRANK_ARCHIVE")
     retention = topic.retention if isinstance(topic, Forgets) else None
     least = _RETENTION_SHARE * (settings.archive_seconds + settings.checkpoint_seconds)
@@ -76,6 +78,15 @@ def check_archive(settings: Settings, topic: Topic) -> None:
             "EQUIRANK_ARCHIVE_SECONDS and EQUIRANK_CHECKPOINT_SECONDS lower"
         )
         raise LogError(msg, retriable=False)
+
+
+def forgets_unarchived(settings: Settings, topic: Topic) -> list[str]:
+    """Why records are gone for good once the topic forgets them, with what to set; empty where they are kept."""
+    retention = topic.retention if isinstance(topic, Forgets) else None
+    if settings.archive is not None or retention is None or retention.unknown:
+        return []
+    what = f"topic {topic.name} forgets records after {retention}, and no archive keeps them"
+    return [f"{what}; set EQUIRANK_ARCHIVE, or its retention.ms and retention.bytes to -1"]
 
 
 @dataclass(frozen=True, slots=True)

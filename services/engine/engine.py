@@ -19,13 +19,12 @@ import ray
 from services.backends import open_log, open_store
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
-from services.checkpoints.anchors import check_retention
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.checkpoints.objects import BadObject
 from services.control.log import ControlLog
 from services.control.records import EngineStarted
 from services.engine import cluster
-from services.engine.archiver import Archiver, check_archive
+from services.engine.archiver import Archiver, check_archive, forgets_unarchived
 from services.engine.guard import LOG_SECONDS, OWN_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver, cluster_seconds
 from services.engine.metrics import EngineMetrics
 from services.log.protocol import Log, LogError, TellsWeaknesses
@@ -96,11 +95,7 @@ class Engine:
 
         """
         log_ = open_log(self._settings)
-        # Refused here, because Ray would restart refusing shards forever.
-        if self._settings.archive is None:
-            check_retention(log_.outcomes, self._settings.anchor_seconds)
-        else:
-            check_archive(self._settings, log_.outcomes)
+        check_archive(self._settings, log_.outcomes)
         self._tell_weaknesses(log_)
         store = open_store(self._settings, log_.outcomes.identity)
         control = ControlLog(log_.control)
@@ -157,11 +152,11 @@ class Engine:
             log.warning("%s", why)
 
     def _tell_weaknesses(self, log_: Log) -> None:
-        """Say which settings of the log are too weak to keep what is acknowledged."""
-        weaknesses = log_.weaknesses if isinstance(log_, TellsWeaknesses) else ()
+        """Say which settings are too weak to keep what is acknowledged."""
+        weaknesses = [*(log_.weaknesses if isinstance(log_, TellsWeaknesses) else ()), *forgets_unarchived(self._settings, log_.outcomes)]
         self._metrics.log_weaknesses(len(weaknesses))
         for weakness in weaknesses:
-            log.warning("one lost broker can lose acknowledged records: %s", weakness)
+            log.warning("acknowledged records can be lost: %s", weakness)
 
     def _solve_workers(self) -> int:
         return self._settings.solve_workers or max(1, (os.cpu_count() or 2) - 1)

@@ -74,6 +74,14 @@ class OffsetLost(LogError):  # noqa: N818 - names the fact, as the operator read
         super().__init__(f"{why}; restore a checkpoint at or after its beginning" if self.forgotten else f"{why}; {CUT}", retriable=False)
 
 
+def forgotten(topic: "Topic", partition: int, needed: int, pool: str = "POOL") -> str:
+    """Why a fold that needs the records from offset `needed` on cannot start, and what to do. Raises `LogError`."""
+    return (
+        f"{topic.name}[{partition}] begins at {topic.begin(partition)}, after {needed}, and no archive holds the records between: begin a "
+        f"season with `equirank pools settings {pool} --start now`; with EQUIRANK_ARCHIVE set, records are kept from now on"
+    )
+
+
 class BatchDamaged(LogError):  # noqa: N818
     """The records from `begin` to before `end` cannot be read: the partition must stop, not skip, until an operator says otherwise.
 

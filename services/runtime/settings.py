@@ -99,12 +99,6 @@ class Settings(BaseSettings):
         description="Largest share of a shard's time for folding pools again without retracted outcomes; the next one waits. 1: no limit.",
     )
     checkpoints_kept: int = Field(3, ge=1, description="Checkpoints kept a partition.")
-    anchor_seconds: float | None = Field(
-        None,
-        gt=0,
-        description="Where the outcomes topic forgets old records: least time between two checkpoints that are kept as long as it reaches "
-        "back to them, at most half of its retention; none: such a topic is refused.",
-    )
     archive: str | None = Field(
         None,
         description="Where every outcome is kept for ever as columns (a folder, or a URL of an object store); needs the extra `archive`. "

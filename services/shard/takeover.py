@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-from services.checkpoints.anchors import spacing
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, SkippedCheckpoint
 from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
@@ -27,7 +26,7 @@ class Takeovers:
     """Makes the runtimes of a shard's partitions.
 
     owner: name of the shard, for the control log. clock: seconds since 1970. timer: seconds that never go back.
-    anchor_seconds: least time between two anchors, None for none. checkpoints_skipped: checkpoints that could not be read.
+    checkpoints_skipped: checkpoints that could not be read.
     """
 
     def __init__(
@@ -37,7 +36,6 @@ class Takeovers:
         self._clock, self._timer = clock, timer
         self._checkpoints = CheckpointStore(settings.checkpoint_url)
         self._pace = Pace(settings.retraction_share, settings.retraction_seconds)
-        self.anchor_seconds = None if log_.archived is not None else spacing(log_.outcomes, settings.anchor_seconds)
         self.checkpoints_skipped = 0
 
     def directory(self, check: Callable[[ControlState], None]) -> LiveDirectory:
@@ -68,8 +66,8 @@ class Takeovers:
         partition.counters.future_seconds = self._settings.future_seconds
         log.info("taken over under epoch %d", epoch, extra={"partition": number, "position": partition.position})
         topic, kept = self._log.outcomes, self._settings.checkpoints_kept
-        checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self.anchor_seconds, self._clock)
-        builder = open_builder(partition, self._log.history, self._control, self._pace, self._clock, self._checkpoints)
+        checkpointer = Checkpointer(self._checkpoints, topic.identity, epoch, kept, manifest, self._clock)
+        builder = open_builder(partition, self._log.history, self._control, self._pace, self._clock)
         attempts = Attempts(number, epoch, topic.end(number) if again and failure is None else 0, self._control, self._clock)
         attempts.look_back(partition.position)
         runtime = PartitionRuntime(partition, epoch, checkpointer, builder, attempts, even_at=self._timer(), recovered=failure is None)

@@ -15,7 +15,6 @@ from services.shard.takeover import Takeovers
 log = logging.getLogger("equirank.shard")
 
 _LOOK_SECONDS: Final = 1.0
-_BEGINS_SECONDS: Final = 10.0
 
 
 class LogWatch:
@@ -25,7 +24,7 @@ class LogWatch:
         self, topic: Topic, control: ControlLog, owned: OwnedPartitions, takeovers: Takeovers, timer: Callable[[], float]
     ) -> None:
         self._topic, self._control, self._owned, self._takeovers, self._timer = topic, control, owned, takeovers, timer
-        self._looked_at = self._begins_at = float("-inf")
+        self._looked_at = float("-inf")
         self.measured_at = timer()
 
     def step(self, now: float) -> None:
@@ -56,19 +55,9 @@ class LogWatch:
             runtime.end = self._topic.end(number)
             if runtime.lag == 0:
                 runtime.even_at = self._timer()
-        self._look_for_begins()
         if isinstance(self._topic, CommitsPositions):  # for lag tools; recovery never reads them
             running = self._owned.running()
             self._topic.commit({number: max(runtime.passed, runtime.partition.position) for number, runtime in running.items()})
-
-    def _look_for_begins(self) -> None:
-        """Learn what a log of finite retention still holds: anchors before that are of no more use."""
-        now = self._timer()
-        if self._takeovers.anchor_seconds is None or now - self._begins_at < _BEGINS_SECONDS:
-            return
-        self._begins_at = now
-        for number, runtime in self._owned.runtimes.items():
-            runtime.checkpointer.writer.log_begin = self._topic.begin(number)
 
     def _resume(self, control: ControlState) -> None:
         """Let stopped partitions go on whose reason an operator decided; one that stopped in recovery is recovered."""

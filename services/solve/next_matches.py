@@ -91,7 +91,7 @@ def _checkpoint(files: CheckpointStore, head: PoolHead) -> tuple[PoolEntry, dict
         entry = None if manifest is None else next((one for one in manifest.pools if one.pool == head.pool), None)
         if entry is None or entry.generation != head.generation:
             raise StoreError(f"pool {head.pool} has no checkpoint that can be read here yet", retriable=True)
-        return files.read_pool(entry)
+        return entry, files.read_pool(entry)
     except (BadObject, OSError) as error:
         raise StoreError(f"the checkpoint of pool {head.pool} cannot be read now: {error}", retriable=True) from error
 

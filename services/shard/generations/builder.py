@@ -13,19 +13,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeAlias
 
-from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
 from services.control.log import ControlLog
 from services.control.records import ControlState, Generation, Serve
 from services.log.dead_letters import DeadLetter
-from services.log.protocol import LogError, OffsetLost, Record, Topic, TopicReplaced
+from services.log.protocol import LogError, OffsetLost, Record, Topic, TopicReplaced, forgotten
 from services.shard.generations.archived import ArchivedBuilds, ArchivedPool
-from services.shard.generations.build import GONE, SEASON, Build
+from services.shard.generations.build import Build
 from services.shard.generations.due import DueGenerations, Retries
 from services.shard.generations.pace import Pace
 from services.shard.generations.past import PastReader
-from services.shard.generations.stand_in import StandIns
-from services.shard.generations.starts import BuildStarts
 from services.shard.partition import Partition
 from services.shard.slices import slices
 from services.state.pool import PoolState
@@ -46,8 +43,9 @@ class BuildCheckpoints(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What was folded before: `archived` holds most of it, where there is an archive; the log holds the rest."""
+    """What was folded before, all of it in `history`: `archived` reads what the archive holds, and `log` the rest."""
 
+    history: Topic
     log: PastReader
     archived: ArchivedBuilds
 
@@ -60,8 +58,8 @@ class Past:
 class Builder:
     """Builds the generations of one partition. Driven by the folding thread. `open_builder` makes it.
 
-    clock: seconds since 1970, which records of the control log show. due: which generations to make. starts: makes builds.
-    past: reads the log for them. pace: limits the time that goes to generations for retractions.
+    clock: seconds since 1970, which records of the control log show. due: which generations to make. past: reads the log for builds.
+    pace: limits the time that goes to generations for retractions.
     """
 
     def __init__(
@@ -70,12 +68,11 @@ class Builder:
         control: ControlLog,
         clock: Callable[[], float],
         due: DueGenerations,
-        starts: BuildStarts,
         past: Past,
         pace: Pace,
     ) -> None:
         self._partition, self._control, self._clock = partition, control, clock
-        self._due, self._starts, self._past, self._pace = due, starts, past, pace
+        self._due, self._past, self._pace = due, past, pace
         self._retries = Retries()
         self._hurried: tuple[str, int] | None = None
         self.counters = {"generation_builds": 0, "generation_failures": 0}
@@ -145,9 +142,7 @@ class Builder:
         if target is not None and (pool, target.number) not in self._partition.builds:
             if state.stopped is None and self._partition.position < target.retraction_horizon:
                 return  # after a restart: what it leaves out is known once the log was folded that far
-            build = self._starts.make(state, control, target)
-            if build is None:
-                return  # a checkpoint is being read
+            build = Build(control.pools[pool], target, state.retracted_for(target))
             self._past.archived.forget(self._partition.builds)  # one that failed is read from its start again
             self._partition.begin(build)
             if build.failed is not None:
@@ -190,20 +185,13 @@ class Builder:
             return self._past.log.take(start, timeout)
         except LogError as error:
             self.close()
-            if isinstance(error, OffsetLost):
-                gone = f"{GONE}: {error.topic}[{error.partition}] begins at {error.begin}, after {start}"
-                self._fail(start, gone if error.forgotten else str(error), gone=error.forgotten)
-            elif error.retriable or isinstance(error, TopicReplaced):
+            if error.retriable or isinstance(error, TopicReplaced):
                 raise
-            else:
-                self._fail(start, str(error))  # records that cannot be read are of the past: all that serves goes on
+            lost = isinstance(error, OffsetLost) and error.forgotten
+            for build in self._partition.builds.values():  # records that cannot be read are of the past: all that serves goes on
+                if build.behind(self._partition.position) and build.position == start:
+                    build.fail(forgotten(self._past.history, self._partition.number, start, build.generation.pool) if lost else str(error))
             return None
-
-    def _fail(self, start: int, why: str, *, gone: bool = False) -> None:
-        """End the builds that have to read on at `start`. gone: no later try can help."""
-        for build in self._partition.builds.values():
-            if build.behind(self._partition.position) and build.position == start:
-                build.fail(f"{why}; {SEASON.format(build.generation.pool)}" if gone else why)
 
     def _report_failed(self, build: Build) -> None:
         self.counters["generation_failures"] += 1
@@ -220,7 +208,6 @@ def open_builder(
     control: ControlLog,
     pace: Pace | None = None,
     clock: Callable[[], float] = time.time,
-    checkpoints: CheckpointStore | None = None,
     cut: Callable[[Sequence[Record]], Iterator[Sequence[Record]]] = slices,
 ) -> Builder:
     """Make the builder of a partition.
@@ -231,7 +218,6 @@ def open_builder(
         control: Wishes, generations, and which of them serve.
         pace: When generations for retractions are due, and how much time they take; None builds them at once.
         clock: Seconds since 1970, which records of the control log show.
-        checkpoints: States that replace what the log has lost; None where there are none.
         cut: Cuts records into slices that fold in a moment.
     """
     pace = pace or Pace()
@@ -240,7 +226,6 @@ def open_builder(
         control,
         clock,
         DueGenerations(partition, pace, clock),
-        BuildStarts(partition, topic, None if checkpoints is None else StandIns(checkpoints, topic, partition.number)),
-        Past(PastReader(topic, partition.number, control, cut), ArchivedBuilds(topic, partition.number)),
+        Past(topic, PastReader(topic, partition.number, control, cut), ArchivedBuilds(topic, partition.number)),
         pace,
     )

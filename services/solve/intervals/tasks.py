@@ -43,7 +43,7 @@ def prepare(url: str, entry: bytes, method: str, parameters: Mapping[str, float 
     """(What the engine has to know, what is redrawn), of the data object that `entry` names. Raises what `solve_pool` does."""
     began, pool = time.perf_counter(), msgspec.json.decode(entry, type=PoolEntry)
     with memory_limit(memory):
-        _, arrays = CheckpointStore(url).read_pool(pool, mapped=True)
+        arrays = CheckpointStore(url).read_pool(pool, mapped=True)
         found = methods.taken(method, with_groups(problem(Kind(pool.kind), arrays), arrays), parameters)
         most_of(len(found.problem.names))
         facts = Facts(found.problem.names, resampling(found.problem, found.method, found.values).about, time.perf_counter() - began)

@@ -41,7 +41,7 @@ def _solved(
     files: CheckpointStore, pool: PoolEntry, method: str, parameters: Mapping[str, float | str | bool], memory: int, previous: str | None
 ) -> Solved:
     with memory_limit(memory):
-        _, arrays = files.read_pool(pool, mapped=True)
+        arrays = files.read_pool(pool, mapped=True)
         if method == insight.INSIGHT:
             return Solved(_insight(pool, files, arrays, parameters))
         before = None if previous is None else read_result(files.blobs, previous)

@@ -198,17 +198,3 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path: Path) -> None:
     board = damaged.board("elo", When(30))
     assert board is not None
     assert board.position == 20
-
-
-def test_the_spare_object_serves_where_the_other_is_damaged(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    manifest = world.files.newest(0)
-    assert manifest is not None
-    [entry] = manifest.pools
-    (tmp_path / "spare.eqr").write_bytes((tmp_path / entry.object).read_bytes())
-    (tmp_path / entry.object).write_bytes(b"damaged")
-    spared = msgspec.structs.replace(manifest, pools=[msgspec.structs.replace(entry, spare="spare.eqr")], sequence=1)
-    world.files.write_manifest(spared)
-    board = world.board("elo", When(30))
-    assert board is not None
-    assert board.position == 30

@@ -21,8 +21,8 @@ from services.shard.generations.build import retracted_below
 from services.shard.partition import Partition
 from services.shard.recovery import WrongLog, retracted, sha256_at
 from services.state.edits import Edits, Retracted
-from services.state.pending import Pending
 from services.state.pool import PoolState, Refused
+from services.state.retractions import PoolRetractions
 from services.wire.events import GameEvent, Reason, RetractEvent, ScoreEvent, Side, encode
 from services.wire.pools import Kind
 from tests.support import pools
@@ -57,7 +57,8 @@ class TestEdits:
                 Edits.from_arrays({name: array for name, array in {**arrays, **change}.items() if array is not None}, generation)
 
     def test_nothing_is_pending_at_first(self) -> None:
-        assert (len(Pending()), Pending().idle, Pending().unmatched) == (0, 0, 0)
+        retractions = state_of(Kind.GAMES).retractions
+        assert (len(retractions), retractions.idle, retractions.unmatched) == (0, 0, 0)
 
 
 class TestLimits:
@@ -98,12 +99,14 @@ class TestHorizon:
         return RetractEvent(v=1, id=f"r{number}", pool="p", time=0.0, retracts=f"g{number}")
 
     def test_pending_retractions_are_cut_at_it(self) -> None:
-        pending = Pending()
-        pending.add([(offset, self.retraction(offset)) for offset in (8, 9, 10, 11)])
-        ids = [hash128(one.bytes, one.start)[0].tolist() for one in (pack([f"g{n}"]) for n in (8, 9, 10, 11))]
-        assert pending.below(10).tolist() == ids[:2]
-        assert len(pending.since(10)) == 2
-        assert pending.since(10).below(12).tolist() == ids[2:]
+        state = state_of(Kind.GAMES)
+        state.fold([self.retraction(offset) for offset in (8, 9, 10, 11)])
+        state.note([(offset, self.retraction(offset)) for offset in (8, 9, 10, 11)])
+        ids = [hash128(one.bytes, one.start)[0].tolist() for one in (pack([f"g{n}"]) for n in (8, 9))]
+        known = state.retractions.below(10)
+        assert known is not None
+        assert known.ids.tolist() == sorted(ids)
+        assert PoolRetractions(state.content).below(10) is None, "what an older checkpoint did not keep is unknown"
 
     def test_records_of_the_log_are_cut_at_it(self) -> None:
         records = [Record(offset, encode([self.retraction(offset)]), 0.0) for offset in (8, 9, 10)]
@@ -151,7 +154,7 @@ class TestHorizon:
         partition.pools["p"] = PoolState(PoolCreated(pool="p", kind=Kind.GAMES, time=0.0), made)
         records = [Record(0, encode([game(1, "a", "b")]), 0.0), Record(1, encode([self.retraction(1)]), 0.0)]
         partition.fold(records, FixedDirectory(control))
-        assert len(partition.pools["p"].retractions.pending) == pending
+        assert len(partition.pools["p"].retractions) == pending
 
 
 class TestOrderOfManifests:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.checkpoints.anchors import Anchors
 from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint, object_name
 from services.checkpoints.objects import MAGIC, BadObject, pack, unpack
 
@@ -243,20 +242,19 @@ def test_pruning_keeps_what_the_newest_manifests_name(store: CheckpointStore) ->
     assert len(store.blobs.tree("objects/p00004")) == 1
 
 
-def test_pruning_keeps_anchors_with_their_objects_as_long_as_the_log_reaches_them(store: CheckpointStore) -> None:
-    for position in range(10, 130, 10):
-        held = entry(store, "blitz", position, 1)
-        store.write_manifest(msgspec.structs.replace(manifest(position, 1, [held]), written_at=float(position)))
-        store.prune(3, keep=2, epoch=1, anchors=Anchors(seconds=40.0, begin=0))
-    assert [store.read_manifest(name).position for name in store.manifests(3)] == [120, 110, 90, 50, 10]
-    again = CheckpointStore(store.url)  # a restart knows nothing of what was read before
-    again.prune(3, keep=2, epoch=1, anchors=Anchors(seconds=40.0, begin=11))
-    assert [store.read_manifest(name).position for name in store.manifests(3)] == [120, 110, 90, 50]
-    for name in store.manifests(3):
-        for one in store.read_manifest(name).pools:
-            store.read_object(one.object, one.sha256)
-    assert len(store.blobs.tree("objects/p00003")) == 4
-    assert store.first_from(3, 51) == 90
+def test_a_manifest_of_the_release_before_with_copies_of_objects_is_read_and_pruned(store: CheckpointStore) -> None:
+    """That release wrote a second object (`spare`) of a pool that did not move."""
+    held = entry(store, "quiet", 10, 1)
+    store.blobs.write(copy := "objects/p00003/quiet-1-copy.eqr", [store.blobs.read(held.object)])
+    older = msgspec.to_builtins(written := manifest(20, 1, [held]))
+    older["pools"][0]["spare"] = copy
+    body = msgspec.json.encode(older)
+    store.blobs.write(store.write_manifest(written), [hashlib.sha256(body).hexdigest().encode() + b"\n" + body])
+    found = store.recover(3, skipped := [])
+    assert found is not None
+    assert (found[0], list(found[1]), skipped) == (written, [held.object], [])
+    store.prune(3, keep=1, epoch=1)
+    assert store.blobs.tree("objects/p00003") == [held.object]
 
 
 def test_pruning_leaves_what_a_newer_owner_is_about_to_name(store: CheckpointStore) -> None:

@@ -22,8 +22,8 @@ from services.shard.generations.build import Build
 from services.shard.generations.builder import open_builder
 from services.shard.partition import Partition
 from services.shard.recovery import recover
-from services.state.pending import Pending
 from services.state.pool import PoolState
+from services.state.retractions import PoolRetractions
 
 PARTITIONS = 2
 NUMBER = 1
@@ -122,7 +122,7 @@ def test_a_state_that_saw_them_spares_the_log_a_reading(log: Log, tmp_path: Path
     assert [offset for offset in shard.read if offset >= start].count(start) <= 2, "once for each pool"
     assert len(shard.read) <= 2 * end
     assert digest(state.arrays()) == reading_twice(shard.partition)
-    assert state.retractions.count == len(state.retractions.pending) == 0
+    assert state.retractions.count == len(state.retractions) == 0
     shard.end()
 
 
@@ -154,7 +154,7 @@ def test_a_restart_anywhere_changes_no_bit(log: Log, tmp_path: Path, monkeypatch
     assert state is not None
     assert state.generation.retraction_horizon == begun
     assert digest(state.arrays()) == reading_twice(again.partition)
-    assert state.retractions.count == len(state.retractions.pending) > 0
+    assert state.retractions.count == len(state.retractions) > 0
     again.end()
 
 
@@ -185,7 +185,7 @@ def test_a_checkpoint_of_another_release_leaves_it_to_the_log(log: Log, tmp_path
     shard = Shard(log, tmp_path, monkeypatch)
     shard.fold(END)
     state = shard.partition.pools[POOL]
-    arrays = unpack(b"".join(pack({**state.arrays(), **state.retractions.pending.arrays()}, {})))[0]
+    arrays = unpack(b"".join(pack({**state.arrays(), **state.retractions.arrays()}, {})))[0]
     made = later(state)
     restored = PoolState.restore(state.created, state.generation, arrays, END)
     told, known = state.retracted_for(made), restored.retracted_for(made)
@@ -194,7 +194,7 @@ def test_a_checkpoint_of_another_release_leaves_it_to_the_log(log: Log, tmp_path
     assert (known.ids.tolist(), known.events) == (told.ids.tolist(), told.events)
     assert PoolState.restore(state.created, state.generation, state.arrays(), END).retracted_for(made) is None
     with pytest.raises(InputError):
-        Pending.from_arrays({**arrays, "pending.id": arrays["pending.id"][1:]})
+        PoolRetractions.from_arrays(state.content, {**arrays, "pending.id": arrays["pending.id"][1:]})
     shard.end()
 
 

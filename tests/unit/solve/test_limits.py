@@ -41,7 +41,7 @@ def test_a_checkpoint_is_mapped_so_that_it_counts_for_no_solve(tmp_path: Path) -
     sha256, size = files.write_object("o", {"a": np.ones(16 * MIB, np.int64)}, {})
     entry = PoolEntry(pool="p", kind="games", generation=1, position=1, outcomes=1, object="o", sha256=sha256, bytes=size, digest="d")
     with memory_limit(64 * MIB):
-        assert files.read_pool(entry, mapped=True)[1]["a"][-1] == 1
+        assert files.read_pool(entry, mapped=True)["a"][-1] == 1
     with pytest.raises(OutOfMemory), memory_limit(64 * MIB):
         files.read_pool(entry)
 
