@@ -54,7 +54,7 @@ def to_ids(batches: Sequence[Sequence[bytes]]) -> None:
     roster = Roster()
     for batch in batches:
         columns = GameColumns.of([event for event in events.decode(batch).events if isinstance(event, GameEvent)])
-        roster.intern_packed(columns.names)
+        roster.intern_coded(columns.names)
 
 
 def main() -> None:

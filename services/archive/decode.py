@@ -9,6 +9,7 @@ from msgspec import UNSET, Raw
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
+from ratings_core.arrays.coded import Coded
 from ratings_core.errors import InputError
 from services.archive.schema import GAME, RETRACTION, SCORES
 from services.wire.columns import GameColumns, ScoreColumns
@@ -35,7 +36,7 @@ def games(table: pa.Table) -> GameColumns:
     tasks, task_of = _tasks(table)
     return GameColumns.hashed(
         ids=_arena(table["id"]),
-        names=_arena(agents),
+        names=_coded(agents),
         side_start=np.searchsorted(first, offsets).astype(np.int64),
         place=place[first].astype(np.int32),
         agent_start=np.append(first, len(side)).astype(np.int64),
@@ -52,7 +53,7 @@ def scores(table: pa.Table) -> ScoreColumns:
     offsets, agents = _lists(table, "agents")
     return ScoreColumns.hashed(
         ids=_arena(table["id"]),
-        names=_arena(agents),
+        names=_coded(agents),
         start=offsets,
         score=_aligned(table, "scores", offsets),
         tasks=_arena(table["task"]),
@@ -132,6 +133,15 @@ def _arena(column: pa.ChunkedArray | pa.Array) -> Arena:
     _, starts, data = texts.buffers()
     start = np.frombuffer(starts, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     return Arena(np.frombuffer(data or b"", np.uint8)[start[0] : start[-1]], start - start[0])
+
+
+def _coded(names: pa.Array) -> Coded:
+    """Texts as the numbers that they have in the files. Raises `InputError` where one is null."""
+    if not pa.types.is_dictionary(names.type):
+        names = names.dictionary_encode()
+    if names.null_count:
+        raise InputError("column", None, "must have a text in every row of this kind")
+    return Coded(_arena(names.dictionary), names.indices.to_numpy())
 
 
 def _tasks(table: pa.Table) -> tuple[Arena, NDArray[np.int64]]:

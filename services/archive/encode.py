@@ -80,7 +80,7 @@ def _scanned_rows(scanned: Scanned, records: Sequence[Record]) -> pa.Table:
         "time": columns.time,
         "weight": scanned.weight,
         "task": _texts(columns.tasks).take(pa.array(columns.task_of, mask=columns.task_of < 0)),
-        "agents": pa.ListArray.from_arrays(start, _texts(columns.names)),
+        "agents": pa.ListArray.from_arrays(start, _texts(columns.names.arena())),
         "sides": pa.ListArray.from_arrays(start, pa.array(np.repeat(side, members), pa.int32())),
         "places": pa.ListArray.from_arrays(start, pa.array(np.repeat(columns.place, members), pa.int32())),
     }

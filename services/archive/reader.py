@@ -7,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
+from pyarrow.dataset import ParquetReadOptions
 
 from services.archive.chain import BLOCK_ROWS, ChainHead, genesis
-from services.archive.schema import SCHEMA, SEGMENT_ROWS, fields
+from services.archive.schema import CODED, NAMES, SCHEMA, SEGMENT_ROWS, fields
 from services.archive.table import log_of, position_of, table_uri
 
 _ORDER: Final = "row"
@@ -29,7 +30,8 @@ class ArchiveReader:
     """
 
     def __init__(self, table: DeltaTable) -> None:
-        self._table, self._data = table, table.to_pyarrow_dataset()
+        self._table = table
+        self._data = table.to_pyarrow_dataset(schema=CODED, parquet_read_options=ParquetReadOptions(dictionary_columns={NAMES}))
         self.position, self.rows, self.log = position_of(table), rows_of(table), log_of(table)
 
     def read(
@@ -40,6 +42,7 @@ class ArchiveReader:
         pool: str | None = None,
         kind: str | None = None,
         columns: Sequence[str] = SCHEMA.names,
+        coded: bool = False,
     ) -> Iterator[pa.Table]:
         """Rows by rising row number, in tables of at most one segment.
 
@@ -49,6 +52,7 @@ class ArchiveReader:
             pool: Read the rows of this pool only.
             kind: Read the rows of this kind only.
             columns: Columns to return.
+            coded: Return names of agents as they are in the files, as numbers of a dictionary.
 
         Raises:
             ArchiveDamagedError: Rows are missing or double. Checked where all rows are read.
@@ -65,7 +69,7 @@ class ArchiveReader:
             if whole and len(table):
                 following = self._check(table[_ORDER].to_numpy(), following)
             if len(table):
-                yield table.select(list(columns))
+                yield table.select(list(columns)) if coded else table.select(list(columns)).cast(fields(columns))
         if whole and end is None and following not in {None, self.rows}:
             raise self._missing(following or 0, self.rows, 0)
 
@@ -73,7 +77,7 @@ class ArchiveReader:
         """All rows from number `row` on, which lies less than a segment before the end. Raises `ArchiveDamagedError`."""
         segments = range(row // SEGMENT_ROWS, -(-self.rows // SEGMENT_ROWS))
         parts = [self._segment(segment, pc.field(_ORDER) >= row, SCHEMA.names) for segment in segments]
-        table = pa.concat_tables([SCHEMA.empty_table(), *parts]).combine_chunks()
+        table = pa.concat_tables([SCHEMA.empty_table(), *(part.cast(SCHEMA) for part in parts)]).combine_chunks()
         if self._check(table[_ORDER].to_numpy(), row) != self.rows:
             raise self._missing(row, self.rows, len(table))
         return table
@@ -93,11 +97,23 @@ class ArchiveReader:
         """Rows of one segment in their order. Compaction may have put files of other offsets first."""
         names = list(dict.fromkeys([*columns, _ORDER]))
         try:
-            table = self._data.to_table(columns=names, filter=(pc.field("segment") == segment) & wanted).cast(fields(names))
+            table = self._data.to_table(columns=names, filter=(pc.field("segment") == segment) & wanted)
         except pa.ArrowInvalid as error:
             raise ArchiveDamagedError(self._table.table_uri, str(error)) from error
+        return self._in_order(table)
+
+    @staticmethod
+    def _in_order(table: pa.Table) -> pa.Table:
+        """The rows by number. Files come in any order, most with few runs of rising numbers: such runs are put in order without a copy."""
         number = table[_ORDER].to_numpy()
-        return table if (number[1:] > number[:-1]).all() else table.take(np.argsort(number, kind="stable"))
+        starts = np.flatnonzero(np.append(True, number[1:] <= number[:-1])) if len(number) else np.zeros(0, np.int64)
+        if len(starts) < 2:
+            return table
+        ends = np.append(starts[1:], len(number))
+        order = np.argsort(number[starts], kind="stable")
+        if (number[starts[order][1:]] <= number[ends[order][:-1] - 1]).any():  # a file has rows from between those of another
+            return table.combine_chunks().take(np.argsort(number, kind="stable"))
+        return pa.concat_tables([table.slice(starts[run], ends[run] - starts[run]) for run in order])
 
     def _check(self, number: Any, following: int | None) -> int:
         first = int(number[0]) if following is None and len(number) else following or 0

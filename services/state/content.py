@@ -94,7 +94,7 @@ class PoolContent:
         if not len(columns):
             return _NO_AGENTS
         self.counts["outcomes"] += len(columns)
-        agents = self.agents.intern_packed(columns.names)
+        agents = self.agents.intern_coded(columns.names)
         self._save_frozen(agents)
         bucket = self.clock.buckets(columns.time)
         self._count(columns, agents, bucket)

@@ -78,7 +78,7 @@ class Edits:
             columns = self._erased.replaced(columns, known)
         reasons = [self.retracted.among(columns.id_hash)]
         columns, renamed = self._renamed(columns)
-        banned = self._bans.lookup_packed(columns.names) != UNKNOWN
+        banned = self._bans.lookup_coded(columns.names) != UNKNOWN
         if isinstance(columns, GameColumns):
             outcome = _outcome_of(columns.agent_start[columns.side_start])
             reasons += [_any(banned, outcome, len(columns)), _merged(columns, renamed, outcome)]
@@ -113,12 +113,19 @@ class Edits:
 
     def _renamed(self, columns: GameColumns | ScoreColumns) -> tuple[GameColumns | ScoreColumns, NDArray[np.bool_]]:
         """Aliases replaced by the agents they stand for, and where."""
-        alias = self._aliases.lookup_packed(columns.names)
+        alias = self._aliases.lookup_coded(columns.names)
         renamed = alias != UNKNOWN
         if not renamed.any():
             return columns, renamed
+<<<<<<< HEAD
         places = np.flatnonzero(renamed)
         return replace(columns, names=substituted(columns.names, places, self._targets, alias[places].astype(np.int64))), renamed
+=======
+        texts, targets = columns.names.texts, self._targets
+        both = Arena(np.concatenate([texts.bytes, targets.bytes]), np.concatenate([texts.start, len(texts.bytes) + targets.start[1:]]))
+        code = np.where(renamed, len(texts) + alias, columns.names.code).astype(np.int32)
+        return replace(columns, names=Coded(both, code)), renamed
+>>>>>>> 7e48514 (The archive's names are read as dictionaries: a name is hashed and looked up once a call, and segments are put in order without a copy)
 
 
 def _outcome_of(start: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -137,7 +144,7 @@ def _merged(games: GameColumns, renamed: NDArray[np.bool_], outcome: NDArray[np.
     """Games in which an agent came to be twice."""
     if not renamed.any():
         return np.zeros(len(games), np.bool_)
-    agent = Roster().intern_packed(games.names)
+    agent = Roster().intern_coded(games.names)
     order = np.lexsort((agent, outcome))
     twice = (agent[order][1:] == agent[order][:-1]) & (outcome[order][1:] == outcome[order][:-1])
     return _any(np.append(False, twice), outcome[order], len(games))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena, pack
+from ratings_core.arrays.coded import Coded
 from ratings_core.records.roster import UNKNOWN, Roster
 from services.control.erasures import ErasedName, NameMatcher
 from services.wire.columns import GameColumns, ScoreColumns
@@ -25,9 +26,9 @@ class ErasedNames:
 
     def replaced(self, columns: GameColumns | ScoreColumns, known: Roster) -> GameColumns | ScoreColumns:
         """`columns` with tokens in place of erased names. known: names of the pool's agents, none of which is erased."""
-        new = np.flatnonzero(known.lookup_packed(columns.names) == UNKNOWN)
+        new = np.flatnonzero(known.lookup_coded(columns.names) == UNKNOWN)
         scratch = Roster()
-        ids = scratch.intern_packed(columns.names.take(new))
+        ids = scratch.intern_coded(columns.names.take(new))
         tokens = list(map(self._matcher.token, scratch.names()))
         found = np.array([token is not None for token in tokens], np.bool_)
         if not found.any():
@@ -38,9 +39,9 @@ class ErasedNames:
         return columns.renamed(substituted(columns.names, erased, targets, at))
 
 
-def substituted(names: Arena, places: NDArray[np.int64], others: Arena, at: NDArray[np.int64]) -> Arena:
+def substituted(names: Coded, places: NDArray[np.int64], others: Arena, at: NDArray[np.int64]) -> Coded:
     """`names` with the texts at `places` (k,) replaced by those of `others` at `at` (k,)."""
-    both = Arena(np.concatenate([names.bytes, others.bytes]), np.concatenate([names.start, len(names.bytes) + others.start[1:]]))
-    index = np.arange(len(names))
-    index[places] = len(names) + at
-    return both.take(index)
+    texts, code = names.texts, names.code.copy()
+    both = Arena(np.concatenate([texts.bytes, others.bytes]), np.concatenate([texts.start, len(texts.bytes) + others.start[1:]]))
+    code[places] = len(texts) + at
+    return Coded(both, code)

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.arrays.arena import Arena
+from ratings_core.arrays.coded import Coded
 from ratings_core.records.roster import UNKNOWN, Roster
 from services.control.records import FoldSettings
 from services.wire.columns import GameColumns, ScoreColumns
@@ -32,7 +32,7 @@ class Limits:
         if not _fits(self._agents, columns.names, self._fold.max_agents):
             rule = f"would give the pool more than {self._fold.max_agents} agents"
             return Reason.TOO_MANY_AGENTS, _AGENTS_FIELD[type(columns)], rule
-        if isinstance(columns, ScoreColumns) and not _fits(self._tasks, columns.tasks, self._fold.max_tasks):
+        if isinstance(columns, ScoreColumns) and not _fits(self._tasks, Coded.of(columns.tasks), self._fold.max_tasks):
             return Reason.TOO_MANY_TASKS, "task", f"would give the pool more than {self._fold.max_tasks} tasks"
         return None
 
@@ -44,18 +44,18 @@ class Limits:
         by_agents = new_agents > self._fold.max_agents - len(self._agents)
         by_tasks = np.zeros(n, np.bool_)
         if isinstance(columns, ScoreColumns):
-            new_tasks = _new_names(self._tasks, columns.tasks, np.arange(n), n)
+            new_tasks = _new_names(self._tasks, Coded.of(columns.tasks), np.arange(n), n)
             by_tasks = (new_tasks > self._fold.max_tasks - len(self._tasks)) & (new_agents == 0)
         return by_agents, by_tasks
 
 
-def _new_names(roster: Roster, names: Arena, outcome: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def _new_names(roster: Roster, names: Coded, outcome: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """How many different names each of `n` outcomes has that the roster does not know. outcome: of each of `names`."""
-    new = np.flatnonzero(roster.lookup_packed(names) == UNKNOWN)
-    ids = Roster().intern_packed(names.take(new)).astype(np.int64)
+    new = np.flatnonzero(roster.lookup_coded(names) == UNKNOWN)
+    ids = Roster().intern_coded(names.take(new)).astype(np.int64)
     pairs = np.unique(outcome[new] * (len(new) + 1) + ids)
     return np.bincount(pairs // (len(new) + 1), minlength=n)
 
 
-def _fits(roster: Roster, names: Arena, most: int) -> bool:
+def _fits(roster: Roster, names: Coded, most: int) -> bool:
     return len(roster) + len(names) <= most or len(roster) + roster.count_new(names) <= most

@@ -1,6 +1,6 @@
 """Outcomes of one pool as flat columns: the step between decoded events and the batches that kernels fold.
 
-No numpy call is made per outcome. Names stay bytes (`Arena`) until the pool's roster gives them ids, so that outcomes can be dropped
+No numpy call is made per outcome. Names stay bytes (`Coded`) until the pool's roster gives them ids, so that outcomes can be dropped
 (duplicates, limits) before they add a name.
 """
 
@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena, pack
+from ratings_core.arrays.coded import Coded
 from ratings_core.arrays.hashing import hash128, hash_slice, mix64
-from ratings_core.kernels.compile import kernel
+from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.records.outcomes import NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
 from services.wire.events import GameEvent, RetractEvent, ScoreEvent
 
@@ -34,7 +35,7 @@ class GameColumns:
     retry with a new time stamp has the same body.
     """
 
-    names: Arena
+    names: Coded
     side_start: NDArray[np.int64]
     place: NDArray[np.int32]
     agent_start: NDArray[np.int64]
@@ -54,7 +55,7 @@ class GameColumns:
         tasks, task_of = _tasks([event.task for event in events])
         return cls.hashed(
             ids=pack([event.id for event in events]),
-            names=pack(list(chain.from_iterable(agents_of))),
+            names=Coded.of(pack(list(chain.from_iterable(agents_of)))),
             side_start=_starts(_sizes(sides_of)),
             place=np.fromiter([side.place for side in sides], np.int32, len(sides)),
             agent_start=_starts(_sizes(agents_of)),
@@ -69,7 +70,7 @@ class GameColumns:
         cls,
         *,
         ids: Arena,
-        names: Arena,
+        names: Coded,
         side_start: NDArray[np.int64],
         place: NDArray[np.int32],
         agent_start: NDArray[np.int64],
@@ -80,14 +81,14 @@ class GameColumns:
     ) -> "GameColumns":
         """The columns with their hashes. ids: n outcome ids; weight: float64 (n,), as outcomes give it."""
         units, body = _units(weight), np.empty(len(weight), np.uint64)
-        _hash_games(names.bytes, names.start, side_start, place, agent_start, units, tasks.bytes, tasks.start, task_of, body)
+        _hash_games(*_texts(names), side_start, place, agent_start, units, tasks.bytes, tasks.start, task_of, body)
         return cls(names, side_start, place, agent_start, units, time, tasks, task_of, hash128(ids.bytes, ids.start), body)
 
-    def renamed(self, names: Arena) -> "GameColumns":
+    def renamed(self, names: Coded) -> "GameColumns":
         """The same games with other names, as if they had been sent so. names: as many as there are."""
         body = np.empty(len(self), np.uint64)
         tasks, sides = self.tasks, (self.side_start, self.place, self.agent_start)
-        _hash_games(names.bytes, names.start, *sides, self.weight, tasks.bytes, tasks.start, self.task_of, body)
+        _hash_games(*_texts(names), *sides, self.weight, tasks.bytes, tasks.start, self.task_of, body)
         return replace(self, names=names, body_hash=body)
 
     def __len__(self) -> int:
@@ -139,7 +140,7 @@ class ScoreColumns:
     task, the weight and the scores in any order.
     """
 
-    names: Arena
+    names: Coded
     start: NDArray[np.int64]
     score: NDArray[np.float64]
     tasks: Arena
@@ -153,7 +154,7 @@ class ScoreColumns:
         """Columns of `events`, which were decoded (nothing is checked again)."""
         return cls.hashed(
             ids=pack([event.id for event in events]),
-            names=pack(list(chain.from_iterable([event.scores for event in events]))),
+            names=Coded.of(pack(list(chain.from_iterable([event.scores for event in events])))),
             start=_starts(_sizes([event.scores for event in events])),
             score=np.array(list(chain.from_iterable([event.scores.values() for event in events])), np.float64),
             tasks=pack([event.task for event in events]),
@@ -166,7 +167,7 @@ class ScoreColumns:
         cls,
         *,
         ids: Arena,
-        names: Arena,
+        names: Coded,
         start: NDArray[np.int64],
         score: NDArray[np.float64],
         tasks: Arena,
@@ -175,13 +176,13 @@ class ScoreColumns:
     ) -> "ScoreColumns":
         """The columns with their hashes. ids: n outcome ids; weight: float64 (n,), as outcomes give it."""
         units, body, score = _units(weight), np.empty(len(weight), np.uint64), score + 0.0  # no minus zero
-        _hash_scores(names.bytes, names.start, start, score.view(np.uint64), units, tasks.bytes, tasks.start, body)
+        _hash_scores(*_texts(names), start, score.view(np.uint64), units, tasks.bytes, tasks.start, body)
         return cls(names, start, score, tasks, units, time, hash128(ids.bytes, ids.start), body)
 
-    def renamed(self, names: Arena) -> "ScoreColumns":
+    def renamed(self, names: Coded) -> "ScoreColumns":
         """The same measurements with other names, as if they had been sent so. names: as many as there are."""
         body, bits = np.empty(len(self), np.uint64), self.score.view(np.uint64)
-        _hash_scores(names.bytes, names.start, self.start, bits, self.weight, self.tasks.bytes, self.tasks.start, body)
+        _hash_scores(*_texts(names), self.start, bits, self.weight, self.tasks.bytes, self.tasks.start, body)
         return replace(self, names=names, body_hash=body)
 
     def __len__(self) -> int:
@@ -213,6 +214,11 @@ def retracted_hash(events: Sequence[RetractEvent]) -> NDArray[np.uint64]:
     """128-bit hashes of the ids that are retracted, uint64 (n, 2): equal to the `id_hash` of the outcomes meant."""
     ids = pack([event.retracts for event in events])
     return hash128(ids.bytes, ids.start)
+
+
+def _texts(names: Coded) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]]:
+    """Coded names as kernels take them, with room for the hash of each text."""
+    return names.texts.bytes, names.texts.start, names.code, np.zeros(len(names.texts), np.uint64)
 
 
 def _units(weight: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -255,10 +261,20 @@ def _chain(h: np.uint64, x: np.uint64) -> np.uint64:
     return np.uint64(mix64(h * _STEP + x))
 
 
+@inlined
+def _name_hash(names: NDArray[np.uint8], start: NDArray[np.int64], name: np.int32, hashes: NDArray[np.uint64]) -> np.uint64:
+    """Hash of a name, taken once. hashes: of all names, 0 where it was not taken."""
+    if hashes[name] == 0:
+        hashes[name] = hash_slice(names, start[name], start[name + 1], _SEED)[0]
+    return hashes[name]
+
+
 @kernel
 def _hash_games(
     names: NDArray[np.uint8],
     name_start: NDArray[np.int64],
+    name: NDArray[np.int32],
+    hashes: NDArray[np.uint64],
     side_start: NDArray[np.int64],
     place: NDArray[np.int32],
     agent_start: NDArray[np.int64],
@@ -276,7 +292,7 @@ def _hash_games(
             h = _chain(h, np.uint64(place[s]))
             h = _chain(h, np.uint64(agent_start[s + 1] - agent_start[s]))
             for a in range(agent_start[s], agent_start[s + 1]):
-                h = _chain(h, hash_slice(names, name_start[a], name_start[a + 1], _SEED)[0])
+                h = _chain(h, _name_hash(names, name_start, name[a], hashes))
         out[i] = h
 
 
@@ -284,6 +300,8 @@ def _hash_games(
 def _hash_scores(
     names: NDArray[np.uint8],
     name_start: NDArray[np.int64],
+    name: NDArray[np.int32],
+    hashes: NDArray[np.uint64],
     start: NDArray[np.int64],
     score_bits: NDArray[np.uint64],
     weight: NDArray[np.int64],
@@ -296,5 +314,5 @@ def _hash_scores(
         h = _chain(h, hash_slice(tasks, task_start[i], task_start[i + 1], _SEED)[0])
         total = np.uint64(0)
         for a in range(start[i], start[i + 1]):
-            total += _chain(hash_slice(names, name_start[a], name_start[a + 1], _SEED)[0], score_bits[a])
+            total += _chain(_name_hash(names, name_start, name[a], hashes), score_bits[a])
         out[i] = _chain(h, total)

@@ -136,7 +136,7 @@ def _parts(archive: "ArchiveReader", pool: str, begin: int, *, retractions: bool
     from services.archive.schema import RETRACTION  # noqa: PLC0415 - needs the extra `archive`
 
     kind = RETRACTION if retractions else None
-    for table in archive.read(begin, pool=pool, kind=kind, columns=_COLUMNS):
+    for table in archive.read(begin, pool=pool, kind=kind, columns=_COLUMNS, coded=True):
         offset = table["offset"].to_numpy()
         for first, last in _cuts(offset):
             rows = table.slice(first, last - first).combine_chunks()

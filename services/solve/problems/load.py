@@ -216,7 +216,7 @@ class Counted:
 
     def _add_games(self, columns: GameColumns) -> None:
         columns = columns.take(self._counts(columns))
-        batch = columns.batch(self._agents.intern_packed(columns.names), self._tasks.intern_packed(columns.tasks))
+        batch = columns.batch(self._agents.intern_coded(columns.names), self._tasks.intern_packed(columns.tasks))
         bucket = self._buckets(columns.time)
         for tally in (self._pairs, self._places):
             tally.add(batch, bucket)
@@ -229,7 +229,7 @@ class Counted:
 
     def _add_scores(self, columns: ScoreColumns) -> None:
         columns = columns.take(self._counts(columns))
-        batch = columns.batch(self._agents.intern_packed(columns.names), self._tasks.intern_packed(columns.tasks))
+        batch = columns.batch(self._agents.intern_coded(columns.names), self._tasks.intern_packed(columns.tasks))
         self._scores.add(batch, np.zeros(len(batch), np.int64))
 
     def _counts(self, columns: GameColumns | ScoreColumns) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
+from ratings_core.arrays.coded import Coded
 from ratings_core.records.names import is_name
 from ratings_core.records.outcomes import MAX_WEIGHT, MIN_WEIGHT
 from services.wire.columns import GameColumns
@@ -125,7 +126,7 @@ def _columns(room: ColumnBuffers, n: Sequence[int], ids: Arena) -> GameColumns:
     outcomes, sides = n[OUTCOMES], n[SIDES]
     return GameColumns.hashed(
         ids=ids,
-        names=_arena(room, NAMES, n[NAME_COUNT]),
+        names=Coded.of(_arena(room, NAMES, n[NAME_COUNT])),
         side_start=room.side_start[: outcomes + 1],
         place=room.place[:sides].astype(np.int32),
         agent_start=room.agent_start[: sides + 1],

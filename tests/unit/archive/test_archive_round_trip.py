@@ -95,7 +95,7 @@ def test_scores_are_the_columns_that_decoding_gives(outcomes: list[ScoreEvent]) 
 def assert_same(ours: Any, twin: Any) -> None:
     for field in twin.__slots__:
         mine, other = getattr(ours, field), getattr(twin, field)
-        if hasattr(other, "start"):
+        if hasattr(other, "names"):
             assert mine.names() == other.names(), field
         else:
             np.testing.assert_array_equal(mine, other, err_msg=field)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratings_core.arrays.arena import pack
+from ratings_core.arrays.coded import Coded
 from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
 from ratings_core.records.roster import Roster
@@ -23,7 +24,7 @@ def test_ids_are_those_of_a_dict(batches: list[list[str]]) -> None:
     roster, seen = Roster(), []
     for batch in batches:
         new = len(set(batch) - set(seen))
-        assert roster.count_new(pack(batch)) == new
+        assert roster.count_new(Coded.of(pack(batch))) == new
         assert len(roster) == len(set(seen))
         seen += batch
         expected = twin_ids(seen)
@@ -82,7 +83,7 @@ def test_empty_names_are_refused_and_nothing_is_added() -> None:
     with pytest.raises(InputError, match=r"names\[1\] must not be empty"):
         roster.intern(["a", "", "b"])
     with pytest.raises(InputError, match="must not be empty"):
-        roster.count_new(pack(["a", ""]))
+        roster.count_new(Coded.of(pack(["a", ""])))
     assert len(roster) == 0
     assert roster.lookup(["", "a"]).tolist() == [-1, -1]
 

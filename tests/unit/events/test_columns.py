@@ -49,7 +49,7 @@ def test_games_are_the_batch_that_outcomes_give(events: list[GameEvent], data: s
     columns = GameColumns.of(events).take(mask)
     kept = [event for event, keep in zip(events, mask, strict=True) if keep]
     roster, tasks, roster2, tasks2 = Roster(), Roster(), Roster(), Roster()
-    ours = columns.batch(roster.intern_packed(columns.names), tasks.intern_packed(columns.tasks))
+    ours = columns.batch(roster.intern_coded(columns.names), tasks.intern_packed(columns.tasks))
     twin = OutcomeBatch.of([core(event) for event in kept], roster2, tasks2)
     assert_equal(ours, twin, "key")
     assert (roster.names(), tasks.names()) == (roster2.names(), tasks2.names())
@@ -62,7 +62,7 @@ def test_scores_are_the_batch_that_measurements_give(events: list[ScoreEvent], d
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(events), max_size=len(events))), np.bool_)
     columns = ScoreColumns.of(events).take(mask)
     kept = [event for event, keep in zip(events, mask, strict=True) if keep]
-    ours = columns.batch(Roster().intern_packed(columns.names), Roster().intern_packed(columns.tasks))
+    ours = columns.batch(Roster().intern_coded(columns.names), Roster().intern_packed(columns.tasks))
     twin = ScoreBatch.of([Scores(event.task, tuple(event.scores.items()), event.time, event.weight) for event in kept], Roster(), Roster())
     assert_equal(ours, twin)
     assert_equal(columns, ScoreColumns.of(kept), "names", "tasks")
