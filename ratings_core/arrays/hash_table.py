@@ -24,6 +24,8 @@ _EMPTY: Final = -1
 _FIRST_ROWS: Final = 16
 _AHEAD: Final = 16
 """Keys whose slots are read before they are filled: misses of the cache that overlap cost one."""
+_WINDOW: Final = 64
+"""Increments whose rows are read before they change."""
 _DIGIT_BITS: Final = 11
 _DIGIT: Final = np.uint64((1 << _DIGIT_BITS) - 1)
 _SIGN: Final = np.uint64(1 << 63)
@@ -89,6 +91,16 @@ class HashTable:
                 return
             self.reserve(1)
 
+    def add(self, added: "Increments", count: int) -> None:
+        """Add the first `count` of `added` to the rows of their keys; new keys in their order."""
+        done = 0
+        while True:
+            with self.undo(lambda: count - done) as undo:
+                done, self.size, _ = _add(self.slots, self.rows, self.size, self.limit, added, done, count, undo)
+            if done == count:
+                return
+            self.reserve(1)
+
     def undo(self, most: Callable[[], int]) -> AbstractContextManager[Undo]:
         """What a kernel needs that changes at most `most()` rows; it has to end within the context."""
         if self._log is not None and not self._log.open:
@@ -130,6 +142,28 @@ class HashTable:
         self.slots = np.empty(0, np.int32)
         self.slots = np.empty(1 << (2 * needed - 1).bit_length(), np.int32)
         return bool(_index(self.rows, self.size, self.slots, np.zeros(1, np.int64)))
+
+
+class Increments(NamedTuple):
+    """What is added to rows: n numbers, each to one column of one key's row.
+
+    Attributes:
+        key: int64 (n,).
+        column: int64 (n,), from 1.
+        value: int64 (n,).
+        head: int32 (n,), scratch of the kernel that adds them.
+    """
+
+    key: NDArray[np.int64]
+    column: NDArray[np.int64]
+    value: NDArray[np.int64]
+    head: NDArray[np.int32]
+
+
+def increments(room: int) -> Increments:
+    """Room for so many."""
+    key, column, value = np.empty((3, room), np.int64)
+    return Increments(key, column, value, np.empty(room, np.int32))
 
 
 class FrozenRows(NamedTuple):
@@ -179,6 +213,41 @@ def _index(rows: NDArray[np.int64], size: int, slots: NDArray[np.int32], touched
             slot = (slot + 1) & mask
         slots[slot] = row
     return equal
+
+
+@kernel
+def _add(
+    slots: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    size: int,
+    limit: int,
+    added: Increments,
+    done: int,
+    count: int,
+    undo: Undo,
+) -> tuple[int, int, np.int64]:
+    """Increments from `done` on, while there is room. In steps for some at a time: misses of the cache that overlap cost one.
+
+    Returns:
+        Increments done and the new size; the third number has no meaning: it keeps the compiler from removing the early reads.
+    """
+    mask, touched = np.int64(len(slots) - 1), np.int64(0)
+    for begin in range(done, count, _WINDOW):
+        end = min(begin + _WINDOW, count)
+        for i in range(begin, end):
+            added.head[i] = slots[np.int64(mix64(np.uint64(added.key[i]))) & mask]
+        for i in range(begin, end):
+            touched += rows[max(added.head[i], 0), 0]
+        for i in range(begin, end):
+            row = np.int64(added.head[i])
+            if row == _EMPTY or rows[row, 0] != added.key[i]:
+                if size == limit:
+                    return i, size, touched
+                row = row_of(slots, rows, size, added.key[i])
+                size += row == size
+            save(undo, rows, row)
+            rows[row, added.column[i]] += added.value[i]
+    return count, size, touched
 
 
 @kernel
