@@ -1,4 +1,4 @@
-"""Texts as numbers of texts: what stands often is held, hashed and looked up once."""
+"""Texts as numbers of texts: one that occurs often is held, hashed and looked up once."""
 
 from dataclasses import dataclass
 

@@ -95,7 +95,7 @@ class HashTable:
         """Add the first `count` of `added` to the rows of their keys; new keys in their order."""
         done = 0
         while True:
-            with self.undo(lambda: count - done) as undo:
+            with self.undo(lambda: count) as undo:
                 done, self.size, _ = _add(self.slots, self.rows, self.size, self.limit, added, done, count, undo)
             if done == count:
                 return

@@ -56,7 +56,7 @@ class Roster:
         return self.intern_coded(Coded.of(arena))
 
     def intern_coded(self, names: Coded) -> NDArray[np.int32]:
-        """The same for coded names. A name is hashed and compared once a call, however often it stands."""
+        """The same for coded names. A name is hashed and compared once a call, however often it occurs."""
         data, start = _checked(names)
         known, ids = np.full(len(names.texts), UNKNOWN, np.int32), np.empty(len(names), np.int32)
         room, done = np.empty((2, _AHEAD), np.int64), 0

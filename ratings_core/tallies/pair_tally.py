@@ -137,14 +137,17 @@ def _pairs(select: NDArray[np.int64], done: int, columns: Any, pairs: Increments
                 if columns.agent_start[s + 1] - at == 1 and columns.agent_start[t + 1] - other == 1:
                     a, b = np.int64(columns.agent[at]), np.int64(columns.agent[other])
                     pairs.key[count] = min(a, b) << 32 | max(a, b)
-                    pairs.column[count] = _column(a < b, columns.place[s], columns.place[t])
+                    pairs.column[count] = _column(columns.place[s], columns.place[t], a > b)
                     pairs.value[count] = columns.weight[select[i]]
                     count += 1
     return len(select), count
 
 
 @inlined
-def _column(lower_first: bool, place: np.int32, other: np.int32) -> int:
-    """1 where the agent with the lower id was placed better, 2 where the other was, 3 for a tie. Without branches nobody can predict."""
-    first_won, tied = place < other, place == other
-    return 2 * tied + 1 + (1 - tied) * (first_won != lower_first)
+def _column(place: int, other: int, swapped: bool | np.bool_) -> int:
+    """1 where the agent with the lower id was placed better, 2 where the other was, 3 for a tie. Without branches nobody can predict.
+
+    swapped: whether `place` is of the agent with the higher id.
+    """
+    lost, tied = int(place > other), int(place == other)
+    return 1 + 2 * tied + (1 - tied) * (lost ^ int(swapped))

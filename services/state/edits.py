@@ -117,15 +117,8 @@ class Edits:
         renamed = alias != UNKNOWN
         if not renamed.any():
             return columns, renamed
-<<<<<<< HEAD
         places = np.flatnonzero(renamed)
         return replace(columns, names=substituted(columns.names, places, self._targets, alias[places].astype(np.int64))), renamed
-=======
-        texts, targets = columns.names.texts, self._targets
-        both = Arena(np.concatenate([texts.bytes, targets.bytes]), np.concatenate([texts.start, len(texts.bytes) + targets.start[1:]]))
-        code = np.where(renamed, len(texts) + alias, columns.names.code).astype(np.int32)
-        return replace(columns, names=Coded(both, code)), renamed
->>>>>>> 7e48514 (The archive's names are read as dictionaries: a name is hashed and looked up once a call, and segments are put in order without a copy)
 
 
 def _outcome_of(start: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -264,9 +264,10 @@ def _chain(h: np.uint64, x: np.uint64) -> np.uint64:
 @inlined
 def _name_hash(names: NDArray[np.uint8], start: NDArray[np.int64], name: np.int32, hashes: NDArray[np.uint64]) -> np.uint64:
     """Hash of a name, taken once. hashes: of all names, 0 where it was not taken."""
-    if hashes[name] == 0:
-        hashes[name] = hash_slice(names, start[name], start[name + 1], _SEED)[0]
-    return hashes[name]
+    known: np.uint64 = hashes[name]
+    if known == 0:
+        known = hashes[name] = hash_slice(names, start[name], start[name + 1], _SEED)[0]
+    return known
 
 
 @kernel
