@@ -2,7 +2,7 @@
 
 import datetime as dt
 import decimal
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final
 
@@ -16,10 +16,13 @@ _BATCH: Final = 256
 _BUFFER: Final = 1 << 16
 
 
-def parquet_rows(stream: BinaryIO, needed: Collection[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read the rows of a Parquet file.
+def parquet_columns(stream: BinaryIO) -> list[str]:
+    """Read the names of a Parquet file's columns. Raises as `parquet_rows` does."""
+    return list(_opened(stream).schema_arrow.names)
 
-    Pages are read one batch at a time, not whole row groups.
+
+def parquet_rows(stream: BinaryIO, needed: Collection[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read the rows of a Parquet file, with values as JSON has them.
 
     Args:
         stream: The file; seekable, because Parquet stores the positions of its columns at the end.
@@ -33,19 +36,40 @@ def parquet_rows(stream: BinaryIO, needed: Collection[str]) -> Iterator[tuple[in
         FormatError: The file lacks a needed column.
         MissingExtraError: The package pyarrow is not installed.
     """
+    for row, value in python_rows(stream, needed):
+        yield row, {name: _plain(cell) for name, cell in value.items()}
+
+
+def python_rows(stream: BinaryIO, needed: Collection[str], columns: Sequence[str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read the rows of a Parquet file, with values as Python holds them.
+
+    Pages are read one batch at a time, not whole row groups.
+
+    Args:
+        stream: The file; seekable, because Parquet stores the positions of its columns at the end.
+        needed: Columns that the file must have.
+        columns: Columns to read; None reads all.
+
+    Yields:
+        The row's number, from 1, and the value of each column. Raises as `parquet_rows` does.
+    """
+    file = _opened(stream)
+    for column in needed:
+        if column not in file.schema_arrow.names:
+            raise FormatError(1, column, file.schema_arrow.names, "must be a column of the file")
+    yield from _rows(file, columns)
+
+
+def _opened(stream: BinaryIO) -> Any:
     if not stream.seekable():
         raise InputError("file", "Parquet, compressed again or from a pipe", "must be a plain file: Parquet stores its index at the end")
     parquet = extras.load("pyarrow.parquet", "arrow", "reading Parquet")
     with _refused():
-        file = parquet.ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER, memory_map=False)
-    for column in needed:
-        if column not in file.schema_arrow.names:
-            raise FormatError(1, column, file.schema_arrow.names, "must be a column of the file")
-    yield from _rows(file)
+        return parquet.ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER, memory_map=False)
 
 
-def _rows(file: Any) -> Iterator[tuple[int, dict[str, Any]]]:
-    batches, row = file.iter_batches(_BATCH, use_threads=False), 0
+def _rows(file: Any, columns: Sequence[str] | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    batches, row = file.iter_batches(_BATCH, columns=columns, use_threads=False), 0
     while True:
         with _refused():
             batch = next(batches, None)
@@ -54,7 +78,7 @@ def _rows(file: Any) -> Iterator[tuple[int, dict[str, Any]]]:
             return
         for value in values:
             row += 1
-            yield row, {name: _plain(cell) for name, cell in value.items()}
+            yield row, value
 
 
 @contextmanager

@@ -26,10 +26,12 @@ from ratings_core.formats import (
     iter_results,
     iter_scores,
 )
+from ratings_core.formats.parquet import MAGIC
 from ratings_core.formats.results import NO_RESULT, Unplayed
 from ratings_core.formats.rows import NO_EXTRAS, Extras
 from ratings_core.formats.rows import PLAIN as PLAIN_ROWS
-from ratings_core.formats.stream import text_lines
+from ratings_core.formats.stream import head, text_lines
+from services.imports.exported import outcome_texts
 from services.imports.row_counter import RowCounter, key_of
 from services.imports.sources import Source
 from services.wire import events
@@ -267,8 +269,8 @@ def _scores(source: Source, options: FileOptions, build: _Builder) -> Iterator[R
 
 
 def _outcomes(source: Source, build: _Builder, account: Account, *, one_pool: bool) -> Iterator[Row]:
-    """Lines of JSON, each an outcome or an array; what lacks an id or a time is given one."""
-    for line, content in _json_lines(source):
+    """Texts of JSON, each an outcome or an array; what lacks an id or a time is given one."""
+    for line, content in _outcome_texts(source):
         found = events.decode_request(content.encode(), now=build.time(None), new_id=_ids_of(content, build), future_seconds=_FOREVER)
         account.rows += len(found.events) + len(found.refusals)
         account.refuse(Refused(line, one.reason, one.path, one.rule) for one in found.refusals)
@@ -281,8 +283,12 @@ def _outcomes(source: Source, build: _Builder, account: Account, *, one_pool: bo
                 account.refuse([Refused(line, Reason.MIXED_POOLS, "$.pool", f"must be the pool asked for ({build.pool})")])
 
 
-def _json_lines(source: Source) -> Iterator[tuple[int, str]]:
-    return ((line, content) for line, content in text_lines(source.reader()) if content.strip())
+def _outcome_texts(source: Source) -> Iterator[tuple[int, str]]:
+    """Line and text of each line of JSON, or number and text of each row of an exported Parquet file."""
+    stream = source.reader()
+    if head(stream).startswith(MAGIC):
+        return outcome_texts(stream)
+    return ((line, content) for line, content in text_lines(stream) if content.strip())
 
 
 def _ids_of(content: str, build: _Builder) -> Callable[[], str]:
@@ -299,5 +305,5 @@ def _ids_of(content: str, build: _Builder) -> Callable[[], str]:
 
 def decoded_lines(source: Source) -> Iterator[Event]:
     """The outcomes of all pools in a file of outcomes, in its order; what breaks a rule is passed over, for its pool's reading to say."""
-    for _, content in _json_lines(source):
+    for _, content in _outcome_texts(source):
         yield from events.decode_request(content.encode(), now=0.0, new_id=lambda: "-", future_seconds=_FOREVER).events

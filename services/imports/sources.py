@@ -13,7 +13,9 @@ from typing import Final, Self
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind, FormatError, guess, unpacked
 from ratings_core.formats.kinds import TABLES
+from ratings_core.formats.parquet import MAGIC, parquet_columns
 from ratings_core.formats.stream import HEAD_BYTES, MAX_LINE_BYTES
+from services.imports.exported import EXPORTED
 
 _TAKEN: Final = " (taken for scores, one column an agent; --input and --column name what else it is)"
 """Scores may have any header, so a table whose header was not understood is taken for them."""
@@ -50,11 +52,18 @@ class Source:
 
         Raises `InputError` where the kind cannot be told, or is of no table and another delimiter than a comma is given.
         """
-        found = kind or guess(self.path.name, self._head().decode(errors="replace"), delimiter)
+        found = kind or self._guessed(delimiter)
         self._unknown_header = kind is None and found is FileKind.SCORES
         if delimiter != "," and found not in TABLES:
             raise InputError("delimiter", delimiter, f"must be left out for {found}, which is no table")
         return found
+
+    def _guessed(self, delimiter: str) -> FileKind:
+        """The kind by name and beginning; of a Parquet file by its columns."""
+        first = self._head()
+        if first.startswith(MAGIC) and set(parquet_columns(self.reader())) >= EXPORTED:
+            return FileKind.OUTCOMES
+        return guess(self.path.name, first.decode(errors="replace"), delimiter)
 
     def content_hash(self) -> str:
         """SHA-256 of the file's bytes as they lie."""

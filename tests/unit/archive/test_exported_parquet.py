@@ -1,0 +1,87 @@
+"""Exported Parquet files are read back as the outcomes that the log held, each checked by the rules of the wire schema."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ratings_core.formats import FileKind, FormatError
+from services.admin.export import COLUMNS
+from services.archive.encode import rows
+from services.archive.schema import fields
+from services.imports.sources import Source
+from services.wire import events
+from tests.support.archive import mixed
+from tests.support.files import outcomes_of
+
+GAME: dict[str, Any] = {
+    "offset": 1, "item": 0, "logged": 0, "kind": "game", "pool": "p", "id": "a", "time": 1.0, "weight": 1.0, "task": None,
+    "agents": ["x", "y"], "sides": [0, 1], "places": [1, 2], "scores": None, "retracts": None, "meta": None,
+}  # fmt: skip
+
+
+def written(path: Path, *found: dict[str, Any]) -> Path:
+    pq.write_table(pa.Table.from_pylist(list(found), fields(COLUMNS)), path)
+    return path
+
+
+def meaning(event: events.Event) -> dict[str, Any]:
+    return {"weight": 1.0, **json.loads(events.encode([event]))}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("pool", ["games", "scores"])
+def test_a_row_of_any_kind_is_the_outcome_that_was_sent(tmp_path: Path, pool: str, seed: int) -> None:
+    records = mixed(seed, 400)
+    table = rows(records)
+    own = [name == pool for name in table["pool"].to_pylist()]
+    pq.write_table(table.filter(pa.array(own)).select(COLUMNS), path := tmp_path / "export.parquet")
+    found = outcomes_of(path, pool)
+    sent = [event for event in events.decode([record.value for record in records]).events if event.pool == pool]
+    assert {type(event) for event in sent} == {type(event) for event in found.events}
+    assert list(map(meaning, found.events)) == list(map(meaning, sent))
+    assert found.account.refused.total() == 0
+
+
+def test_an_export_is_told_from_battles_by_its_columns(tmp_path: Path) -> None:
+    battles = pa.table({"model_a": ["x"], "model_b": ["y"], "winner": ["tie"]})
+    pq.write_table(battles, tmp_path / "battles.parquet")
+    for name, kind in (("battles.parquet", FileKind.BATTLES), (written(tmp_path / "e.parquet", GAME).name, FileKind.OUTCOMES)):
+        with Source(tmp_path / name) as source:
+            assert source.kind() is kind
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"kind": "unread"}, "$"),
+        ({"time": float("nan")}, "$"),
+        ({"time": None}, None),
+        ({"agents": ["x"]}, "$"),
+        ({"places": [1]}, "$"),
+        ({"agents": ["x", "y", "z"], "sides": [0, 0, 1], "places": [1, 2, 2]}, "$"),
+        ({"agents": ["x", "x"]}, "$.sides"),
+        ({"weight": -1.0}, "$.weight"),
+        ({"meta": b"{"}, "$"),
+        ({"pool": "other"}, "$.pool"),
+        ({"kind": "scores", "task": "t", "agents": ["x", "x"], "scores": [1.0, 2.0]}, "$"),
+        ({"kind": "retraction"}, "$"),
+    ],
+)
+def test_a_row_that_is_no_outcome_is_refused_alone(tmp_path: Path, change: dict[str, Any], path: str | None) -> None:
+    found = outcomes_of(written(tmp_path / "e.parquet", GAME, GAME | {"id": "b"} | change, GAME | {"id": "c"}), "p")
+    if path is None:  # without a time an outcome has that of the replay, as in JSON
+        assert (found.events[1].id, found.events[1].time) == ("b", 0.0)
+        return
+    assert [event.id for event in found.events] == ["a", "c"]
+    assert [(one.line, one.path.startswith(path)) for one in found.account.first] == [(2, True)]
+
+
+def test_a_file_without_all_columns_of_an_outcome_is_refused(tmp_path: Path) -> None:
+    table = pa.Table.from_pylist([GAME], fields(COLUMNS)).drop_columns(["weight"])
+    pq.write_table(table, tmp_path / "e.parquet")
+    with pytest.raises(FormatError, match="weight"):
+        outcomes_of(tmp_path / "e.parquet", "p")
