@@ -20,7 +20,7 @@ from services.archive.encode import rows
 from services.archive.reader import open_reader
 from services.archive.writer import open_writer
 from services.control.records import FoldSettings, Generation, PoolCreated
-from services.log.protocol import Record, Topic
+from services.log.protocol import Drops, Record, Topic
 from services.log.sqlite.log import open_sqlite_log
 from services.state.pool import PoolState
 from services.wire.columns import GameColumns
@@ -108,7 +108,11 @@ def main() -> None:
         show(Row("bytes an outcome", size, ours, "SQLite file", theirs, "bytes"))
         mine, other = folded(columns).arrays(), folded(from_topic(topic)).arrays()
         assert all(mine[name].tobytes() == value.tobytes() for name, value in other.items())
+        assert isinstance(topic, Drops)
+        assert topic.drop(0, n - 1, 600.0)
         log.close()
+        dropped = ours + sum(path.stat().st_size for path in Path(folder).glob("log.sqlite*")) / n
+        show(Row("bytes an outcome with the log", size, dropped, "log keeps everything", ours + theirs, "bytes"))
 
 
 if __name__ == "__main__":

@@ -56,8 +56,8 @@ def read(topic: Topic) -> Iterator[DeadLetter]:
 
 
 def original(log: Log, letter: DeadLetter) -> bytes:
-    """What was refused, whole: the item, or the record. Raises `OffsetLost` where the log holds it no more."""
-    topic, partition = log.outcomes, letter.partition
+    """What was refused, whole: the item, or the record. Raises `OffsetLost` where neither the log nor the archive holds it."""
+    topic, partition = log.history, letter.partition
     found = list(_values(topic, partition, letter.offset, letter.offset + 1))
     if not found:
         raise OffsetLost(topic.name, partition, letter.offset, topic.begin(partition), topic.end(partition))

@@ -30,12 +30,14 @@ class Followed(NamedTuple):
         rows: Rows appended.
         commits: Commits made.
         reached: Whether everything below the wanted end that the log holds is archived.
+        dropped: Whether the log dropped all that it has to drop of what is archived.
     """
 
     position: int
     rows: int
     commits: int
     reached: bool
+    dropped: bool = True
 
 
 def follow(topic: Topic, skipped: Mapping[int, Ranges], url: str, partition: int, end: int, most_commits: int = 8) -> Followed:

@@ -7,10 +7,10 @@ Imports what the extra `archive` installs only where the topic forgot something.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ratings_core import extras
-from services.log.protocol import LogError, Reader, Record, Topic
+from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic
 
 if TYPE_CHECKING:
     from services.archive.reader import ArchiveReader
@@ -44,12 +44,11 @@ class History:
 
     def reader(self, positions: Mapping[int, int]) -> Reader:
         """A reader that takes what the topic forgot from the archive, and goes on in the topic. Raises `LogError`."""
-        forgotten = [partition for partition, position in positions.items() if position < self._topic.begin(partition)]
-        archives = {partition: self._archive(partition) for partition in forgotten}
-        behind = {
-            partition: archive for partition, archive in archives.items() if archive is not None and positions[partition] < archive.position
-        }
-        return _HistoryReader(self._topic, positions, behind) if behind else self._topic.reader(positions)
+        reader = _HistoryReader(self, self._topic, positions)
+        for partition, position in positions.items():
+            if position < self._topic.begin(partition):
+                reader.go_back(partition)
+        return reader
 
     def archived_to(self, partition: int) -> int | None:
         """First offset that is not archived; None where nothing was archived yet. Raises `LogError`."""
@@ -79,15 +78,23 @@ class History:
 
 
 class _HistoryReader:
-    """Reads archives to their ends, and then the topic."""
+    """Reads archives to their ends, and then the topic. Where the topic forgets what it was to give next, it goes back to the archive."""
 
-    def __init__(self, topic: Topic, positions: Mapping[int, int], archives: "Mapping[int, ArchiveReader]") -> None:
-        from services.archive.records import records  # noqa: PLC0415 - see above
+    def __init__(self, history: History, topic: Topic, positions: Mapping[int, int]) -> None:
+        self._history, self._topic, self._reached = history, topic, dict(positions)
+        self._past: dict[int, Iterator[list[Record]]] = {}
+        self._ends: dict[int, int] = {}
+        self._reader: Reader | None = None
 
-        self._topic, self._reached = topic, dict(positions)
-        self._past: dict[int, Iterator[list[Record]]] = {number: records(one, positions[number]) for number, one in archives.items()}
-        self._ends = {number: archive.position for number, archive in archives.items()}
-        self._reader: Any = None
+    def go_back(self, partition: int) -> bool:
+        """Read a partition on from the archive. Returns whether the archive holds what follows. Raises `LogError`."""
+        archive = self._history.archive(partition, self._reached[partition])
+        if archive is None:
+            return False
+        from services.archive.records import records  # noqa: PLC0415 - needs the extra `archive`
+
+        self._past[partition], self._ends[partition] = records(archive, self._reached[partition]), archive.position
+        return True
 
     def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
         """See `Reader.poll`."""
@@ -99,12 +106,23 @@ class _HistoryReader:
             del self._past[partition]
             self._reached[partition] = self._ends[partition]
         self._reader = self._reader or self._topic.reader(self._reached)
-        polled: dict[int, list[Record]] = self._reader.poll(timeout, max_records)
-        return polled
+        try:
+            return self._reader.poll(timeout, max_records)
+        except OffsetLost as error:
+            self._leave_topic()
+            if not (error.forgotten and self.go_back(error.partition)):
+                raise
+            return {}
+
+    def _leave_topic(self) -> None:
+        if self._reader is not None:
+            self._reached = {partition: self._reader.position(partition) for partition in self._reached}
+            self._reader.close()
+            self._reader = None
 
     def position(self, partition: int) -> int:
         """See `Reader.position`."""
-        return self._reached[partition] if self._reader is None else int(self._reader.position(partition))
+        return self._reached[partition] if self._reader is None else self._reader.position(partition)
 
     def close(self) -> None:
         """See `Reader.close`."""

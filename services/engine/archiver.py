@@ -15,7 +15,7 @@ from ratings_core import extras
 from services.backends import open_log
 from services.checkpoints.checkpoint import Manifest
 from services.control.records import ControlState
-from services.log.protocol import Forgets, LogError, Topic
+from services.log.protocol import Drops, Forgets, LogError, Topic
 from services.log.skipping import Ranges
 from services.runtime.logging import LogThrottle
 from services.runtime.settings import Settings
@@ -30,11 +30,15 @@ COMPACT_COMMITS: Final = 64
 """Commits of a partition between two compactions of its table."""
 _LONGEST_PAUSE: Final = 60.0
 """Seconds after a failure, at most; the first failure in a row waits one second, each further one twice as long."""
+_DROP_SECONDS: Final = 5.0
+"""How long a task drops archived records; the next one goes on."""
 _TROUBLE: Final = "the archive waits: %s"
 
 
 def append_partition(settings: Settings, checkpoint: Manifest, skipped: Mapping[int, Ranges]) -> Any:
     """Archive a partition up to a checkpoint, in a worker process. Returns a `services.archive.follow.Followed`.
+
+    The embedded log then drops what is archived, up to the last record of the checkpoint, by which recovery knows the log again.
 
     Raises `WrongLog` where the log is not the one that the checkpoint was folded from, and what `follow` raises.
     """
@@ -43,7 +47,11 @@ def append_partition(settings: Settings, checkpoint: Manifest, skipped: Mapping[
     log_ = open_log(settings, create=False)
     try:
         check_log(checkpoint, log_.outcomes)
-        return follow(log_.outcomes, skipped, str(settings.archive), checkpoint.partition, checkpoint.position)
+        found = follow(log_.outcomes, skipped, str(settings.archive), checkpoint.partition, checkpoint.position)
+        if settings.drop_archived and isinstance(log_.outcomes, Drops) and checkpoint.last_offset is not None:
+            before = min(found.position, checkpoint.last_offset)
+            found = found._replace(dropped=log_.outcomes.drop(checkpoint.partition, before, _DROP_SECONDS))
+        return found
     finally:
         log_.close()
 
@@ -119,6 +127,7 @@ class _Partition:
         checkpoint: The newest checkpoint, without its pools.
         commits: Commits since the last compaction.
         failures: Failed tasks in a row.
+        dropped: Whether the log has nothing to drop of what is archived.
     """
 
     covered_at: float
@@ -127,6 +136,7 @@ class _Partition:
     checkpoint: Manifest | None = None
     commits: int = 0
     failures: int = 0
+    dropped: bool = True
 
     @property
     def lag(self) -> int:
@@ -203,7 +213,7 @@ class Archiver:
         """Partitions that a task can be started for, those first that have waited longest."""
         busy = {running.partition for running in self._running}
         waiting = sorted((one.covered_at, number) for number, one in self._partitions.items() if number not in busy and one.due_at <= now)
-        return (number for _, number in waiting if self._partitions[number].behind)
+        return (number for _, number in waiting if self._partitions[number].behind or not self._partitions[number].dropped)
 
     def _start(self, number: int, now: float, skipped: Mapping[int, Ranges]) -> None:
         one = self._partitions[number]
@@ -234,12 +244,12 @@ class Archiver:
         if running.end is None:
             one.commits, one.due_at = 0, now
             return
-        one.position, one.commits = answer.position, one.commits + answer.commits
+        one.position, one.commits, one.dropped = answer.position, one.commits + answer.commits, answer.dropped
         self._rows += answer.rows
         if answer.reached:
             one.position = max(answer.position, running.end)  # what is left below it is no record
             one.covered_at = running.started
-        one.due_at = running.started + self._settings.archive_seconds if answer.reached else now
+        one.due_at = running.started + self._settings.archive_seconds if answer.reached and answer.dropped else now
 
     def _failed(self, running: _Running, error: Exception, now: float) -> None:
         one = self._partitions[running.partition]

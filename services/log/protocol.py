@@ -4,8 +4,9 @@ Laws, held by tests against every backend:
 
 1. `append` returns only when the records are durable, with one offset for each, strictly increasing in the order given;
    a failed append may have been written in part (the producer retries; ids make that harmless).
-2. A record that was readable stays readable at the same offset with the same bytes. (The control topic is compacted by key on
-   Kafka: there a record may go once a later one has its key. Hence every control record has a key, on every backend.)
+2. A record that was readable stays readable at the same offset with the same bytes, until the topic forgets it: by its retention, or
+   because `Drops.drop` was called. (The control topic is compacted by key on Kafka: there a record may go once a later one has its key.
+   Hence every control record has a key, on every backend.)
 3. A reader yields each partition's records in offset order, each once, from the position it was given.
 4. Offsets are never reused. They are dense on SQLite and may have holes on Kafka, so nobody computes with them.
 5. `begin <= position of every readable record < end`; reading below `begin` raises `OffsetLost`, never skips.
@@ -161,6 +162,17 @@ class Forgets(Protocol):
 
     retention: Retention | None
     """None: it never does."""
+
+
+@runtime_checkable
+class Drops(Protocol):
+    """What a topic may also do: drop old records when it is told to."""
+
+    def drop(self, partition: int, before: int, seconds: float) -> bool:
+        """Drop the records below offset `before`, beside appends, for at most about `seconds`. Returns whether nothing is left to do.
+
+        The end keeps its offset. Raises `LogError`; what was dropped by then stays dropped.
+        """
 
 
 @runtime_checkable

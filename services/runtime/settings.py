@@ -105,6 +105,11 @@ class Settings(BaseSettings):
         "None: nowhere.",
     )
     archive_seconds: float = Field(30.0, gt=0, description="Least time between two appends of a partition to the archive.")
+    drop_archived: bool = Field(
+        True,
+        description="Whether the log of `equirank up` drops records once they are archived and a checkpoint is beyond them. Kafka's topics "
+        "forget by their own retention.",
+    )
     fresh_seconds: float = Field(
         30.0,
         gt=0,

@@ -38,6 +38,22 @@ def test_what_the_topic_forgot_is_verified_from_the_archive(settings: Settings, 
     assert differences(settings, log) == []
 
 
+def test_the_embedded_log_drops_what_is_archived_and_every_fold_is_the_same(settings: Settings, log: Log, run: Run) -> None:
+    fold(settings, log, 0, 300)
+    before = newest_digest(settings)
+    position = archive(settings)
+    assert (log.outcomes.begin(HOME), position) == (29, 30), "the last record of the checkpoint stays"
+    assert log.history.begin(HOME) == 0
+    assert differences(settings, log) == []
+    with working(settings, log):
+        run("pools", "settings", simulated.POOL, "--param", "elo.k=10")
+        until(lambda: served(log) == 2, "the second generation serves")
+        run("pools", "settings", simulated.POOL, "--param", "elo.k=32")
+        until(lambda: served(log) == 3, "the third generation serves")
+    assert newest_digest(settings) == before
+    assert differences(settings, log) == []
+
+
 def test_the_very_first_outcome_is_retracted(settings: Settings, log: Log) -> None:
     fold(settings, log, 0, 300)
     forget(settings, archive(settings) - 5)

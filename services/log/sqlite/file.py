@@ -1,7 +1,7 @@
 """The SQLite file of the embedded log: made, recognised, opened; its errors told apart.
 
 One table per topic and partition, whose rowid is the offset: appends only ever touch the last page of a table. `heads` holds each
-partition's begin and end, so that an offset is never used twice, even should old records be removed.
+partition's begin and end, so that an offset is never used twice, also where old records are dropped (`dropping.py`).
 """
 
 import os
@@ -156,8 +156,9 @@ def _closing(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 def _make_or_check(connection: sqlite3.Connection, path: Path, partitions: int) -> str:
     if _pragma(connection, "application_id") == APPLICATION_ID:
         return _check(connection, path, partitions)
-    # Page size and locks come before the first write; whoever makes the file second finds it made.
+    # Page size, vacuum mode and locks come before the first write; whoever makes the file second finds it made.
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("BEGIN IMMEDIATE")
     try:
         if _pragma(connection, "application_id") != APPLICATION_ID:

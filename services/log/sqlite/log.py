@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from services.log.protocol import LogError, OffsetLost, Record, Topic
 from services.log.records import check_partition, check_partitions, check_positions, check_records
+from services.log.sqlite.dropping import ResultT, Work, drop
 from services.log.sqlite.file import Handle, SqliteFile, open_file, sqlite_errors, table_of
 from services.log.sqlite.group_commit import GroupCommit
 from services.runtime.settings import TOPIC_PREFIX
@@ -71,6 +72,11 @@ class SqliteTopic:
             return []
         first = self._shared.process().group.submit(_Append(self._topic, partition, records))
         return list(range(first, first + len(records)))
+
+    def drop(self, partition: int, before: int, seconds: float) -> bool:
+        """See `Drops.drop`."""
+        check_partition(self.name, partition, self.partitions)
+        return drop(self._shared.process().transact, self._topic, partition, before, seconds)
 
     def reader(self, positions: Mapping[int, int]) -> "SqliteReader":
         """See `Topic.reader`."""
@@ -227,17 +233,21 @@ class _Process:
             self._asker.close()
             self._writer.close()
 
-    def _commit(self, appends: Sequence[_Append]) -> list[int]:
+    def transact(self, work: Work[ResultT]) -> ResultT:
+        """Do `work` in one transaction that takes the write lock. Raises `LogError`; then nothing was written."""
         with self._writing, sqlite_errors(self._file.path):
             connection = self._writer.get()
             try:
                 connection.execute("BEGIN IMMEDIATE")
-                firsts = [_write(connection, append) for append in appends]
+                result = work(connection)
                 connection.execute("COMMIT")
             except BaseException:
                 self._undo(connection)
                 raise
-            return firsts
+            return result
+
+    def _commit(self, appends: Sequence[_Append]) -> list[int]:
+        return self.transact(lambda connection: [_write(connection, append) for append in appends])
 
     def _undo(self, connection: sqlite3.Connection) -> None:
         # A connection that cannot even roll back is given up; closing it rolls back.

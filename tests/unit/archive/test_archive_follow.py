@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from services.archive import follow as followed
-from services.archive.follow import follow
+from services.archive.follow import Followed, follow
 from services.archive.reader import open_reader
 from services.archive.table import OtherLogError
 from services.log.protocol import LogError, Topic
@@ -35,7 +35,7 @@ def test_everything_below_the_end_is_archived_once(tmp_path: Path) -> None:
     rest = follow(topic, {}, url, 0, end)
     assert (rest.position, rest.reached, rest.commits) == (end, True, 1)
     assert offsets(url) == list(range(end))
-    assert follow(topic, {}, url, 0, end) == (end, 0, 0, True)
+    assert follow(topic, {}, url, 0, end) == Followed(end, 0, 0, True)
     assert first.rows + rest.rows == open_reader(url, 0).rows
 
 

@@ -89,6 +89,18 @@ def test_a_gap_between_archive_and_topic_is_told(tmp_path: Path) -> None:
     assert (lost.value.offset, lost.value.begin) == (100, 150)
 
 
+def test_a_reader_that_the_topic_overtakes_goes_back_to_the_archive(tmp_path: Path) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    with closing(History(topic, url).reader({0: 20})) as reader:
+        before = reader.poll(1.0, 30)[0]
+        follow(topic, {}, url, 0, 200)
+        forget(tmp_path, 150)
+        after: list[Record] = []
+        while reader.position(0) < 300:
+            after += reader.poll(1.0, 57).get(0, [])
+    assert [record.offset for record in [*before, *after]] == list(range(20, 300))
+
+
 def test_without_an_archive_it_is_the_topic(tmp_path: Path) -> None:
     topic = topic_of(tmp_path)
     forget(tmp_path, 20)

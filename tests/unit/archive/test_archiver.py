@@ -76,6 +76,31 @@ def test_what_needs_many_commits_goes_on_at_once(tmp_path: Path) -> None:
     assert (one.health(2.0).positions, one.health(2.0).lag_seconds) == ({0: 100}, {0: 0.0}), "offsets 97 to 99 are no records"
 
 
+def test_a_log_that_has_more_to_drop_is_dropped_at_once_also_where_all_is_archived(tmp_path: Path) -> None:
+    one, pool = archiver(tmp_path)
+    one.step(0.0, manifests(p0=5), control_of())
+    pool.newest.end(Followed(5, 5, 1, True, dropped=False))
+    one.step(1.0, manifests(p0=5), control_of())
+    assert (len(pool.tasks), asked(pool.newest)) == (2, (0, 5))
+    pool.newest.end(Followed(5, 0, 0, True, dropped=True))
+    one.step(2.0, manifests(p0=5), control_of())
+    assert len(pool.tasks) == 2
+
+
+@pytest.mark.parametrize(("drops", "begin"), [(True, 29), (False, 0)])
+def test_the_embedded_log_drops_what_is_archived_below_the_last_record_of_the_checkpoint(tmp_path: Path, drops: bool, begin: int) -> None:
+    settings = Settings(data=tmp_path, archive=str(tmp_path / "archive"), partitions=1, drop_archived=drops)
+    log = open_sqlite_log(tmp_path / "log.sqlite", 1)
+    values = [record.value for record in mixed(1, 50)]
+    log.outcomes.append(0, [(None, value) for value in values])
+    last = hashlib.sha256(values[29]).hexdigest()
+    checkpoint = msgspec.structs.replace(manifests(p0=30)[0], log_identity=log.outcomes.identity, last_offset=29, last_sha256=last)
+    for _ in range(2):
+        assert append_partition(settings, checkpoint, {}).dropped
+        assert (log.outcomes.begin(0), log.outcomes.end(0)) == (begin, 50)
+    log.close()
+
+
 def test_those_that_waited_longest_come_first_and_no_partition_twice_at_once(tmp_path: Path) -> None:
     one, pool = archiver(tmp_path, workers=2)
     one.step(0.0, manifests(p1=5), control_of())
