@@ -11,7 +11,7 @@ import msgspec
 from ratings_core.formats.parquet import python_rows
 
 EXPORTED: Final = frozenset({"kind", "pool", "id"})
-"""Columns by which an export is told from a Parquet file of battles."""
+"""Columns that distinguish an export from a Parquet file of battles."""
 COLUMNS: Final = ("kind", "pool", "id", "time", "weight", "task", "agents", "sides", "places", "scores", "retracts", "meta")
 """Columns that an outcome is made of; a file without one of them would lose what it says."""
 

@@ -166,7 +166,7 @@ class Forgets(Protocol):
 
 @runtime_checkable
 class Drops(Protocol):
-    """What a topic may also do: drop old records when it is told to."""
+    """What a topic may also do: drop old records on demand."""
 
     def drop(self, partition: int, before: int, seconds: float) -> bool:
         """Drop the records below offset `before`, beside appends, for at most about `seconds`. Returns whether nothing is left to do.
