@@ -5,12 +5,13 @@ Records above the newest checkpoint are left for later: the caller checks that t
 records that took the place of lost ones are never archived.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Final, NamedTuple
 
 from services.archive.encode import rows
 from services.archive.writer import ArchiveWriter, open_writer
+from services.control.erasures import ErasureRequest
 from services.log.protocol import CUT, LogError, Reader, Record, Topic
 from services.log.skipping import Ranges, open_reader
 
@@ -40,7 +41,15 @@ class Followed(NamedTuple):
     dropped: bool = True
 
 
-def follow(topic: Topic, skipped: Mapping[int, Ranges], url: str, partition: int, end: int, most_commits: int = 8) -> Followed:
+def follow(
+    topic: Topic,
+    skipped: Mapping[int, Ranges],
+    url: str,
+    partition: int,
+    end: int,
+    erasures: Sequence[ErasureRequest] = (),
+    most_commits: int = 8,
+) -> Followed:
     """Archive the records of a partition from the archive's position to before `end`.
 
     Args:
@@ -49,14 +58,16 @@ def follow(topic: Topic, skipped: Mapping[int, Ranges], url: str, partition: int
         url: URL of the archive.
         partition: Number of the partition.
         end: Position of a checkpoint of the partition.
+        erasures: All erasures of the partition's pools, in the order of the control log.
         most_commits: Commits after which the call returns although more is left.
 
     Raises:
         LogError: The log cannot be read, or ends below `end`; `OffsetLost` where it forgot records that were not archived.
         ArchiveMovedError: Another writer appended first. Nothing is double.
+        UnknownErasureError: The archive has undergone an erasure that is not among `erasures`.
         OtherLogError, ArchiveDamagedError, DeltaError, OSError: The archive cannot be written.
     """
-    writer = open_writer(url, partition, topic.identity)
+    writer = open_writer(url, partition, topic.identity, erasures)
     before, commits = writer.rows, 0
     if writer.position >= end:
         return Followed(writer.position, 0, 0, True)

@@ -73,6 +73,25 @@ class ArchiveReader:
         if whole and end is None and following not in {None, self.rows}:
             raise self._missing(following or 0, self.rows, 0)
 
+    def segments(self, first: int, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.Table]:
+        """All rows from segment number `first` on, a table for each segment. Raises `ArchiveDamagedError`."""
+        for segment in range(first, -(-self.rows // SEGMENT_ROWS)):
+            table = self._segment(segment, pc.scalar(True), columns)
+            end = min((segment + 1) * SEGMENT_ROWS, self.rows)
+            if self._check(table[_ORDER].to_numpy(), segment * SEGMENT_ROWS) != end:
+                raise self._missing(segment * SEGMENT_ROWS, end, len(table))
+            yield table.select(list(columns)).cast(fields(columns))
+
+    def link(self, partition: int, covered: int) -> ChainHead:
+        """The stored link that covers the first `covered` rows, which are whole blocks. Raises `ArchiveDamagedError`."""
+        if not covered:
+            return genesis(self.log, partition)
+        found = self._segment((covered - 1) // SEGMENT_ROWS, pc.field(_ORDER) == covered - 1, SCHEMA.names)
+        link = found["chain"][0].as_py() if len(found) == 1 else None
+        if link is None:
+            raise ArchiveDamagedError(self._table.table_uri, f"row {covered - 1} ends a block and must hold a link of the chain")
+        return ChainHead(covered, link)
+
     def rows_from(self, row: int) -> pa.Table:
         """All rows from number `row` on, which lies less than a segment before the end. Raises `ArchiveDamagedError`."""
         segments = range(row // SEGMENT_ROWS, -(-self.rows // SEGMENT_ROWS))
@@ -84,14 +103,8 @@ class ArchiveReader:
 
     def chain_head(self, partition: int) -> tuple[ChainHead, pa.Table]:
         """The last link of the chain as it is stored, and the rows that it does not cover. Raises `ArchiveDamagedError`."""
-        covered = self.rows // BLOCK_ROWS * BLOCK_ROWS
-        if not covered:
-            return genesis(self.log, partition), self.rows_from(0)
-        last = self.rows_from(covered - 1)
-        link = last["chain"][0].as_py()
-        if link is None:
-            raise ArchiveDamagedError(self._table.table_uri, f"row {covered - 1} ends a block and must hold a link of the chain")
-        return ChainHead(covered, link), last.slice(1)
+        head = self.link(partition, self.rows // BLOCK_ROWS * BLOCK_ROWS)
+        return head, self.rows_from(head.rows)
 
     def _segment(self, segment: int, wanted: pc.Expression, columns: Sequence[str]) -> pa.Table:
         """Rows of one segment in their order. Compaction may have put files of other offsets first."""

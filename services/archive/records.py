@@ -17,9 +17,17 @@ _RECORDS: Final = 2_000
 
 
 def records(archive: ArchiveReader, position: int) -> Iterator[list[Record]]:
-    """The archived records from `position` on, in parts of bounded size."""
-    for table in archive.read(position):
-        yield from _parts(table)
+    """The archived records from `position` on, in parts of bounded size. The rows of a record may lie in two segments."""
+    rest: pa.Table | None = None
+    for segment in archive.read(position):
+        table = segment if rest is None else pa.concat_tables([rest, segment])
+        offset = table["offset"].to_numpy()
+        whole = int(np.searchsorted(offset, offset[-1]))
+        if whole:
+            yield from _parts(table.slice(0, whole))
+        rest = table.slice(whole)
+    if rest is not None:
+        yield from _parts(rest)
 
 
 def _parts(table: pa.Table) -> Iterator[list[Record]]:

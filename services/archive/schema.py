@@ -17,6 +17,8 @@ SEGMENT_ROWS: Final = 1 << 20
 """Rows of a segment, the unit that is compacted and that readers hold in memory."""
 APP_ID: Final = "equirank-archive"
 """Names the writer in the table's log. Its transaction version is the partition's position: the first offset that is not archived."""
+ERASURES_ID: Final = "equirank-erasures"
+"""Its transaction version is how many erasures of the partition the table's rows have undergone."""
 
 GAME: Final = "game"
 SCORES: Final = "scores"

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlparse
 from deltalake import DeltaTable, Schema
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from services.archive.schema import APP_ID, SCHEMA, TABLE
+from services.archive.schema import APP_ID, ERASURES_ID, SCHEMA, TABLE
 
 _PREFIX: Final = "equirank log "
 
@@ -67,6 +67,11 @@ def log_of(table: DeltaTable) -> str:
 def position_of(table: DeltaTable) -> int:
     """First offset that a snapshot does not hold."""
     return table.transaction_version(APP_ID) or 0
+
+
+def erasures_of(table: DeltaTable) -> int:
+    """How many erasures of its partition the rows of a snapshot have undergone: the first ones of the control log."""
+    return table.transaction_version(ERASURES_ID) or 0
 
 
 def sync_commit(table: DeltaTable) -> None:

@@ -9,6 +9,7 @@ snapshot that it commits on: a writer whose snapshot is older than another's com
 elsewhere fails before it. The id holds no epoch, so a superseded shard conflicts with its successor.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -18,9 +19,11 @@ from deltalake.exceptions import CommitFailedError
 
 from ratings_core.errors import InputError
 from services.archive.chain import ChainHead, extended
+from services.archive.erased_rows import erased
 from services.archive.reader import ArchiveReader
-from services.archive.schema import APP_ID, CHAINED, CONTENT, SCHEMA, SEGMENT_ROWS, fields, layout
-from services.archive.table import open_table, position_of, sync_commit
+from services.archive.schema import APP_ID, CHAINED, CONTENT, ERASURES_ID, SCHEMA, SEGMENT_ROWS, fields, layout
+from services.archive.table import erasures_of, open_table, position_of, sync_commit
+from services.control.erasures import ErasureRequest, matchers
 
 _RETRIES: Final = 15
 """Commits tried again because a compaction or another maintenance commit came first."""
@@ -34,15 +37,24 @@ class ArchiveMovedError(Exception):
         super().__init__(f"the archive {uri} is at offset {position}: it refused an append from offset {begin}; continue from {position}")
 
 
+class UnknownErasureError(Exception):
+    """The table's rows have undergone an erasure that the writer does not know: it would bring the name back."""
+
+    def __init__(self, uri: str, applied: int, known: int) -> None:
+        why = f"its rows have undergone {applied} erasures, and this writer knows {known}"
+        super().__init__(f"the archive {uri} refused an append: {why}; read the control log to its end and open the archive again")
+
+
 class ArchiveWriter:
     """Appends rows of one partition. Made by `open_writer`.
 
-    position: first offset that is not archived. head: last link of the chain.
+    position: first offset that is not archived. head: last link of the chain. erasures: those of the partition; rows are appended
+    without the names of all that the table has undergone.
     """
 
-    def __init__(self, table: DeltaTable, position: int, head: ChainHead, open_rows: pa.Table) -> None:
-        self._table, self._open = table, open_rows
-        self.position, self.head = position, head
+    def __init__(self, table: DeltaTable, head: ChainHead, open_rows: pa.Table, erasures: Sequence[ErasureRequest] = ()) -> None:
+        self._table, self._open, self._erasures = table, open_rows, erasures
+        self.position, self.head = position_of(table), head
 
     @property
     def rows(self) -> int:
@@ -60,27 +72,40 @@ class ArchiveWriter:
         Raises:
             InputError: The rows are not between `begin` and `end`, or not in order.
             ArchiveMovedError: Another writer appended first. Nothing of this append is visible. Open the archive again.
+            UnknownErasureError: The table has undergone an erasure that this writer does not know.
             DeltaError, OSError: The store failed. Whether the append is visible is unknown: open the archive again.
 
         """
         _check(rows, begin, end)
         if begin != self.position or position_of(self._table) != begin:
             raise ArchiveMovedError(self._table.table_uri, begin, position_of(self._table))
-        numbered = self._numbered(rows)
+        applied = self._applied()
+        numbered = self._numbered(erased(rows, matchers(self._erasures[:applied]))[0])
         chained = pa.concat_tables([self._open, numbered.select(CHAINED).cast(fields(CHAINED))])
         head, links = extended(self.head, chained)
         numbered = numbered.append_column("chain", pa.array(links[len(self._open) :], pa.binary()))
-        self._commit(numbered.select(SCHEMA.names).cast(SCHEMA), end)
+        self._commit(numbered.select(SCHEMA.names).cast(SCHEMA), end, applied)
         self._open = chained.slice(head.rows - self.head.rows).combine_chunks()
         self.head, self.position = head, end
+
+    def _applied(self) -> int:
+        """How many of the erasures the appended rows undergo: those of the table, and all that are known where it holds nothing yet.
+
+        Raises `UnknownErasureError`.
+        """
+        applied, known = erasures_of(self._table), len(self._erasures)
+        if applied > known:
+            raise UnknownErasureError(self._table.table_uri, applied, known)
+        return applied if self.rows else known
 
     def _numbered(self, rows: pa.Table) -> pa.Table:
         number = np.arange(self.rows, self.rows + len(rows))
         segment = pa.array(number // SEGMENT_ROWS, pa.int32())
         return rows.select(CONTENT).append_column("row", pa.array(number)).append_column("segment", segment)
 
-    def _commit(self, rows: pa.Table, end: int) -> None:
-        properties = CommitProperties(app_transactions=[Transaction(APP_ID, end)], max_commit_retries=_RETRIES)
+    def _commit(self, rows: pa.Table, end: int, applied: int) -> None:
+        transactions = [Transaction(APP_ID, end), Transaction(ERASURES_ID, applied)]
+        properties = CommitProperties(app_transactions=transactions, max_commit_retries=_RETRIES)
         try:
             write_deltalake(self._table, rows, mode="append", commit_properties=properties, writer_properties=layout())
         except CommitFailedError as error:
@@ -89,13 +114,14 @@ class ArchiveWriter:
         sync_commit(self._table)
 
 
-def open_writer(url: str, partition: int, log: str) -> ArchiveWriter:
+def open_writer(url: str, partition: int, log: str, erasures: Sequence[ErasureRequest] = ()) -> ArchiveWriter:
     """A writer that continues where the table ends. Creates the table if it does not exist.
 
     Args:
         url: URL of the archive.
         partition: Number of the partition.
         log: Identity of the outcome log.
+        erasures: All erasures of the partition's pools, in the order of the control log.
 
     Raises:
         OtherLogError: The table belongs to another log.
@@ -103,7 +129,7 @@ def open_writer(url: str, partition: int, log: str) -> ArchiveWriter:
     """
     table = open_table(url, partition, log)
     head, open_rows = ArchiveReader(table).chain_head(partition)
-    return ArchiveWriter(table, position_of(table), head, open_rows.select(CHAINED))
+    return ArchiveWriter(table, head, open_rows.select(CHAINED), erasures)
 
 
 def _check(rows: pa.Table, begin: int, end: int) -> None:

@@ -5,8 +5,10 @@ before it uses it. The records of an erasure hold the hash and never the name.
 """
 
 import hashlib
+import json
+import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,6 +17,7 @@ import msgspec
 _HASH_BYTES: Final = 16
 _TOKEN_BYTES: Final = 8
 _PREFIX: Final = "erased-"
+_STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"')
 
 
 class ErasedName(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,6 +82,10 @@ class ErasureRecords:
         """The erasures of a pool."""
         return [one for one in self.requests if one.pool == pool]
 
+    def in_pools(self, among: Callable[[str], bool]) -> list[ErasureRequest]:
+        """The erasures of pools that `among` says yes to, as of those of one partition, in the order of the log."""
+        return [one for one in self.requests if among(one.pool)]
+
     def names(self, pool: str) -> tuple[ErasedName, ...]:
         """The erased names of a pool."""
         return tuple(one.name for one in self.of(pool))
@@ -108,9 +115,31 @@ class NameMatcher:
                 return token
         return None
 
+    def in_text(self, text: bytes) -> bytes:
+        """JSON text, or what was to be JSON, with the token in place of each string that is an erased name."""
+        return _STRING.sub(self._string, text)
+
+    def _string(self, found: re.Match[bytes]) -> bytes:
+        name = found[1]
+        if b"\\" in name:
+            try:
+                name = json.loads(found[0]).encode()
+            except ValueError:  # no JSON, or half of a character: no outcome has such a name
+                return found[0]
+        token = self.token(name)
+        return found[0] if token is None else f'"{token}"'.encode()
+
     def replaced(self, name: str) -> str:
         """`name`, or what replaces it."""
         return self.token(name) or name
+
+
+def matchers(requests: Iterable[ErasureRequest]) -> Mapping[str, NameMatcher]:
+    """What recognizes the erased names of each pool."""
+    names: dict[str, list[ErasedName]] = {}
+    for one in requests:
+        names.setdefault(one.pool, []).append(one.name)
+    return {pool: NameMatcher(found) for pool, found in names.items()}
 
 
 def erased_name(name: str, others: Sequence[ErasedName]) -> ErasedName:

@@ -5,7 +5,7 @@ tried again later; folding does not wait for it.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,7 +14,9 @@ import msgspec
 from ratings_core import extras
 from services.backends import open_log
 from services.checkpoints.checkpoint import Manifest
+from services.control.erasures import ErasureRequest
 from services.control.records import ControlState
+from services.log.partition import partition_of
 from services.log.protocol import Drops, Forgets, LogError, Topic
 from services.log.skipping import Ranges
 from services.runtime.logging import LogThrottle
@@ -35,19 +37,22 @@ _DROP_SECONDS: Final = 5.0
 _TROUBLE: Final = "the archive waits: %s"
 
 
-def append_partition(settings: Settings, checkpoint: Manifest, skipped: Mapping[int, Ranges]) -> Any:
+def append_partition(
+    settings: Settings, checkpoint: Manifest, skipped: Mapping[int, Ranges], erasures: Sequence[ErasureRequest] = ()
+) -> Any:
     """Archive a partition up to a checkpoint, in a worker process. Returns a `services.archive.follow.Followed`.
 
     The embedded log then drops what is archived, up to the last record of the checkpoint, by which recovery knows the log again.
 
-    Raises `WrongLog` where the log is not the one that the checkpoint was folded from, and what `follow` raises.
+    erasures: all of the partition's pools. Raises `WrongLog` where the log is not the one that the checkpoint was folded from, and what
+    `follow` raises.
     """
     from services.archive.follow import follow  # noqa: PLC0415 - needs the extra `archive`, which engines without an archive lack
 
     log_ = open_log(settings, create=False)
     try:
         check_log(checkpoint, log_.outcomes)
-        found = follow(log_.outcomes, skipped, str(settings.archive), checkpoint.partition, checkpoint.position)
+        found = follow(log_.outcomes, skipped, str(settings.archive), checkpoint.partition, checkpoint.position, erasures)
         if settings.drop_archived and isinstance(log_.outcomes, Drops) and checkpoint.last_offset is not None:
             before = min(found.position, checkpoint.last_offset)
             found = found._replace(dropped=log_.outcomes.drop(checkpoint.partition, before, _DROP_SECONDS))
@@ -169,13 +174,14 @@ class Archiver:
         self._rows = self._failures = 0
         self._troubles = LogThrottle()
 
-    def step(self, now: float, manifests: Mapping[int, Manifest], control: ControlState) -> None:
+    def step(self, now: float, manifests: Mapping[int, Manifest], control: ControlState, held: Collection[int] = ()) -> None:
         """Take in what ended, and start what is due.
 
         Args:
             now: Seconds of the timer.
             manifests: The newest manifest of each partition.
-            control: The state of the control log, which says what operators gave up.
+            control: The state of the control log, which says what operators gave up and which names are erased.
+            held: Partitions whose tables are written by others now; no task is started for these.
         """
         if self._settings.archive is None:
             return
@@ -184,8 +190,14 @@ class Archiver:
             one = self._partition(number, now)
             if one.checkpoint is None or one.checkpoint.position != manifest.position:
                 one.checkpoint = msgspec.structs.replace(manifest, pools=[], builds=[])
-        for number in list(self._due(now))[: self._workers - len(self._running)]:
-            self._start(number, now, control.partitions.skipped)
+        due = [number for number in self._due(now) if number not in held]
+        for number in due[: self._workers - len(self._running)]:
+            self._start(number, now, control)
+
+    @property
+    def busy(self) -> set[int]:
+        """Partitions that a task writes now."""
+        return {running.partition for running in self._running}
 
     def cancel(self) -> None:
         """End all tasks. What they did not commit is archived after the next start."""
@@ -211,19 +223,20 @@ class Archiver:
 
     def _due(self, now: float) -> Iterator[int]:
         """Partitions that a task can be started for, those first that have waited longest."""
-        busy = {running.partition for running in self._running}
-        waiting = sorted((one.covered_at, number) for number, one in self._partitions.items() if number not in busy and one.due_at <= now)
+        idle = self._partitions.keys() - self.busy
+        waiting = sorted((one.covered_at, number) for number, one in self._partitions.items() if number in idle and one.due_at <= now)
         return (number for _, number in waiting if self._partitions[number].behind or not self._partitions[number].dropped)
 
-    def _start(self, number: int, now: float, skipped: Mapping[int, Ranges]) -> None:
+    def _start(self, number: int, now: float, control: ControlState) -> None:
         one = self._partitions[number]
         if one.commits >= COMPACT_COMMITS:
             self._running.append(_Running(number, self._tasks.start(_COMPACT, str(self._settings.archive), number), None, now))
             return
         if one.checkpoint is None:
             return
-        given_up = {number: list(skipped.get(number, ()))}
-        task = self._tasks.start(_APPEND, self._settings, one.checkpoint, given_up)
+        given_up = {number: list(control.partitions.skipped.get(number, ()))}
+        erasures = control.erasures.in_pools(lambda pool: partition_of(pool, self._settings.partitions) == number)
+        task = self._tasks.start(_APPEND, self._settings, one.checkpoint, given_up, erasures)
         self._running.append(_Running(number, task, one.checkpoint.position, now))
 
     def _take_in_ended(self, now: float) -> None:

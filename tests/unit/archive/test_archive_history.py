@@ -55,7 +55,7 @@ def folded(records: list[Record]) -> tuple[dict[str, str], list[tuple[object, ..
 
 
 @pytest.mark.parametrize("cut", [1, 57, 58, 299, 300])
-def test_a_fold_of_archive_and_topic_is_the_fold_of_the_log(tmp_path: Path, cut: int) -> None:
+def test_a_fold_of_archive_and_topic_is_the_fold_of_the_log(tmp_path: Path, small_blocks: None, cut: int) -> None:
     topic, url = topic_of(tmp_path), str(tmp_path / "archive")
     whole = folded(read(topic, 0, 300))
     assert set(whole[0]) == {"games", "scores"}

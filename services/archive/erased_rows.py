@@ -1,0 +1,73 @@
+"""Rows of the archive with erased names replaced by their tokens."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from services.control.erasures import NameMatcher
+
+
+def erased(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.Table, NDArray[np.bool_]]:
+    """`rows` without erased names, and which of them held one.
+
+    A row that held one loses its `meta`, which may say who the agent is. In bytes that the wire schema refuses, each JSON string that is
+    an erased name of any of the pools is replaced. Ids and tasks stay.
+
+    Args:
+        rows: Rows with the columns pool, agents, meta and raw.
+        names: What recognizes the erased names of each pool.
+    """
+    changed = np.zeros(len(rows), np.bool_)
+    if not names or not len(rows):
+        return rows, changed
+    agents, by_agent = _agents(rows, names)
+    raw, by_raw = _raw(rows, names)
+    changed = by_agent | by_raw
+    if not changed.any():
+        return rows, changed
+    meta = pc.if_else(pa.array(changed), pa.scalar(None, pa.binary()), rows["meta"])
+    for name, values in (("agents", agents), ("meta", meta), ("raw", raw)):
+        rows = rows.set_column(rows.column_names.index(name), rows.schema.field(name), values)
+    return rows, changed
+
+
+def _agents(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.Array, NDArray[np.bool_]]:
+    """The column of agents with tokens, and which rows have one. One hash is taken for each different name of a pool."""
+    lists, changed = rows["agents"].combine_chunks(), np.zeros(len(rows), np.bool_)
+    row = pc.list_parent_indices(lists).to_numpy()
+    encoded = lists.flatten().dictionary_encode()
+    code, texts = encoded.indices.to_numpy().copy(), encoded.dictionary
+    tokens: list[str] = []
+    for pool, matcher in names.items():
+        of_pool = np.flatnonzero(_is(rows["pool"], pool)[row])
+        for one in np.unique(code[of_pool]).tolist():
+            if one < len(texts) and (token := matcher.token(texts[one].as_py())) is not None:
+                found = of_pool[code[of_pool] == one]
+                code[found] = len(texts) + len(tokens)
+                changed[row[found]] = True
+                tokens.append(token)
+    if not tokens:
+        return lists, changed
+    values = pa.concat_arrays([texts, pa.array(tokens, texts.type)]).take(pa.array(code))
+    length = np.asarray(pc.fill_null(pc.list_value_length(lists), 0))
+    start = pa.array(np.append(0, np.cumsum(length)), pa.int32())
+    return pa.ListArray.from_arrays(start, values, mask=lists.is_null()), changed
+
+
+def _raw(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.ChunkedArray | pa.Array, NDArray[np.bool_]]:
+    """The column of refused bytes with tokens, and which rows have one."""
+    column, changed = rows["raw"], np.zeros(len(rows), np.bool_)
+    texts = column.to_pylist() if column.null_count < len(column) else []
+    for at in [at for at, text in enumerate(texts) if text is not None]:
+        text = texts[at]
+        for matcher in names.values():
+            texts[at] = matcher.in_text(texts[at])
+        changed[at] = texts[at] != text
+    return (pa.array(texts, column.type) if changed.any() else column), changed
+
+
+def _is(column: pa.ChunkedArray, value: str) -> NDArray[np.bool_]:
+    return np.asarray(pc.fill_null(pc.equal(column, value), False))

@@ -1,0 +1,212 @@
+"""Names erased from the archive: no file holds them, the chain fits, kills and other commits do no harm, zombies bring nothing back."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.archive import chain, erasure
+from services.archive.chain import ChainBrokenError, ChainHead, genesis
+from services.archive.compaction import compact
+from services.archive.encode import rows
+from services.archive.erased_rows import erased
+from services.archive.erasure import erase_rows
+from services.archive.reader import ArchiveDamagedError, open_reader
+from services.archive.records import records as records_of
+from services.archive.schema import CONTENT
+from services.archive.table import OtherLogError, erasures_of, table_uri
+from services.archive.writer import ArchiveMovedError, UnknownErasureError, open_writer
+from services.control.erasures import ErasureRequest, erased_name, matchers
+from services.log.protocol import Record
+from tests.support.archive import LOG, append, contents, fill, mixed
+
+NAME, OTHER, SCORED = "agent 7", "agent 21", "a3"
+
+
+def request(name: str, pool: str = "games") -> ErasureRequest:
+    return ErasureRequest(pool=pool, name=erased_name(name, ()), by="ann", time=1.0)
+
+
+FIRST, SECOND, THIRD = request(NAME), request(SCORED, "scores"), request(OTHER)
+ALL = [FIRST, SECOND, THIRD]
+
+
+def with_refused(records: list[Record]) -> list[Record]:
+    """`records`, some of which are replaced by ones that the schema refuses and that hold a name."""
+    refused = b'{"v":1,"id":"x","pool":"games","time":1,"sides":[{"agents":["agent 7"],"place":1}]}'
+    escaped = b'[{"v":1,"id":"y","pool":"games","time":1,"sides":[{"agents":["\\u0061gent 7", "agent 77"'
+    return [one._replace(value=(refused, escaped)[at % 2]) if at % 25 == 3 else one for at, one in enumerate(records)]
+
+
+RECORDS = with_refused(mixed(7, 120))
+
+
+def replaced(records: list[Record], requests: list[ErasureRequest]) -> list[Record]:
+    """`records` as they would be, had producers sent the tokens, and no `meta` with them."""
+    return [record._replace(value=_replaced(record.value, requests)) for record in records]
+
+
+def _replaced(value: bytes, requests: list[ErasureRequest]) -> bytes:
+    text = value.decode()
+    if FIRST in requests:
+        text = text.replace("\\u0061gent 7", NAME)
+    for name, one in ((NAME, FIRST), (SCORED, SECOND), (OTHER, THIRD)):
+        if one in requests:
+            text = text.replace(f'"{name}"', f'"{one.name.token}"')
+    if "erased-" not in text or "meta" not in text:
+        return text.encode()
+    items = json.loads(text)
+    for item in items if isinstance(items, list) else [items]:
+        if "erased-" in json.dumps(item):
+            item.pop("meta", None)
+    return json.dumps(items).encode()
+
+
+def verified(url: str) -> ChainHead:
+    return chain.verify(genesis(LOG, 0), open_reader(url, 0).read())
+
+
+def stored(url: str) -> str:
+    """All texts in all files of an archive, those that no snapshot holds too."""
+    folder = Path(urlparse(url).path)
+    tables = [pq.read_table(path, partitioning=None).to_pylist() for path in sorted(folder.rglob("*.parquet"))]  # type: ignore[no-untyped-call]
+    logs = [path.read_text() for path in sorted(folder.rglob("*.json"))]
+    return repr(tables) + repr(logs)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 1000), requests=st.lists(st.sampled_from(ALL), unique=True))
+def test_rows_without_names_are_the_rows_of_records_that_held_the_tokens(seed: int, requests: list[ErasureRequest]) -> None:
+    records = with_refused(mixed(seed, 60))
+    before = rows(records)
+    found, changed = erased(before, matchers(requests))
+    assert found.to_pylist() == rows(replaced(records, requests)).to_pylist()
+    assert changed.tolist() == [one != other for one, other in zip(before.to_pylist(), found.to_pylist(), strict=True)]
+
+
+def test_nothing_of_the_archive_holds_an_erased_name(url: str, small_blocks: None) -> None:
+    fill(url, RECORDS, 17)
+    assert NAME in stored(url)
+    before = verified(url)
+    compact(url, 0, open_files=2)  # leaves files that no snapshot holds
+    change = erase_rows(url, 0, LOG, ALL)
+    assert change is not None
+    assert change.rows == int(erased(rows(RECORDS), matchers(ALL))[1].sum())
+    assert (change.covered, change.before) == (before.rows, before.link.hex())
+    assert (verified(url).rows, verified(url).link.hex()) == (before.rows, change.after)
+    found = stored(url)
+    assert not [name for name in (f"'{NAME}'", f"'{OTHER}'", f"'{SCORED}'", f'"{NAME}"') if name in found]
+    fresh = fill(f"{url}-fresh", replaced(RECORDS, ALL), 40)
+    assert contents(url).equals(contents(f"{url}-fresh"))
+    assert verified(url) == fresh.head
+    assert "'agent 8'" in found
+    assert erasures_of(DeltaTable(table_uri(url, 0))) == 3
+
+
+def test_erasures_come_one_after_another_and_appends_go_on(url: str, small_blocks: None) -> None:
+    fill(url, RECORDS[:40], 17)
+    assert erase_rows(url, 0, LOG, []) is None
+    for known in ([FIRST], [FIRST, SECOND], ALL):
+        erase_rows(url, 0, LOG, known)
+        append(open_writer(url, 0, LOG, known), RECORDS, 20)  # names that come later are not archived
+    position = open_reader(url, 0).position
+    expected = rows(replaced([record for record in RECORDS if record.offset < position], ALL))
+    assert contents(url).select(CONTENT).to_pylist() == expected.to_pylist()
+    offsets = [record.offset for part in records_of(open_reader(url, 0), 0) for record in part]
+    assert offsets == sorted(set(expected["offset"].to_pylist()))
+    verified(url)
+
+
+def test_an_erasure_that_changes_no_row_is_noted(url: str, small_blocks: None) -> None:
+    head = fill(url, RECORDS, 40).head
+    assert erase_rows(url, 0, LOG, [request("nobody")]) is None
+    assert verified(url) == head
+    assert erasures_of(DeltaTable(table_uri(url, 0))) == 1
+
+
+def test_a_partition_without_an_archive_needs_nothing(url: str) -> None:
+    assert erase_rows(url, 0, LOG, ALL) is None
+    append(open_writer(url, 0, LOG, ALL), RECORDS, 30)  # a table that begins later holds no erased name
+    assert f"'{NAME}'" not in stored(url)
+    assert erasures_of(DeltaTable(table_uri(url, 0))) == 3
+    with pytest.raises(OtherLogError):
+        erase_rows(url, 0, "other", ALL)
+
+
+def test_a_zombie_cannot_bring_a_name_back(url: str, small_blocks: None) -> None:
+    fill(url, RECORDS[:40], 17)
+    zombie, ignorant = open_writer(url, 0, LOG), open_writer(url, 0, LOG, [FIRST])
+    erase_rows(url, 0, LOG, ALL)
+    for late in (zombie, ignorant):
+        with pytest.raises(ArchiveMovedError):  # opened before the erasure
+            append(late, RECORDS, 5)
+        with pytest.raises((ArchiveMovedError, UnknownErasureError)):  # also when it tries again
+            append(late, RECORDS, 5)
+    with pytest.raises(UnknownErasureError, match="3 erasures, and this writer knows 1"):  # opened after it, with an old control log
+        append(open_writer(url, 0, LOG, [FIRST]), RECORDS, 5)
+    assert f"'{NAME}'" not in stored(url)
+    verified(url)
+
+
+def test_an_erasure_that_another_commit_precedes_changes_nothing(url: str, small_blocks: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(url, RECORDS[:40], 17)
+    search = erasure._search
+
+    def meanwhile(*given: Any) -> Any:
+        append(open_writer(url, 0, LOG), RECORDS, 10)
+        return search(*given)
+
+    monkeypatch.setattr(erasure, "_search", meanwhile)
+    with pytest.raises(ArchiveMovedError):
+        erase_rows(url, 0, LOG, ALL)
+    monkeypatch.undo()
+    assert f"'{NAME}'" in stored(url)
+    verified(url)
+    monkeypatch.setattr(chain, "BLOCK_ROWS", 64)
+    assert erase_rows(url, 0, LOG, ALL) is not None
+    assert f"'{NAME}'" not in stored(url)
+
+
+class Killed(Exception):  # noqa: N818 - names the fact
+    """In place of a kill."""
+
+
+@pytest.mark.parametrize("moment", ["read", "written", "committed"])
+def test_a_killed_erasure_is_done_again(url: str, small_blocks: None, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    fill(url, RECORDS, 17)
+    before = verified(url)
+
+    def kill(*given: object, **named: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        match moment:
+            case "read":
+                patch.setattr(erasure, "verify", kill)
+            case "written":
+                patch.setattr(erasure, "sync_commit", kill)
+            case _:
+                patch.setattr(erasure.DeltaTable, "vacuum", kill)
+        with pytest.raises(Killed):
+            erase_rows(url, 0, LOG, ALL)
+    if moment == "read":
+        assert verified(url) == before
+    change = erase_rows(url, 0, LOG, ALL)
+    assert change is not None
+    assert (change.before, change.after) == (before.link.hex(), verified(url).link.hex())
+    assert f"'{NAME}'" not in stored(url)
+    assert erase_rows(url, 0, LOG, ALL) == change
+
+
+def test_rows_that_somebody_changed_are_not_chained_again(url: str, small_blocks: None) -> None:
+    fill(url, RECORDS, 17)
+    DeltaTable(table_uri(url, 0)).update(predicate="row = 200", updates={"time": "1.25"})
+    with pytest.raises((ChainBrokenError, ArchiveDamagedError), match="rows 192 to 255 of the archive were changed"):
+        erase_rows(url, 0, LOG, ALL)
+    assert erasures_of(DeltaTable(table_uri(url, 0))) == 0
