@@ -44,6 +44,7 @@ def games(table: pa.Table) -> GameColumns:
         time=table["time"].to_numpy(),
         tasks=tasks,
         task_of=task_of,
+        meta=_metas(table),
     )
 
 
@@ -142,6 +143,10 @@ def _coded(names: pa.Array) -> Coded:
     if names.null_count:
         raise InputError("column", None, "must have a text in every row of this kind")
     return Coded(_arena(names.dictionary), names.indices.to_numpy())
+
+
+def _metas(table: pa.Table) -> Arena:
+    return _arena(_combined(table["meta"]).cast(pa.large_string()).fill_null(""))
 
 
 def _tasks(table: pa.Table) -> tuple[Arena, NDArray[np.int64]]:

@@ -71,6 +71,10 @@ def settings_(
     param: Annotated[list[str] | None, typer.Option(help="A parameter of an online method, as elo.k=20; may be repeated.")] = None,
     per_task: Annotated[bool | None, typer.Option(help="Keep results of pairs per task, too.")] = None,
     clustered: Annotated[bool | None, typer.Option(help="Keep whole games in groups, for intervals of games of many sides.")] = None,
+    feature: Annotated[
+        list[str] | None, typer.Option(help="A number in the `meta` of games to keep as a feature, or first-side; repeatable; empty: none.")
+    ] = None,
+    feature_window: Annotated[int | None, typer.Option(min=1, help="Newest games kept with their features.")] = None,
     bucket_seconds: Annotated[int | None, typer.Option(min=0, help="Width of a time bucket; 0: one bucket.")] = None,
     buckets_kept: Annotated[int | None, typer.Option(min=0, help="Newest buckets kept; 0: all.")] = None,
     dedupe_window: Annotated[int | None, typer.Option(min=1, help="Ids remembered.")] = None,
@@ -93,6 +97,8 @@ def settings_(
     given = {
         "per_task": per_task,
         "clustered": clustered,
+        "features": None if feature is None else tuple(name for name in feature if name),
+        "feature_window": feature_window,
         "bucket_seconds": bucket_seconds,
         "buckets_kept": buckets_kept,
         "dedupe_window": dedupe_window,
@@ -147,7 +153,11 @@ def _kind(control: ControlLog, pool: str) -> Kind:
 
 
 def _fold(
-    standing: FoldSettings, kind: Kind, limits: Mapping[str, int | bool], methods: Sequence[str] | None, parameters: Sequence[str]
+    standing: FoldSettings,
+    kind: Kind,
+    limits: Mapping[str, int | bool | tuple[str, ...]],
+    methods: Sequence[str] | None,
+    parameters: Sequence[str],
 ) -> FoldSettings:
     online = standing.methods(kind)
     if methods is not None:
@@ -235,6 +245,7 @@ def _show(standing: Generation | GenerationRequest, kind: Kind, shape: Format) -
         table.add_row(f"method {method}", Text(given or "default parameters"))
     limits = msgspec.structs.asdict(standing.fold)
     del limits["online"]
+    limits["features"] = ", ".join(standing.fold.features) or None
     told = {name: "none" if value is None else str(value) for name, value in limits.items()}
     told |= {"start": str(standing.start), "aliases": str(len(standing.aliases)), "bans": ", ".join(standing.bans) or "none"}
     told["initial"] = ", ".join(f"{len(ratings)} agents by {method}" for method, ratings in standing.initial.items()) or "none"

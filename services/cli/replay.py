@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ratings_core.formats import FileKind
+from ratings_core.formats import FileKind, RowRules
+from ratings_core.formats.features import Feature
 from ratings_core.formats.results import Unplayed
 from ratings_core.formats.times import seconds
 from services.backends import open_log, open_store
@@ -48,6 +49,10 @@ def replay(
     at: Annotated[str | None, typer.Option("--time", help="Time of all outcomes: a date, an ISO time or seconds since 1970.")] = None,
     column: Columns = None,
     delimiter: Delimiter = ",",
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(help="Feature of results or battles that goes into `meta`: COLUMN, A:B or A~B; a pool keeps it by the same name."),
+    ] = None,
     again: Annotated[bool, typer.Option("--again", help="Send files that were sent before; their outcomes are duplicates.")] = False,
     wait: Annotated[bool, typer.Option(help="Wait until readers see the outcomes.")] = True,
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
@@ -59,7 +64,9 @@ def replay(
     """
     gc.set_threshold(_GC_THRESHOLD)
     settings = settings_of(data)
-    options = file_options(FileKind(kind) if kind else None, unplayed, column, delimiter, None if at is None else seconds(at, 1, "--time"))
+    rules = RowRules(features=tuple(Feature.parsed(text) for text in feature or []))
+    of_all = None if at is None else seconds(at, 1, "--time")
+    options = file_options(FileKind(kind) if kind else None, unplayed, column, delimiter, of_all, rules)
     console = Console(soft_wrap=True)
     log = open_log(settings)
     try:

@@ -1,7 +1,7 @@
 """Which generation a pool is folded by next, and whether it can run. Pure: what the control log says in, records out."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -26,6 +26,9 @@ def check(
     raters = make_raters(kind, fold)
     if fold.clustered and kind is Kind.SCORES:
         raise InputError("clustered", fold.clustered, "must be false for scores, whose intervals redraw tasks")
+    if fold.features and kind is Kind.SCORES:
+        raise InputError("features", list(fold.features), "must be left out for scores: only games have features")
+    _check_features(fold.features)
     if unknown := sorted(initial.keys() - raters.keys()):
         raise InputError("initial", unknown[0], f"must be for the pool's online methods ({', '.join(raters) or 'it has none'})")
     _check_names("aliases", [*aliases, *aliases.values()])
@@ -41,6 +44,12 @@ def check(
 def _check_names(argument: str, names: Collection[str]) -> None:
     for name in names:
         check_name(name, argument)
+
+
+def _check_features(names: Sequence[str]) -> None:
+    _check_names("features", names)
+    if len(set(names)) != len(names):
+        raise InputError("features", list(names), "must name each feature once")
 
 
 def _check_ratings(argument: str, ratings: Mapping[str, float], unrated: Collection[str]) -> None:

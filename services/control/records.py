@@ -22,13 +22,16 @@ class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     online: method -> its parameters (empty: the defaults); none: elo and sco for games, no online method for scores.
     per_task: keep pair tallies per task too. clustered: and those of whole games in groups at random, for intervals of games with more
-    than two sides, or with weights. bucket_seconds: width of a time bucket (none: one bucket); buckets_kept: newest
+    than two sides, or with weights. features: numbers in the `meta` of games that fits with covariates control for; feature_window: newest
+    games kept with them. bucket_seconds: width of a time bucket (none: one bucket); buckets_kept: newest
     buckets kept (none: all). dedupe_window: ids remembered. max_agents, max_tasks: outcomes that would exceed them are refused.
     """
 
     online: dict[str, dict[str, float]] | None = None
     per_task: bool = False
     clustered: bool = False
+    features: Annotated[tuple[str, ...], msgspec.Meta(max_length=16)] = ()
+    feature_window: Annotated[int, msgspec.Meta(ge=1, le=1 << 24)] = 1_000_000
     bucket_seconds: Annotated[int, msgspec.Meta(ge=1)] | None = None
     buckets_kept: Annotated[int, msgspec.Meta(ge=1)] | None = None
     dedupe_window: Annotated[int, msgspec.Meta(ge=1, le=1 << 26)] = 4_194_304

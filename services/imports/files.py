@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, NamedTuple
 
+import msgspec
+
 from ratings_core.errors import InputError
 from ratings_core.formats import (
     FileKind,
@@ -26,6 +28,7 @@ from ratings_core.formats import (
     iter_results,
     iter_scores,
 )
+from ratings_core.formats.features import Feature
 from ratings_core.formats.parquet import MAGIC
 from ratings_core.formats.results import NO_RESULT, Unplayed
 from ratings_core.formats.rows import NO_EXTRAS, Extras
@@ -114,6 +117,15 @@ class Account:
         return next(iter(self.kinds), None)
 
 
+def check_rules(kind: FileKind, rules: RowRules) -> None:
+    """Raise `InputError` for rules of rows that a file of this kind does not have."""
+    if kind in (FileKind.RESULTS, FileKind.BATTLES):
+        return
+    asked = {"trim": rules.trim, "where": rules.where, "slice-by": rules.slice_by, "feature": rules.features, "column": rules.task}
+    if (name := next((name for name, value in asked.items() if value), None)) is not None:
+        raise InputError(name, asked[name], f"must be left out for {kind}: only rows of results and battles have columns")
+
+
 class OutcomeFile:
     """The outcomes in a file, for one pool. now: the time of those that have none; one_pool: whether outcomes of other pools are refused;
     else they are left out.
@@ -160,7 +172,15 @@ class OutcomeFile:
             elif isinstance(row, FormatError):
                 account.refuse([Refused(row.row, Reason.BAD_FIELD, _place(row), row.rule)])
             else:
-                yield row
+                yield _with_meta(row, self._options.rules.features) if self._options.rules.features else row
+
+
+def _with_meta(row: Row, features: Sequence[Feature]) -> Row:
+    """A row whose event has the features as `meta`, by their texts; but for `first-side`, which every game has."""
+    values = {feature.text: value for feature, value in zip(features, row.extras.features, strict=True) if feature.columns}
+    if not values:
+        return row
+    return row._replace(event=msgspec.structs.replace(row.event, meta=msgspec.Raw(msgspec.json.encode(values))))
 
 
 class _Builder:

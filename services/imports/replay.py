@@ -15,7 +15,7 @@ from ratings_core.formats import FileKind
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
 from services.imports import journal
-from services.imports.files import Account, FileOptions, OutcomeFile, Refused
+from services.imports.files import Account, FileOptions, OutcomeFile, Refused, check_rules
 from services.imports.journal import Journal
 from services.imports.sources import Source
 from services.log.partition import partition_of
@@ -68,6 +68,7 @@ def replay_file(
     options = options or FileOptions()
     with Source(path) as source:
         file = OutcomeFile(source, pool, now=time.time(), options=options)
+        check_rules(file.kind, options.rules)
         stamp, account = source.stamp, Account()
         total = _count(file, account, tell)
         partition = partition_of(pool, log.outcomes.partitions)
@@ -122,6 +123,7 @@ def _key(kind: FileKind, options: FileOptions, source: Source) -> list[str]:
     """All that decides what a file's replay sends. Reading a table as usual adds nothing, so that older journals stay good."""
     table = [] if options.columns is None else [str(options.columns)]
     table += [] if options.delimiter == "," else [options.delimiter]
+    table += [feature.text for feature in options.rules.features]
     return [kind, options.unplayed, str(options.time), source.content_hash(), *table]
 
 

@@ -22,9 +22,9 @@ from services.boards.result import AgentRow, CertificateRow, SolveResult
 from services.boards.store.beliefs import believed
 from services.control.raters import make_raters
 from services.control.records import FoldSettings, Generation, PoolCreated
-from services.imports.files import Account, FileOptions, OutcomeFile, Row
+from services.imports.files import Account, FileOptions, OutcomeFile, Row, check_rules
 from services.imports.sources import Source
-from services.solve.problems.load import BadRows, NamedPool, check_rules, judge_bad_rows, named_pool
+from services.solve.problems.load import BadRows, NamedPool, judge_bad_rows, named_pool
 from services.solve.problems.slices import Slices
 from services.state.dedupe import MAX_CAPACITY
 from services.state.edits import Retracted

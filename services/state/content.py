@@ -108,7 +108,7 @@ class PoolContent:
         if isinstance(columns, GameColumns):
             batch = columns.batch(agents, self._game_tasks(columns.tasks))
             self.ratings.fold(batch)
-            self.tallies.add_games(batch, bucket)
+            self.tallies.add_games(batch, bucket, columns.meta)
         else:
             self.tallies.add_scores(columns.batch(agents, self.tasks.intern_packed(columns.tasks)), bucket)
 

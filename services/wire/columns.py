@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Final
 
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena, pack
@@ -30,7 +31,7 @@ class GameColumns:
 
     names: every agent of every side, as it comes; side_start: int64 (n+1,), place: int32 (sides,) and agent_start: int64 (sides+1,) as in
     `OutcomeBatch`; weight: int64 (n,), units of 2**-20; time: float64 (n,), seconds since 1970; tasks: the task of each outcome that
-    names one, task_of: int64 (n,), index into them or -1.
+    names one, task_of: int64 (n,), index into them or -1; meta: JSON of each of n games, empty where it has none.
     id_hash: uint64 (n, 2), of the id; body_hash: uint64 (n,), of sides, places, task and weight, not of id, time and meta: a
     retry with a new time stamp has the same body.
     """
@@ -43,6 +44,7 @@ class GameColumns:
     time: NDArray[np.float64]
     tasks: Arena
     task_of: NDArray[np.int64]
+    meta: Arena
     id_hash: NDArray[np.uint64]
     body_hash: NDArray[np.uint64]
 
@@ -63,6 +65,7 @@ class GameColumns:
             time=_times(events),
             tasks=tasks,
             task_of=task_of,
+            meta=_metas(events),
         )
 
     @classmethod
@@ -78,11 +81,13 @@ class GameColumns:
         time: NDArray[np.float64],
         tasks: Arena,
         task_of: NDArray[np.int64],
+        meta: Arena | None = None,
     ) -> "GameColumns":
-        """The columns with their hashes. ids: n outcome ids; weight: float64 (n,), as outcomes give it."""
+        """The columns with their hashes. ids: n outcome ids; weight: float64 (n,), as outcomes give it; meta: None where none has any."""
         units, body = _units(weight), np.empty(len(weight), np.uint64)
+        meta = Arena(np.zeros(0, np.uint8), np.zeros(len(weight) + 1, np.int64)) if meta is None else meta
         _hash_games(*_texts(names), side_start, place, agent_start, units, tasks.bytes, tasks.start, task_of, body)
-        return cls(names, side_start, place, agent_start, units, time, tasks, task_of, hash128(ids.bytes, ids.start), body)
+        return cls(names, side_start, place, agent_start, units, time, tasks, task_of, meta, hash128(ids.bytes, ids.start), body)
 
     def renamed(self, names: Coded) -> "GameColumns":
         """The same games with other names, as if they had been sent so. names: as many as there are."""
@@ -111,6 +116,7 @@ class GameColumns:
             time=self.time[mask],
             tasks=tasks,
             task_of=task_of,
+            meta=self.meta.take(np.flatnonzero(mask)),
             id_hash=self.id_hash[mask],
             body_hash=self.body_hash[mask],
         )
@@ -245,6 +251,11 @@ def _tasks(tasks: Sequence[str | None]) -> tuple[Arena, NDArray[np.int64]]:
         return pack(named), np.full(len(tasks), NO_TASK, np.int64)
     has = np.array([task is not None for task in tasks], np.bool_)
     return pack(named), _numbered(has)
+
+
+def _metas(events: Sequence[GameEvent]) -> Arena:
+    texts = [b"" if event.meta is UNSET else bytes(event.meta) for event in events]
+    return Arena(np.frombuffer(bytearray().join(texts), np.uint8), _starts(_sizes(texts)))
 
 
 def _kept_tasks(tasks: Arena, task_of: NDArray[np.int64]) -> tuple[Arena, NDArray[np.int64]]:

@@ -74,8 +74,8 @@ class Side(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
 class GameEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True, omit_defaults=True):
     """A game that ended.
 
-    kind: of the pools that hold such outcomes; time: seconds since 1970; task: what was played, if that matters; meta: carried and
-    ignored.
+    kind: of the pools that hold such outcomes; time: seconds since 1970; task: what was played, if that matters; meta: carried; a pool
+    may keep numbers in it as features.
     """
 
     kind: ClassVar[Kind] = Kind.GAMES

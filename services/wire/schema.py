@@ -58,7 +58,7 @@ def _head() -> Schema:
         "id": {"$ref": "#/$defs/name", "description": "Names the outcome within its pool: sent twice, it counts once."},
         "pool": {"type": "string", "pattern": _POOL_PATTERN},
         "time": {"type": "number", "minimum": -rules.MAX_TIME, "maximum": rules.MAX_TIME, "description": "Seconds since 1970."},
-        "meta": {"description": "Carried and ignored."},
+        "meta": {"description": "Carried. A pool may keep numbers in it as features of its games."},
     }
 
 

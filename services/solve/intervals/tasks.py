@@ -10,9 +10,10 @@ from ratings_core.options import Value
 from services.boards.result import Intervals
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.solve.intervals.replicates import Sample, most_of, sample
-from services.solve.problems.checkpointed import problem, with_groups
+from services.solve.problems.checkpointed import with_groups
 from services.solve.problems.inputs import Problem
 from services.solve.registry import methods
+from services.solve.registry.of_pools import problem_for
 from services.solve.uncertainty.resampling import resampling
 from services.solve.worker.limits import memory_limit
 from services.wire.pools import Kind
@@ -44,7 +45,7 @@ def prepare(url: str, entry: bytes, method: str, parameters: Mapping[str, float 
     began, pool = time.perf_counter(), msgspec.json.decode(entry, type=PoolEntry)
     with memory_limit(memory):
         arrays = CheckpointStore(url).read_pool(pool, mapped=True)
-        found = methods.taken(method, with_groups(problem(Kind(pool.kind), arrays), arrays), parameters)
+        found = methods.taken(method, with_groups(problem_for(method, Kind(pool.kind), arrays), arrays), parameters)
         most_of(len(found.problem.names))
         facts = Facts(found.problem.names, resampling(found.problem, found.method, found.values).about, time.perf_counter() - began)
         return facts, Prepared(method, found.problem, found.values)

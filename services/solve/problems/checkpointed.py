@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core.batch.comparisons import Comparisons
+from ratings_core.errors import InputError
 from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
+from ratings_core.tallies.featured_games import FeaturedGames
 from services.solve.problems.history import History
-from services.solve.problems.inputs import GamesInput, ScoresInput
+from services.solve.problems.inputs import FeaturesInput, GamesInput, Problem, ScoresInput
 from services.state.parts import part
 from services.wire.pools import Kind
 
@@ -21,6 +25,28 @@ def problem(kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> GamesInput | Scor
         pairs, places = PairTally.from_arrays(part(arrays, "pairs")), PlaceTally.from_arrays(part(arrays, "places"))
         return games_of(names, History(tasks, pairs, places))
     return ScoresInput(names, tasks, ScoreTable.from_arrays(part(arrays, "scores")).means(len(names), len(tasks)))
+
+
+def featured(arrays: Mapping[str, NDArray[Any]]) -> FeaturesInput:
+    """The games with features that a pool's checkpointed arrays give, and the agents that played them.
+
+    Raises:
+        InputError: The pool keeps no features, or no game has had all of them yet.
+    """
+    kept = part(arrays, "features")
+    games = FeaturedGames.from_arrays(kept) if kept else None
+    if games is None or not len(games):
+        known = [] if games is None else list(games.names)
+        raise InputError("features", known, "must be numbers in the `meta` of at least one game of two agents")
+    rows, names = games.rows(), Roster.from_arrays(part(arrays, "agents")).names()
+    ids, sides = np.unique(np.concatenate([rows.first, rows.second]), return_inverse=True)
+    first, second = sides[: len(games)].astype(np.int64), sides[len(games) :].astype(np.int64)
+    order = np.arange(len(games), dtype=np.int64)
+    comparisons = Comparisons(len(ids), first, second, rows.result, order, rows.weight)
+    reasons = {"without all features": games.lacking, "older than those kept": games.counted - len(games)}
+    left_out = tuple((why, count) for why, count in reasons.items() if count)
+    buckets = rows.bucket if rows.bucket.any() else None
+    return FeaturesInput(tuple(names[i] for i in ids.tolist()), comparisons, rows.values, games.names, buckets, left_out)
 
 
 def games_of(names: tuple[str, ...], history: History, half_life: float = 0.0) -> GamesInput:
@@ -36,7 +62,7 @@ def games_of(names: tuple[str, ...], history: History, half_life: float = 0.0) -
     return GamesInput(names, found.pairs, found.places, tasks, by_task, found.groups, history if history.timed else None)
 
 
-def with_groups(found: GamesInput | ScoresInput, arrays: Mapping[str, NDArray[Any]]) -> GamesInput | ScoresInput:
+def with_groups(found: Problem, arrays: Mapping[str, NDArray[Any]]) -> Problem:
     """With the groups of games that a clustered pool counts."""
     clusters = part(arrays, "clusters")
     if not clusters or not isinstance(found, GamesInput):

@@ -90,12 +90,16 @@ class FeaturesInput:
         comparisons: The games, one comparison each.
         features: float64 (n, k), of the first side less the second side.
         feature_names: k names.
+        buckets: int64 (n,), time bucket of each game; None where games were not counted by time.
+        left_out: Reason and number of games of the pool that are not among these.
     """
 
     names: tuple[str, ...]
     comparisons: Comparisons
     features: Floats
     feature_names: tuple[str, ...]
+    buckets: Ids | None = None
+    left_out: tuple[tuple[str, int], ...] = ()
 
     def by_name(self) -> "FeaturesInput":
         """The same with agents in order of their names."""
@@ -115,7 +119,8 @@ class FeaturesInput:
     def _with(self, names: tuple[str, ...], first: Ids, second: Ids, weights: Floats, kept: NDArray[np.bool_]) -> "FeaturesInput":
         rows = np.arange(int(kept.sum()), dtype=np.int64)
         comparisons = Comparisons(len(names), first[kept], second[kept], self.comparisons.result[kept], rows, weights[kept])
-        return FeaturesInput(names, comparisons, self.features[kept], self.feature_names)
+        buckets = None if self.buckets is None else self.buckets[kept]
+        return FeaturesInput(names, comparisons, self.features[kept], self.feature_names, buckets, self.left_out)
 
     @property
     def activity(self) -> Floats:

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.errors import InputError
-from ratings_core.formats import Contest, FileKind, RowRules, contests_profile, iter_contests, read_margins, read_profile, read_scores
+from ratings_core.formats import Contest, FileKind, contests_profile, iter_contests, read_margins, read_profile, read_scores
 from ratings_core.records.roster import Roster
 from ratings_core.solution import Floats
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from ratings_core.voting.profile import Unlisted
-from services.imports.files import Account, FileOptions, OutcomeFile, Row, decoded_lines
+from services.imports.files import Account, FileOptions, OutcomeFile, Row, check_rules, decoded_lines
 from services.imports.sources import Source
 from services.solve.problems.checkpointed import games_of
 from services.solve.problems.features import FeatureRows
@@ -123,15 +123,6 @@ def load_slices(
                 collector.add_rows(rows)
         judge_bad_rows(path, kind, account, bad_rows)
         return {value: Loaded(kind, collector.problem(), dict(account.skipped)) for value, collector in slices.sorted()}
-
-
-def check_rules(kind: FileKind, rules: RowRules) -> None:
-    """Raise `InputError` for rules of rows that a file of this kind does not have."""
-    if kind in (FileKind.RESULTS, FileKind.BATTLES):
-        return
-    asked = {"trim": rules.trim, "where": rules.where, "slice-by": rules.slice_by, "feature": rules.features, "column": rules.task}
-    if (name := next((name for name, value in asked.items() if value), None)) is not None:
-        raise InputError(name, asked[name], f"must be left out for {kind}: only rows of results and battles have columns")
 
 
 def _check_buckets(kind: FileKind, counting: Counting) -> None:

@@ -28,7 +28,7 @@ class MethodChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 def given_by(kind: Kind, fold: FoldSettings) -> frozenset[Takes]:
     """What the tallies of a pool give to solve."""
-    return GIVEN_BY_SCORES if kind is Kind.SCORES else given_by_games(per_task=fold.per_task)
+    return GIVEN_BY_SCORES if kind is Kind.SCORES else given_by_games(per_task=fold.per_task, features=bool(fold.features))
 
 
 def chosen_for(plan: SolvePlan | None, kind: Kind) -> Chosen:

@@ -71,11 +71,14 @@ def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
     columns = (found.coefficients, found.coefficient_error, found.coefficients - error, found.coefficients + error)
     rows = zip(problem.feature_names, *(column.tolist() for column in columns), strict=True)
     names = ("feature", "coefficient", "standard_error", "low", "high")
-    rated = Rated(solution=found, unit=found.scale, extra={"features": [dict(zip(names, row, strict=True)) for row in rows]})
+    extra: dict[str, object] = {"features": [dict(zip(names, row, strict=True)) for row in rows], "games": len(problem.comparisons)}
+    if problem.left_out:
+        extra["games_left_out"] = dict(problem.left_out)
+    rated = Rated(solution=found, unit=found.scale, extra=extra)
     if wanted == "none":
         return rated
     reach = _NORMAL_95 * found.standard_error
-    extra = {**rated.extra, "assumes": "independent outcomes", "interval": 0.95}
+    extra |= {"assumes": "independent outcomes", "interval": 0.95}
     return replace(rated, low=found.ratings - reach, high=found.ratings + reach, extra=extra)
 
 

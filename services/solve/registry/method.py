@@ -25,13 +25,15 @@ class Takes(StrEnum):
     PROFILE = "profile"
     """Ballots, each an order of many agents; scores give them, each task as one."""
     FEATURES = "comparisons with features"
-    """Games of two sides with covariates; files of results and battles give them, through columns that the caller names."""
+    """Games of two sides with covariates; files of results and battles give them, through columns that the caller names, and pools that
+    keep features."""
 
 
-def given_by_games(*, per_task: bool) -> frozenset[Takes]:
-    """What games give to solve. per_task: whether those of each task were counted apart."""
+def given_by_games(*, per_task: bool, features: bool = False) -> frozenset[Takes]:
+    """What games give to solve. per_task: whether those of each task were counted apart; features: whether games are kept with theirs."""
     given = {Takes.PAIRS, Takes.MARGINS, Takes.PLACES}
-    return frozenset(given | {Takes.TASK_PAIRS} if per_task else given)
+    asked = {Takes.TASK_PAIRS: per_task, Takes.FEATURES: features}
+    return frozenset(given | {takes for takes, kept in asked.items() if kept})
 
 
 GIVEN_BY_SCORES: Final = frozenset(Takes) - {Takes.FEATURES}

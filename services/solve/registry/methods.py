@@ -56,8 +56,8 @@ LACKING: Final[Mapping[Takes, str]] = {
     Takes.PLACES: "needs games, ballots or scores; results of pairs alone do not say who came where",
     Takes.MARGINS: "needs margins between agents",
     Takes.PROFILE: "needs ballots or scores; games do not say how any voter ordered the others",
-    Takes.FEATURES: "needs features of games, which results and battles have: `equirank solve FILE --method contextual_bradley_terry "
-    "--feature COLUMN`; outcomes of wire schema v1 have none, so no pool has them",
+    Takes.FEATURES: "needs features of games (of a pool: `equirank pools settings POOL --feature KEY`, a number in the `meta` of its "
+    "games; of a file of results or battles: `equirank solve FILE --feature COLUMN`)",
 }
 """What an input lacks that does not give what a method takes."""
 

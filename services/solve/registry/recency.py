@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
+
 from ratings_core.errors import InputError
 from ratings_core.options import Parameter, Value
 from services.solve.problems.checkpointed import games_of
-from services.solve.problems.history import Choice, History
-from services.solve.problems.inputs import GamesInput, Problem
+from services.solve.problems.history import LEAST_WEIGHT, Choice, History
+from services.solve.problems.inputs import FeaturesInput, GamesInput, Ids, Problem
 
 RECENCY: Final = (Parameter("half_life", 0.0, "time buckets after which a result of a game counts half; 0: all count alike", 0.0, 1e9),)
 """Parameters that every method has beside its own; only games have results of different ages."""
-_NO_GAMES: Final = "must be 0: only results of games have ages (those with features count alike)"
+_NO_GAMES: Final = "must be 0: only results of games have ages (those of files with features count alike)"
 _UNTIMED: Final = (
     "must be 0 where games are not counted by time: give the time buckets a width "
     "(a pool: `equirank pools settings POOL --bucket-seconds`; a file with times: `equirank solve FILE --bucket-seconds`)"
@@ -35,9 +37,19 @@ def recent(problem: Problem, values: dict[str, Value]) -> tuple[Problem, dict[st
     half_life = float(values["half_life"])
     if not half_life:
         return problem, {}
+    if isinstance(problem, FeaturesInput) and problem.buckets is not None:
+        return _recent_features(problem, problem.buckets, half_life)
     history = _history(problem, half_life)
     told = {"half_life": half_life, "oldest_bucket": history.buckets[0], "newest_bucket": history.buckets[-1]}
     return games_of(problem.names, history, half_life), {"recency": told}
+
+
+def _recent_features(problem: FeaturesInput, buckets: Ids, half_life: float) -> tuple[Problem, dict[str, object]]:
+    newest = int(buckets.max())
+    weights = 2.0 ** ((buckets - newest) / half_life)
+    told = {"half_life": half_life, "oldest_bucket": int(buckets.min()), "newest_bucket": newest}
+    games = problem.comparisons.weights * np.where(weights >= LEAST_WEIGHT, weights, 0.0)
+    return problem.weighted(games), {"recency": told}
 
 
 def chosen_half_life(problem: Problem, parameters: Mapping[str, Value]) -> Choice:

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from ratings_core.batch.comparisons import Comparisons
 from ratings_core.errors import InputError, SolverError
 from ratings_core.options import Parameter, Value
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, Side
@@ -19,8 +20,8 @@ from ratings_core.solution import Floats
 from ratings_core.tallies import PairTally, PlaceTally
 from services.solve.problems.checkpointed import games_of
 from services.solve.problems.history import History
-from services.solve.problems.inputs import GamesInput, Problem, ScoresInput
-from services.solve.registry.method import Method
+from services.solve.problems.inputs import FeaturesInput, GamesInput, Problem, ScoresInput
+from services.solve.registry.method import Method, Takes
 from services.solve.registry.parameters import accepted
 from services.solve.registry.rosters import names_of
 from services.wire.pools import Kind
@@ -32,6 +33,8 @@ _SCORES: Final = np.array([[1.0, 4.0, 3.0], [2.0, 1.0, 4.0], [3.0, 2.0, 1.0], [4
 _LACKED: Final = ((0, 1), (0, 2), (1, 0), (2, 2), (3, 0))
 """Cells of agent and task that the second problem lacks: no task has all agents, and agents a and b never meet."""
 _MOST_REPLICATES: Final = 2
+_POLICIES: Final = {Takes.FEATURES: "prior"}
+"""Parameter that says what to do about an agent of few games, where that is not `missing`."""
 _OF_DATA: Final = frozenset({"winners"})
 """Arguments whose bound is the number of agents: a pool may have more of them than a rehearsal."""
 
@@ -52,11 +55,13 @@ def rehearse(method: Method, kind: Kind, given: Mapping[str, Value]) -> None:
     values = accepted(method.parameters, {name: value for name, value in given.items() if name in _names(method)})
     if "replicates" in values:
         values["replicates"] = min(int(values["replicates"]), _MOST_REPLICATES)
-    if (error := _error(method, _problem(kind, complete=True), values)) is not None:
+    if (error := _error(method, _problem(kind, method.takes, complete=True), values)) is not None:
         raise error
-    policy = next((parameter for parameter in method.parameters if parameter.name == "missing"), None)
-    if policy is not None and "missing" not in given and _error(method, _problem(kind, complete=False), values) is not None:
-        raise InputError("missing", "nothing", _policy_rule(policy))
+    policy = next((parameter for parameter in method.parameters if parameter.name == _POLICIES.get(method.takes, "missing")), None)
+    if policy is None or policy.name in given:
+        return
+    if _error(method, _problem(kind, method.takes, complete=False), values) is not None:
+        raise InputError(policy.name, "nothing", _policy_rule(policy))
 
 
 def _check_roster(method: Method, given: Mapping[str, Value]) -> None:
@@ -70,6 +75,11 @@ def _check_roster(method: Method, given: Mapping[str, Value]) -> None:
 
 
 def _policy_rule(policy: Parameter) -> str:
+    if not policy.choices:
+        return (
+            f"must be given for a pool, because a new agent has won or lost all of its games at first: {policy.name}=1, for example; "
+            f"or {policy.name}={policy.default:g}, which fails while any agent has"
+        )
     others = ", ".join(choice for choice in policy.choices if choice != policy.default)
     return (
         f"must be given for a pool, because a new agent lacks results at first: one of {others}; "
@@ -92,7 +102,9 @@ def _error(method: Method, problem: Problem, values: dict[str, Value]) -> InputE
     return None
 
 
-def _problem(kind: Kind, *, complete: bool) -> Problem:
+def _problem(kind: Kind, takes: Takes, *, complete: bool) -> Problem:
+    if takes is Takes.FEATURES:
+        return _featured(complete=complete)
     scores = _SCORES.copy()
     if not complete:
         scores[tuple(np.transpose(_LACKED))] = np.nan
@@ -114,3 +126,16 @@ def _games(scores: Floats) -> GamesInput:
     for tally in (pairs, places):
         tally.add(batch, bucket)
     return games_of(tuple(agents.names()), History(tuple(tasks.names()), pairs, places))
+
+
+def _featured(*, complete: bool) -> FeaturesInput:
+    """Each agent beat and lost to each other one, at values of a feature that tell no result; else the last agent only lost."""
+    first, second = map(np.array, zip(*permutations(range(len(_AGENTS)), 2), strict=True))
+    both = np.repeat(np.arange(len(first)), 2)
+    result, value = np.tile([1.0, 0.0], len(first)), np.arange(2.0 * len(first)) % 3
+    if not complete:
+        last = len(_AGENTS) - 1
+        result = np.where(first[both] == last, 0.0, np.where(second[both] == last, 1.0, result))
+    rows = np.arange(len(both))
+    games = Comparisons(len(_AGENTS), first[both], second[both], result, rows, np.ones(len(both)))
+    return FeaturesInput(_AGENTS, games, value[:, None], ("feature",))

@@ -64,6 +64,16 @@ def test_a_changed_k_keeps_the_other_methods(control: ControlLog) -> None:
     assert waiting(control).fold == FoldSettings(online={"elo": {"k": 20.0}}, per_task=True)
 
 
+def test_features_are_named_shown_and_given_up(control: ControlLog) -> None:
+    run("settings", "blitz", "--feature", "length", "--feature", "first-side", "--feature-window", "500")
+    assert waiting(control).fold == FoldSettings(features=("length", "first-side"), feature_window=500)
+    assert "length, first-side" in run("settings", "blitz")
+    run("settings", "blitz", "--feature", "")
+    assert waiting(control).fold == FoldSettings(feature_window=500)
+    with pytest.raises(InputError, match="must be left out for scores"):
+        run("settings", "suite", "--feature", "length")
+
+
 def test_files_of_edits_are_read_and_given_up(control: ControlLog, tmp_path: Path) -> None:
     files = {"aliases": "alias,agent\nbob2,bob\n", "bans": "agent\neve\n", "initial": "agent,elo,sco\nann,1800,\nbob,,60\n"}
     options = []

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +13,8 @@ import typer
 import zstandard
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FileKind, ResultColumns
+from ratings_core.formats import FileKind, ResultColumns, RowRules
+from ratings_core.formats.features import Feature
 from services.backends import open_log
 from services.boards.store.protocol import PoolHead
 from services.boards.waiting import await_position
@@ -356,3 +358,14 @@ def test_football_is_sent_once(settings: Settings, log: Log) -> None:
     assert (first.rows, first.sent, first.before) == (49_520, 49_520, 0)
     assert (again.sent, again.before, again.position) == (0, 49_520, first.position)
     assert len(written(log, "football")) == 49_520
+
+
+def test_features_become_the_meta_of_games(settings: Settings, log: Log, tmp_path: Path) -> None:
+    path = tmp_path / "battles.csv"
+    path.write_text("model_a,model_b,winner,tstamp,len_a,len_b\nx,y,model_a,5,30,10\ny,z,tie,6,0,0\n")
+    rules = RowRules(features=tuple(Feature.parsed(text) for text in ("len_a~len_b", "len_a:len_b", "first-side")))
+    replay_file(settings, log, path, "arena", FileOptions(rules=rules))
+    metas = [json.loads(bytes(event.meta)) for event in written(log, "arena")]  # type: ignore[arg-type]
+    assert metas == [{"len_a~len_b": 0.5, "len_a:len_b": 20.0}, {"len_a~len_b": 0.0, "len_a:len_b": 0.0}]
+    with pytest.raises(InputError, match="must be left out for scores"):
+        replay_file(settings, log, ATARI, "atari", FileOptions(rules=rules))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET, Raw
 
 from ratings_core.records.outcomes import Outcome, OutcomeBatch, ScoreBatch, Scores
 from ratings_core.records.outcomes import Side as CoreSide
@@ -22,7 +23,7 @@ def game(draw: st.DrawFn) -> GameEvent:
     cut = draw(st.integers(1, len(agents) - 1))
     sides = [Side(agents[:cut], draw(st.integers(-3, 3))), Side(agents[cut:], draw(st.integers(-3, 3)))]
     return GameEvent(v=1, id=draw(NAMES), pool="p", time=draw(st.floats(-9, 9)), sides=sides, task=draw(st.none() | NAMES),
-                     weight=draw(st.floats(0.001, 1000)))  # fmt: skip
+                     weight=draw(st.floats(0.001, 1000)), meta=draw(st.sampled_from([UNSET, Raw(b"{}"), Raw(b'{"a":1}')])))  # fmt: skip
 
 
 @st.composite
@@ -54,7 +55,8 @@ def test_games_are_the_batch_that_outcomes_give(events: list[GameEvent], data: s
     assert_equal(ours, twin, "key")
     assert (roster.names(), tasks.names()) == (roster2.names(), tasks2.names())
     assert len(columns) == len(kept)
-    assert_equal(columns, GameColumns.of(kept), "names", "tasks")
+    assert_equal(columns, GameColumns.of(kept), "names", "tasks", "meta")
+    assert columns.meta.names() == ["" if event.meta is UNSET else bytes(event.meta).decode() for event in kept]
 
 
 @given(st.lists(score(), max_size=6), st.data())

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 
 import pytest
+from msgspec import Raw
 
 from ratings_core.arrays.digest import digest
 from ratings_core.arrays.frozen import NOTHING, Arrays, FrozenColumns, RowLog
@@ -20,7 +21,8 @@ from tests.support.pools import state_of
 AGENTS = 60
 ONLINE: dict[str, dict[str, float]] = {"elo": {}, "melo": {"dimensions": 4.0}, "glicko2": {"period_seconds": 40.0}}
 FOLDS = {
-    Kind.GAMES: FoldSettings(online=ONLINE, per_task=True, clustered=True, bucket_seconds=100.0, buckets_kept=3, dedupe_window=64),
+    Kind.GAMES: FoldSettings(online=ONLINE, per_task=True, clustered=True, features=("length",), feature_window=50,
+                             bucket_seconds=100.0, buckets_kept=3, dedupe_window=64),
     Kind.SCORES: FoldSettings(bucket_seconds=100.0, buckets_kept=3, dedupe_window=64),
 }
 
@@ -29,7 +31,8 @@ def game(draw: random.Random, number: int) -> GameEvent:
     sizes = draw.choice([(1, 1), (1, 1), (1, 1, 1, 1), (2, 1)])
     agents = draw.sample(range(AGENTS + number // 10), sum(sizes))  # new ones come all the time
     sides = [Side([f"a{agents.pop()}" for _ in range(size)], draw.randrange(3)) for size in sizes]
-    return GameEvent(v=1, id=f"g{number}", pool="p", time=float(number), sides=sides, task=draw.choice([None, "t", f"t{number // 100}"]))
+    task, meta = draw.choice([None, "t", f"t{number // 100}"]), Raw(b'{"length":%d}' % (number % 9))
+    return GameEvent(v=1, id=f"g{number}", pool="p", time=float(number), sides=sides, task=task, meta=meta)
 
 
 def measurement(draw: random.Random, number: int) -> ScoreEvent:

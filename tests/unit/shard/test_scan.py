@@ -89,7 +89,7 @@ def assert_the_decoder_agrees(values: Sequence[bytes], found: Scanned) -> None:
     twin = GameColumns.of(decoded.events)  # type: ignore[arg-type]
     for column in GameColumns.__slots__:
         ours, theirs = getattr(found.columns, column), getattr(twin, column)
-        if column in ("names", "tasks"):
+        if column in ("names", "tasks", "meta"):
             assert ours.names() == theirs.names()
         else:
             assert ours.dtype == theirs.dtype, column

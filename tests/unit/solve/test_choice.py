@@ -3,11 +3,16 @@
 import pytest
 
 from ratings_core.errors import InputError
+from ratings_core.options import Value
 from services.control.records import ControlState, FoldSettings, SolvePlan
 from services.solve.registry.choice import choices, plan_of
+from services.solve.registry.method import Takes
 from services.solve.registry.methods import METHODS, NotApplicable, defaults
 from services.wire.pools import Kind
 from tests.support.pools import control_of, pool_of
+
+FOLDS: dict[Kind, dict[str, object]] = {Kind.GAMES: {"per_task": True, "features": ("length",)}, Kind.SCORES: {"per_task": True}}
+"""All that pools of a kind may keep for methods."""
 
 
 def control(kind: Kind = Kind.GAMES, **fold: object) -> ControlState:
@@ -25,7 +30,7 @@ def test_where_nobody_chose_the_defaults_of_the_kind_stand(kind: Kind) -> None:
 def test_what_does_not_apply_says_what_it_needs() -> None:
     lacking = {row.method: row.why_not for row in choices(control(Kind.SCORES), "p") if row.why_not is not None}
     assert list(lacking) == ["contextual_bradley_terry"]
-    assert "outcomes of wire schema v1 have none" in lacking["contextual_bradley_terry"]
+    assert "a number in the `meta`" in lacking["contextual_bradley_terry"]
     assert "ballots" in next(row.why_not or "" for row in choices(control(), "p") if row.method == "stv")
 
 
@@ -63,6 +68,7 @@ def test_a_plan_that_cannot_be_is_refused(wanted: dict[str, dict[str, object]], 
         (Kind.GAMES, {"deviation": {"missing": "drop_tasks", "normalise": "z"}}, "normalise", "must be none for games"),
         (Kind.SCORES, {"deviation": {"missing": "drop_tasks", "difference": "denoised"}}, "difference", "must be observed"),
         (Kind.GAMES, {"sco_fit": {"low": 200.0}}, "high", "must be a finite number > 200"),
+        (Kind.GAMES, {"contextual_bradley_terry": {}}, "prior", "prior=1, for example; or prior=0"),
         (Kind.GAMES, {"copeland": {"only_agents": '["ann"]'}}, "only_agents", "at least 2 agents"),
         (Kind.GAMES, {"copeland": {"only_agents": "ann"}}, "only_agents", "JSON list"),
         (Kind.GAMES, {"copeland": {"most_agents": 1}}, "most_agents", "at least 2"),
@@ -72,17 +78,19 @@ def test_what_no_data_can_solve_is_refused_with_the_parameter_that_would_make_it
     kind: Kind, wanted: dict[str, dict[str, object]], argument: str, words: str
 ) -> None:
     with pytest.raises(InputError, match=words) as caught:
-        plan_of(control(kind, per_task=True), "p", wanted, 0.0)
+        plan_of(control(kind, **FOLDS[kind]), "p", wanted, 0.0)
     assert caught.value.argument == argument
 
 
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_can_be_chosen_with_a_policy_for_missing_cells(kind: Kind, name: str) -> None:
-    state = control(kind, per_task=True)
+    state = control(kind, **FOLDS[kind])
     if next(row.why_not for row in choices(state, "p") if row.method == name) is not None:
         return
-    policy = {"missing": "zero"} if any(parameter.name == "missing" for parameter in METHODS[name].parameters) else {}
+    policy: dict[str, Value] = {"prior": 0.0} if METHODS[name].takes is Takes.FEATURES else {}
+    if any(parameter.name == "missing" for parameter in METHODS[name].parameters):
+        policy = {"missing": "zero"}
     assert plan_of(state, "p", {name: policy}, 0.0).methods == {name: policy}
     assert plan_of(state, "p", {name: {**policy, "most_agents": 3}}, 0.0).methods[name]["most_agents"] == 3
 

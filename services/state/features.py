@@ -1,0 +1,51 @@
+"""Features of games: the numbers that a pool's settings name in the `meta` of its outcomes.
+
+A producer sends a feature as the first side's value less the second's, such as the difference in length of two answers. The wire
+schema carries `meta` without looking at it, so a value that is missing or no number refuses nothing: that game counts everywhere
+but in fits with features.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from ratings_core.arrays.arena import Arena
+from ratings_core.formats.features import FIRST_SIDE
+from ratings_core.solution import Floats
+
+MAX_FEATURE: Final = 1e15
+"""A value beyond it counts as missing."""
+_ABSENT: Final = float("nan")
+_decoder: Final = msgspec.json.Decoder(dict[str, Any])
+
+
+def values_of(meta: Arena, names: Sequence[str]) -> Floats:
+    """Values of features in the `meta` of n games.
+
+    Args:
+        meta: JSON of each game; empty where it has none.
+        names: k keys of it; `first-side` is 1 in every game.
+
+    Returns:
+        float64 (n, k); NaN where a game has no number of that name within 1e15 of 0.
+    """
+    texts, cuts = meta.bytes.tobytes(), meta.start.tolist()
+    rows = [_row(texts[low:high], names) for low, high in pairwise(cuts)]
+    return np.array(rows, np.float64).reshape(len(meta), len(names))
+
+
+def _row(text: bytes, names: Sequence[str]) -> list[float]:
+    try:
+        found = _decoder.decode(text) if text else {}
+    except msgspec.DecodeError:  # no object
+        found = {}
+    return [1.0 if name == FIRST_SIDE else _number(found.get(name)) for name in names]
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_FEATURE:
+        return _ABSENT
+    return float(value)
