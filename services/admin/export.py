@@ -15,7 +15,7 @@ from ratings_core.errors import InputError
 from services.archive.history import History
 from services.control.records import ControlState
 from services.log.partition import partition_of
-from services.log.protocol import Log
+from services.log.protocol import Log, LogError
 from services.log.skipping import open_reader
 
 COLUMNS: Final = (
@@ -116,8 +116,11 @@ def _of_topic(log: Log, control: ControlState, wanted: Wanted, begin: int, end: 
     with closing(open_reader(log.history, {number: begin}, control.partitions.skipped)) as reader:
         while reader.position(number) < end:
             records = [record for record in reader.poll(_POLL_SECONDS, _RECORDS).get(number, ()) if record.offset < end]
+            if not records and reader.position(number) == begin:
+                raise LogError(f"{log.outcomes.name}[{number}] gave no record from offset {begin} in {_POLL_SECONDS:g} s", retriable=True)
+            begin = reader.position(number)
             if not records:
-                return
+                continue
             table = rows(records)
             own = np.array([name == wanted.pool for name in table["pool"].to_pylist()], np.bool_)
             yield _filtered(table.filter(own).select(COLUMNS), wanted), records[-1].offset + 1

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ratings_core.errors import InputError
-from services.archive.history import History
+from services.archive.history import ArchiveFails, History
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.control import generations
 from services.control.log import ControlLog
@@ -30,6 +30,7 @@ class LogCoverage(msgspec.Struct, frozen=True, kw_only=True):
         wrong: Why this is not the log that was folded, or not all of it.
         archived: First offset that is not archived, None where nothing is.
         unarchived: From where on the topic forgot records before they were archived, where no operator gave them up.
+        unreadable: Why the archive cannot be read, where the topic lacks records that are still to be folded.
     """
 
     partition: int
@@ -40,12 +41,13 @@ class LogCoverage(msgspec.Struct, frozen=True, kw_only=True):
     wrong: str | None = None
     archived: int | None = None
     unarchived: int | None = None
+    unreadable: str | None = None
 
 
 def coverage(log: Log, control: ControlState, checkpoints: CheckpointStore) -> Iterator[LogCoverage]:
     """Of each partition. Raises `LogError`."""
     for number in range(log.outcomes.partitions):
-        begin = log.history.begin(number)
+        begin, archived, unreadable = _begin(log, number)
         newest = checkpoints.newest(number)
         stands = control.partitions.beyond_losses(number, _stands(number, newest, log.outcomes, control))
         wrong = _wrong(number, newest, log.outcomes, stands, control)
@@ -56,9 +58,18 @@ def coverage(log: Log, control: ControlState, checkpoints: CheckpointStore) -> I
             checkpoint=None if newest is None else newest.position,
             lost=stands if stands < begin and wrong is None else None,
             wrong=wrong,
-            archived=_archived(number, log),
-            unarchived=_unarchived(number, log, control),
+            archived=archived,
+            unarchived=None if unreadable is not None else _unarchived(number, log, control),
+            unreadable=unreadable if stands < begin and wrong is None else None,
         )
+
+
+def _begin(log: Log, number: int) -> tuple[int, int | None, str | None]:
+    """Where the log begins, up to where it is archived, and why its archive cannot be read: then it begins where the topic does."""
+    try:
+        return log.history.begin(number), _archived(number, log), None
+    except ArchiveFails as error:
+        return log.outcomes.begin(number), None, str(error)
 
 
 def check_wish(wanted: GenerationRequest, control: ControlState, history: Topic) -> None:

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from services.archive.reader import ArchiveReader
 
 
+class ArchiveFails(LogError):  # noqa: N818 - names the fact
+    """The archive of a partition cannot be read, so a fold that needs it cannot go on. The topic's newer records can be read.
+
+    partition: which one; retriable: whether trying again can help without anybody's doing.
+    """
+
+    def __init__(self, partition: int, why: str, *, retriable: bool) -> None:
+        self.partition = partition
+        super().__init__(f"the archive of partition {partition} cannot be read: {why}", retriable=retriable)
+
+
 class History:
     """The outcomes of a topic and its archive, as a `Topic`. Appends go to the topic.
 
@@ -42,11 +53,15 @@ class History:
         """See `Topic.end`."""
         return self._topic.end(partition)
 
+    def forgot(self, partition: int, position: int) -> bool:
+        """Whether the topic alone does not hold what follows `position`. Raises `LogError`."""
+        return position < self._topic.begin(partition)
+
     def reader(self, positions: Mapping[int, int]) -> Reader:
         """A reader that takes what the topic forgot from the archive, and goes on in the topic. Raises `LogError`."""
         reader = _HistoryReader(self, self._topic, positions)
         for partition, position in positions.items():
-            if position < self._topic.begin(partition):
+            if self.forgot(partition, position):
                 reader.go_back(partition)
         return reader
 
@@ -61,7 +76,7 @@ class History:
         return found if found is not None and position < found.position else None
 
     def _archive(self, partition: int) -> "ArchiveReader | None":
-        """The archive of a partition; None where nothing was archived yet. Raises `LogError` for one that is damaged or of another log."""
+        """The archive of a partition; None where nothing was archived yet. Raises `ArchiveFails`."""
         exceptions = extras.load("deltalake.exceptions", "archive", "reading the archive")
         from services.archive.reader import open_reader  # noqa: PLC0415 - see above
 
@@ -70,10 +85,11 @@ class History:
         except exceptions.TableNotFoundError:
             return None
         except (OSError, exceptions.DeltaError) as error:
-            raise LogError(f"the archive {self._url} cannot be read: {error}", retriable=True) from error
+            raise ArchiveFails(partition, str(error), retriable=True) from error
         if archive.log != self.identity:
             rule = "set EQUIRANK_ARCHIVE to the archive of this log, or to an empty folder"
-            raise LogError(f"the archive {self._url} is of log {archive.log}, and this is log {self.identity}; {rule}", retriable=False)
+            why = f"{self._url} is of log {archive.log}, and this is log {self.identity}; {rule}"
+            raise ArchiveFails(partition, why, retriable=False)
         return archive
 
 
@@ -97,10 +113,10 @@ class _HistoryReader:
         return True
 
     def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
-        """See `Reader.poll`."""
+        """See `Reader.poll`. Raises `ArchiveFails`."""
         while self._past:
             partition, parts = next(iter(self._past.items()))
-            if (part := next(parts, None)) is not None:
+            if (part := _next(partition, parts)) is not None:
                 self._reached[partition] = part[-1].offset + 1
                 return {partition: part}
             del self._past[partition]
@@ -129,3 +145,17 @@ class _HistoryReader:
         self._past = {}
         if self._reader is not None:
             self._reader.close()
+
+
+def _next(partition: int, parts: Iterator[list[Record]]) -> list[Record] | None:
+    """The next archived records; None after the last ones. Raises `ArchiveFails`."""
+    from deltalake.exceptions import DeltaError  # noqa: PLC0415 - see above
+
+    from services.archive.reader import ArchiveDamagedError  # noqa: PLC0415 - see above
+
+    try:
+        return next(parts, None)
+    except ArchiveDamagedError as error:
+        raise ArchiveFails(partition, str(error), retriable=False) from error
+    except (OSError, DeltaError) as error:
+        raise ArchiveFails(partition, str(error), retriable=True) from error

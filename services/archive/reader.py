@@ -1,6 +1,7 @@
 """Reads a partition's table in the order of the log, segment by segment, whatever the files are."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +13,14 @@ from pyarrow.dataset import ParquetReadOptions
 from services.archive.chain import BLOCK_ROWS, ChainHead, genesis
 from services.archive.schema import CODED, NAMES, SCHEMA, SEGMENT_ROWS, fields
 from services.archive.table import log_of, position_of, table_uri
+from services.runtime.deadlines import Calls
 
+OPEN_SECONDS: Final = 15.0
+"""Deadline for opening a table."""
+READ_SECONDS: Final = 120.0
+"""Deadline for reading a segment, of some 60 MB."""
+_MOST_CALLS: Final = 8
+_CALLS: Final = Calls(_MOST_CALLS, "archive")
 _ORDER: Final = "row"
 
 
@@ -56,6 +64,7 @@ class ArchiveReader:
 
         Raises:
             ArchiveDamagedError: Rows are missing or double. Checked where all rows are read.
+            OSError: The files cannot be read; past the deadline of a segment it is `TimeoutError`.
 
         """
         wanted = pc.field("offset") >= begin
@@ -109,8 +118,10 @@ class ArchiveReader:
     def _segment(self, segment: int, wanted: pc.Expression, columns: Sequence[str]) -> pa.Table:
         """Rows of one segment in their order. Compaction may have put files of other offsets first."""
         names = list(dict.fromkeys([*columns, _ORDER]))
+        rows = (pc.field("segment") == segment) & wanted
+        read = partial(self._data.to_table, columns=names, filter=rows)
         try:
-            table = self._data.to_table(columns=names, filter=(pc.field("segment") == segment) & wanted)
+            table = _CALLS.run(self._table.table_uri, read, READ_SECONDS)
         except pa.ArrowInvalid as error:
             raise ArchiveDamagedError(self._table.table_uri, str(error)) from error
         return self._in_order(table)
@@ -151,9 +162,11 @@ def open_reader(url: str, partition: int, version: int | None = None) -> Archive
 
     Raises:
         TableNotFoundError: The partition has no table.
+        DeltaError, OSError: The table cannot be read; past the deadline it is `TimeoutError`.
 
     """
-    return ArchiveReader(DeltaTable(table_uri(url, partition), version=version))
+    uri = table_uri(url, partition)
+    return _CALLS.run(uri, lambda: ArchiveReader(DeltaTable(uri, version=version)), OPEN_SECONDS)
 
 
 def rows_of(table: DeltaTable) -> int:

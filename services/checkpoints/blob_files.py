@@ -1,9 +1,7 @@
 """Files under one fsspec URL: a folder or an object store, which may hang. Every call has a deadline."""
 
 import os
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -11,6 +9,8 @@ from typing import Final, TypeVar
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
+
+from services.runtime.deadlines import Calls
 
 T = TypeVar("T")
 
@@ -25,8 +25,6 @@ MOST_CALLS: Final = 8
 class BlobFiles:
     """Files under `url`, by their names relative to it. Methods raise `OSError`; past a deadline it is `TimeoutError`.
 
-    A call that hangs cannot be ended. Its thread remains until the call returns, and does not keep the process from ending.
-
     Args:
         url: Any URL that fsspec knows.
         seconds: Deadline of a call.
@@ -35,7 +33,7 @@ class BlobFiles:
 
     def __init__(self, url: str, seconds: float = CALL_SECONDS) -> None:
         self._fs, self._root = fsspec.core.url_to_fs(url)
-        self._seconds, self._places = seconds, threading.BoundedSemaphore(MOST_CALLS)
+        self._seconds, self._calls = seconds, Calls(MOST_CALLS, "blob-files")
 
     @property
     def is_local(self) -> bool:
@@ -106,24 +104,4 @@ class BlobFiles:
 
     def _call(self, name: str, work: Callable[[], T], size: int = 0) -> T:
         """Return `work()`, which moves `size` bytes. Raises what it raises, and `TimeoutError`."""
-        seconds = self._seconds + size / SLOWEST
-        if not self._places.acquire(timeout=seconds):
-            raise TimeoutError(f"{self._path(name)}: {MOST_CALLS} earlier calls have not returned within {seconds:.3g} s")
-        future: Future[T] = Future()
-        threading.Thread(target=self._run, args=(work, future), name="blob-files", daemon=True).start()
-        try:
-            return future.result(seconds)
-        except TimeoutError:
-            if future.done():
-                return future.result()
-            raise TimeoutError(f"{self._path(name)}: no answer within {seconds:.3g} s") from None
-
-    def _run(self, work: Callable[[], T], future: "Future[T]") -> None:
-        try:
-            result = work()
-        except BaseException as error:  # noqa: BLE001 - the caller gets it
-            self._places.release()
-            future.set_exception(error)
-        else:
-            self._places.release()
-            future.set_result(result)
+        return self._calls.run(self._path(name), work, self._seconds + size / SLOWEST)

@@ -50,6 +50,8 @@ def _status(one: log_coverage.LogCoverage, isolated: int | None) -> PartitionSta
     """As far as log, checkpoints and control log show it; the status of damage alone is known to the shard."""
     if one.wrong is not None:
         return PartitionStatus.LOG_REPLACED
+    if one.unreadable is not None:
+        return PartitionStatus.ARCHIVE_UNREADABLE
     if one.lost is not None:
         return PartitionStatus.RECORDS_LOST
     return PartitionStatus.RUNNING if isolated is None else PartitionStatus.ISOLATED
@@ -61,7 +63,9 @@ def _why(one: log_coverage.LogCoverage) -> list[str]:
         return [f"partition {one.partition} stops: {one.wrong}"]
     accept = f"`equirank partitions accept-loss {one.partition}`"
     reasons = []
-    if one.lost is not None:
+    if one.unreadable is not None:
+        reasons.append(f"partition {one.partition} stops: {one.unreadable}; it is tried again every minute")
+    elif one.lost is not None:
         what = f"partition {one.partition} stops: its log lost {one.lost} to {one.begin}, and no checkpoint is as new"
         reasons.append(f"{what}: restore one that is, or {accept}")
     if one.unarchived is not None:

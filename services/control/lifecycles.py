@@ -15,6 +15,7 @@ class PartitionStatus(StrEnum):
     ISOLATED = "isolated"
     LOG_REPLACED = "log_replaced"
     UNREADABLE = "unreadable"
+    ARCHIVE_UNREADABLE = "archive_unreadable"
 
 
 class PartitionEvent(StrEnum):
@@ -25,7 +26,9 @@ class PartitionEvent(StrEnum):
     ISOLATE = "isolate"
     REPLACE_LOG = "replace_log"
     FAIL = "fail"
+    MISS_ARCHIVE = "miss_archive"
     DECIDE = "decide"
+    RETRY = "retry"
 
 
 PARTITION_LIFECYCLE: Final = Lifecycle(
@@ -37,12 +40,15 @@ PARTITION_LIFECYCLE: Final = Lifecycle(
         (PartitionStatus.RUNNING, PartitionEvent.ISOLATE): PartitionStatus.ISOLATED,
         (PartitionStatus.RUNNING, PartitionEvent.REPLACE_LOG): PartitionStatus.LOG_REPLACED,
         (PartitionStatus.RUNNING, PartitionEvent.FAIL): PartitionStatus.UNREADABLE,
+        (PartitionStatus.RUNNING, PartitionEvent.MISS_ARCHIVE): PartitionStatus.ARCHIVE_UNREADABLE,
         (PartitionStatus.RECORDS_LOST, PartitionEvent.DECIDE): PartitionStatus.RUNNING,
         (PartitionStatus.DAMAGED, PartitionEvent.DECIDE): PartitionStatus.RUNNING,
         (PartitionStatus.ISOLATED, PartitionEvent.DECIDE): PartitionStatus.RUNNING,
+        (PartitionStatus.ARCHIVE_UNREADABLE, PartitionEvent.RETRY): PartitionStatus.RUNNING,
     },
 )
-"""An operator decides on lost, damaged and isolated records. A replaced or unreadable log needs another start of the shard."""
+"""An operator decides on lost, damaged and isolated records. An archive is tried again once it answers. A replaced or unreadable log needs
+another start of the shard."""
 
 
 class PoolStatus(StrEnum):

@@ -22,7 +22,7 @@ from services.log.skipping import Ranges
 from services.runtime.logging import LogThrottle
 from services.runtime.settings import Settings
 from services.shard.recovery import check_log
-from services.solve.worker.task_pool import Task, TaskPool, TaskType, failure_text
+from services.solve.worker.task_pool import Task, TaskLost, TaskPool, TaskType, failure_text
 
 log = logging.getLogger("equirank.archive")
 
@@ -30,6 +30,8 @@ _RETENTION_SHARE: Final = 3
 """A topic has to keep records so many times as long as the archive is behind in the ordinary course."""
 COMPACT_COMMITS: Final = 64
 """Commits of a partition between two compactions of its table."""
+TASK_SECONDS: Final = 600.0
+"""Deadline of a task, which appends at most half a gigabyte of records, or compacts one table. One that hangs is cancelled."""
 _LONGEST_PAUSE: Final = 60.0
 """Seconds after a failure, at most; the first failure in a row waits one second, each further one twice as long."""
 _DROP_SECONDS: Final = 5.0
@@ -240,6 +242,9 @@ class Archiver:
         self._running.append(_Running(number, task, one.checkpoint.position, now))
 
     def _take_in_ended(self, now: float) -> None:
+        for running in self._running:
+            if now > running.started + TASK_SECONDS:
+                self._tasks.cancel(running.task)
         ended = self._tasks.wait([running.task for running in self._running])
         done = [running for running in self._running if any(running.task is task for task in ended)]
         self._running = [running for running in self._running if running not in done]
@@ -270,4 +275,6 @@ class Archiver:
         if running.end is None:
             one.commits = 0  # appends come first: the next compaction merges these files, too
         one.due_at = now + min(2.0 ** min(one.failures - 1, 10), _LONGEST_PAUSE)
-        self._troubles.warn(log, _TROUBLE, failure_text(error), partition=running.partition)
+        overdue = isinstance(error, TaskLost) and now > running.started + TASK_SECONDS
+        why = f"it did not end within {TASK_SECONDS:g} s and was cancelled" if overdue else failure_text(error)
+        self._troubles.warn(log, _TROUBLE, why, partition=running.partition)

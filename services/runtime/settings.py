@@ -4,6 +4,7 @@ The TOML file is named by EQUIRANK_CONFIG. Lists and tables are written as JSON 
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +19,8 @@ _CONFIG: Final = "EQUIRANK_CONFIG"
 _OTHERS: Final = ("EQUIRANK_SHARED", "EQUIRANK_PEERS", "EQUIRANK_TEST_OUTCOMES", "EQUIRANK_REQUIRE", "EQUIRANK_KUBECONFIG")
 _CLUSTER_TESTS: Final = "EQUIRANK_CLUSTER_"
 """Read by tests and benchmarks."""
+_SECRETS: Final = re.compile(r"://[^@]*:[^@]*@|://.*\?")
+"""A password or a query in a URL. A query may hold a signature."""
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 TOPIC_PREFIX = "equirank."
@@ -41,7 +44,7 @@ PROVISIONAL: Final = Provisional(outcomes=10, ranks=0.5, deviation=0.5)
 class Settings(BaseSettings):
     """How one installation runs. The embedded default needs none of it."""
 
-    model_config = SettingsConfigDict(env_prefix="EQUIRANK_", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="EQUIRANK_", extra="forbid", frozen=True, hide_input_in_errors=True)
 
     data: Path = Field(Path("equirank-data"), description="Folder of the embedded log, checkpoints, results and sockets.")
     host: str = Field("127.0.0.1", description="Address the API listens on; beyond loopback it needs keys.")
@@ -70,10 +73,12 @@ class Settings(BaseSettings):
     tls_key: Path | None = Field(None, description="PEM file of the certificate's private key.")
 
     kafka: str | None = Field(None, description="Bootstrap servers of Kafka; none: the embedded SQLite log.")
-    kafka_options: dict[str, str | int | bool] = Field(default_factory=dict, description="SASL and SSL options handed to kafka-python.")
+    kafka_options: dict[str, str | int | bool] = Field(
+        default_factory=dict, repr=False, description="SASL and SSL options handed to kafka-python."
+    )
     kafka_replication: int = Field(1, ge=1, description="Replication factor of topics that the engine creates.")
     topic_prefix: str = Field(TOPIC_PREFIX, pattern=r"^[A-Za-z0-9._-]{0,200}$", description="Prefix of the Kafka topics' names.")
-    redis: str | None = Field(None, description="URL of Redis; none: the embedded server.")
+    redis: str | None = Field(None, repr=False, description="URL of Redis; none: the embedded server.")
     ray: str = Field("local", description="Ray's address; local starts one for this engine.")
     checkpoints: str | None = Field(None, description="Where checkpoints and results go (any fsspec URL); none: in the data folder.")
     checkpoints_shared: bool = Field(
@@ -161,6 +166,17 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().absolute()
+
+    @field_validator("archive")
+    @classmethod
+    def _without_secrets(cls, value: str | None) -> str | None:
+        if value is not None and _SECRETS.search(value):
+            msg = (
+                "the URL must hold no password and no query, because errors name it: set the variables of the object store, such as "
+                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            )
+            raise ValueError(msg)
+        return value
 
     @field_validator("write_keys", "admin_keys")
     @classmethod

@@ -42,7 +42,7 @@ class ReaderView:
     Attributes:
         hidden: Pools whose readers already saw a later generation, which is being built again.
         stopped: Why no more records of the partition are folded; None while they are.
-        unread: Pools of a partition that stopped before it was recovered, empty: readers see only their heads.
+        unread: Pools that no checkpoint holds, empty. Where the partition stops before it folds them, readers see only their heads.
     """
 
     hidden: set[str] = field(default_factory=set)

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+from services.archive.history import ArchiveFails
 from services.control.lifecycles import PARTITION_LIFECYCLE, PartitionEvent, PartitionStatus
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import BatchDamaged, OffsetLost, TopicReplaced
@@ -79,9 +80,9 @@ class PartitionRuntime:
         self.stopped = why
         partition.readers.stopped = f"partition {partition.number} stopped: {why}"
 
-    def go_on(self) -> None:
-        """An operator decided on what it stopped for."""
-        self.status = PARTITION_LIFECYCLE.after(self.status, PartitionEvent.DECIDE)
+    def go_on(self, event: PartitionEvent = PartitionEvent.DECIDE) -> None:
+        """An operator decided on what it stopped for, or it is tried again."""
+        self.status = PARTITION_LIFECYCLE.after(self.status, event)
         self.stopped = self.partition.readers.stopped = self.stopped_at = None
 
     def health(self, at: float, now: float) -> PartitionHealth:
@@ -141,4 +142,6 @@ def _event(error: Exception) -> PartitionEvent:
             return PartitionEvent.ISOLATE
         case TopicReplaced():
             return PartitionEvent.REPLACE_LOG
+        case ArchiveFails():
+            return PartitionEvent.MISS_ARCHIVE
     return PartitionEvent.FAIL

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
+from services.archive.history import ArchiveFails
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, SkippedCheckpoint
 from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
@@ -81,20 +82,24 @@ class Takeovers:
         try:
             partition, manifest = recover(number, self._log, control, self._checkpoints, skipped)
         except (WrongLog, LogError) as error:
-            if isinstance(error, LogError) and error.retriable:
+            if isinstance(error, LogError) and error.retriable and not isinstance(error, ArchiveFails):
                 raise
-            return _Restored(self._unread(number, error, control), None, error)
+            return _Restored(self._empty(number, error, control), None, error)
         finally:
             self.checkpoints_skipped += len(skipped)
+        partition.readers.unread = {pool: state for pool, state in self._unread(number, control).items() if pool not in partition.pools}
         return _Restored(partition, manifest, None)
 
-    def _unread(self, number: int, error: WrongLog | LogError, control: ControlState) -> Partition:
+    def _empty(self, number: int, error: WrongLog | LogError, control: ControlState) -> Partition:
         """An empty partition. Where the log is the right one, readers see its pools, stopped."""
-        topic = self._log.outcomes
-        partition = Partition(number, topic.partitions)
+        partition = Partition(number, self._log.outcomes.partitions)
         if isinstance(error, LogError) and not isinstance(error, TopicReplaced):
-            partition.readers.unread = {made.pool: PoolState(control.pools[made.pool], made) for made in served(number, topic, control)}
+            partition.readers.unread = self._unread(number, control)
         return partition
+
+    def _unread(self, number: int, control: ControlState) -> dict[str, PoolState]:
+        """The pools of a partition, before anything is folded."""
+        return {made.pool: PoolState(control.pools[made.pool], made) for made in served(number, self._log.outcomes, control)}
 
 
 class _Restored(NamedTuple):

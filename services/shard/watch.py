@@ -4,10 +4,11 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from services.control.lifecycles import PartitionStatus
+from services.control.lifecycles import PartitionEvent, PartitionStatus
 from services.control.log import ControlLog
 from services.control.records import ControlState
-from services.log.protocol import CommitsPositions, LogError, Topic, TopicReplaced
+from services.log.protocol import CommitsPositions, Log, LogError, TopicReplaced
+from services.shard.archive_watch import ArchiveWatch
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.takeover import Takeovers
@@ -21,9 +22,10 @@ class LogWatch:
     """measured_at: when the topic answered last, by the timer."""
 
     def __init__(
-        self, topic: Topic, control: ControlLog, owned: OwnedPartitions, takeovers: Takeovers, timer: Callable[[], float]
+        self, log_: Log, control: ControlLog, owned: OwnedPartitions, takeovers: Takeovers, timer: Callable[[], float]
     ) -> None:
-        self._topic, self._control, self._owned, self._takeovers, self._timer = topic, control, owned, takeovers, timer
+        self._topic, self._control, self._owned, self._takeovers, self._timer = log_.outcomes, control, owned, takeovers, timer
+        self._archive = ArchiveWatch(log_.archived)
         self._looked_at = float("-inf")
         self.measured_at = timer()
 
@@ -40,6 +42,7 @@ class LogWatch:
             control = self._control.refresh()
             self._owned.check_epochs(control.partitions.epochs)
             self._resume(control)
+            self._retry()
             for runtime in self._owned.running().values():
                 runtime.builder.look(self._timer(), control)
         except TopicReplaced as error:
@@ -66,13 +69,25 @@ class LogWatch:
                 continue
             log.warning("an operator decided: going on at %d", position, extra={"partition": number})
             runtime.attempts.resume(self._topic.end(number))
-            if runtime.recovered:
-                runtime.partition.position = position
-                runtime.go_on()
-            else:
-                self._owned.runtimes[number] = self._takeovers.recover(number, runtime.epoch)
-                runtime.builder.close()
-            self._owned.changed = True
+            self._go_on(runtime, position, PartitionEvent.DECIDE)
+
+    def _retry(self) -> None:
+        """Let partitions go on that stopped for an archive which can be opened again."""
+        for number, runtime in list(self._owned.runtimes.items()):
+            if runtime.status is PartitionStatus.ARCHIVE_UNREADABLE and self._archive.answers(number, self._timer()):
+                log.warning("the archive is tried again", extra={"partition": number})
+                self._go_on(runtime, runtime.partition.position, PartitionEvent.RETRY)
+
+    def _go_on(self, runtime: PartitionRuntime, position: int, event: PartitionEvent) -> None:
+        """Continue at `position`; a partition that stopped in recovery is recovered."""
+        number = runtime.partition.number
+        if runtime.recovered:
+            runtime.partition.position = position
+            runtime.go_on(event)
+        else:
+            self._owned.runtimes[number] = self._takeovers.recover(number, runtime.epoch)
+            runtime.builder.close()
+        self._owned.changed = True
 
 
 def _resumed_at(runtime: PartitionRuntime, control: ControlState) -> int | None:

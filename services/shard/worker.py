@@ -55,11 +55,11 @@ class ShardWorker:
         self._control = control = ControlLog(log_.control)
         self._owned = owned = OwnedPartitions()
         self._takeovers = Takeovers(settings, owner, log_, control, clock, timer)
-        self._feed = LogFeed(log_.history, control, owned, settings.batch_records, stopping, clock)
+        self._feed = LogFeed(log_, control, owned, settings.batch_records, stopping, clock)
         self._folding = Folding(log_.dead_letters, stopping)
         publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock)
         turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, settings.checkpoint_outcomes)
-        watch = LogWatch(topic, control, owned, self._takeovers, timer)
+        watch = LogWatch(log_, control, owned, self._takeovers, timer)
         self._maintenance = Maintenance(owned, GenerationSteps(owned, self._folding), publisher, turns, watch, timer)
         self._report = ShardReport(owner, owned, publisher, self._folding, clock, timer)
 

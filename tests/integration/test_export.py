@@ -3,14 +3,16 @@
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from ratings_core.errors import RatingsError
+from services.admin import export
 from services.backends import open_log
 from services.demo import simulated
-from services.log.protocol import Log
+from services.log.protocol import Log, LogError, Reader, Topic
 from services.runtime.settings import Settings
 from services.wire import events
 from services.wire.events import RetractEvent
@@ -28,6 +30,21 @@ def half(settings: Settings, log: Log) -> None:
     fold(settings, log, 0, 200)
     forget(settings, archive(settings))
     fold(settings, log, 200, 300)
+
+
+@pytest.mark.usefixtures("half")
+def test_a_log_that_stops_answering_ends_the_export_with_an_error(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not with a file that looks complete."""
+    opened = export.open_reader
+
+    def silent(topic: Topic, *given: Any) -> Reader:
+        found = opened(topic, *given)
+        monkeypatch.setattr(found, "poll", lambda *_: {}, raising=True)
+        return found
+
+    monkeypatch.setattr(export, "open_reader", silent)
+    with pytest.raises(LogError, match=r"gave no record from offset 20 in"):
+        run("export", str(tmp_path / "games.csv"), "--pool", simulated.POOL)
 
 
 @pytest.mark.usefixtures("half")

@@ -3,8 +3,9 @@
 A thread reads ahead, so the fold of the stream never waits for files.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future, wait
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from services.archive.history import History
 from services.log.dead_letters import DeadLetter, excerpt
 from services.log.protocol import Topic
+from services.runtime.deadlines import start
 from services.shard.batch import Outcomes
 from services.shard.generations.build import Build
 from services.state.pool import Refused
@@ -70,40 +72,41 @@ class Run(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What a pool has of the records below offset `end`, from where the part before ended."""
+    """What a pool has of the records below offset `end`, from where the part before ended. The last part has no runs."""
 
     runs: Sequence[Run]
     end: int
 
 
 class ArchivedPool:
-    """Reads one pool's rows of an archive from `begin` on. retractions: read nothing else."""
+    """Reads one pool's rows of an archive from `begin` on. It opens the archive on its thread, too.
 
-    def __init__(self, archive: "ArchiveReader", pool: str, begin: int, *, retractions: bool) -> None:
-        self.position, self._end = begin, archive.position
-        self._parts = _parts(archive, pool, begin, retractions=retractions)
-        self._executor = ThreadPoolExecutor(1, "archive")
-        self._next: Future[Part | None] = self._executor.submit(next, self._parts, None)
+    Args:
+        open_: Opens the archive; None where it does not hold what follows `begin`.
+        pool: Name of the pool.
+        begin: First offset to read.
+        retractions: Read nothing else.
+    """
+
+    def __init__(self, open_: "Callable[[], ArchiveReader | None]", pool: str, begin: int, *, retractions: bool) -> None:
+        self.position, self.ended = begin, False
+        self._parts = _opened(open_, pool, begin, retractions=retractions)
+        self._next = self._read()
 
     def take(self, seconds: float) -> Part | None:
         """The next part; None where none is there within `seconds`, and after the last one. Raises what reading the archive raises."""
-        try:
-            part = self._next.result(seconds)
-        except TimeoutError:
+        if not wait([self._next], seconds).done:
             return None
+        part = self._next.result()
+        self.ended = part is None or not part.runs
         if part is not None:
             self.position = part.end
-            self._next = self._executor.submit(next, self._parts, None)
+        if not self.ended:
+            self._next = self._read()
         return part
 
-    @property
-    def ended(self) -> bool:
-        """Whether everything was taken."""
-        return self.position >= self._end
-
-    def close(self) -> None:
-        """End the thread after what it reads now."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
+    def _read(self) -> "Future[Part | None]":
+        return start(lambda: next(self._parts, None), "archive")
 
 
 class ArchivedBuilds:
@@ -111,25 +114,29 @@ class ArchivedBuilds:
 
     def __init__(self, topic: Topic, partition: int) -> None:
         self._history, self._partition = topic if isinstance(topic, History) else None, partition
-        self._pools: dict[tuple[str, int, bool], ArchivedPool | None] = {}
+        self._pools: dict[tuple[str, int, bool], ArchivedPool] = {}
 
     def of(self, build: Build) -> ArchivedPool | None:
-        """What a build reads on in; None where the archive does not hold what follows. Raises `LogError` where it cannot be read."""
+        """What a build reads on in; None where the archive does not hold what follows."""
         if self._history is None:
             return None
         scans = build.state is None
         key = (*build.key, scans)
         if key not in self._pools:
-            archive = self._history.archive(self._partition, build.position)
-            self._pools[key] = None if archive is None else ArchivedPool(archive, build.key[0], build.position, retractions=scans)
+            opened = partial(self._history.archive, self._partition, build.position)
+            self._pools[key] = ArchivedPool(opened, build.key[0], build.position, retractions=scans)
         pool = self._pools[key]
-        return pool if pool is not None and pool.position == build.position and not pool.ended else None
+        return pool if pool.position == build.position and not pool.ended else None
 
     def forget(self, builds: Collection[tuple[str, int]]) -> None:
-        """Close what builds read that are not among `builds`, by pool and number."""
+        """Drop what builds read that are not among `builds`, by pool and number. A thread ends after what it reads now."""
         for key in [key for key in self._pools if key[:2] not in builds]:
-            if (pool := self._pools.pop(key)) is not None:
-                pool.close()
+            del self._pools[key]
+
+
+def _opened(open_: "Callable[[], ArchiveReader | None]", pool: str, begin: int, *, retractions: bool) -> Iterator[Part]:
+    if (archive := open_()) is not None:
+        yield from _parts(archive, pool, begin, retractions=retractions)
 
 
 def _parts(archive: "ArchiveReader", pool: str, begin: int, *, retractions: bool) -> Iterator[Part]:

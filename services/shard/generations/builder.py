@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeAlias
 
+from services.archive.history import ArchiveFails
 from services.control import generations
 from services.control.log import ControlLog
 from services.control.records import ControlState, Generation, Serve
@@ -156,13 +157,7 @@ class Builder:
 
     def _read(self, build: Build, timeout: float) -> _Fold | None:
         """Read what follows for a build, from the archive where it holds that; what folds it. None where none came in time."""
-        try:
-            archived = self._past.archived.of(build)
-        except LogError as error:
-            if error.retriable:
-                raise
-            build.fail(str(error))
-            return None
+        archived = self._past.archived.of(build)
         return self._read_log(build, timeout) if archived is None else self._read_archive(build, archived, timeout)
 
     def _read_log(self, build: Build, timeout: float) -> _Fold | None:
@@ -174,6 +169,9 @@ class Builder:
         """Read a part of the archive for one build; what folds it. None where none came in time."""
         try:
             part = archived.take(timeout)
+        except ArchiveFails as error:
+            build.fail(str(error))
+            return None
         except Exception as error:  # noqa: BLE001 - whatever damage does, it ends this build alone (law 6)
             build.fail(f"the archive cannot be read: {error}")
             return None
@@ -185,7 +183,7 @@ class Builder:
             return self._past.log.take(start, timeout)
         except LogError as error:
             self.close()
-            if error.retriable or isinstance(error, TopicReplaced):
+            if isinstance(error, TopicReplaced) or (error.retriable and not isinstance(error, ArchiveFails)):
                 raise
             lost = isinstance(error, OffsetLost) and error.forgotten
             for build in self._partition.builds.values():  # records that cannot be read are of the past: all that serves goes on

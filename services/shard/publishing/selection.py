@@ -44,7 +44,8 @@ class Selection:
         seen = {pool for pool, track in tracks.items() if pool in partition.readers.hidden or partition.position < track.visible}
         behind = {pool: partition.pools[pool] for pool in seen}
         broken = {pool: state for pool, state in partition.pools.items() if state.broken and tracks[pool].head is None}
-        for pool, state in (behind | partition.readers.unread | broken).items():
+        unread = {pool: state for pool, state in partition.readers.unread.items() if partition.readers.stopped and pool not in tracks}
+        for pool, state in (behind | unread | broken).items():
             track = self._track(pool, state)
             if now - track.written_at < _IDLE_SECONDS:
                 continue

@@ -1,6 +1,8 @@
 """What the engine archives and when: a partition at a time, up to its newest checkpoint, again after failures."""
 
 import hashlib
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from services.archive.follow import Followed
 from services.archive.reader import open_reader
 from services.checkpoints.checkpoint import FORMAT, Manifest
 from services.control.records import FOLD_VERSION
-from services.engine.archiver import COMPACT_COMMITS, Archiver, append_partition
+from services.engine.archiver import COMPACT_COMMITS, TASK_SECONDS, Archiver, append_partition
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.recovery import WrongLog
@@ -138,6 +140,18 @@ def test_a_table_of_many_commits_is_compacted(tmp_path: Path) -> None:
     assert pool.newest.function == "append_partition"
 
 
+def test_a_task_that_hangs_is_cancelled_at_its_deadline_and_tried_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    one, pool = archiver(tmp_path)
+    one.step(0.0, manifests(p0=5), control_of())
+    one.step(TASK_SECONDS, manifests(p0=5), control_of())
+    assert pool.cancelled == []
+    one.step(TASK_SECONDS + 1.0, manifests(p0=5), control_of())
+    assert (pool.cancelled, one.health(0.0).failures) == (pool.tasks, 1)
+    assert "did not end within 600 s" in caplog.text
+    one.step(TASK_SECONDS + 3.0, manifests(p0=5), control_of())
+    assert len(pool.tasks) == 2
+
+
 def test_tasks_are_cancelled_with_the_engine(tmp_path: Path) -> None:
     one, pool = archiver(tmp_path)
     one.step(0.0, manifests(p0=5), control_of())
@@ -168,3 +182,19 @@ def test_failures_for_a_year_are_tried_again(tmp_path: Path) -> None:
         one.step(3600.0 * hour, manifests(p0=5), control_of())
         pool.newest.end(OSError("no space left"))
     assert one.health(0.0).failures == 1500, "more than the exponents of a double"
+
+
+def test_files_and_folders_of_an_archive_are_their_owners_only(tmp_path: Path) -> None:
+    """As worker processes write them, also on nodes with the usual umask."""
+    code = (
+        "import os, sys; os.umask(0o022)\n"
+        "from services.solve.worker.priority import giving_way\n"
+        "from tests.support.archive import fill, mixed\n"
+        "from services.engine.archiver import compact_partition\n"
+        "giving_way(fill)(sys.argv[1], mixed(1, 40), 10)\n"
+        "compact_partition(sys.argv[1], 0)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "archive")], check=True, timeout=120)
+    paths = [tmp_path / "archive", *(tmp_path / "archive").rglob("*")]
+    assert len(paths) > 8
+    assert {path.name: oct(path.stat().st_mode) for path in paths if path.stat().st_mode & 0o077} == {}

@@ -56,6 +56,30 @@ def test_keys_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "hunter2" not in repr(Settings())
 
 
+def test_no_secret_is_shown_or_named_by_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EQUIRANK_REDIS", "redis://user:hunter2@host/0")
+    monkeypatch.setenv("EQUIRANK_KAFKA_OPTIONS", '{"sasl_plain_password": "hunter2"}')
+    assert "hunter2" not in repr(Settings())
+    monkeypatch.setenv("EQUIRANK_WRITE_KEYS", '["hunter2", ""]')
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["s3://key:hunter2@bucket/equirank", "s3://key:hun/ter2@bucket/equirank", "az://container/equirank?sig=hunter2", "sftp://a:b@c"]
+)
+def test_an_archive_with_a_password_in_its_url_is_refused_without_naming_it(url: str) -> None:
+    with pytest.raises(ValidationError, match="AWS_SECRET_ACCESS_KEY") as refused:
+        Settings(archive=url)
+    assert "ter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["/srv/a:b@c", "s3://bucket/equirank", "abfss://files@account.dfs.core.windows.net/equirank", "file:///srv/a"])
+def test_an_archive_without_secrets_is_taken(url: str) -> None:
+    assert Settings(archive=url).archive == url
+
+
 def test_beyond_loopback_needs_keys() -> None:
     with pytest.raises(ValidationError, match="EQUIRANK_WRITE_KEYS"):
         Settings(host="0.0.0.0")  # noqa: S104 - refused

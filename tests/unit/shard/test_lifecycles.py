@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from services.archive.history import ArchiveFails
 from services.control.lifecycles import (
     GENERATION_LIFECYCLE,
     PARTITION_LIFECYCLE,
     POOL_LIFECYCLE,
     GenerationStatus,
+    PartitionEvent,
     PartitionStatus,
     PoolStatus,
 )
@@ -33,6 +35,7 @@ ERRORS = (
     Isolated(0, 3),
     TopicReplaced("topic", "a", "b"),
     LogError("cannot be read", retriable=False),
+    ArchiveFails(0, "no answer", retriable=True),
 )
 
 
@@ -61,7 +64,8 @@ def test_partitions_that_stop_for_random_errors_meet_no_undefined_transition(see
                         runtime.go_on()
                     runtime.status, runtime.stopped = PARTITION_LIFECYCLE.start, None  # another start of the shard
                 else:
-                    runtime.go_on()
+                    retried = runtime.status is PartitionStatus.ARCHIVE_UNREADABLE
+                    runtime.go_on(PartitionEvent.RETRY if retried else PartitionEvent.DECIDE)
     assert met == set(PartitionStatus)
 
 

@@ -1,0 +1,157 @@
+"""An archive that hangs or is damaged: what needs it waits and says why, until the archive is back. Everything else goes on."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.archive import reader
+from services.archive.reader import ArchiveReader
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.lifecycles import PartitionStatus
+from services.control.log import ControlLog
+from services.demo import simulated
+from services.log.protocol import Log
+from services.runtime.settings import Settings
+from services.shard import archive_watch
+from services.shard.worker import ShardWorker
+from tests.integration.test_archive_live import failed, newest_is, retract, served
+from tests.support.archiving import archive, fold, log, settings
+from tests.support.forgetting import Run, forget, run
+from tests.support.worker import HOME, PARTITIONS, differences, newest_digest, play, published, store_of, until, working
+
+__all__ = ["log", "run", "settings"]
+AWAY = (HOME + 1) % PARTITIONS
+
+
+@pytest.fixture
+def open_(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """While it is cleared, opening and reading a table hang."""
+    answers, table, segment = threading.Event(), reader.DeltaTable, ArchiveReader._segment
+    answers.set()
+
+    def opened(*given: Any, **options: Any) -> Any:
+        assert answers.wait(60.0)
+        return table(*given, **options)
+
+    def read(*given: Any) -> Any:
+        assert answers.wait(60.0)
+        return segment(*given)
+
+    monkeypatch.setattr(reader, "DeltaTable", opened)
+    monkeypatch.setattr(ArchiveReader, "_segment", read)
+    monkeypatch.setattr(reader, "OPEN_SECONDS", 0.2)
+    monkeypatch.setattr(archive_watch, "_ASK_SECONDS", 0.1)
+    yield answers
+    answers.set()
+
+
+def without_checkpoint(settings: Settings, log: Log) -> str:
+    """300 games that only the archive holds, and no checkpoint of them. Digest of the checkpoint that was there."""
+    fold(settings, log, 0, 300)
+    before = newest_digest(settings)
+    forget(settings, archive(settings))
+    checkpoints = CheckpointStore(settings.checkpoint_url)
+    for name in checkpoints.manifests(HOME):
+        checkpoints.blobs.remove(name)
+    return before
+
+
+def the_others_go_on(log: Log, worker: ShardWorker) -> None:
+    [offset] = log.outcomes.append(AWAY, [(None, b"no json")])
+    until(lambda: [one.position for one in worker.health().partitions if one.partition == AWAY] == [offset + 1], "the others go on")
+
+
+def told(settings: Settings) -> str:
+    with store_of(settings) as store:
+        head = store.live.head(simulated.POOL)
+    return (head.stopped if head is not None else None) or ""
+
+
+def test_a_partition_waits_for_an_archive_that_hangs_and_the_others_go_on(
+    settings: Settings, log: Log, open_: threading.Event, run: Run
+) -> None:
+    before = without_checkpoint(settings, log)
+    open_.clear()
+    with working(settings, log) as worker:
+        until(lambda: f"the archive of partition {HOME} cannot be read" in told(settings), "readers are told why")
+        assert worker.health().partitions[HOME].status is PartitionStatus.ARCHIVE_UNREADABLE
+        the_others_go_on(log, worker)
+        assert "archive_unreadable" in (shown := run("partitions", "list"))
+        assert f"partition {HOME} stops: the archive of partition {HOME} cannot be read" in shown
+        open_.set()
+        until(lambda: newest_is(settings, before), "it was folded from the archive")
+        until(lambda: told(settings) == "", "readers are told")
+    assert differences(settings, log) == []
+
+
+def test_others_go_on_while_the_archive_hangs_in_the_middle_of_reading(
+    settings: Settings, log: Log, open_: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = without_checkpoint(settings, log)
+    table = reader.DeltaTable
+    monkeypatch.setattr(reader, "DeltaTable", lambda *given, **options: (open_.set(), table(*given, **options), open_.clear())[1])
+    with working(settings, log) as worker:
+        until(lambda: not open_.is_set(), "the archive was opened, and hangs")
+        the_others_go_on(log, worker)
+        monkeypatch.setattr(reader, "DeltaTable", table)
+        open_.set()
+        until(lambda: newest_is(settings, before), "it was folded from the archive")
+    assert differences(settings, log) == []
+
+
+def test_a_generation_waits_for_an_archive_that_hangs_and_the_pool_goes_on(settings: Settings, log: Log, open_: threading.Event) -> None:
+    fold(settings, log, 0, 300)
+    forget(settings, archive(settings))
+    with working(settings, log):
+        open_.clear()
+        retract(log, simulated.game(0, 0.0).id)
+        until(lambda: len(log_generations(log)) == 2, "a generation is made")
+        play(log, 300, 350)
+        until(lambda: published(settings) == 350, "the pool goes on")
+        assert served(log) == 1
+        open_.set()
+        until(lambda: published(settings) == 349, "the generation serves")
+    assert differences(settings, log) == []
+
+
+def log_generations(log: Log) -> list[int]:
+
+    control = ControlLog(log.control)
+    try:
+        return list(control.refresh().generations[simulated.POOL])
+    finally:
+        control.close()
+
+
+def test_damage_stops_what_needs_it_alone_until_the_archive_is_restored(
+    settings: Settings, log: Log, open_: threading.Event, tmp_path: Path
+) -> None:
+    del open_  # only to ask often
+    before = without_checkpoint(settings, log)
+    table = Path(str(settings.archive)) / f"partition-{HOME:05d}"
+    shutil.copytree(table, tmp_path / "backup")
+    for file in table.rglob("*.parquet"):
+        file.write_bytes(b"PAR1" + bytes(file.stat().st_size - 8) + b"PAR1")
+    with working(settings, log) as worker:
+        until(lambda: f"the archive of partition {HOME} cannot be read" in told(settings), "readers are told why")
+        the_others_go_on(log, worker)
+        shutil.rmtree(table)
+        shutil.copytree(tmp_path / "backup", table)
+        until(lambda: newest_is(settings, before), "it was folded from the archive")
+    assert differences(settings, log) == []
+
+
+def test_a_generation_that_needs_a_damaged_archive_fails_alone(settings: Settings, log: Log) -> None:
+    fold(settings, log, 0, 300)
+    forget(settings, archive(settings))
+    for file in (Path(str(settings.archive)) / f"partition-{HOME:05d}").rglob("*.parquet"):
+        file.unlink()
+    with working(settings, log):
+        retract(log, simulated.game(0, 0.0).id)
+        until(lambda: "the archive" in failed(settings), "readers are told why")
+        play(log, 300, 350)
+        until(lambda: published(settings) == 350, "the pool goes on")
