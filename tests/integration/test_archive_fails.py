@@ -16,7 +16,7 @@ from services.control.log import ControlLog
 from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
-from services.shard import archive_watch
+from services.shard import archive_watch, feed
 from services.shard.worker import ShardWorker
 from tests.integration.test_archive_live import failed, newest_is, retract, served
 from tests.support.archiving import archive, fold, log, settings
@@ -155,3 +155,26 @@ def test_a_generation_that_needs_a_damaged_archive_fails_alone(settings: Setting
         until(lambda: "the archive" in failed(settings), "readers are told why")
         play(log, 300, 350)
         until(lambda: published(settings) == 350, "the pool goes on")
+
+
+def test_a_shard_that_the_topic_overtakes_goes_on_from_the_archive(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the embedded log does, which drops what is archived: another shard wrote the checkpoints that the archive follows."""
+    fold(settings, log, 0, 200)
+    before = newest_digest(settings)
+    position = archive(settings)
+    checkpoints = CheckpointStore(settings.checkpoint_url)
+    for name in checkpoints.manifests(HOME):
+        checkpoints.blobs.remove(name)
+    opened = feed.open_reader
+
+    def overtaken(*given: Any) -> Any:
+        """Opens the topic's reader, and then the topic forgets what it is to give."""
+        monkeypatch.setattr(feed, "open_reader", opened)
+        found = opened(*given)
+        forget(settings, position)
+        return found
+
+    monkeypatch.setattr(feed, "open_reader", overtaken)
+    with working(settings, log):
+        until(lambda: newest_is(settings, before), "the same content")
+    assert differences(settings, log) == []
