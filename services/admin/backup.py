@@ -2,26 +2,27 @@
 
 A backup holds checkpoints that the log reaches beyond: they are copied first, the log last, in one snapshot of SQLite's. What
 cannot be read whole any more is left out: everything but the log can be made again from it. What is not as it was copied is refused
-before anything is restored.
+before anything is restored. A local archive is copied with the log; one on an object store has the backups of that store.
 """
 
 import os
 import shutil
-import sqlite3
 from pathlib import Path
 from typing import Final, NamedTuple
-from urllib.parse import quote
 
+from ratings_core import extras
 from ratings_core.errors import InputError
 from services.admin import inventory
+from services.admin.log_copy import copied, copy_log, outcomes_of, partitions_of
+from services.archive.location import folder_of
 from services.backends import LOG_FILE
 from services.checkpoints.blob_files import BlobFiles
 from services.checkpoints.checkpoint import CheckpointStore
-from services.log.sqlite.file import APPLICATION_ID, SCHEMA_VERSION, sqlite_errors
 from services.runtime.data_folder import DataFolder
 
 _STATE: Final = "state"
 _REPLAY: Final = "replay"
+_ARCHIVE: Final = "archive"
 _PART: Final = ".part"
 _LOG_FILES: Final = tuple(LOG_FILE + end for end in ("", "-wal", "-shm", "-journal"))
 _LEFT: Final = (*_LOG_FILES, _STATE, _REPLAY)
@@ -29,15 +30,21 @@ _LEFT: Final = (*_LOG_FILES, _STATE, _REPLAY)
 
 
 class BackedUp(NamedTuple):
-    """What a backup holds. outcomes: records of the outcome log; checkpoints: partitions that have one; size: bytes of all."""
+    """What a backup holds. outcomes: records of the outcome log; checkpoints: partitions that have one; size: bytes of all; archived:
+    rows of the archive.
+    """
 
     outcomes: int
     checkpoints: int
     size: int
+    archived: int = 0
 
 
-def back_up(data: Path, target: Path) -> BackedUp:
-    """Copy the data folder to `target`, a new folder that is there only once it is whole. Raises `InputError`, `LogError`, `OSError`."""
+def back_up(data: Path, target: Path, archive: str | None = None) -> BackedUp:
+    """Copy the data folder to `target`, a new folder that is there only once it is whole.
+
+    archive: URL of the archive. Raises `InputError`, `LogError`, `OSError`.
+    """
     if not (data / LOG_FILE).exists():
         raise InputError("data", str(data), f"must be a data folder of `equirank up` ({LOG_FILE} is missing)")
     if target.exists():
@@ -49,8 +56,8 @@ def back_up(data: Path, target: Path) -> BackedUp:
     try:
         checkpoints = _copy_state(data, part)
         _copy_journals(data / _REPLAY, part / _REPLAY)
-        _copy_log(data / LOG_FILE, part / LOG_FILE)
-        outcomes = _outcomes(part / LOG_FILE)
+        copy_log(data / LOG_FILE, part / LOG_FILE)
+        outcomes, archived = outcomes_of(part / LOG_FILE), _copy_archive(part, archive)
         inventory.write(part)
         _make_durable(part)
         part.rename(target)
@@ -58,13 +65,13 @@ def back_up(data: Path, target: Path) -> BackedUp:
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    return BackedUp(outcomes, checkpoints, _size(target))
+    return BackedUp(outcomes, checkpoints, _size(target), archived)
 
 
-def restore(source: Path, data: Path) -> BackedUp:
+def restore(source: Path, data: Path, archive: str | None = None) -> BackedUp:
     """Make a data folder from a backup; one that cannot be made is left empty.
 
-    Raises `InputError` where there is no backup, or one that is damaged or of a later release, or `data` was used; `InUse`, `LogError`,
+    archive: URL of the archive, a folder that does not exist or is empty where the backup holds one. Raises `InputError` where there is no backup, or one that is damaged or of a later release, or `data` was used; `InUse`, `LogError`,
     `OSError`.
     """
     if not (source / LOG_FILE).exists():
@@ -73,7 +80,8 @@ def restore(source: Path, data: Path) -> BackedUp:
     if left := [name for name in _LEFT if (data / name).exists() and (name in _LOG_FILES or not part.exists())]:
         raise InputError("data", str(data), f"must hold nothing of another installation ({', '.join(left)}): restore into a new folder")
     held = inventory.check(source)
-    outcomes = _outcomes(source / LOG_FILE)
+    tables = _archive_to_make(source, archive)
+    outcomes = outcomes_of(source / LOG_FILE)
     folder = DataFolder(data)
     folder.lock()
     try:
@@ -81,19 +89,60 @@ def restore(source: Path, data: Path) -> BackedUp:
         _clear(data)
         _copy_files(source, data, held)
         part.write_bytes(b"")
-        _copy_log(source / LOG_FILE, part)
+        copy_log(source / LOG_FILE, part)
         for made in (part, data / _STATE, data / _REPLAY):  # and nothing that lay here before, as `lost+found` of a disk
             _make_durable(made)
+        if tables is not None:
+            _restore_archive(source / _ARCHIVE, tables)
         part.rename(data / LOG_FILE)
         _sync(data)
     except BaseException:
         _clear(data)
+        if tables is not None:
+            shutil.rmtree(tables, ignore_errors=True)
         part.unlink(missing_ok=True)  # last: what is cut off before can be done again
         raise
     finally:
         folder.unlock()
     manifests = {path.parent for path in (data / _STATE / "checkpoints").glob("p*/*.json")}
     return BackedUp(outcomes, len(manifests), _size(data))
+
+
+def _copy_archive(part: Path, archive: str | None) -> int:
+    """Copy a local archive into a backup that holds its log already; how many rows it has. Raises `InputError`."""
+    log = copied(part / LOG_FILE)
+    if archive is None:
+        if dropped := [number for number, (begin, _) in log.heads.items() if begin]:
+            rule = f"must be set: the log dropped outcomes of the partitions {dropped}, which only its archive holds"
+            raise InputError("EQUIRANK_ARCHIVE", None, rule)
+        return 0
+    extras.load("deltalake", "archive", "backing up the archive")
+    from services.admin.backup_archive import copy_archive  # noqa: PLC0415 - needs the extra `archive`
+
+    folder = folder_of(archive)
+    return 0 if folder is None else copy_archive(folder, part / _ARCHIVE, log)
+
+
+def _archive_to_make(source: Path, archive: str | None) -> Path | None:
+    """The folder that the archive of a backup is restored to; None where the backup has none. Raises `InputError`."""
+    if not (source / _ARCHIVE).exists():
+        if archive is not None:
+            extras.load("deltalake", "archive", "EQUIRANK_ARCHIVE")
+            from services.admin.backup_archive import check_not_ahead  # noqa: PLC0415 - as above
+
+            check_not_ahead(archive, copied(source / LOG_FILE))
+        return None
+    folder = None if archive is None else folder_of(archive)
+    if folder is None or (folder.exists() and any(folder.iterdir())):
+        raise InputError("EQUIRANK_ARCHIVE", archive, "must be a folder that is new or empty: the backup holds an archive")
+    return folder
+
+
+def _restore_archive(source: Path, folder: Path) -> None:
+    """Copy the tables of a backup, which were checked, and wait until they are on disk."""
+    shutil.copytree(source, folder, dirs_exist_ok=True)
+    _make_durable(folder)
+    _sync(folder.absolute().parent)
 
 
 def _clear(data: Path) -> None:
@@ -132,7 +181,7 @@ def _copy_state(data: Path, part: Path) -> int:
     """The newest whole checkpoint of each partition, and the results of solves; how many partitions have one."""
     source, copies = CheckpointStore((data / _STATE).as_uri()), CheckpointStore((part / _STATE).absolute().as_uri())
     copied = 0
-    for number in range(_partitions(data / LOG_FILE)):
+    for number in range(partitions_of(data / LOG_FILE)):
         found = source.recover(number, [])
         if found is None:
             continue
@@ -160,46 +209,3 @@ def _copy_journals(source: Path, target: Path) -> None:
     """What `equirank replay` noted, before the log: it never says more than the log holds."""
     if source.exists():
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.tmp"))
-
-
-def _copy_log(source: Path, target: Path) -> None:
-    """One snapshot, while others write."""
-    with sqlite_errors(source):
-        reading = sqlite3.connect(f"file:{quote(str(source.absolute()))}?mode=ro", uri=True)
-        try:
-            writing = sqlite3.connect(target)
-            try:
-                reading.backup(writing)
-                writing.execute("PRAGMA journal_mode = DELETE")  # one file; whoever opens it makes it WAL again
-            finally:
-                writing.close()
-        finally:
-            reading.close()
-
-
-def _partitions(path: Path) -> int:
-    """Of the outcomes, as the log itself has it."""
-    with sqlite_errors(path):
-        connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
-        try:
-            return int(connection.execute("SELECT partitions FROM log").fetchone()[0])
-        finally:
-            connection.close()
-
-
-def _outcomes(path: Path) -> int:
-    """Records in the outcome log of a whole copy. Raises `InputError` for a damaged one, or none of ours."""
-    with sqlite_errors(path):
-        connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
-        try:
-            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-                raise InputError("source", str(path), "must be a log of Equirank's")
-            if (found := connection.execute("PRAGMA user_version").fetchone()[0]) != SCHEMA_VERSION:
-                rule = f"must have schema version {SCHEMA_VERSION}, not {found}: use the release that wrote it"
-                raise InputError("source", str(path), rule)
-            if (said := connection.execute("PRAGMA quick_check").fetchone()[0]) != "ok":
-                raise InputError("source", str(path), f"is damaged: {said}")
-            query = "SELECT coalesce(sum(\"end\" - \"begin\"), 0) FROM heads WHERE topic = 'outcomes'"
-            return int(connection.execute(query).fetchone()[0])
-        finally:
-            connection.close()

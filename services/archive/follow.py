@@ -68,6 +68,9 @@ def follow(
         OtherLogError, ArchiveDamagedError, DeltaError, OSError: The archive cannot be written.
     """
     writer = open_writer(url, partition, topic.identity, erasures)
+    if writer.position > (last := topic.end(partition)):
+        ahead = f"the archive {url} holds partition {partition} up to offset {writer.position}, and the log ends at {last}"
+        raise LogError(f"{ahead}: restore both from one time, or set EQUIRANK_ARCHIVE to an empty folder", retriable=False)
     before, commits = writer.rows, 0
     if writer.position >= end:
         return Followed(writer.position, 0, 0, True)

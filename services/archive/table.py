@@ -3,13 +3,13 @@
 import json
 import os
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote
 
 from deltalake import DeltaTable, Schema
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
+from services.archive.location import folder_of
 from services.archive.schema import APP_ID, ERASURES_ID, SCHEMA, TABLE
 
 _PREFIX: Final = "equirank log "
@@ -79,9 +79,9 @@ def sync_commit(table: DeltaTable) -> None:
 
     Delta's writer leaves that to the operating system. Object stores are durable by themselves. Raises `OSError`.
     """
-    if not table.table_uri.startswith("file:"):
+    root = folder_of(table.table_uri)
+    if root is None:
         return
-    root = Path(unquote(urlparse(table.table_uri).path))
     entry = root / "_delta_log" / f"{table.version():020d}.json"
     actions = [json.loads(line) for line in entry.read_text(encoding="utf-8").splitlines()]
     files = [root / unquote(action["add"]["path"]) for action in actions if "add" in action]

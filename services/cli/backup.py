@@ -7,6 +7,7 @@ import typer
 
 from ratings_core.errors import InputError
 from services.admin import backup as backups
+from services.archive.location import folder_of
 from services.cli.installation import settings_of
 
 
@@ -14,9 +15,12 @@ def backup(
     target: Annotated[Path, typer.Argument(help="Folder to make; it must not exist yet.")],
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
-    """Copy log, newest checkpoints and results into a new folder, while `equirank up` runs or not."""
+    """Copy log, local archive, newest checkpoints and results into a new folder, while `equirank up` runs or not."""
     settings = settings_of(data)
     if not settings.embedded:
         raise InputError("EQUIRANK_KAFKA", settings.kafka, "must not be set: this log is Kafka's to keep, back it up by its own tools")
-    done = backups.back_up(settings.data, target)
-    typer.echo(f"{target}: {done.outcomes} records, checkpoints of {done.checkpoints} partitions, {done.size / 1e6:.1f} MB")
+    done = backups.back_up(settings.data, target, settings.archive)
+    what = f"{done.outcomes} records, {done.archived} archived outcomes, checkpoints of {done.checkpoints} partitions"
+    typer.echo(f"{target}: {what}, {done.size / 1e6:.1f} MB")
+    if settings.archive is not None and folder_of(settings.archive) is None:
+        typer.echo(f"not copied: the archive {settings.archive}, which the object store has to back up")

@@ -13,7 +13,8 @@ def restore(
     source: Annotated[Path, typer.Argument(help="Folder that `equirank backup` made.")],
     data: Annotated[Path | None, typer.Option(help="Data folder to make (EQUIRANK_DATA); it must not hold a log.")] = None,
 ) -> None:
-    """Make a data folder from a backup; `equirank up` goes on from there."""
-    folder = settings_of(data).data
-    done = backups.restore(source, folder)
+    """Make a data folder from a backup, and its archive in EQUIRANK_ARCHIVE; `equirank up` goes on from there."""
+    settings = settings_of(data)
+    folder = settings.data
+    done = backups.restore(source, folder, settings.archive)
     typer.echo(f"{folder}: {done.outcomes} records, checkpoints of {done.checkpoints} partitions; `equirank verify` compares them")

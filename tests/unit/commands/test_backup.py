@@ -138,7 +138,7 @@ def test_a_backup_that_fails_leaves_nothing(data: Path, log: Log, tmp_path: Path
     def full(_source: Path, _target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(backup, "_copy_log", full)
+    monkeypatch.setattr(backup, "copy_log", full)
     with pytest.raises(OSError, match="No space"):
         backup.back_up(data, tmp_path / "copy")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
@@ -181,7 +181,7 @@ def test_every_partition_of_the_log_is_in_a_backup_whatever_the_settings_say(
 ) -> None:
     monkeypatch.setenv("EQUIRANK_PARTITIONS", str(HOME))
     command(tmp_path / "copy", data)
-    assert "20 records, checkpoints of 1 partitions" in capsys.readouterr().out
+    assert "20 records, 0 archived outcomes, checkpoints of 1 partitions" in capsys.readouterr().out
 
 
 def test_a_folder_that_nobody_runs_is_backed_up(data: Path, log: Log, tmp_path: Path) -> None:

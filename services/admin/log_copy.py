@@ -1,0 +1,59 @@
+"""Copies of the SQLite log: made in one snapshot while others write, checked, and asked what they hold."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from ratings_core.errors import InputError
+from services.log.sqlite.file import APPLICATION_ID, SCHEMA_VERSION, sqlite_errors
+
+
+class LogCopy(NamedTuple):
+    """The outcome log in a copy. identity: of the log; heads: begin and end of each partition."""
+
+    identity: str
+    heads: Mapping[int, tuple[int, int]]
+
+
+def copy_log(source: Path, target: Path) -> None:
+    """One snapshot, while others write."""
+    with _reading(source) as reading, closing(sqlite3.connect(target)) as writing:
+        reading.backup(writing)
+        writing.execute("PRAGMA journal_mode = DELETE")  # one file; whoever opens it makes it WAL again
+
+
+def copied(path: Path) -> LogCopy:
+    """Which log a copy is of, and what it holds of each partition."""
+    with _reading(path) as connection:
+        identity = connection.execute("SELECT identity FROM log").fetchone()[0]
+        heads = connection.execute("SELECT \"partition\", \"begin\", \"end\" FROM heads WHERE topic = 'outcomes'").fetchall()
+        return LogCopy(f"sqlite:{identity}:outcomes", {number: (begin, end) for number, begin, end in heads})
+
+
+def partitions_of(path: Path) -> int:
+    """Of the outcomes, as the log itself has it."""
+    with _reading(path) as connection:
+        return int(connection.execute("SELECT partitions FROM log").fetchone()[0])
+
+
+def outcomes_of(path: Path) -> int:
+    """Records in the outcome log of a whole copy. Raises `InputError` for a damaged one, or none of ours."""
+    with _reading(path) as connection:
+        if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            raise InputError("source", str(path), "must be a log of Equirank's")
+        if (found := connection.execute("PRAGMA user_version").fetchone()[0]) != SCHEMA_VERSION:
+            rule = f"must have schema version {SCHEMA_VERSION}, not {found}: use the release that wrote it"
+            raise InputError("source", str(path), rule)
+        if (said := connection.execute("PRAGMA quick_check").fetchone()[0]) != "ok":
+            raise InputError("source", str(path), f"is damaged: {said}")
+        query = "SELECT coalesce(sum(\"end\" - \"begin\"), 0) FROM heads WHERE topic = 'outcomes'"
+        return int(connection.execute(query).fetchone()[0])
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    with sqlite_errors(path), closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)) as connection:
+        yield connection
