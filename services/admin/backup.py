@@ -71,8 +71,17 @@ def back_up(data: Path, target: Path, archive: str | None = None) -> BackedUp:
 def restore(source: Path, data: Path, archive: str | None = None) -> BackedUp:
     """Make a data folder from a backup; one that cannot be made is left empty.
 
-    archive: URL of the archive, a folder that does not exist or is empty where the backup holds one. Raises `InputError` where there is no backup, or one that is damaged or of a later release, or `data` was used; `InUse`, `LogError`,
-    `OSError`.
+    Args:
+        source: Folder of the backup.
+        data: Data folder to make.
+        archive: URL of the archive: a folder that does not exist or is empty, if the backup holds an archive.
+
+    Returns:
+        What the backup holds.
+
+    Raises:
+        InputError: There is no backup, it is damaged or of a later release, or `data` or the archive was used.
+        InUse, LogError, OSError: `data` is in use, or cannot be written.
     """
     if not (source / LOG_FILE).exists():
         raise InputError("source", str(source), f"must be a folder that `equirank backup` made ({LOG_FILE} is missing)")

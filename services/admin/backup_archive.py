@@ -50,7 +50,7 @@ def check_not_ahead(url: str, log: LogCopy) -> None:
         table = _opened(url, number)
         if table is not None and log_of(table) == log.identity and position_of(table) > end:
             rule = (
-                f"must not reach beyond the log, which ends at {end} in partition {number} (the archive at {position_of(table)}): restore it "
+            rule = f"must hold what partition {number} of the log dropped, offsets below {begin}: set it to the archive of this log"
                 "from the same time, or set EQUIRANK_ARCHIVE to an empty folder"
             )
             raise InputError("EQUIRANK_ARCHIVE", url, rule)
@@ -75,7 +75,7 @@ def _copy_table(url: str, target: Path, number: int, log: LogCopy) -> int:
 
 
 def _fitting(table: DeltaTable, begin: int, end: int) -> DeltaTable | None:
-    """The newest version of a table from which the log's copy goes on; None where there is none."""
+    """The newest version of a table from which the log's copy goes on; None if no version does."""
     for version in range(table.version(), -1, -1):
         older = DeltaTable(table.table_uri, version=version)
         if position_of(older) < begin:

@@ -1,4 +1,4 @@
-"""Backups of an installation whose log drops what is archived: log and archive of a backup are the whole log, whatever goes on meanwhile."""
+"""Backups of an installation whose log drops what is archived: log and archive of a backup are the whole log."""
 
 import threading
 from contextlib import closing
