@@ -50,8 +50,8 @@ def check_not_ahead(url: str, log: LogCopy) -> None:
         table = _opened(url, number)
         if table is not None and log_of(table) == log.identity and position_of(table) > end:
             rule = (
-            rule = f"must hold what partition {number} of the log dropped, offsets below {begin}: set it to the archive of this log"
-                "from the same time, or set EQUIRANK_ARCHIVE to an empty folder"
+                f"must not reach beyond the log, which ends at {end} in partition {number} (the archive at {position_of(table)}): restore "
+                "it from the same time, or set EQUIRANK_ARCHIVE to an empty folder"
             )
             raise InputError("EQUIRANK_ARCHIVE", url, rule)
 
@@ -64,7 +64,7 @@ def _copy_table(url: str, target: Path, number: int, log: LogCopy) -> int:
     table = None if newest is None else _fitting(newest, begin, end)
     if table is None:
         if begin:
-            rule = f"must hold what partition {number} of the log dropped, the offsets below {begin}: set it to the archive of this log"
+            rule = f"must hold what partition {number} of the log dropped, offsets below {begin}: set it to the archive of this log"
             raise InputError("EQUIRANK_ARCHIVE", url, rule)
         return 0
     made = Path(table_uri(str(target.absolute()), number))

@@ -79,8 +79,7 @@ def sync_commit(table: DeltaTable) -> None:
 
     Delta's writer leaves that to the operating system. Object stores are durable by themselves. Raises `OSError`.
     """
-    root = folder_of(table.table_uri)
-    if root is None:
+    if (root := folder_of(table.table_uri)) is None:
         return
     entry = root / "_delta_log" / f"{table.version():020d}.json"
     actions = [json.loads(line) for line in entry.read_text(encoding="utf-8").splitlines()]
