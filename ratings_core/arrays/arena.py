@@ -46,6 +46,13 @@ class Arena:
         _gather(self.bytes, self.start, indices, start, data)
         return Arena(data, start)
 
+    @classmethod
+    def joined(cls, arenas: "Sequence[Arena]") -> "Arena":
+        """The texts of several arenas, one arena after another."""
+        start = np.zeros(sum(map(len, arenas)) + 1, np.int64)
+        np.cumsum(np.concatenate([np.zeros(0, np.int64), *(np.diff(arena.start) for arena in arenas)]), out=start[1:])
+        return cls(np.concatenate([np.zeros(0, np.uint8), *(arena.bytes for arena in arenas)]), start)
+
     def check(self) -> None:
         """Raises `InputError` where the bytes are not UTF-8."""
         if not self.bytes.tobytes().isascii():

@@ -1,5 +1,6 @@
 """Texts as numbers of texts: one that occurs often is held, hashed and looked up once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,13 @@ class Coded:
     def of(cls, texts: Arena) -> "Coded":
         """Each of `texts` once, in order."""
         return cls(texts, np.arange(len(texts), dtype=np.int32))
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Coded]") -> "Coded":
+        """The texts of several, one after another. parts: one or more."""
+        first = np.cumsum([0, *(len(part.texts) for part in parts)], dtype=np.int32)
+        code = np.concatenate([part.code + first[i] for i, part in enumerate(parts)])
+        return cls(Arena.joined([part.texts for part in parts]), code)
 
     def take(self, indices: NDArray[np.int64]) -> "Coded":
         """The texts at `indices` (k,), in that order."""

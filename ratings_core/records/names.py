@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ratings_core.arrays.arena import Arena
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 
@@ -103,6 +104,28 @@ def _is_plain(data: NDArray[np.uint8], names: int) -> bool:
             return False
         texts, length = texts + 1, 0
     return texts == names
+
+
+def are_packed_names(names: Arena) -> bool:
+    """As `are_names`, of texts in UTF-8. Texts become Python objects only where one is not printable ASCII."""
+    sizes = np.diff(names.start)
+    if not len(sizes):
+        return True
+    if sizes.min() < 1 or sizes.max() > MAX_NAME_BYTES:
+        return False
+    if not _is_printable(names.bytes):
+        return all(map(_is_known_name, set(names.names())))
+    first, last = names.bytes[names.start[:-1]], names.bytes[names.start[1:] - 1]
+    return bool(((first != _SPACE) & (last != _SPACE)).all())
+
+
+@kernel
+def _is_printable(data: NDArray[np.uint8]) -> bool:
+    """Whether all bytes are printable ASCII."""
+    odd = np.uint8(0)
+    for k in range(len(data)):
+        odd |= np.uint8(data[k] < _SPACE) | np.uint8(data[k] > _LAST_PRINTABLE)
+    return bool(odd == 0)
 
 
 @lru_cache(maxsize=1 << 16)

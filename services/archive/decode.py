@@ -9,9 +9,9 @@ from msgspec import UNSET, Raw
 from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
-from ratings_core.arrays.coded import Coded
 from ratings_core.errors import InputError
 from services.archive.schema import GAME, RETRACTION, SCORES
+from services.wire.bulk.arrays import arena, coded, tasks
 from services.wire.columns import GameColumns, ScoreColumns
 from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent, Side
 
@@ -33,16 +33,16 @@ def games(table: pa.Table) -> GameColumns:
     begins[offsets[:-1]] = True
     begins[1:] |= side[1:] != side[:-1]
     first = np.flatnonzero(begins)
-    tasks, task_of = _tasks(table)
+    named, task_of = tasks(_combined(table["task"]))
     return GameColumns.hashed(
-        ids=_arena(table["id"]),
-        names=_coded(agents),
+        ids=arena(_combined(table["id"])),
+        names=coded(agents),
         side_start=np.searchsorted(first, offsets).astype(np.int64),
         place=place[first].astype(np.int32),
         agent_start=np.append(first, len(side)).astype(np.int64),
         weight=table["weight"].to_numpy(),
         time=table["time"].to_numpy(),
-        tasks=tasks,
+        tasks=named,
         task_of=task_of,
         meta=_metas(table),
     )
@@ -53,11 +53,11 @@ def scores(table: pa.Table) -> ScoreColumns:
     _check_kind(table, SCORES)
     offsets, agents = _lists(table, "agents")
     return ScoreColumns.hashed(
-        ids=_arena(table["id"]),
-        names=_coded(agents),
+        ids=arena(_combined(table["id"])),
+        names=coded(agents),
         start=offsets,
         score=_aligned(table, "scores", offsets),
-        tasks=_arena(table["task"]),
+        tasks=arena(_combined(table["task"])),
         weight=table["weight"].to_numpy(),
         time=table["time"].to_numpy(),
     )
@@ -124,32 +124,5 @@ def _aligned(table: pa.Table, name: str, offsets: NDArray[np.int64]) -> NDArray[
     return numbers
 
 
-def _arena(column: pa.ChunkedArray | pa.Array) -> Arena:
-    """Texts of a column, without a Python object for each. Raises `InputError` where one is null."""
-    texts = (_combined(column) if isinstance(column, pa.ChunkedArray) else column).cast(pa.large_string())
-    if texts.null_count:
-        raise InputError("column", None, "must have a text in every row of this kind")
-    if not len(texts):
-        return Arena(np.zeros(0, np.uint8), np.zeros(1, np.int64))
-    _, starts, data = texts.buffers()
-    start = np.frombuffer(starts, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    return Arena(np.frombuffer(data or b"", np.uint8)[start[0] : start[-1]], start - start[0])
-
-
-def _coded(names: pa.Array) -> Coded:
-    """Texts as the numbers that they have in the files. Raises `InputError` where one is null."""
-    if not pa.types.is_dictionary(names.type):
-        names = names.dictionary_encode()
-    if names.null_count:
-        raise InputError("column", None, "must have a text in every row of this kind")
-    return Coded(_arena(names.dictionary), names.indices.to_numpy())
-
-
 def _metas(table: pa.Table) -> Arena:
-    return _arena(_combined(table["meta"]).cast(pa.large_string()).fill_null(""))
-
-
-def _tasks(table: pa.Table) -> tuple[Arena, NDArray[np.int64]]:
-    column = _combined(table["task"])
-    named = np.asarray(column.is_valid())
-    return _arena(column.drop_null()), np.where(named, np.cumsum(named) - 1, -1).astype(np.int64)
+    return arena(_combined(table["meta"]).cast(pa.large_string()).fill_null(""))

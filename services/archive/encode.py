@@ -13,7 +13,8 @@ from services.archive.schema import CONTENT, GAME, RETRACTION, SCORES, UNREAD, f
 from services.log.protocol import Record
 from services.wire import events
 from services.wire.events import Decoded, Event, GameEvent, RetractEvent, ScoreEvent
-from services.wire.scanning.scan import Scanned, scan
+from services.wire.plain import plain_games
+from services.wire.scanning.scan import Scanned
 
 _KIND: Final = {GameEvent: GAME, ScoreEvent: SCORES, RetractEvent: RETRACTION}
 _CONTENT_SCHEMA: Final = fields(CONTENT)
@@ -28,7 +29,7 @@ def rows(records: Sequence[Record]) -> pa.Table:
         records: Records of one partition, by rising offset.
 
     """
-    scanned = scan([record.value for record in records])
+    scanned = plain_games([record.value for record in records])
     rest = [records[i] for i in scanned.rest]
     games = _scanned_rows(scanned, records)
     if not rest:

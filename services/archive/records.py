@@ -11,9 +11,13 @@ from services.archive import decode
 from services.archive.reader import ArchiveReader
 from services.archive.schema import UNREAD
 from services.log.protocol import Record
+from services.wire.events import Kept
+from services.wire.rules import MAX_RECORD_BYTES
 
 _RECORDS: Final = 2_000
 """Records of one part, at most."""
+_ROWS: Final = 50_000
+"""Rows of one part, about: one more record may exceed them."""
 
 
 def records(archive: ArchiveReader, position: int) -> Iterator[list[Record]]:
@@ -34,8 +38,9 @@ def _parts(table: pa.Table) -> Iterator[list[Record]]:
     offset = table["offset"].to_numpy()
     starts = np.flatnonzero(np.append(True, offset[1:] != offset[:-1]))
     ends = np.append(starts[1:], len(table))
-    for first in range(0, len(starts), _RECORDS):
-        last = min(first + _RECORDS, len(starts))
+    last = 0
+    while (first := last) < len(starts):
+        last = min(first + _RECORDS, max(first + 1, int(np.searchsorted(ends, starts[first] + _ROWS, side="right"))))
         rows = table.slice(starts[first], ends[last - 1] - starts[first]).to_pylist()
         cuts = (starts[first:last] - starts[first]).tolist()
         yield [_record(rows[begin:end]) for begin, end in zip(cuts, [*cuts[1:], len(rows)], strict=True)]
@@ -47,4 +52,6 @@ def _record(rows: list[dict[str, Any]]) -> Record:
     first = rows[0]
     alone = len(rows) == 1 and (first["item"] < 0 or first["kind"] != UNREAD)
     value = texts[0] if alone else b"[" + b",".join(texts) + b"]"
+    if first["item"] >= 0 and len(value) > MAX_RECORD_BYTES:  # the log took it as a stream
+        value = Kept(value)
     return Record(first["offset"], value, first["logged"].timestamp(), None)

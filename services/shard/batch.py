@@ -17,8 +17,9 @@ from services.log.protocol import Record
 from services.wire import events
 from services.wire.columns import GameColumns
 from services.wire.events import Decoded, Event, Reason, RetractEvent
+from services.wire.plain import plain_games
 from services.wire.pools import Kind
-from services.wire.scanning.scan import Scanned, scan
+from services.wire.scanning.scan import Scanned
 
 Outcomes: TypeAlias = Sequence[Event] | GameColumns
 Indices: TypeAlias = Sequence[int] | NDArray[np.int64]
@@ -141,7 +142,7 @@ class Batch:
 
 def _read(records: Sequence[Record]) -> tuple[list[Share], list[events.Refusal]]:
     values = [record.value for record in records]
-    scanned = scan(values)
+    scanned = plain_games(values)
     if _SCANNED_PART * len(scanned.rest) > len(values) or len(scanned.pools) > _MOST_POOLS:
         found = events.decode(values)
         return _of_events(records, found), found.refusals

@@ -96,6 +96,25 @@ class GameColumns:
         _hash_games(*_texts(names), *sides, self.weight, tasks.bytes, tasks.start, self.task_of, body)
         return replace(self, names=names, body_hash=body)
 
+    @classmethod
+    def joined(cls, parts: "Sequence[GameColumns]") -> "GameColumns":
+        """The games of several columns, one after another. parts: one or more."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            names=Coded.joined([part.names for part in parts]),
+            side_start=_starts(np.concatenate([np.diff(part.side_start) for part in parts])),
+            place=np.concatenate([part.place for part in parts]),
+            agent_start=_starts(np.concatenate([np.diff(part.agent_start) for part in parts])),
+            weight=np.concatenate([part.weight for part in parts]),
+            time=np.concatenate([part.time for part in parts]),
+            tasks=Arena.joined([part.tasks for part in parts]),
+            task_of=_numbered(np.concatenate([part.task_of >= 0 for part in parts])),
+            meta=Arena.joined([part.meta for part in parts]),
+            id_hash=np.concatenate([part.id_hash for part in parts]),
+            body_hash=np.concatenate([part.body_hash for part in parts]),
+        )
+
     def __len__(self) -> int:
         return len(self.weight)
 

@@ -1,8 +1,8 @@
 """The wire schema, version 1: what one record of the outcome log may hold, and the only way in and out of it.
 
-A record is one JSON object (an outcome), or an array of outcomes of one pool. Decoding is typed and takes whole polls; what it
-refuses is explained by a second, slower reading (`services.wire.rules`) that names the field's path in the sender's JSON and the
-rule it broke. Accepting or refusing depends on the record's bytes alone, never on the other records of the poll.
+A record is one JSON object (an outcome), or an array of outcomes of one pool, or the array's columns (`services.wire.bulk`). Decoding is
+typed and takes whole polls; a second, slower reading (`services.wire.rules`) explains what it refuses: it names the field's path in the
+sender's JSON and the rule it broke. Accepting or refusing depends on the record's bytes alone, never on the other records of the poll.
 
 Where JSON leaves a choice: a key that is given twice in one object counts with its last value, as most readers do; numbers are
 doubles, and whole numbers must be written without fraction or exponent; a byte order mark is refused; nesting deeper than
@@ -23,6 +23,7 @@ from ratings_core.errors import InputError
 from ratings_core.records.names import MAX_NAME_BYTES, are_names
 from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
 from services.wire import rules
+from services.wire.bulk.recognition import is_stream
 from services.wire.pools import Kind
 from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
 
@@ -41,9 +42,9 @@ class Reason(StrEnum):
     """Why an outcome or a whole record was refused. Stable words: clients and dashboards group by them."""
 
     UNPARSABLE = "unparsable"
-    """The record is no JSON."""
+    """The record is neither JSON nor an Arrow IPC stream that can be read."""
     TOO_LARGE = "too_large"
-    """The record is over 1 MiB."""
+    """The record is over 1 MiB, or the texts of its columns are over 4 MiB."""
     TOO_DEEP = "too_deep"
     """The record nests deeper than 64."""
     BAD_FIELD = "bad_field"
@@ -118,6 +119,10 @@ class RetractEvent(Struct, frozen=True, kw_only=True, gc=False, forbid_unknown_f
 Event: TypeAlias = GameEvent | ScoreEvent | RetractEvent
 
 
+class Kept(bytes):
+    """A record as the archive gives it back. The log took it in another form, so its length is not limited again."""
+
+
 class Refusal(Struct, frozen=True):
     """What was not taken. record: index in the poll; item: index in the record's array, 0 for a single outcome, -1: the whole record.
 
@@ -169,18 +174,24 @@ def decode_request(body: bytes, *, now: float, new_id: Callable[[], str], future
     now: seconds since 1970, given to outcomes without a time; new_id: makes an id; future_seconds: how far ahead of `now` a time
     may lie. Every accepted outcome fits into one record.
     """
-    filled = _filled(body, now, new_id) if len(body) <= MAX_RECORD_BYTES else None
+    text = _text(body, MAX_RECORD_BYTES)
+    filled = None if isinstance(text, _Unread) else _filled(text, now, new_id)
     if filled is None:
         return _unread(body)
     found = _decode([filled], len(filled))
     latest = now + future_seconds
     if len(filled) <= MAX_RECORD_BYTES and all(event.time <= latest for event in found.events):
         return found
-    return _sendable(found, latest, single=not body.lstrip().startswith(b"["))
+    return _sendable(found, latest, single=not is_array(body))
+
+
+def is_array(value: bytes) -> bool:
+    """Whether a record that could be read holds an array, so that paths name its items."""
+    return is_stream(value) or value.lstrip().startswith(b"[")
 
 
 def item_texts(value: bytes) -> Sequence[bytes]:
-    """The JSON text of each item of a record that could be read: of one outcome, or of each in an array."""
+    """The JSON text of each item of a record that could be read: of one outcome, or of each in an array or a stream."""
     items = _items(value, len(value))
     return [value] if isinstance(items, _Unread) else [bytes(raw) for _, _, raw in items]
 
@@ -238,11 +249,14 @@ def _decode(values: Sequence[bytes], limit: int) -> Decoded:
 
 
 def _runs(values: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
-    """`values` in runs of about `_RUN_BYTES`, each with the index of its first."""
+    """`values` in runs of about `_RUN_BYTES`, each with the index of its first. A record that means other JSON is a run alone."""
     start = size = 0
     for i, value in enumerate(values):
+        if (alone := isinstance(value, Kept) or is_stream(value)) and start < i:
+            yield start, values[start:i]
+            start, size = i, 0
         size += len(value)
-        if size >= _RUN_BYTES:
+        if size >= _RUN_BYTES or alone:
             yield start, values[start : i + 1]
             start, size = i + 1, 0
     if start < len(values):
@@ -251,6 +265,13 @@ def _runs(values: Sequence[bytes]) -> Iterator[tuple[int, Sequence[bytes]]]:
 
 def _decode_run(found: Decoded, first: int, values: Sequence[bytes], limit: int) -> None:
     """Add what `values` hold, records `first` and following of the poll."""
+    if isinstance(values[0], Kept) or is_stream(values[0]):
+        text = _text(values[0], limit)
+        if isinstance(text, _Unread):
+            found.refusals.append(Refusal(first, -1, text.reason, text.path, text.rule))
+        else:
+            _decode_run(found, first, [text], len(text))
+        return
     read = _typed(values, limit)
     flat = _flat(read, first)
     if flat is not None and _sound(flat.events):
@@ -354,7 +375,7 @@ def _explained(found: Decoded, record: int, value: bytes, limit: int) -> None:
     """Take the sound items of one record, refuse the others with their reasons."""
     items = _items(value, limit)
     if isinstance(items, _Unread):
-        found.refusals.append(Refusal(record, -1, items.reason, "$", items.rule))
+        found.refusals.append(Refusal(record, -1, items.reason, items.path, items.rule))
         return
     pool: str | None = None
     for item, (path, parsed, raw) in enumerate(items):
@@ -372,23 +393,41 @@ def _explained(found: Decoded, record: int, value: bytes, limit: int) -> None:
 class _Unread(NamedTuple):
     reason: Reason
     rule: str
+    path: str = "$"
+
+
+def _text(value: bytes, limit: int) -> bytes | _Unread:
+    """The JSON text of a record of at most `limit` bytes: the record itself, or the array that a stream means."""
+    if isinstance(value, Kept):
+        return bytes(value)
+    if len(value) > limit:
+        return _Unread(Reason.TOO_LARGE, f"must be at most {limit} bytes, not {len(value)}")
+    if not is_stream(value):
+        return value
+    from services.wire.bulk import stream, texts  # noqa: PLC0415 - loads pyarrow, which JSON does not need
+
+    try:
+        return texts.array(stream.read(value))
+    except stream.StreamError as error:
+        return _Unread(error.reason, error.rule, error.path)
 
 
 def _items(value: bytes, limit: int) -> list[tuple[str, Any, Raw]] | _Unread:
     """(path, parsed, text) of every item of a record."""
-    if len(value) > limit:
-        return _Unread(Reason.TOO_LARGE, f"must be at most {limit} bytes, not {len(value)}")
-    if rules.too_deep(value):
+    text = _text(value, limit)
+    if isinstance(text, _Unread):
+        return text
+    if rules.too_deep(text):
         return _Unread(Reason.TOO_DEEP, f"must not nest deeper than {rules.MAX_DEPTH}")
     try:
-        parsed = rules.parse(value)
+        parsed = rules.parse(text)
         if not isinstance(parsed, list):
-            return [("$", parsed, Raw(value))]
+            return [("$", parsed, Raw(text))]
     except rules.UnparsableError as error:
         return _Unread(Reason.UNPARSABLE, str(error))
     if (rule := rules.items_rule(parsed)) is not None:
         return _Unread(Reason.BAD_FIELD, rule)
-    return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, _texts(value, parsed), strict=True))]
+    return [(f"$[{i}]", *both) for i, both in enumerate(zip(parsed, _texts(text, parsed), strict=True))]
 
 
 def _texts(value: bytes, parsed: list[Any]) -> list[Raw]:
@@ -427,7 +466,7 @@ def _unread(body: bytes) -> Decoded:
     items = _items(body, MAX_RECORD_BYTES)
     if not isinstance(items, _Unread):
         items = _Unread(Reason.BAD_FIELD, "must hold whole Unicode characters, and numbers that a double can hold")
-    return Decoded(refusals=[Refusal(0, -1, items.reason, "$", items.rule)])
+    return Decoded(refusals=[Refusal(0, -1, items.reason, items.path, items.rule)])
 
 
 def _sendable(found: Decoded, latest: float, *, single: bool) -> Decoded:

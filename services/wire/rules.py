@@ -35,6 +35,12 @@ _FIELDS: Final = {
     "scores": (*_HEAD, "task", "scores", "weight", "meta"),
     "retracts": (*_HEAD, "retracts", "meta"),
 }
+_LISTS: Final = ("agents", "places")
+_LISTS_RULE: Final = (
+    "must fit together with the other lists: agents and scores have equal lengths; agents, sides and places have equal lengths, sides "
+    "count up from 0, and the agents of one side share its place"
+)
+"""Of fields that only columns have (`services.wire.bulk`): a row in JSON keeps them where its lists say no outcome."""
 _LONG_NUMBER: Final = 400
 _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 """A string, or what follows a quote that nothing closes: so every byte is looked at once, as no quote is tried in vain."""
@@ -83,9 +89,14 @@ def too_deep(value: bytes, limit: int = MAX_DEPTH) -> bool:
 
 def items_rule(parsed: object) -> str | None:
     """The rule that a parsed record breaks as an array of outcomes, before any of them is looked at; None where it breaks none."""
-    if not isinstance(parsed, list) or 1 <= len(parsed) <= MAX_ITEMS:
+    return count_rule(len(parsed)) if isinstance(parsed, list) else None
+
+
+def count_rule(outcomes: int) -> str | None:
+    """The rule that so many outcomes in one record break; None where they break none."""
+    if 1 <= outcomes <= MAX_ITEMS:
         return None
-    return f"must hold at most {MAX_ITEMS} outcomes, not {len(parsed)}" if parsed else "must hold at least one outcome"
+    return f"must hold at most {MAX_ITEMS} outcomes, not {outcomes}" if outcomes else "must hold at least one outcome"
 
 
 def meta_rule(raw: msgspec.Raw) -> str | None:
@@ -135,7 +146,8 @@ def _check_outcome(item: Any, path: str) -> None:
     body = _body_of(item, path)
     for key in item:
         if key not in _FIELDS[body]:
-            _break(member_path(path, key), f"is no field of an outcome with {body}; its fields are {', '.join(_FIELDS[body])}")
+            rule = _LISTS_RULE if key in _LISTS else f"is no field of an outcome with {body}; its fields are {', '.join(_FIELDS[body])}"
+            _break(member_path(path, key), rule)
     for key in _NEEDED[body]:
         if key not in item:
             _break(f"{path}.{key}", "is required")

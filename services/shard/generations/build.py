@@ -121,7 +121,7 @@ def retracted_below(horizon: int, name: str, records: Sequence[Record]) -> list[
 
 
 def _that_may_hold(records: Sequence[Record], name: bytes, field: bytes) -> list[Record]:
-    """Records whose JSON may hold both words, as they are or escaped. First all are asked at once, as every record comes by here."""
+    """Records that may hold both words, as they are or (in JSON) escaped. First all are asked at once, as every record comes by here."""
     together = b"\n".join([record.value for record in records])
     if _ESCAPE not in together:
         if field and field not in together:

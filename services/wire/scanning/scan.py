@@ -79,7 +79,7 @@ def scan(values: Sequence[bytes]) -> Scanned:
         columns, ids = columns.take(sound), ids.take(np.flatnonzero(sound))
         weight, record, pool = weight[sound], record[sound], pool[sound]
     pool, told = _distinct(pool, pools)
-    return Scanned(columns, ids, weight, record, pool, told, _rest(record, len(values)))
+    return Scanned(columns, ids, weight, record, pool, told, rest(record, len(values)))
 
 
 def _distinct(pool: NDArray[np.int64], pools: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
@@ -91,7 +91,8 @@ def _distinct(pool: NDArray[np.int64], pools: Sequence[str]) -> tuple[NDArray[np
     return number[pool], list(numbers)
 
 
-def _rest(record: NDArray[np.int64], records: int) -> list[int]:
+def rest(record: NDArray[np.int64], records: int) -> list[int]:
+    """The numbers below `records` that `record` does not hold, rising."""
     read = np.zeros(records, np.bool_)
     read[record] = True
     return np.flatnonzero(~read).tolist()

@@ -118,7 +118,7 @@ def test_games_read_as_columns_are_folded_and_refused_as_events_are(
     fast, slow = Partition(1, PARTITIONS), Partition(1, PARTITIONS)
     parts = [records_[start : start + cut] for start in range(0, len(records_), cut)]
     letters = [fast.fold(part, known) for part in parts]
-    monkeypatch.setattr(batch, "scan", lambda values: replace(scan([]), rest=range(len(values))))
+    monkeypatch.setattr(batch, "plain_games", lambda values: replace(scan([]), rest=range(len(values))))
     assert letters == [slow.fold(part, known) for part in parts]
     assert digests(fast) == digests(slow)
     assert (fast.outcomes, fast.counters) == (slow.outcomes, slow.counters)

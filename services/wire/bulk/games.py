@@ -1,0 +1,148 @@
+"""Streams of sound games straight as columns, without a Python object for each outcome.
+
+A stream is plain where every row is a sound game of one pool and carries no `meta`. What is not plain is left, without a verdict, to the
+decoder of `services.wire.events`; tests compare the two.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ratings_core.arrays.arena import Arena
+from ratings_core.arrays.coded import Coded
+from ratings_core.kernels.compile import kernel
+from ratings_core.records.names import are_packed_names
+from ratings_core.records.outcomes import MAX_AGENTS, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
+from services.wire.bulk import stream
+from services.wire.bulk.arrays import arena, coded, numbers, tasks, whole
+from services.wire.columns import GameColumns
+from services.wire.pools import is_pool_name
+from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
+
+_GAME = "game"
+_NEEDED = ("id", "pool", "time", "agents", "sides", "places")
+_OTHERS = ("scores", "retracts", "meta")
+
+
+class Games(NamedTuple):
+    """The games of one stream, in order.
+
+    Attributes:
+        columns: What the fold takes.
+        ids: n outcome ids.
+        weight: float64 (n,), as it was sent.
+        pool: The pool of all.
+    """
+
+    columns: GameColumns
+    ids: Arena
+    weight: NDArray[np.float64]
+    pool: str
+
+
+def plain(value: bytes) -> Games | None:
+    """The games of a stream; None where it is not plain."""
+    try:
+        table = stream.read(value) if len(value) <= MAX_RECORD_BYTES else None
+    except stream.StreamError:
+        return None
+    return None if table is None else _games(table)
+
+
+def _games(table: pa.Table) -> Games | None:
+    column = {name: table[name].chunk(0) for name in table.column_names if table[name].null_count < len(table)}
+    if any(name not in column or column[name].null_count for name in _NEEDED) or any(name in column for name in _OTHERS):
+        return None
+    pools, kinds = (column[name].unique().to_pylist() if name in column else [_GAME] for name in ("pool", "kind"))
+    if len(pools) > 1 or not is_pool_name(pools[0]) or not set(kinds) <= {_GAME, None}:
+        return None
+    ids, time, weight = arena(column["id"]), numbers(column["time"]), _weights(column.get("weight"), len(table))
+    named, task_of = tasks(column.get("task", pa.nulls(len(table), pa.string())))
+    sound = are_packed_names(ids) and are_packed_names(named) and _within(time, -MAX_TIME, MAX_TIME)
+    lists = _lists(column["agents"], column["sides"], column["places"])
+    if lists is None or not sound or not _within(weight, MIN_WEIGHT, MAX_WEIGHT):
+        return None
+    names, side_start, place, agent_start = lists
+    columns = GameColumns.hashed(
+        ids=ids,
+        names=names,
+        side_start=side_start,
+        place=place,
+        agent_start=agent_start,
+        weight=weight,
+        time=time,
+        tasks=named,
+        task_of=task_of,
+    )
+    return Games(columns, ids, weight, pools[0])
+
+
+def _within(values: NDArray[np.float64], low: float, high: float) -> bool:
+    return bool(((values >= low) & (values <= high)).all())  # not for NaN
+
+
+def _weights(column: pa.Array | None, rows: int) -> NDArray[np.float64]:
+    return np.ones(rows) if column is None else numbers(pc.fill_null(column.cast(pa.float64(), safe=False), 1.0))
+
+
+def _lists(
+    agents: pa.Array, sides: pa.Array, places: pa.Array
+) -> tuple[Coded, NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None:
+    """Names, side_start, place and agent_start as in `GameColumns`; None where a row is no sound game."""
+    offset = _offsets(agents)
+    names, side, place = agents.flatten(), sides.flatten(), places.flatten()
+    if not all(np.array_equal(offset, _offsets(lists)) for lists in (sides, places)) or names.null_count or side.null_count:
+        return None
+    names = names if isinstance(names, pa.DictionaryArray) else names.dictionary_encode()
+    if place.null_count or names.dictionary.null_count or not are_packed_names((agent := coded(names)).texts):
+        return None
+    distinct = names.dictionary.dictionary_encode()  # a sender's dictionary may hold a text twice
+    place_, side_start, begins = whole(place), np.zeros(len(offset), np.int64), np.zeros(len(agent), np.bool_)
+    seen = np.full(len(distinct.dictionary), -1, np.int64)
+    if not _sound(offset, whole(distinct.indices)[agent.code], whole(side), place_, seen, begins, side_start):
+        return None
+    first = np.flatnonzero(begins)
+    return agent, side_start, place_[first].astype(np.int32), np.append(first, len(agent))
+
+
+def _offsets(lists: Any) -> NDArray[np.int64]:
+    offsets = whole(lists.offsets)
+    offsets -= offsets[0]
+    return offsets
+
+
+@kernel
+def _sound(
+    offset: NDArray[np.int64],
+    agent: NDArray[np.int64],
+    side: NDArray[np.int64],
+    place: NDArray[np.int64],
+    seen: NDArray[np.int64],
+    begins: NDArray[np.bool_],
+    side_start: NDArray[np.int64],
+) -> bool:
+    """Whether each game offset[i] : offset[i+1] has 2 to 64 sides that count up from 0, each with one place, and each agent once.
+
+    begins: set where a side begins; side_start: set to how many sides came before each game. seen: -1 for each number of an agent.
+    """
+    total = 0
+    for i in range(len(offset) - 1):
+        begin, end = offset[i], offset[i + 1]
+        if not 2 <= end - begin <= MAX_AGENTS or side[begin] != 0:
+            return False
+        for k in range(begin, end):
+            if k == begin or side[k] == side[k - 1] + 1:
+                begins[k] = True
+                total += 1
+            elif side[k] != side[k - 1] or place[k] != place[k - 1]:
+                return False
+            if seen[agent[k]] == i or not MIN_PLACE <= place[k] <= MAX_PLACE:
+                return False
+            seen[agent[k]] = i
+        side_start[i + 1] = total
+        if not 2 <= total - side_start[i] <= MAX_SIDES:
+            return False
+    return True

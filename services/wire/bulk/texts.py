@@ -1,0 +1,85 @@
+"""The JSON that a stream means: an array with one outcome for each row, spelled as `events.encode` spells outcomes.
+
+A null leaves its field out. What columns can say and outcomes cannot (lists that do not fit together, a `kind` that is not that of the
+row, `meta` that is no JSON) is written as a field that no outcome has, so the decoder refuses that row and no other.
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+from msgspec import Raw
+
+from services.wire import rules
+from services.wire.bulk.layout import COLUMNS
+from services.wire.rules import UnparsableError
+
+_KINDS: Final = {"sides": "game", "scores": "scores", "retracts": "retraction"}
+_NO_JSON: Final = "meta, which is no JSON text"
+_META_DEPTH: Final = rules.MAX_DEPTH - 2
+"""What an array of outcomes leaves."""
+_ABSENT: Final = dict.fromkeys(COLUMNS)
+_encoder: Final = msgspec.json.Encoder()
+
+
+def array(table: pa.Table) -> bytes:
+    """The JSON array of all rows. table: as `stream.read` gives it."""
+    return b"[" + b",".join([_encoder.encode(outcome(row)) for row in table.to_pylist()]) + b"]"
+
+
+def outcome(row: Mapping[str, Any]) -> dict[str, Any]:
+    """One row as the JSON object that it means. row: value by column."""
+    cells = _ABSENT | dict(row)
+    body, task = _body(cells) | _given(cells, "retracts"), _given(cells, "task")
+    made = {"v": 1, **_given(cells, "id", "pool", "time"), **(task | body if "scores" in body else body | task)}
+    if cells["weight"] is not None and cells["weight"] != 1.0:
+        made["weight"] = cells["weight"]
+    if cells["kind"] is not None and [cells["kind"]] != [kind for field, kind in _KINDS.items() if field in made]:
+        made["kind"] = cells["kind"]
+    return made if cells["meta"] is None else made | _meta(cells["meta"])
+
+
+def _given(cells: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: cells[name] for name in names if cells[name] is not None}
+
+
+def _body(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Sides or scores as outcomes have them, or the lists as they are where they do not fit together."""
+    lists = _given(cells, "agents", "sides", "places", "scores")
+    if len({len(values) for values in lists.values()}) == 1:
+        if lists.keys() == {"agents", "sides", "places"} and _is_game(cells["sides"], cells["places"]):
+            return {"sides": _sides(cells["agents"], cells["sides"], cells["places"])}
+        if lists.keys() == {"agents", "scores"} and None not in cells["agents"]:
+            return {"scores": dict(zip(cells["agents"], cells["scores"], strict=True))}
+    return lists
+
+
+def _is_game(sides: list[int | None], places: list[int | None]) -> bool:
+    """Whether sides count up from 0 and the agents of one side share its place."""
+    if not sides or sides[0] != 0 or None in sides:
+        return False
+    rises = [later - former for former, later in pairwise(sides)]  # type: ignore[operator]  # holds no None
+    return set(rises) <= {0, 1} and all(rise or here == before for rise, (before, here) in zip(rises, pairwise(places), strict=True))
+
+
+def _sides(agents: list[str | None], sides: list[int], places: list[int | None]) -> list[dict[str, Any]]:
+    made: list[dict[str, Any]] = []
+    for agent, side, place in zip(agents, sides, places, strict=True):
+        if side == len(made):
+            made.append({"agents": [], "place": place})
+        made[side]["agents"].append(agent)
+    return made
+
+
+def _meta(text: str | bytes) -> dict[str, Any]:
+    """`meta` as it was sent; the decoder checks its length, its depth and its characters."""
+    data = text.encode() if isinstance(text, str) else text
+    try:
+        if not rules.too_deep(data, _META_DEPTH):
+            rules.parse(data)
+            return {"meta": Raw(data)}
+    except UnparsableError:
+        pass
+    return {_NO_JSON: data.decode(errors="replace")}

@@ -1,0 +1,52 @@
+"""Records of a poll straight as columns, where they hold plain games: JSON by the scanner, streams by their own columns."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+
+from ratings_core.arrays.arena import Arena
+from services.wire.bulk.recognition import is_stream
+from services.wire.columns import GameColumns
+from services.wire.scanning.scan import Scanned, rest, scan
+
+
+def plain_games(values: Sequence[bytes]) -> Scanned:
+    """The plain games of `values`, the records of a poll; the other records by number."""
+    return _joined(list(_runs(values)), len(values)) if any(map(is_stream, values)) else scan(values)
+
+
+def _runs(values: Sequence[bytes]) -> Iterator[Scanned]:
+    """What runs of JSON hold, and what each stream holds. record: index in `values`."""
+    from services.wire.bulk.games import plain  # noqa: PLC0415 - loads pyarrow, which JSON does not need
+
+    first = 0
+    for packed, run in groupby(values, is_stream):
+        group = list(run)
+        if not packed:
+            found = scan(group)
+            yield replace(found, record=found.record + first)
+        else:
+            for number, value in enumerate(group, first):
+                if (games := plain(value)) is not None:
+                    n = len(games.columns)
+                    numbers = np.full(n, number), np.zeros(n, np.int64)
+                    yield Scanned(games.columns, games.ids, games.weight, *numbers, [games.pool], [])
+        first += len(group)
+
+
+def _joined(parts: Sequence[Scanned], records: int) -> Scanned:
+    """All games of `parts`, which have rising records."""
+    parts = parts or [scan([])]
+    pools = list(dict.fromkeys(pool for part in parts for pool in part.pools))
+    record = np.concatenate([part.record for part in parts])
+    return Scanned(
+        columns=GameColumns.joined([part.columns for part in parts]),
+        ids=Arena.joined([part.ids for part in parts]),
+        weight=np.concatenate([part.weight for part in parts]),
+        record=record,
+        pool=np.concatenate([np.array([pools.index(pool) for pool in part.pools], np.int64)[part.pool] for part in parts]),
+        pools=pools,
+        rest=rest(record, records),
+    )
