@@ -1,6 +1,9 @@
 """Archives what the log holds, up to a position that a checkpoint covers.
 
 The archive reads the log by itself: nothing waits for it, a crash loses nothing, and catching up is the same work as keeping up.
+An archive begins where its topic begins. It stops where the topic forgot records that were not archived, until an operator accepts
+the loss.
+
 Records above the newest checkpoint are left for later: the caller checks that the log still holds the last record of that checkpoint, so
 records that took the place of lost ones are never archived.
 """
@@ -13,10 +16,12 @@ from services.archive.encode import rows
 from services.archive.writer import ArchiveWriter, open_writer
 from services.control.erasures import ErasureRequest
 from services.log.protocol import CUT, LogError, Reader, Record, Topic
-from services.log.skipping import Ranges, open_reader
+from services.log.skipping import Ranges, beyond, open_reader
 
 COMMIT_BYTES: Final = 64 << 20
 """Bytes of records in one commit, about; one more poll may exceed it."""
+_MOST_COMMITS: Final = 8
+"""Commits after which a call returns although more is left."""
 _POLL_SECONDS: Final = 1.0
 _POLL_RECORDS: Final = 20_000
 _SILENT_POLLS: Final = 10
@@ -48,7 +53,7 @@ def follow(
     partition: int,
     end: int,
     erasures: Sequence[ErasureRequest] = (),
-    most_commits: int = 8,
+    lost: Ranges = (),
 ) -> Followed:
     """Archive the records of a partition from the archive's position to before `end`.
 
@@ -59,10 +64,10 @@ def follow(
         partition: Number of the partition.
         end: Position of a checkpoint of the partition.
         erasures: All erasures of the partition's pools, in the order of the control log.
-        most_commits: Commits after which the call returns although more is left.
+        lost: Offsets of the partition that an operator accepted as lost.
 
     Raises:
-        LogError: The log cannot be read, or ends below `end`; `OffsetLost` where it forgot records that were not archived.
+        LogError: The log cannot be read, ends below `end`, or forgot records that are neither archived nor accepted as lost.
         ArchiveMovedError: Another writer appended first. Nothing is double.
         UnknownErasureError: The archive has undergone an erasure that is not among `erasures`.
         OtherLogError, ArchiveDamagedError, DeltaError, OSError: The archive cannot be written.
@@ -74,14 +79,28 @@ def follow(
     before, commits = writer.rows, 0
     if writer.position >= end:
         return Followed(writer.position, 0, 0, True)
-    with closing(open_reader(topic, {partition: writer.position}, skipped)) as reader:
-        while commits < most_commits and writer.position < end:
+    gap_to = _gap_to(topic, writer, partition, lost)
+    with closing(open_reader(topic, {partition: writer.position if gap_to is None else gap_to}, skipped)) as reader:
+        while commits < _MOST_COMMITS and writer.position < end:
             taken = _read(topic, reader, partition, end)
             if not taken:  # what is left below `end` is no record
                 return Followed(writer.position, writer.rows - before, commits, True)
-            _append(writer, taken, min(reader.position(partition), end))
-            commits += 1
+            _append(writer, taken, min(reader.position(partition), end), gap_to)
+            commits, gap_to = commits + 1, None
     return Followed(writer.position, writer.rows - before, commits, writer.position >= end)
+
+
+def _gap_to(topic: Topic, writer: ArchiveWriter, partition: int, lost: Ranges) -> int | None:
+    """Where an archive goes on whose topic forgot the next records; None where the topic has them. Raises `LogError`."""
+    begin = topic.begin(partition)
+    if writer.position >= begin:
+        return None
+    after = begin if not writer.rows else beyond(lost, writer.position)
+    if after < begin:
+        what = f"{topic.name}[{partition}] begins at {begin}, and its archive ends at {writer.position}: the records between are lost"
+        what = f"{what}; `equirank partitions accept-loss {partition}` lets the archive go on at {begin}"
+        raise LogError(f"{what}, and folds from earlier offsets are then refused", retriable=False)
+    return after
 
 
 def _read(topic: Topic, reader: Reader, partition: int, end: int) -> list[Record]:
@@ -100,5 +119,5 @@ def _read(topic: Topic, reader: Reader, partition: int, end: int) -> list[Record
     return taken
 
 
-def _append(writer: ArchiveWriter, records: list[Record], reached: int) -> None:
-    writer.append(rows(records), writer.position, max(reached, records[-1].offset + 1))
+def _append(writer: ArchiveWriter, records: list[Record], reached: int, gap_to: int | None) -> None:
+    writer.append(rows(records), writer.position, max(reached, records[-1].offset + 1), gap_to=gap_to)

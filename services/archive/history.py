@@ -44,10 +44,10 @@ class History:
         return self._topic.append(partition, records)
 
     def begin(self, partition: int) -> int:
-        """0 where the archive reaches to the topic's first record; else the topic's beginning: what lies between them is lost."""
+        """The archive's beginning where it holds everything up to the topic's first record; else the topic's."""
         begin = self._topic.begin(partition)
         archive = self._archive(partition) if begin else None
-        return 0 if archive is not None and archive.position >= begin else begin
+        return min(begin, archive.begin) if archive is not None and archive.position >= begin else begin
 
     def end(self, partition: int) -> int:
         """See `Topic.end`."""
@@ -73,7 +73,7 @@ class History:
     def archive(self, partition: int, position: int) -> "ArchiveReader | None":
         """The archive of a partition, where it holds what follows `position`; else None. Raises `LogError`."""
         found = self._archive(partition)
-        return found if found is not None and position < found.position else None
+        return found if found is not None and found.holds(position) else None
 
     def _archive(self, partition: int) -> "ArchiveReader | None":
         """The archive of a partition; None where nothing was archived yet. Raises `ArchiveFails`."""

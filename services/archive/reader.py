@@ -12,7 +12,7 @@ from pyarrow.dataset import ParquetReadOptions
 
 from services.archive.chain import BLOCK_ROWS, ChainHead, genesis
 from services.archive.schema import CODED, NAMES, SCHEMA, SEGMENT_ROWS, fields
-from services.archive.table import log_of, position_of, table_uri
+from services.archive.table import begin_of, log_of, position_of, table_uri
 from services.runtime.deadlines import Calls
 
 OPEN_SECONDS: Final = 15.0
@@ -34,13 +34,17 @@ class ArchiveDamagedError(Exception):
 class ArchiveReader:
     """One snapshot of a partition's table. Appends and compactions after it was opened do not change what it reads.
 
-    position: first offset that the snapshot does not hold. rows: how many rows it holds. log: identity of the log.
+    begin, position: the snapshot holds everything between these offsets. rows: how many rows it holds. log: identity of the log.
     """
 
     def __init__(self, table: DeltaTable) -> None:
         self._table = table
         self._data = table.to_pyarrow_dataset(schema=CODED, parquet_read_options=ParquetReadOptions(dictionary_columns={NAMES}))
-        self.position, self.rows, self.log = position_of(table), rows_of(table), log_of(table)
+        self.begin, self.position, self.rows, self.log = begin_of(table), position_of(table), rows_of(table), log_of(table)
+
+    def holds(self, offset: int) -> bool:
+        """Whether the snapshot holds everything from `offset` on, up to its position."""
+        return self.begin <= offset < self.position
 
     def read(
         self,

@@ -10,7 +10,7 @@ from deltalake import DeltaTable, Schema
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from services.archive.location import folder_of
-from services.archive.schema import APP_ID, ERASURES_ID, SCHEMA, TABLE
+from services.archive.schema import APP_ID, BEGIN_ID, ERASURES_ID, SCHEMA, TABLE
 
 _PREFIX: Final = "equirank log "
 
@@ -72,6 +72,11 @@ def position_of(table: DeltaTable) -> int:
 def erasures_of(table: DeltaTable) -> int:
     """How many erasures of its partition the rows of a snapshot have undergone: the first ones of the control log."""
     return table.transaction_version(ERASURES_ID) or 0
+
+
+def begin_of(table: DeltaTable) -> int:
+    """Offset from which on a snapshot holds everything up to its position. Rows below it lie before a gap."""
+    return table.transaction_version(BEGIN_ID) or 0
 
 
 def sync_commit(table: DeltaTable) -> None:

@@ -21,7 +21,7 @@ from ratings_core.errors import InputError
 from services.archive.chain import ChainHead, extended
 from services.archive.erased_rows import erased
 from services.archive.reader import ArchiveReader
-from services.archive.schema import APP_ID, CHAINED, CONTENT, ERASURES_ID, SCHEMA, SEGMENT_ROWS, fields, layout
+from services.archive.schema import APP_ID, BEGIN_ID, CHAINED, CONTENT, ERASURES_ID, SCHEMA, SEGMENT_ROWS, fields, layout
 from services.archive.table import erasures_of, open_table, position_of, sync_commit
 from services.control.erasures import ErasureRequest, matchers
 
@@ -61,13 +61,14 @@ class ArchiveWriter:
         """Rows of the partition."""
         return self.head.rows + len(self._open)
 
-    def append(self, rows: pa.Table, begin: int, end: int) -> None:
+    def append(self, rows: pa.Table, begin: int, end: int, *, gap_to: int | None = None) -> None:
         """Append what the log holds from offset `begin` to before `end`. When it returns, the rows are durable and visible.
 
         Args:
             rows: All rows of these offsets, in the order of the log, with the columns `CONTENT`.
             begin: The archive's position.
             end: The new position. It may be above the last row's offset, where the log has gaps.
+            gap_to: First offset after records that are lost; None where nothing is lost. The table then begins there.
 
         Raises:
             InputError: The rows are not between `begin` and `end`, or not in order.
@@ -84,7 +85,9 @@ class ArchiveWriter:
         chained = pa.concat_tables([self._open, numbered.select(CHAINED).cast(fields(CHAINED))])
         head, links = extended(self.head, chained)
         numbered = numbered.append_column("chain", pa.array(links[len(self._open) :], pa.binary()))
-        self._commit(numbered.select(SCHEMA.names).cast(SCHEMA), end, applied)
+        transactions = [Transaction(APP_ID, end), Transaction(ERASURES_ID, applied)]
+        transactions += [] if gap_to is None else [Transaction(BEGIN_ID, gap_to)]
+        self._commit(numbered.select(SCHEMA.names).cast(SCHEMA), transactions)
         self._open = chained.slice(head.rows - self.head.rows).combine_chunks()
         self.head, self.position = head, end
 
@@ -103,8 +106,7 @@ class ArchiveWriter:
         segment = pa.array(number // SEGMENT_ROWS, pa.int32())
         return rows.select(CONTENT).append_column("row", pa.array(number)).append_column("segment", segment)
 
-    def _commit(self, rows: pa.Table, end: int, applied: int) -> None:
-        transactions = [Transaction(APP_ID, end), Transaction(ERASURES_ID, applied)]
+    def _commit(self, rows: pa.Table, transactions: list[Transaction]) -> None:
         properties = CommitProperties(app_transactions=transactions, max_commit_retries=_RETRIES)
         try:
             write_deltalake(self._table, rows, mode="append", commit_properties=properties, writer_properties=layout())

@@ -40,7 +40,11 @@ _TROUBLE: Final = "the archive waits: %s"
 
 
 def append_partition(
-    settings: Settings, checkpoint: Manifest, skipped: Mapping[int, Ranges], erasures: Sequence[ErasureRequest] = ()
+    settings: Settings,
+    checkpoint: Manifest,
+    skipped: Mapping[int, Ranges],
+    erasures: Sequence[ErasureRequest] = (),
+    lost: Ranges = (),
 ) -> Any:
     """Archive a partition up to a checkpoint, in a worker process. Returns a `services.archive.follow.Followed`.
 
@@ -54,7 +58,7 @@ def append_partition(
     log_ = open_log(settings, create=False)
     try:
         check_log(checkpoint, log_.outcomes)
-        found = follow(log_.outcomes, skipped, str(settings.archive), checkpoint.partition, checkpoint.position, erasures)
+        found = follow(log_.outcomes, skipped, str(settings.archive), checkpoint.partition, checkpoint.position, erasures, lost)
         if settings.drop_archived and isinstance(log_.outcomes, Drops) and checkpoint.last_offset is not None:
             before = min(found.position, checkpoint.last_offset)
             found = found._replace(dropped=log_.outcomes.drop(checkpoint.partition, before, _DROP_SECONDS))
@@ -238,7 +242,8 @@ class Archiver:
             return
         given_up = {number: list(control.partitions.skipped.get(number, ()))}
         erasures = control.erasures.in_pools(lambda pool: partition_of(pool, self._settings.partitions) == number)
-        task = self._tasks.start(_APPEND, self._settings, one.checkpoint, given_up, erasures)
+        lost = [(loss.position, loss.begin) for loss in control.partitions.losses.get(number, ())]
+        task = self._tasks.start(_APPEND, self._settings, one.checkpoint, given_up, erasures, lost)
         self._running.append(_Running(number, task, one.checkpoint.position, now))
 
     def _take_in_ended(self, now: float) -> None:

@@ -5,14 +5,16 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
+from ratings_core.errors import InputError
 from services.admin.verify_archive import verify_archive
 from services.archive.chain import BLOCK_ROWS
 from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
 from services.demo import simulated
-from services.log.protocol import Log
+from services.log.protocol import Log, LogError
 from services.runtime.settings import Settings
 from services.wire import events
 from services.wire.events import RetractEvent
@@ -146,3 +148,35 @@ def failed(settings: Settings) -> str:
     with store_of(settings) as store:
         head = store.live.head(simulated.POOL)
     return (head.building.failed if head is not None and head.building is not None else None) or ""
+
+
+def test_an_archive_that_its_topic_overtook_goes_on_once_an_operator_accepts_the_loss(settings: Settings, log: Log, run: Run) -> None:
+    fold(settings, log, 0, 200)
+    assert archive(settings) == 20
+    fold(settings, log, 200, 400)
+    forget(settings, 30)
+    with pytest.raises(LogError, match=r"begins at 30, and its archive ends at 20: the records between are lost"):
+        archive(settings)
+    shown = " ".join(run("partitions", "list").split())
+    assert f"the archive of partition {HOME} stops at 20" in shown
+    assert "its log lost" not in shown, "its checkpoint is after the gap"
+    assert "goes on at 30" in run("partitions", "accept-loss", str(HOME))
+    assert "stops" not in run("partitions", "list")
+    assert archive(settings, losses(log)) == 40
+    forget(settings, 40)
+    assert log.history.begin(HOME) == 30
+    for words in (("--param", "elo.k=20"), ("--start", "20")):
+        with pytest.raises(InputError, match=r"must be now, or from 30 on"):
+            run("pools", "settings", simulated.POOL, *words)
+    run("pools", "settings", simulated.POOL, "--start", "30", "--no-wait")
+    with working(settings, log):
+        until(lambda: (served(log), published(settings)) == (2, 100), "what the archive holds after the gap is folded")
+    assert differences(settings, log) == []
+
+
+def losses(log: Log) -> list[tuple[int, int]]:
+    """Offsets that an operator accepted as lost, as the engine gives them to a task."""
+    control = ControlLog(log.control)
+    found = [(loss.position, loss.begin) for loss in control.refresh().partitions.losses[HOME]]
+    control.close()
+    return found

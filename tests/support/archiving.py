@@ -9,6 +9,7 @@ from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
 from services.engine.archiver import append_partition
 from services.log.protocol import Log, Retention
+from services.log.skipping import Ranges
 from services.runtime.settings import Settings
 from tests.support.redis import serving
 from tests.support.worker import HOME, SETTINGS, play, published, until, working
@@ -35,10 +36,10 @@ def fold(settings: Settings, log: Log, start: int, stop: int) -> None:
         until(lambda: published(settings) == stop, "all published")
 
 
-def archive(settings: Settings) -> int:
-    """Archive what the newest checkpoint covers, as the engine does; the position."""
+def archive(settings: Settings, lost: Ranges = ()) -> int:
+    """Archive what the newest checkpoint covers, as the engine does; the position. lost: what an operator accepted as lost."""
     newest = CheckpointStore(settings.checkpoint_url).newest(HOME)
     assert newest is not None
-    found = append_partition(settings, newest, {})
+    found = append_partition(settings, newest, {}, lost=lost)
     assert found.reached
     return int(found.position)

@@ -1,21 +1,26 @@
 """The archive follows a real SQLite log up to a position, in as many calls as it takes."""
 
+from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from services.archive import follow as followed
+from services.archive.compaction import compact
 from services.archive.follow import Followed, follow
+from services.archive.history import History
 from services.archive.reader import open_reader
-from services.archive.table import OtherLogError
-from services.log.protocol import LogError, Topic
-from services.log.sqlite.log import open_sqlite_log
+from services.archive.table import OtherLogError, table_uri
+from services.log.protocol import LogError, OffsetLost
+from services.log.sqlite.log import SqliteTopic, open_sqlite_log
 from tests.support.archive import mixed
 
 VALUES = [record.value for record in mixed(3, 400)]
 
 
-def topic_of(folder: Path, values: list[bytes] = VALUES) -> Topic:
+def topic_of(folder: Path, values: list[bytes] = VALUES) -> SqliteTopic:
     log = open_sqlite_log(folder / "log.sqlite", 1)
     for start in range(0, len(values), 100):
         log.outcomes.append(0, [(None, value) for value in values[start : start + 100]])
@@ -49,10 +54,11 @@ def test_nothing_at_or_above_the_end_is_archived(tmp_path: Path) -> None:
 def test_a_call_makes_so_many_commits_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(followed, "COMMIT_BYTES", 1)
     monkeypatch.setattr(followed, "_POLL_RECORDS", 30)
+    monkeypatch.setattr(followed, "_MOST_COMMITS", 4)
     topic, url = topic_of(tmp_path), str(tmp_path / "archive")
-    calls = [follow(topic, {}, url, 0, 400, most_commits=4)]
+    calls = [follow(topic, {}, url, 0, 400)]
     while not calls[-1].reached:
-        calls.append(follow(topic, {}, url, 0, 400, most_commits=4))
+        calls.append(follow(topic, {}, url, 0, 400))
     assert len(calls) == 4
     assert [call.commits for call in calls] == [4, 4, 4, 2]
     assert offsets(url) == list(range(400))
@@ -84,3 +90,48 @@ def test_a_log_that_ends_below_the_checkpoint_is_refused(tmp_path: Path) -> None
     with pytest.raises(LogError, match="ends at 400, and a checkpoint is at 401"):
         follow(topic, {}, url, 0, 401)
     assert follow(topic, {}, url, 0, 400).position == 400
+
+
+def test_an_archive_begins_where_its_topic_begins(tmp_path: Path) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    topic.drop(0, 150, 10.0)
+    assert follow(topic, {}, url, 0, 300).position == 300
+    assert offsets(url) == list(range(150, 300))
+    topic.drop(0, 290, 10.0)
+    history = History(topic, url)
+    assert (history.begin(0), history.archive(0, 149)) == (150, None)
+    assert follow(topic, {}, url, 0, 400).position == 400
+    assert open_reader(url, 0).begin == 150, "also after later appends"
+
+
+def test_what_a_topic_forgot_unarchived_stops_the_archive_until_an_operator_accepts_the_loss(tmp_path: Path) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    follow(topic, {}, url, 0, 100)
+    topic.drop(0, 150, 10.0)
+    for lost in ((), [(0, 100)], [(100, 149)], [(101, 150)]):
+        with pytest.raises(LogError, match=r"begins at 150, and its archive ends at 100: .* accept-loss 0`") as stopped:
+            follow(topic, {}, url, 0, 300, lost=lost)
+        assert not stopped.value.retriable
+        assert open_reader(url, 0).position == 100
+    assert follow(topic, {}, url, 0, 300, lost=[(100, 130), (130, 150)]).position == 300
+    assert offsets(url) == [*range(100), *range(150, 300)]
+    topic.drop(0, 200, 10.0)
+    history = History(topic, url)
+    assert (history.begin(0), history.archive(0, 0), history.archive(0, 149)) == (150, None, None)
+    with pytest.raises(OffsetLost):
+        history.reader({0: 0}).poll(0.0, 10)
+    with closing(history.reader({0: 150})) as reader:
+        assert reader.poll(0.0, 1000)[0][0].offset == 150
+
+
+def test_where_an_archive_begins_outlives_compaction_and_checkpoints_of_its_table(tmp_path: Path) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    topic.drop(0, 50, 10.0)
+    for end in range(60, 400, 20):
+        follow(topic, {}, url, 0, end)
+    compact(url, 0, open_files=2, keep=timedelta(0))
+    table = DeltaTable(table_uri(url, 0))
+    table.create_checkpoint()
+    table.cleanup_metadata()
+    follow(topic, {}, url, 0, 400)
+    assert (open_reader(url, 0).begin, open_reader(url, 0).position) == (50, 400)
