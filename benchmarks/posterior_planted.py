@@ -3,7 +3,8 @@
 `python -m benchmarks.posterior_planted [--quick]`. Planted pools have known skills and three types of which each is ahead of the next by
 `cyclic` logits; newcomers played 3 games each. `loss` is the true exploitability of the elected lottery (0 is perfect), `newcomers` the
 probability it gives to newcomers. Observed margins are
-wins less losses. The large pool is sparse: Zipf activity, one result a game. Peak memory is of the whole process.
+wins less losses. The demo's clone attack is on the Atari table: 20 exact copies of the agent `human`, with observed margins and with
+posterior ones. The large pool is sparse: Zipf activity, one result a game. Peak memory is of the whole process.
 """
 
 import os
@@ -22,6 +23,8 @@ from scipy import sparse
 from benchmarks.common import arguments, machine
 from ratings_core.margins import posterior_copeland, posterior_lottery, posterior_margins
 from ratings_core.voting.lotteries import maximal_lottery
+from services.demo import clones
+from tests.support.clone_attack import rated_after
 from tests.support.planted import PlantedPool, with_clones
 
 Floats = NDArray[np.float64]
@@ -88,6 +91,18 @@ def clone_attack() -> None:
         print(f"  {copies:3} copies: {rocks:.4f} {others}", flush=True)
 
 
+def demo_attack() -> None:
+    """The wave of the demo that copies an agent, solved with both kinds of margins."""
+    copied = f"{clones.AGENT_COPIES} copies of `{clones.AGENT}` in the Atari table"
+    print(f"\nThe demo's clone attack: {copied}; what others move, of their spread")
+    for method in ("maximal_lottery", "iterated_maximal_lotteries", "nash_average_agents"):
+        for margins in ("observed", "posterior"):
+            before, after = (rated_after(waves, method, margins=margins) for waves in (1, 2))
+            moved = clones.moved(method, before, after)
+            winner = "winner unchanged" if before[0][0] == after[0][0] else f"winner {before[0][0]}, then {after[0][0]}"
+            print(f"  {method:28}{margins:11}{moved.share:6.3f}, {moved.ranks} of {len(before) - 1} change places, {winner}", flush=True)
+
+
 def platform(agents: int, games: int) -> None:
     rng = np.random.default_rng(0)
     activity = 1 / np.arange(1, agents + 1) ** 0.8
@@ -120,6 +135,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     planted(3 if options.quick else 8)
     flooded(1 if options.quick else 5)
     clone_attack()
+    demo_attack()
     for agents, games in ((5_000, 100_000),) if options.quick else ((7_600, 195_000), (50_000, 1_000_000)):
         platform(agents, games)
 

@@ -13,10 +13,11 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
-from scipy.special import erfc, gammaln
+from scipy.special import digamma, erfc, gammaln
 
 from ratings_core.solution import Floats
 
+Ids: TypeAlias = NDArray[np.int64]
 Cells: TypeAlias = NDArray[np.float64]
 """float64 (3, pairs): of wins, ties and losses of the first agent of each pair."""
 LEAST: Final = 0.01
@@ -27,7 +28,8 @@ _GRID: Final = 29
 """Points between `LEAST` and `LARGEST`, a factor of 1.8 apart: they find the basin in which Brent's method refines."""
 _DROP: Final = 3.841458820694124 / 2
 """Nats below the maximum at the ends of a 95 % likelihood interval: half of the 0.95 quantile of chi-squared with one degree.
-An estimate with less evidence than this counts as infinite: its interval does not exclude an order."""
+Where pairs depend on each other, `Concentration.dependence` times as much. An estimate with less evidence than that counts as infinite: its
+interval does not exclude an order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class Concentration:
     evidence: Nats by which the likeliest kappa explains the results better than an infinite kappa does, at least 0.
     p_value: Probability of at least this evidence if the pool has no deviations (half of a chi-squared tail: kappa lies on the boundary).
     pairs: Pairs of more than one game. A pair of a single game carries no information, because its likelihood does not depend on kappa.
+    dependence: Variance of the score over what it is if pairs deviate independently, at least 1. Copies of an agent, which deviate alike
+        against each other agent, raise it. Interval and p-value take it into account.
     """
 
     kappa: float
@@ -48,9 +52,12 @@ class Concentration:
     evidence: float
     p_value: float
     pairs: int
+    dependence: float = 1.0
 
 
-def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = None) -> Concentration:
+def concentration(
+    counts: Cells, predicted: Cells, leverage: Floats | None = None, agents: tuple[Ids, Ids] | None = None
+) -> Concentration:
     """Estimate kappa by maximum marginal likelihood.
 
     Strengths that are fitted to the same games follow the results, so deviations look smaller than they are. With `leverage` the
@@ -61,11 +68,13 @@ def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = Non
         counts: Weight of wins, ties and losses of the first agent of each pair (3, pairs).
         predicted: Their probabilities under the order (3, pairs), columns sum to 1. A cell of probability 0 must have no weight.
         leverage: Strengths that each pair determines (pairs,), from 0 to 1; None if the predictions are not fitted to these games.
+        agents: First and second agent of each pair, ids from 0; None if pairs deviate independently.
 
     Returns:
         The estimate with its evidence and interval. Without a pair of more than one game, kappa is infinite with interval (0, inf).
 
-    Source: Patterson and Thompson 1971 for the loss of degrees of freedom (restricted likelihood).
+    Source: Patterson and Thompson 1971 for the loss of degrees of freedom (restricted likelihood); Aronow, Samii and Assenova 2015 for the
+    variance of sums over pairs that share an agent; Rotnitzky and Jewell 1990 for the likelihood ratio divided by it.
     """
     informative = counts.sum(axis=0) > 1
     fitted = np.zeros(counts.shape[1]) if leverage is None else leverage
@@ -81,9 +90,13 @@ def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = Non
     peak, at = (float(-refined.fun), float(refined.x)) if -refined.fun > values[best] else (float(values[best]), float(grid[best]))
     inside = peak > 0 and math.exp(at) < LARGEST * 0.99
     evidence = peak if inside else 0.0
-    low, high = _interval(likelihood, grid, values, evidence - _DROP, at if inside else math.inf)
-    p_value = float(erfc(math.sqrt(evidence)) / 2) if inside else 1.0
-    return Concentration(math.exp(at) if evidence > _DROP else math.inf, low, high, evidence, p_value, pairs)
+    dependence = 1.0
+    if inside and agents is not None:
+        dependence = _dependence(likelihood.scores(at), agents[0][informative], agents[1][informative])
+    drop = _DROP * dependence
+    low, high = _interval(likelihood, grid, values, evidence - drop, at if inside else math.inf)
+    p_value = float(erfc(math.sqrt(evidence / dependence)) / 2) if inside else 1.0
+    return Concentration(math.exp(at) if evidence > drop else math.inf, low, high, evidence, p_value, pairs, dependence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +114,22 @@ class _Likelihood:
         games = self.counts.sum(axis=0)
         strengths = self.leverage @ np.log((kappa + games) / (kappa + 1)) / 2
         return float(cells.sum() + (gammaln(kappa) - gammaln(kappa + games)).sum() + strengths)
+
+    def scores(self, log_kappa: float) -> Floats:
+        """Derivative by log kappa of the likelihood of each pair (pairs,)."""
+        kappa, games = math.exp(log_kappa), self.counts.sum(axis=0)
+        shape = np.where(self.predicted > 0, kappa * self.predicted, 1.0)
+        cells = self.predicted * (digamma(shape + self.counts) - digamma(shape))
+        strengths = self.leverage / 2 * (1 / (kappa + games) - 1 / (kappa + 1))
+        return np.asarray(kappa * (cells.sum(axis=0) + digamma(kappa) - digamma(kappa + games) + strengths), np.float64)
+
+
+def _dependence(scores: Floats, first: Ids, second: Ids) -> float:
+    """Variance of the sum of scores over that of independent ones, at least 1; scores of pairs that share an agent may correlate."""
+    total = np.bincount(first, scores, int(max(first.max(), second.max())) + 1)
+    total += np.bincount(second, scores, len(total))
+    own = float(scores @ scores)
+    return max(1.0, float(total @ total) / own - 1) if own else 1.0
 
 
 def _interval(likelihood: _Likelihood, grid: Floats, values: Floats, level: float, at: float) -> tuple[float, float]:

@@ -128,7 +128,8 @@ def posterior_margins(
     cells = np.stack([counts.won, counts.tied, counts.lost])
     spread = _spread(counts, theta, prior)
     leverage = _leverage(counts, theta, spread) if restricted else None
-    found = concentration(cells, shares(theta[counts.first] - theta[counts.second], fit.nu), leverage)
+    predicted = shares(theta[counts.first] - theta[counts.second], fit.nu)
+    found = concentration(cells, predicted, leverage, (counts.first, counts.second))
     weight = found.kappa if kappa is None else float(kappa)
     strength = theta - pessimism * spread
     correction = _correction(counts, strength, fit.nu, weight)

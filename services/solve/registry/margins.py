@@ -101,6 +101,7 @@ def report(margins: PosteriorMargins | None) -> dict[str, object]:
         "evidence": found.evidence,
         "p_value": found.p_value,
         "pairs_of_several_games": found.pairs,
+        "dependence": found.dependence,
         "nu": _finite(margins.nu),
         "pessimism": margins.pessimism,
     }

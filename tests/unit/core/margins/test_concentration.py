@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from ratings_core.margins import concentration, posterior_margins
-from ratings_core.margins.concentration import _Likelihood
+from ratings_core.margins.concentration import _dependence, _Likelihood
 from tests.support.planted import PlantedPool
 
 
@@ -30,6 +30,23 @@ def test_the_likelihood_is_the_integral_over_the_pairs_probability(kappa: float)
     assert likelihood(math.log(kappa)) == pytest.approx(expected, abs=1e-6)
     restricted = _Likelihood(cells([won], [lost]), cells([s], [1 - s]), np.array([0.4]))
     assert restricted(math.log(kappa)) == pytest.approx(expected + 0.2 * math.log((kappa + 6) / (kappa + 1)), abs=1e-6)
+
+
+def test_scores_are_the_derivative_and_pairs_that_share_an_agent_may_correlate() -> None:
+    rng = np.random.default_rng(3)
+    first, second = np.triu_indices(6, 1)
+    won, lost, s = rng.integers(0, 9, len(first)), rng.integers(1, 9, len(first)), rng.uniform(0.1, 0.9, len(first))
+    leverage = rng.random(len(first))
+    likelihood = _Likelihood(cells([*won], [*lost]), cells([*s], [*(1 - s)]), leverage)
+    x, step = math.log(4.0), 1e-5
+    scores = likelihood.scores(x)
+    assert scores.sum() == pytest.approx((likelihood(x + step) - likelihood(x - step)) / (2 * step), rel=1e-6)
+    shared = [[bool({a, b} & {c, d}) for c, d in zip(first, second, strict=True)] for a, b in zip(first, second, strict=True)]
+    variance = scores @ np.array(shared, float) @ scores
+    assert _dependence(scores, first, second) == pytest.approx(max(1.0, variance / (scores @ scores)))
+    copied = np.concatenate([first, first + 6]), np.concatenate([second, second])  # copies of the first agents deviate alike
+    assert _dependence(np.tile(scores, 2), *copied) > _dependence(scores, first, second)
+    assert _dependence(np.zeros(2), np.array([0, 1]), np.array([2, 3])) == 1.0
 
 
 def test_planted_kappa_is_inside_its_interval_and_near() -> None:

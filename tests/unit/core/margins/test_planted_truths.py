@@ -40,11 +40,12 @@ def test_planted_kappa_is_in_its_interval_though_strengths_are_fitted(agents: in
     assert median == pytest.approx(kappa, rel=0.15)
 
 
-def test_ten_copies_of_one_agent_shift_kappa_little() -> None:
-    """Copies repeat the deviations of one agent, so that the interval is too narrow; the estimate stays near."""
-    pools = [with_clones(planted_kappa(seed, agents=60, met=0.5, games=12, kappa=5.0), agent=0, copies=10) for seed in range(12)]
-    _, median = covered(pools, 5.0)
+def test_ten_copies_of_one_agent_shift_kappa_little_and_widen_its_interval() -> None:
+    """Copies repeat the deviations of one agent. Intervals that took them for independent held kappa in 10 of these 24 pools."""
+    pools = [with_clones(planted_kappa(seed, agents=60, met=0.5, games=12, kappa=5.0), agent=0, copies=10) for seed in range(24)]
+    inside, median = covered(pools, 5.0)
     assert median == pytest.approx(5.0, rel=0.2)
+    assert inside >= 17
 
 
 def test_transitive_pools_seldom_show_evidence_of_cycles() -> None:
