@@ -7,6 +7,7 @@ first outcome of each kind waits some seconds for the compiler.
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 
 from ratings_core.online import RATERS
 from services.control.records import FoldSettings, Generation, PoolCreated
@@ -16,6 +17,7 @@ from services.solve.problems.checkpointed import problem
 from services.solve.registry import methods
 from services.solve.registry.choice import Chosen
 from services.state.pool import PoolState
+from services.wire.bulk.games import plain
 from services.wire.events import Event, GameEvent, ScoreEvent, Side, encode
 from services.wire.pools import Kind
 from services.wire.scanning.scan import scan
@@ -31,6 +33,7 @@ def warm() -> None:
     kind has.
     """
     scan([encode([_GAME])])
+    plain(_stream())
     _warm(Kind.GAMES, _GAME, POOLS[simulated.POOL])
     _warm(Kind.SCORES, _SCORES, POOLS[ATARI_POOL])
 
@@ -46,6 +49,16 @@ def _warm(kind: Kind, event: Event, chosen: Chosen) -> None:
     PoolState.restore(created, generation, arrays, 1).fold([event])
     for method, parameters in chosen.items():
         methods.solve(method, problem(kind, arrays), parameters)
+
+
+def _stream() -> bytes:
+    """The game as columns."""
+    lists = {"agents": [["a", "b"]], "sides": [[0, 1]], "places": [[1, 2]]}
+    table = pa.table({"id": ["game"], "pool": [_POOL], "time": [0.0], "task": ["task"], **lists})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def _settings(kind: Kind) -> FoldSettings:

@@ -1,13 +1,18 @@
 """Request bodies: bounded in bytes, in all of them together, and in time, before anything is done with them."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
 from starlette.requests import Request
 
 from services.api.problems import ApiError
+from services.wire.bulk.recognition import is_stream
+
+JSON: Final = "application/json"
+STREAM: Final = "application/vnd.apache.arrow.stream"
+"""Media types of bodies; the second one is registered for Arrow IPC streams."""
 
 _LEAST: Final = 16 << 10
 """Bytes that even the smallest request is counted as: what reading it takes."""
@@ -26,12 +31,13 @@ class Bodies:
         self._held = 0
 
     @asynccontextmanager
-    async def json(self, request: Request, limit: int) -> AsyncIterator[bytes]:
-        """The body of a request that declares JSON, held until the block ends.
+    async def read(self, request: Request, limit: int, types: Sequence[str] = (JSON,)) -> AsyncIterator[bytes]:
+        """The body of a request that declares one of `types`, held until the block ends.
 
-        Raises `ApiError`: 415 for another type, 413 beyond `limit` bytes, 408 past the deadline, 503 where the common limit is reached.
+        Raises `ApiError`: 415 for another type, or a body that is not of its type; 413 beyond `limit` bytes; 408 past the deadline; 503
+        where the common limit is reached.
         """
-        _check_type(request)
+        declared = _checked_type(request, types)
         share = _Share(self, max(_LEAST, _declared(request, limit)))
         try:
             try:
@@ -40,6 +46,8 @@ class Bodies:
             except TimeoutError:
                 detail = f"the body was not complete within {self._seconds:g} s: send a smaller one"
                 raise ApiError(408, "slow body", detail, headers={"Connection": "close"}) from None
+            if STREAM in types and is_stream(body) is not (declared == STREAM):
+                raise ApiError(415, "body of another type", f"send {STREAM} for an Arrow IPC stream, {JSON} for JSON")
             yield body
         finally:
             share.give_back()
@@ -75,12 +83,13 @@ class _Share:
         self._size = 0
 
 
-def _check_type(request: Request) -> None:
+def _checked_type(request: Request, types: Sequence[str]) -> str:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise ApiError(415, "not JSON", "send Content-Type: application/json")
+    if kind not in types:
+        raise ApiError(415, "not JSON" if types == (JSON,) else "unknown type", f"send Content-Type: {' or '.join(types)}")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise ApiError(415, "encoded body", "send the body without Content-Encoding")
+    return kind
 
 
 def _declared(request: Request, limit: int) -> int:

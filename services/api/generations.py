@@ -50,7 +50,7 @@ async def post_generation(request: Request, pool: str) -> Response:
     """
     here = context(request)
     here.access.check_admin(request)
-    async with here.bodies.json(request, MAX_RECORD_BYTES) as body:
+    async with here.bodies.read(request, MAX_RECORD_BYTES) as body:
         return await here.workers.log.run(partial(_want, here, check_pool_name(pool), body))
 
 

@@ -15,7 +15,8 @@ from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
-from services.wire.events import Decoded, Event, Reason, Refusal, RetractEvent, decode_request, encode_records
+from services.wire.bulk.recognition import is_stream
+from services.wire.events import Decoded, Event, Reason, Refusal, RetractEvent, decode_request, encode_records, is_array
 from services.wire.new_names import hidden_names
 from services.wire.pools import Kind
 from services.wire.rules import MAX_RECORD_BYTES
@@ -48,17 +49,33 @@ class Intake:
     def take(self, body: bytes, *, may_retract: Callable[[], None]) -> Accepted:
         """Check and write one request. may_retract: raises where the caller may not retract. Raises `ApiError`, `LogError`."""
         now = self._clock()
+        if is_stream(body) and (taken := self._take_games(body, now)) is not None:
+            return taken
         found = decode_request(body, now=now, new_id=_new_id, future_seconds=self._settings.future_seconds)
         self._refuse(found.refusals)
-        self._refuse(_hidden(found, single=_is_single(body)))
+        self._refuse(_hidden(found, single=not is_array(body)))
         retracts = any(isinstance(event, RetractEvent) for event in found.events)
         if retracts:
             may_retract()
-        self._refuse(self._wrong_kinds(found, now, single=_is_single(body)))
-        positions = {pool: self._append(pool, events) for pool, events in _by_pool(found.events).items()}
+        self._refuse(self._wrong_kinds(found, now, single=not is_array(body)))
+        positions = {pool: self._write(pool, encode_records(events)) for pool, events in _by_pool(found.events).items()}
         self._metrics.counter("equirank_api_outcomes_accepted_total").inc(len(found.events))
         ids, note = [event.id for event in found.events], self._of_retractions() if retracts else ""
         return Accepted(accepted=len(ids), ids=ids, positions=positions, note=note)
+
+    def _take_games(self, body: bytes, now: float) -> Accepted | None:
+        """Write a stream of sound games as it is, without an object for each; None where somebody has to look closer."""
+        from services.wire.bulk.games import plain  # noqa: PLC0415 - loads pyarrow, which JSON does not need
+
+        games = plain(body)
+        if games is None or not games.is_ascii or games.columns.time.max() > now + self._settings.future_seconds:
+            return None
+        if self._kind_of(games.pool, [Kind.GAMES], now) is not Kind.GAMES:
+            return None
+        position = self._write(games.pool, [body])
+        ids = games.ids.names()
+        self._metrics.counter("equirank_api_outcomes_accepted_total").inc(len(ids))
+        return Accepted(accepted=len(ids), ids=ids, positions={games.pool: position})
 
     def _of_retractions(self) -> str:
         soon = f"a new generation without what was retracted begins {self._settings.retraction_seconds:g} s after the first retraction"
@@ -106,9 +123,10 @@ class Intake:
         except TooManyPools as error:
             raise ApiError(409, "too many pools", str(error)) from error
 
-    def _append(self, pool: str, events: Sequence[Event]) -> int:
+    def _write(self, pool: str, values: Sequence[bytes]) -> int:
+        """Append records of a pool; the position that counts them."""
         topic, key = self._log.outcomes, pool.encode()
-        records = [(key, record) for record in encode_records(events)]
+        records = [(key, value) for value in values]
         began = time.perf_counter()
         try:
             offsets = topic.append(partition_of(pool, topic.partitions), records)
@@ -117,11 +135,6 @@ class Intake:
             raise
         self._metrics.histogram("equirank_api_append_seconds").observe(time.perf_counter() - began)
         return offsets[-1] + 1
-
-
-def _is_single(body: bytes) -> bool:
-    """Whether a body that could be read holds one outcome, not an array."""
-    return not body.lstrip().startswith(b"[")
 
 
 def _hidden(found: Decoded, *, single: bool) -> list[Refusal]:

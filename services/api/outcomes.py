@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from services.api.bodies import JSON, STREAM
 from services.api.context import context
 from services.api.intake import MAX_BODY, Accepted
 from services.api.replies import body_of, described, reply
@@ -14,23 +15,28 @@ from services.api.replies import body_of, described, reply
 router = APIRouter(tags=["outcomes"])
 _OUTCOME: Final = {"type": "object", "description": "One outcome of wire schema v1; `id` and `time` are filled in where absent."}
 _BODY: Final = {"oneOf": [_OUTCOME, {"type": "array", "items": _OUTCOME, "minItems": 1, "description": "Outcomes of one pool."}]}
+_STREAM: Final = {
+    "type": "string",
+    "format": "binary",
+    "description": "Wire schema v1c: an Arrow IPC stream without compressed buffers, one outcome a row (docs/reference/bulk.md).",
+}
 
 
 @router.post(
     "/v1/outcomes",
     status_code=202,
     response_model=None,
-    openapi_extra=body_of(_BODY),
+    openapi_extra=body_of(_BODY, {STREAM: _STREAM}),
     responses=described(Accepted, (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503), 202, "All are durable in the log."),
 )
 async def post_outcomes(request: Request) -> Response:
-    """Write one outcome, or an array of one pool's outcomes: all of them or none.
+    """Write one outcome, or an array or a stream of outcomes: all of them or none.
 
     Send ids of your own to make a retry harmless: an id counts once.
     """
     here = context(request)
     here.access.check_write(request)
-    async with here.bodies.json(request, MAX_BODY) as body:
+    async with here.bodies.read(request, MAX_BODY, (JSON, STREAM)) as body:
         take = partial(here.intake.take, body, may_retract=lambda: here.access.check_admin(request))
         return reply(await here.workers.log.run(take), 202)
 

@@ -64,7 +64,7 @@ async def put_pool(request: Request, pool: str) -> Response:
     """Create a pool; the same again changes nothing, another kind, label or fold is refused."""
     here = context(request)
     here.access.check_admin(request)
-    async with here.bodies.json(request, _MAX_BODY) as body:
+    async with here.bodies.read(request, _MAX_BODY) as body:
         wanted = _wanted(here, pool, body)
     return await here.workers.log.run(partial(_create, here, wanted))
 

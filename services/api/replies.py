@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from services.api.bodies import JSON
 from services.api.intake import Accepted
 from services.api.problems import PROBLEM_TYPE, Problem
 from services.boards.folding import Freshness
@@ -20,7 +22,6 @@ from services.control.records import FoldSettings, Generation, GenerationRequest
 from services.solve.next_matches import Next
 from services.solve.registry.choice import MethodChoice
 
-JSON: Final = "application/json"
 _REF: Final = "#/components/schemas/{name}"
 
 
@@ -146,7 +147,7 @@ _PROBLEMS: Final[Mapping[int, str]] = {
     409: "The pool stands with another kind, label or settings; or there are too many.",
     410: "Nothing that is kept reaches so far back.",
     413: "The body is too large.",
-    415: "The body is not application/json.",
+    415: "The body is not of a type that the route takes.",
     422: "A rule is broken; nothing was written.",
     429: "Too many requests of this key, or too many refused keys from this address; wait as Retry-After says.",
     503: "Log or store do not answer for now; try again.",
@@ -182,9 +183,10 @@ def problems(statuses: Iterable[int]) -> dict[int | str, Any]:
     return {status: {"description": _PROBLEMS[status], "content": content} for status in statuses}
 
 
-def body_of(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What a route's `openapi_extra` says of its body."""
-    return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}
+def body_of(schema: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> dict[str, Any]:
+    """What a route's `openapi_extra` says of its body. others: schemas of bodies of other media types, by type."""
+    content = {kind: {"schema": body} for kind, body in {JSON: schema, **others}.items()}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def components() -> dict[str, Any]:

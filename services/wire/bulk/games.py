@@ -4,7 +4,7 @@ A stream is plain where every row is a sound game of one pool and carries no `me
 decoder of `services.wire.events`; tests compare the two.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +22,10 @@ from services.wire.columns import GameColumns
 from services.wire.pools import is_pool_name
 from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
 
-_GAME = "game"
-_NEEDED = ("id", "pool", "time", "agents", "sides", "places")
-_OTHERS = ("scores", "retracts", "meta")
+_GAME: Final = "game"
+_NEEDED: Final = ("id", "pool", "time", "agents", "sides", "places")
+_OTHERS: Final = ("scores", "retracts", "meta")
+_ASCII: Final = 0x7F
 
 
 class Games(NamedTuple):
@@ -41,6 +42,11 @@ class Games(NamedTuple):
     ids: Arena
     weight: NDArray[np.float64]
     pool: str
+
+    @property
+    def is_ascii(self) -> bool:
+        """Whether all texts are ASCII, so that every character of them is displayed."""
+        return not any((texts.bytes > _ASCII).any() for texts in (self.ids, self.columns.names.texts, self.columns.tasks))
 
 
 def plain(value: bytes) -> Games | None:
