@@ -29,13 +29,15 @@ _SPACE: Final = 0x20
 _LAST_PRINTABLE: Final = 0x7E
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 _BIDI: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_INVISIBLE: Final = re.compile(
+INVISIBLE: Final = (
     # Unicode 15.1, DerivedCoreProperties.txt: Default_Ignorable_Code_Point. It holds all zero-width and bidi format characters.
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     # Line and paragraph separator, and interlinear annotation, which programs do not display either.
-    "\u2028\u2029\ufff9-\ufffb]"
+    "\u2028\u2029\ufff9-\ufffb"
 )
+"""Characters that programs do not display, as a set of a regular expression."""
+_INVISIBLE: Final = re.compile(f"[{INVISIBLE}]")
 
 
 def check_name(name: str, argument: str = "name") -> str:

@@ -99,7 +99,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         for parameter in (one for verbs in found["paths"].values() for route in verbs.values() for one in route.get("parameters", ())):
             if parameter["in"] == "path":
                 parameter["schema"] |= _PATH_SCHEMAS[parameter["name"]]
-        found.setdefault("components", {}).setdefault("schemas", {}).update(components())
+        found.setdefault("components", {}).setdefault("schemas", {}).update(components() | outcomes.COMPONENTS)
         app.openapi_schema = found
     return app.openapi_schema
 

@@ -1,7 +1,6 @@
 """POST /v1/outcomes."""
 
 from functools import partial
-from typing import Final
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -11,10 +10,11 @@ from services.api.bodies import JSON, STREAM
 from services.api.context import context
 from services.api.intake import MAX_BODY, Accepted
 from services.api.replies import body_of, described, reply
+from services.wire import schema
 
 router = APIRouter(tags=["outcomes"])
-_OUTCOME: Final = {"type": "object", "description": "One outcome of wire schema v1; `id` and `time` are filled in where absent."}
-_BODY: Final = {"oneOf": [_OUTCOME, {"type": "array", "items": _OUTCOME, "minItems": 1, "description": "Outcomes of one pool."}]}
+_BODY, COMPONENTS = schema.request("Wire-")
+"""The body as OpenAPI describes it: wire schema v1, of which `id` and `time` are filled in where absent."""
 _STREAM: Final = {
     "type": "string",
     "format": "binary",

@@ -12,7 +12,7 @@ from ratings_core.records.names import check_visible_name
 from services.api.context import Context, context, reads
 from services.api.intake import default_fold
 from services.api.problems import ApiError, no_pool
-from services.api.replies import PoolList, PoolView, PoolWanted, body_of, described, fresh_reply, reply
+from services.api.replies import MOST_LABEL, PoolList, PoolView, PoolWanted, body_of, described, fresh_reply, reply
 from services.boards import folding
 from services.boards.store.protocol import PoolHead
 from services.control.raters import make_raters
@@ -22,7 +22,6 @@ from services.wire.pools import Kind, check_pool_name
 
 router = APIRouter(tags=["pools"])
 _MAX_BODY: Final = 64 * 1024
-_LABEL: Final = 64
 
 
 @router.get("/v1/pools", response_model=None, responses=described(PoolList, (422, 503)))
@@ -91,8 +90,8 @@ def _wanted(here: Context, pool: str, body: bytes) -> PoolCreated:
         kind = Kind(asked.kind)
     except (msgspec.DecodeError, ValueError) as error:
         raise ApiError(422, "not a pool", f"{error}: send kind (games or scores), and fold and label where wanted") from error
-    if len(asked.label) > _LABEL:
-        raise ApiError(422, "label too long", f"a label holds at most {_LABEL} characters")
+    if len(asked.label) > MOST_LABEL:
+        raise ApiError(422, "label too long", f"a label holds at most {MOST_LABEL} characters")
     if asked.label:
         check_visible_name(asked.label, "label")
     fold = asked.fold if asked.fold is not None else default_fold(here.settings)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from starlette.requests import Request
@@ -21,8 +21,18 @@ from services.boards.store.protocol import PoolHead
 from services.control.records import FoldSettings, Generation, GenerationRequest, Start
 from services.solve.next_matches import Next
 from services.solve.registry.choice import MethodChoice
+from services.wire import schema
+from services.wire.pools import Kind
 
 _REF: Final = "#/components/schemas/{name}"
+
+
+MOST_LABEL: Final = 64
+"""Characters of a pool's label."""
+_LABEL: Final = {"maxLength": MOST_LABEL, "pattern": rf"^(?!\n)$|{schema.new_name()['pattern']}"}
+NewName: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema=schema.new_name())]
+KnownName: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema=schema.known_name())]
+"""Names as OpenAPI describes them; the rules themselves are checked with their own errors."""
 
 
 class PoolView(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,9 +59,9 @@ class PoolList(msgspec.Struct, frozen=True, kw_only=True):
 class PoolWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A pool to create. kind: games or scores, forever; fold: what it keeps, the installation's defaults unless given."""
 
-    kind: str
+    kind: Annotated[str, msgspec.Meta(extra_json_schema={"enum": [str(kind) for kind in Kind]})]
     fold: FoldSettings | None = None
-    label: str = ""
+    label: Annotated[str, msgspec.Meta(extra_json_schema=_LABEL)] = ""
 
 
 class MethodsWanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,11 +88,11 @@ class GenerationAsked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     fold: FoldSettings | None = None
     initial: dict[str, dict[str, float]] | None = None
-    aliases: dict[str, str] | None = None
-    bans: list[str] | None = None
+    aliases: dict[KnownName, NewName] | None = None
+    bans: list[KnownName] | None = None
     start: Start | None = None
-    ban: list[str] = []
-    unban: list[str] = []
+    ban: list[KnownName] = []
+    unban: list[KnownName] = []
     confirm: bool = False
 
 

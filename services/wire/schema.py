@@ -1,5 +1,7 @@
 """The wire schema as JSON Schema (2020-12), for producers in other languages; docs/schema/outcome-v1.json is what this prints.
 
+It is stricter than the decoder in one thing: new names hold only characters that are displayed.
+
 `python -m services.wire.schema` writes it to standard output.
 """
 
@@ -7,21 +9,35 @@ import json
 import sys
 from typing import Any, Final
 
-from ratings_core.records.names import MAX_NAME_BYTES
+from ratings_core.records.names import INVISIBLE, MAX_NAME_BYTES
 from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
 from services.wire import rules
 
 Schema = dict[str, Any]
 
+_FILLED_IN: Final = ("id", "time")
+"""What a request may leave out."""
+
 _SPACE: Final = r"\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_REFUSED: Final = r"\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069"
-# (?!\n)$ is the end of the text in every dialect: in some, $ alone also matches before a last line feed
-_NAME_PATTERN: Final = rf"^(?![{_SPACE}])[^{_REFUSED}]+(?<![{_SPACE}])(?!\n)$"
+_CONTROL: Final = r"\u0000-\u001f\u007f-\u009f"
+_BIDI: Final = r"\u202a-\u202e\u2066-\u2069"
+_HIDDEN: Final = "".join(one if one == "-" or one > "\uffff" else f"\\u{ord(one):04x}" for one in INVISIBLE)
+
+
+def _pattern(refused: str) -> str:
+    """Of a text without the characters `refused`, and without white space at either end."""
+    # (?!\n)$ is the end of the text in every dialect: in some, $ alone also matches before a last line feed
+    return rf"^(?![{_SPACE}])[^{refused}]+(?<![{_SPACE}])(?!\n)$"
+
+
+_NAME_PATTERN: Final = _pattern(_CONTROL + _HIDDEN)
+_KNOWN_PATTERN: Final = _pattern(_CONTROL + _BIDI)
 _POOL_PATTERN: Final = r"^([a-z0-9][a-z0-9_-]{0,62}\.)?[a-z0-9][a-z0-9_-]{0,62}(?!\n)$"
 
 _NOT_SAID: Final = (
     f"names and ids are at most {MAX_NAME_BYTES} bytes of UTF-8, not only characters, in NFC, without lone surrogates",
     f"an agent is named once in an outcome, and its sides hold at most {MAX_AGENTS} agents in all",
+    "the decoder also takes names with characters that are not displayed, because logs may hold them",
     "an array holds outcomes of one pool",
     f"meta is at most {rules.MAX_META_BYTES} bytes and nests at most {rules.MAX_META_DEPTH} deep",
     f"a record is at most {rules.MAX_RECORD_BYTES} bytes after decompression, and nests at most {rules.MAX_DEPTH} deep",
@@ -39,7 +55,15 @@ def schema() -> Schema:
         "title": "Equirank outcome record, version 1",
         "description": f"A record of the outcome log. JSON Schema cannot say, yet the decoder holds to: {'; '.join(_NOT_SAID)}.",
         "oneOf": [{"$ref": "#/$defs/outcome"}, {"type": "array", "items": {"$ref": "#/$defs/outcome"}, "minItems": 1}],
-        "$defs": {"outcome": outcome, "name": _name(), "side": _side(), "game": _game(), "scores": _scores(), "retraction": _retraction()},
+        "$defs": {
+            "outcome": outcome,
+            "name": new_name(),
+            "known_name": known_name(),
+            "side": _side(),
+            "game": _game(),
+            "scores": _scores(),
+            "retraction": _retraction(),
+        },
     }
 
 
@@ -48,8 +72,26 @@ def text() -> str:
     return json.dumps(schema(), indent=2) + "\n"
 
 
-def _name() -> Schema:
+def request(prefix: str) -> tuple[Schema, dict[str, Schema]]:
+    """The body of a request, and the schemas that it refers to, by names that begin with `prefix`.
+
+    It is `schema`, but `id` and `time` may be left out. For OpenAPI, which keeps schemas in one place.
+    """
+    found = json.loads(json.dumps(schema()).replace("#/$defs/", f"#/components/schemas/{prefix}"))
+    for part in found["$defs"].values():
+        if "required" in part and "pool" in part["properties"]:
+            part["required"] = [name for name in part["required"] if name not in _FILLED_IN]
+    return {"oneOf": found["oneOf"]}, {f"{prefix}{name}": part for name, part in found["$defs"].items()}
+
+
+def new_name() -> Schema:
+    """A name that may newly be written."""
     return {"type": "string", "minLength": 1, "maxLength": MAX_NAME_BYTES, "pattern": _NAME_PATTERN}
+
+
+def known_name() -> Schema:
+    """A name that a log may hold already."""
+    return {"type": "string", "minLength": 1, "maxLength": MAX_NAME_BYTES, "pattern": _KNOWN_PATTERN}
 
 
 def _head() -> Schema:
@@ -94,7 +136,7 @@ def _scores() -> Schema:
 
 
 def _retraction() -> Schema:
-    return _outcome({"retracts": {"$ref": "#/$defs/name", "description": "Id of the outcome that is not to count."}}, ["retracts"])
+    return _outcome({"retracts": {"$ref": "#/$defs/known_name", "description": "Id of the outcome that is not to count."}}, ["retracts"])
 
 
 def _outcome(body: Schema, required: list[str]) -> Schema:

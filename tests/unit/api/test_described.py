@@ -2,6 +2,7 @@
 
 import re
 
+import jsonschema
 import pytest
 
 from tests.support.api import Running
@@ -40,3 +41,36 @@ def test_every_route_but_livez_and_metrics_may_be_busy(api: Running) -> None:
     described = api.client.get("/openapi.json").json()
     routes = {path: route["responses"] for path, verbs in described["paths"].items() for route in verbs.values()}
     assert [path for path, responses in routes.items() if "503" not in responses] == ["/livez", "/metrics"]
+
+
+def bodies(api: Running) -> tuple[dict[str, object], jsonschema.Draft202012Validator]:
+    """The components of the document, and what validates the body of POST /v1/outcomes."""
+    described = api.client.get("/openapi.json").json()
+    body = described["paths"]["/v1/outcomes"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    return described["components"]["schemas"], jsonschema.Draft202012Validator({**body, "components": described["components"]})
+
+
+def test_the_body_of_outcomes_is_the_wire_schema_without_what_is_filled_in(api: Running) -> None:
+    _, validator = bodies(api)
+    sides = [{"agents": ["ann"], "place": 1}, {"agents": ["bob"], "place": 2}]
+    one = {"v": 1, "pool": "blitz", "sides": sides}
+    assert validator.is_valid(one)
+    assert validator.is_valid([one, {**one, "id": "g", "time": 5}])
+    for wrong in ({"id": "g\u200b"}, {"pool": "Blitz"}, {"sides": sides[:1]}, {"won": 1}, {"v": 2}):
+        assert not validator.is_valid({**one, **wrong})
+        assert api.client.post("/v1/outcomes", json={**one, **wrong}).status_code == 422
+
+
+@pytest.mark.parametrize("label", ["", "simulated", "simu\u202elated", " a", "x" * 65, "a\u200bb", "\n"])
+def test_the_label_of_a_pool_has_its_rule(api: Running, label: str) -> None:
+    schemas, _ = bodies(api)
+    valid = jsonschema.Draft202012Validator(schemas["PoolWanted"]["properties"]["label"]).is_valid(label)  # type: ignore[index]
+    assert (api.client.put("/v1/pools/p", json={"kind": "games", "label": label}).status_code == 201) == valid
+
+
+def test_names_of_a_generation_have_their_rules(api: Running) -> None:
+    schemas, _ = bodies(api)
+    asked = jsonschema.Draft202012Validator({**schemas["GenerationAsked"], "components": {"schemas": schemas}})  # type: ignore[dict-item]
+    assert asked.is_valid({"aliases": {"pay\u200bpal": "paypal"}, "ban": ["e\u200bve"]}), "outcomes in the log may name them"
+    assert not asked.is_valid({"aliases": {"paypal": "pay\u200bpal"}})
+    assert not asked.is_valid({"ban": ["e\u202eve"]})

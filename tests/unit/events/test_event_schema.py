@@ -1,6 +1,7 @@
 """The exported JSON Schema says what the decoder does, but for the differences that it lists itself."""
 
 import json
+import unicodedata
 from pathlib import Path
 
 import jsonschema
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ratings_core.records.names import hidden_character, is_name
 from services.wire import events, schema
 
 WRITTEN = Path(__file__).parents[3] / "docs" / "schema" / "outcome-v1.json"
@@ -49,7 +51,26 @@ def test_arrays_hold_outcomes() -> None:
         assert (not events.decode([json.dumps(record).encode()]).refusals) is valid
 
 
+@pytest.mark.parametrize(
+    "hidden", ["\u200b", "\u00ad", "\u061c", "\u115f", "\u180f", "\u2028", "\u206f", "\ufe00", "\ufffb", "\U0001d173", "\U000e0041"]
+)
+def test_new_names_hold_only_characters_that_are_displayed(hidden: str) -> None:
+    name = f"a{hidden}b"
+    sides = [{"agents": [name], "place": 1}, {"agents": ["b"], "place": 2}]
+    for item in ({**GAME, "id": name}, {**GAME, "sides": sides}, {**GAME, "task": name}, {**SCORES, "scores": {name: 1}}):
+        assert not VALIDATOR.is_valid(item)
+        assert events.decode([json.dumps(item).encode()]).events, "logs may hold it"
+    assert VALIDATOR.is_valid({**RETRACT, "retracts": name}), "an outcome that a log holds may have it"
+
+
+@given(st.characters(exclude_categories=["Cs"]))
+def test_the_pattern_of_new_names_is_their_rule(character: str) -> None:
+    name = f"a{character}b"
+    if unicodedata.is_normalized("NFC", name):
+        assert VALIDATOR.is_valid({**GAME, "id": name}) == (is_name(name) and hidden_character(name) is None)
+
+
 def test_the_differences_are_named() -> None:
     said = schema.schema()["description"]
-    for difference in ("NFC", "one pool", "once", "meta", "1048576 bytes", "without fraction", "last value"):
+    for difference in ("NFC", "one pool", "once", "meta", "1048576 bytes", "without fraction", "last value", "not displayed"):
         assert difference in said
