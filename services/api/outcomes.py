@@ -1,6 +1,7 @@
 """POST /v1/outcomes."""
 
 from functools import partial
+from typing import Final
 
 from fastapi import APIRouter
 from starlette.requests import Request
