@@ -23,7 +23,7 @@ from services.boards.result import AgentRow, Intervals, SolveResult
 from services.solve.problems.inputs import Problem
 from services.solve.registry.methods import Parameters, Taken, ranking_of, taken
 from services.solve.uncertainty.normal import with_normal_intervals
-from services.solve.uncertainty.resampling import Resampling, is_smooth, resampling
+from services.solve.uncertainty.resampling import Resampling, normal_reach, resampling
 
 LEVEL: Final = 0.95
 LEAST: Final = 32
@@ -207,26 +207,26 @@ def add_intervals(
     while not found.done:
         first, most = found.next
         found.add(sample(whole, source, base, first, most, seconds - found.spent))
-    return with_intervals(result, whole.problem.names, source.about, found, smooth=is_smooth(whole.method))
+    return with_intervals(result, whole.problem.names, source.about, found, reach=normal_reach(whole.method, source))
 
 
 def with_intervals(
-    result: SolveResult, names: Sequence[str], about: Intervals, found: Replication, position: int | None = None, *, smooth: bool = False
+    result: SolveResult, names: Sequence[str], about: Intervals, found: Replication, position: int | None = None, *, reach: float = 0.0
 ) -> SolveResult:
     """`result` with the intervals that replicates of the agents `names` give, or with why there are none. about: kind, assumes."""
-    told, ends = measured(names, about, found, smooth=smooth)
+    told, ends = measured(names, about, found, reach=reach)
     rows = [row if row.agent not in ends else ends[row.agent].beside(row) for row in result.agents]
     return msgspec.structs.replace(result, agents=rows, intervals=msgspec.structs.replace(told, position=position))
 
 
-def measured(names: Sequence[str], about: Intervals, found: Replication, *, smooth: bool = False) -> tuple[Intervals, dict[str, Ends]]:
+def measured(names: Sequence[str], about: Intervals, found: Replication, *, reach: float = 0.0) -> tuple[Intervals, dict[str, Ends]]:
     """Intervals from replicates: what they are, and the ends of each agent; without ends where there are too few replicates.
 
     Args:
         names: Agents of the replicates.
         about: Kind and assumptions of the resampling.
         found: The replicates.
-        smooth: Whether ratings move a little when the data do, so that normal intervals apply, too (`resampling.is_smooth`).
+        reach: Factor of the deviations of refits in normal intervals (`resampling.normal_reach`); 0 for no normal intervals.
     """
     whole = found.whole()
     if (why := _too_few(whole, found)) is not None:
@@ -234,7 +234,7 @@ def measured(names: Sequence[str], about: Intervals, found: Replication, *, smoo
     told = msgspec.structs.replace(
         about, level=LEVEL, replicates=len(whole.ratings), failed=whole.failed, settled=found.settled, seconds=found.spent
     )
-    return told, _ends_of(names, core.intervals_of(whole.ratings, whole.ranks, level=LEVEL), smooth=smooth)
+    return told, _ends_of(names, core.intervals_of(whole.ratings, whole.ranks, level=LEVEL), reach)
 
 
 def _too_few(whole: Sample, found: Replication) -> str | None:
@@ -245,7 +245,7 @@ def _too_few(whole: Sample, found: Replication) -> str | None:
     return None
 
 
-def _ends_of(names: Sequence[str], found: core.Intervals, *, smooth: bool) -> dict[str, Ends]:
+def _ends_of(names: Sequence[str], found: core.Intervals, factor: float) -> dict[str, Ends]:
     """Ends by agent."""
     student = float(stdtrit(found.replicates - 1, (1 + LEVEL) / 2))
     return {
@@ -254,7 +254,7 @@ def _ends_of(names: Sequence[str], found: core.Intervals, *, smooth: bool) -> di
             high=float(high) if np.isfinite(high) else None,
             rank_low=int(first),
             rank_high=int(last),
-            reach=float(student * error) if smooth and np.isfinite(error) else 0.0,
+            reach=float(factor * student * error) if np.isfinite(error) else 0.0,
         )
         for name, low, high, first, last, error in zip(
             names, found.low, found.high, found.rank_low, found.rank_high, found.error, strict=True

@@ -22,7 +22,6 @@ from services.solve.intervals.plan import PublishedBoard, Redrawn, next_job, res
 from services.solve.intervals.tasks import Facts, prepare, solve_slice
 from services.solve.planning.jobs import Job
 from services.solve.registry import methods
-from services.solve.uncertainty.resampling import is_smooth
 from services.solve.worker.task_pool import TaskPool, TaskType, failure_text
 
 log = logging.getLogger("equirank.intervals")
@@ -176,7 +175,7 @@ class IntervalRunner:
         self.replicates[run.job.method] += len(answer.ratings)
         if not run.so_far.done:
             return None
-        told, rows = intervals.measured(run.facts.names, run.facts.about, run.so_far, smooth=is_smooth(methods.find(run.job.method)))
+        told, rows = intervals.measured(run.facts.names, run.facts.about, run.so_far, reach=run.facts.reach)
         return self._end(run, now, told, rows)
 
     def _next_slice(self, run: _Run, now: float) -> None:

@@ -14,7 +14,7 @@ from services.solve.problems.checkpointed import with_groups
 from services.solve.problems.inputs import Problem
 from services.solve.registry import methods
 from services.solve.registry.of_pools import problem_for
-from services.solve.uncertainty.resampling import resampling
+from services.solve.uncertainty.resampling import normal_reach, resampling
 from services.solve.worker.limits import memory_limit
 from services.wire.pools import Kind
 
@@ -33,10 +33,11 @@ class Prepared(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """names: of the agents that are redrawn; about: how they are; seconds: that it took to find out."""
+    """names: of the agents that are redrawn; about: how they are; reach: as `normal_reach` says; seconds: that it took to find out."""
 
     names: tuple[str, ...]
     about: Intervals
+    reach: float
     seconds: float
 
 
@@ -47,7 +48,8 @@ def prepare(url: str, entry: bytes, method: str, parameters: Mapping[str, float 
         arrays = CheckpointStore(url).read_pool(pool, mapped=True)
         found = methods.taken(method, with_groups(problem_for(method, Kind(pool.kind), arrays), arrays), parameters)
         most_of(len(found.problem.names))
-        facts = Facts(found.problem.names, resampling(found.problem, found.method, found.values).about, time.perf_counter() - began)
+        source = resampling(found.problem, found.method, found.values)
+        facts = Facts(found.problem.names, source.about, normal_reach(found.method, source), time.perf_counter() - began)
         return facts, Prepared(method, found.problem, found.values)
 
 

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
 from ratings_core.analysis.resampling import PairGroups, drawn_columns, poisson_pairs, poisson_places, poisson_weights
 from ratings_core.batch.pair_counts import of_tally
@@ -25,18 +26,22 @@ from services.solve.registry.method import Method, Takes
 
 _SMOOTH: Final = frozenset({"bradley_terry", "davidson", "fenchel_young_fit", "sco_fit", "borda", "plurality", "approval", "uniform"})
 """Methods whose ratings move a little when the data do."""
+_UPPER: Final = 0.975
+"""Quantile at the upper end of a 95 % interval."""
 _JUMPS: Final = "; ratings of this method can jump where data move a little: how often refits came out so is no proven coverage"
 
 
 class Resampling(NamedTuple):
     """kind, assumes: as `result.Intervals` says; draw: one replicate of the data, with the generator given; values: parameters with
-    which replicates are solved, in place of the solve's own.
+    which replicates are solved, in place of the solve's own; units: how many independent things are drawn with replacement, 0 where they
+    are not so few that it matters.
     """
 
     kind: str
     assumes: str
     draw: Callable[[Generator], Problem]
     values: Mapping[str, Value] = MappingProxyType({})
+    units: int = 0
 
     @property
     def about(self) -> Intervals:
@@ -44,9 +49,17 @@ class Resampling(NamedTuple):
         return Intervals(kind=self.kind, assumes=self.assumes)
 
 
-def is_smooth(method: Method) -> bool:
-    """Whether small changes of the data change the ratings of a method a little, so that normal intervals apply to them."""
-    return method.name in _SMOOTH
+def normal_reach(method: Method, source: Resampling) -> float:
+    """By how much a deviation of refits counts in the normal interval of a method, over what it counts with many units; 0 for no such
+    interval, where small changes of the data can make ratings of the method jump.
+
+    The deviation of a mean over n drawn units is too small by the root of (n - 1)/n, and its error has Student's distribution with n - 1
+    degrees of freedom.
+    """
+    if method.name not in _SMOOTH:
+        return 0.0
+    n = source.units
+    return sqrt(n / (n - 1)) * float(stdtrit(n - 1, _UPPER) / ndtri(_UPPER)) if n else 1.0
 
 
 def assumed(problem: Problem, method: Method) -> str:
@@ -76,7 +89,7 @@ def resampling(problem: Problem, method: Method, values: Mapping[str, Value] | N
     found = _resampling(problem, method.takes)
     if method.name == "uniform" and values and values["merge"] and isinstance(problem, ScoresInput):
         found = _of_merged_tasks(problem, found.assumes)
-    return found if is_smooth(method) else found._replace(assumes=found.assumes + _JUMPS)
+    return found if method.name in _SMOOTH else found._replace(assumes=found.assumes + _JUMPS)
 
 
 def _resampling(problem: Problem, takes: Takes) -> Resampling:
@@ -162,7 +175,7 @@ def _of_tasks(problem: ScoresInput) -> Resampling:
     assumes = "tasks drawn at random from those that could be asked; the noise of a measurement does not count"
     if copies := len(problem.tasks) - len(classes):
         assumes += f"; {copies} exact copies of tasks are drawn with what they copy; near copies make intervals too narrow"
-    return Resampling("tasks", assumes, lambda rng: _redrawn_tasks(problem, classes.member, rng))
+    return Resampling("tasks", assumes, lambda rng: _redrawn_tasks(problem, classes.member, rng), units=len(classes))
 
 
 def _of_merged_tasks(problem: ScoresInput, assumes: str) -> Resampling:
@@ -173,7 +186,7 @@ def _of_merged_tasks(problem: ScoresInput, assumes: str) -> Resampling:
     first = np.unique(clone_classes(problem.scores.T).member, return_index=True)[1]
     own = replace(problem, tasks=tuple(problem.tasks[i] for i in first.tolist()), scores=problem.scores[:, first])
     member = np.arange(len(first))
-    return Resampling("tasks", assumes, lambda rng: _redrawn_tasks(own, member, rng), {"merge": False})
+    return Resampling("tasks", assumes, lambda rng: _redrawn_tasks(own, member, rng), {"merge": False}, len(first))
 
 
 def _redrawn_tasks(problem: ScoresInput, member: NDArray[np.int64], rng: Generator) -> ScoresInput:

@@ -55,7 +55,7 @@ def test_a_checkpoint_that_cannot_be_read_keeps_no_other_pool_waiting(tasks: Fak
 def test_stopping_between_two_slices_is_no_failure(tasks: FakeTaskPool, tmp_path: Path) -> None:
     runner = runner_in(tmp_path, tasks)
     runner.step(0.0, True, BOARDS, ENTRIES)
-    tasks.newest.end(Facts(("a",), Intervals(kind="cells"), 0.1))
+    tasks.newest.end(Facts(("a",), Intervals(kind="cells"), 1.0, 0.1))
     runner.step(1.0, False, BOARDS, ENTRIES)
     runner.cancel()
     assert tasks.cancelled == []

@@ -24,7 +24,7 @@ from services.solve.intervals.replicates import (
 )
 from services.solve.problems.inputs import GamesInput, MarginsInput, PairsInput, ProfileInput, ScoresInput
 from services.solve.registry import methods
-from services.solve.uncertainty.resampling import resampling
+from services.solve.uncertainty.resampling import normal_reach, resampling
 
 TEAMS = ("Argentina", "Brazil", "England", "Germany", "South Korea", "Sweden")
 STRENGTHS = np.array([1579.0, 1605, 1521, 1503, 1321, 1470])
@@ -69,6 +69,21 @@ def test_games_of_many_sides_need_whole_outcomes_redrawn() -> None:
         assert ("too narrow, by up to 1.4" in source.assumes) == (kind == "cells")
         errors[kind] = sample(whole, source, 0, 0, 100, np.inf).ratings.std(axis=0).mean()
     assert errors["clustered"] / errors["cells"] == pytest.approx(np.sqrt(2), abs=0.2)
+
+
+def test_means_over_few_tasks_have_student_s_interval() -> None:
+    """The deviation of refits is that of six tasks: too small by the root of 5/6, and known with five degrees of freedom."""
+    whole = methods.taken("uniform", SCORES)
+    source = resampling(whole.problem, whole.method, whole.values)
+    assert source.units == 6
+    assert normal_reach(whole.method, source) == pytest.approx(np.sqrt(6 / 5) * 2.570582 / 1.959964, rel=1e-6)
+    means = {row.agent: row for row in add_intervals("uniform", SCORES, {}, methods.solve("uniform", SCORES), 5.0).agents}
+    scatter = (TABLE - TABLE.mean(axis=0)).std(axis=1, ddof=1) / np.sqrt(6)
+    widths = [means[name].high - means[name].low for name in "abc"]  # type: ignore[operator]
+    np.testing.assert_allclose(widths, 2 * 2.570582 * scatter, rtol=0.25)
+    copied = ScoresInput(SCORES.names, tuple("uvwxyz12"), np.hstack([TABLE, TABLE[:, :2]]))
+    assert resampling(copied, whole.method, whole.values).units == 6, "copies are no further tasks"
+    assert normal_reach(methods.find("nash_average"), source) == 0.0
 
 
 @pytest.mark.parametrize("method", ["nash_average", "uniform"])
