@@ -11,24 +11,22 @@ from ratings_core.tallies import PairTally
 from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.control import generations
-from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, Generation, PoolCreated
 from services.demo import simulated
-from services.log.protocol import Log, Record
+from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.shard import slices
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations import builder, due, past
 from services.shard.generations.build import Build
 from services.shard.maintenance import Maintenance
-from services.shard.partition import Partition
 from services.state.pool import PoolState, Refused
 from services.wire import events
 from services.wire.events import RetractEvent
 from services.wire.pools import Kind
 from tests.integration.test_worker import HOME, PARTITIONS, differences, log, play, settings, store_of, until, url, working  # noqa: F401 - fixtures
-from tests.support.pools import control_of, pool_of
+from tests.support.worker import board, folded_without
 
 POOL = simulated.POOL
 
@@ -65,23 +63,6 @@ def wish(log: Log, **asked: object) -> int:  # noqa: F811
     offset = control.append(generations.wish(newest, time=0.0, **asked))  # type: ignore[arg-type]
     control.close()
     return offset
-
-
-def folded_without(numbers: Sequence[int], total: int, fold: FoldSettings | None = None) -> dict[str, float]:
-    """Elo of every agent after the games 0 to total, without some of them, folded by a partition of its own."""
-    known = control_of(pool_of(POOL), fold=fold or FoldSettings())
-    games = [simulated.game(i, float(i)) for i in range(total) if i not in set(numbers)]
-    partition = Partition(HOME, PARTITIONS)
-    partition.fold([Record(i, events.encode([game]), 0.0) for i, game in enumerate(games)], FixedDirectory(known))
-    state = partition.pools[POOL]
-    return dict(zip(state.content.agents.names(), state.content.ratings.online["elo"].rating.tolist(), strict=True))
-
-
-def board(settings: Settings) -> dict[str, float]:  # noqa: F811
-    with store_of(settings) as store:
-        page = store.live.page(POOL, "elo", 0, 1000)
-    assert page is not None
-    return {row.agent: row.rating for row in page.rows if row.rating is not None}
 
 
 @pytest.fixture

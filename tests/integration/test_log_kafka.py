@@ -224,7 +224,7 @@ def test_a_compacted_outcomes_topic_is_refused(backend: KafkaBackend, admin: Kaf
     assert not caught.value.retriable
 
 
-def test_what_a_topic_forgets_is_known_and_told(backend: KafkaBackend, admin: KafkaAdminClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_a_topic_forgets_is_known(backend: KafkaBackend, admin: KafkaAdminClient, caplog: pytest.LogCaptureFixture) -> None:
     configs = {"retention.ms": "86400000", "retention.bytes": "1000000"}
     admin.create_topics({f"{backend.prefix}outcomes": {"num_partitions": PARTITIONS, "configs": configs}}, wait_for_metadata=True)
     with caplog.at_level("WARNING", logger="services.log.kafka.topics"):
@@ -232,7 +232,7 @@ def test_what_a_topic_forgets_is_known_and_told(backend: KafkaBackend, admin: Ka
     assert isinstance(log.outcomes, Forgets)
     assert isinstance(log.dead_letters, Forgets)
     assert (log.outcomes.retention, log.dead_letters.retention) == (Retention(86400.0, 1_000_000), None)
-    assert [record.message for record in caplog.records if "forgets records after 86400 s or 1000000 bytes" in record.message]
+    assert "forgets" not in caplog.text, "that depends on the archive: the engine says it at its start"
     assert [record.message for record in caplog.records if "producers' clocks" in record.message]
 
 

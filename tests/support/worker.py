@@ -2,19 +2,23 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
 from services.admin.verify import verify_partition
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
+from services.control.directory import FixedDirectory
+from services.control.records import FoldSettings
 from services.demo import simulated
 from services.log.partition import partition_of
-from services.log.protocol import Log
+from services.log.protocol import Log, Record
 from services.runtime.settings import Settings
+from services.shard.partition import Partition
 from services.shard.worker import ShardWorker
 from services.wire import events
+from tests.support.pools import control_of, pool_of
 
 PARTITIONS = 3
 HOME = partition_of(simulated.POOL, PARTITIONS)
@@ -83,3 +87,21 @@ def differences(settings: Settings, log: Log) -> list[str | None]:
         found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store.live))
     assert {finding.what for finding in found} - {"generation under construction"} == {"checkpoint", "live boards"}
     return [finding.difference for finding in found if finding.difference is not None]
+
+
+def folded_without(numbers: Collection[int], total: int, fold: FoldSettings | None = None) -> dict[str, float]:
+    """Elo of every agent after the games 0 to total, without some of them, folded by a partition of its own."""
+    known = control_of(pool_of(simulated.POOL), fold=fold or FoldSettings())
+    gone = set(numbers)
+    games = [simulated.game(i, float(i)) for i in range(total) if i not in gone]
+    partition = Partition(HOME, PARTITIONS)
+    partition.fold([Record(i, events.encode([game]), 0.0) for i, game in enumerate(games)], FixedDirectory(known))
+    state = partition.pools[simulated.POOL]
+    return dict(zip(state.content.agents.names(), state.content.ratings.online["elo"].rating.tolist(), strict=True))
+
+
+def board(settings: Settings) -> dict[str, float]:
+    with store_of(settings) as store:
+        page = store.live.page(simulated.POOL, "elo", 0, 1000)
+    assert page is not None
+    return {row.agent: row.rating for row in page.rows if row.rating is not None}

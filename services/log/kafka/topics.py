@@ -173,8 +173,6 @@ def _check_config(plan: TopicPlan, config: Mapping[str, str]) -> Retention | Non
             f"topic {plan.name} forgets records after {retention}, and what it holds is needed for ever; set its cleanup.policy to compact",
             retriable=False,
         )
-    if retention is not None:
-        _LOGGER.warning("topic %s forgets records after %s", plan.name, retention)
     if config.get("message.timestamp.type") != "LogAppendTime":
         _LOGGER.warning("topic %s carries producers' clocks as record times; set message.timestamp.type to LogAppendTime", plan.name)
     return retention
