@@ -1,18 +1,15 @@
 """Export: a pool's outcomes and retractions as a table, from the archive and, beyond it, from the topic."""
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
 from ratings_core import extras
 from ratings_core.errors import InputError
-from services.archive.history import History
+from services.archive.history import History, next_archived
 from services.control.records import ControlState
 from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
@@ -22,16 +19,10 @@ COLUMNS: Final = (
     "offset", "item", "logged", "kind", "pool", "id", "time", "weight", "task", "agents", "sides", "places", "scores", "retracts", "meta",
 )  # fmt: skip
 """Columns that an export may have; docs/guides/archive.md describes them."""
+_ROWS: Final = 1 << 17
+"""Rows of the archive that are read at once: some 20 MB."""
 _RECORDS: Final = 20_000
 _POLL_SECONDS: Final = 5.0
-
-
-class Format(StrEnum):
-    """Formats of an export. `jsonl`: outcomes of the wire schema, which `replay` takes."""
-
-    PARQUET = "parquet"
-    CSV = "csv"
-    JSONL = "jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +58,7 @@ def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[An
     """Arrow tables of what is wanted, in the order of the log, each with the offset up to which the log was read.
 
     Raises:
-        InputError: There is no such pool.
+        InputError: There is no such pool, or nothing holds the beginning of the range.
         MissingExtraError: The extra `archive` is not installed.
         LogError: The log or the archive cannot be read.
     """
@@ -75,36 +66,18 @@ def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[An
         raise InputError("pool", wanted.pool, f"must be one of {', '.join(sorted(control.pools)) or 'none: there is no pool yet'}")
     extras.load("deltalake", "archive", "exporting outcomes")
     number = partition_of(wanted.pool, log.outcomes.partitions)
+    if wanted.begin < (begin := log.history.begin(number)):
+        rule = f"must be {begin} or more: neither the log nor an archive holds what is before it"
+        raise InputError("from", wanted.begin, rule)
     end = log.outcomes.end(number) if wanted.end is None else min(wanted.end, log.outcomes.end(number))
     archive = log.archived.archive(number, wanted.begin) if isinstance(log.archived, History) else None
     begin = wanted.begin
     if archive is not None:
-        for table in archive.read(begin, end, pool=wanted.pool, columns=COLUMNS):
+        read = archive.read(begin, end, pool=wanted.pool, columns=COLUMNS, most=_ROWS)
+        while (table := next_archived(number, read)) is not None:
             yield _filtered(table, wanted), table["offset"][-1].as_py() + 1
         begin = min(archive.position, end)
     yield from _of_topic(log, control, wanted, begin, end)
-
-
-def write(tables: Iterator[tuple[Any, int]], file: BinaryIO, form: Format, columns: Sequence[str], told: Callable[[int, int], None]) -> int:
-    """Write tables to a file; how many rows it has.
-
-    Args:
-        tables: What `tables` gives.
-        file: Where to.
-        form: Its format.
-        columns: Columns of Parquet and CSV files.
-        told: Called after each table with the rows so far and the offset up to which the log was read.
-    """
-    total = 0
-    writer = _WRITERS[form](file, columns)
-    try:
-        for table, position in tables:
-            writer.write(table)
-            total += len(table)
-            told(total, position)
-    finally:
-        writer.close()
-    return total
 
 
 def _of_topic(log: Log, control: ControlState, wanted: Wanted, begin: int, end: int) -> Iterator[tuple[Any, int]]:
@@ -138,84 +111,3 @@ def _filtered(table: Any, wanted: Wanted) -> Any:
         named = set(wanted.agents)
         keep &= np.array([not named.isdisjoint(agents or ()) for agents in table["agents"].to_pylist()], np.bool_)
     return table if keep.all() else table.filter(keep)
-
-
-class _Writer(Protocol):
-    """Writes tables to one file."""
-
-    def __init__(self, file: BinaryIO, columns: Sequence[str]) -> None: ...
-
-    def write(self, table: Any) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class _Parquet:
-    def __init__(self, file: BinaryIO, columns: Sequence[str]) -> None:
-        from services.archive.schema import fields  # noqa: PLC0415 - needs the extra `archive`
-
-        self._columns, self._schema = list(columns), fields(columns)
-        self._writer = extras.load("pyarrow.parquet", "archive", "exporting outcomes").ParquetWriter(file, self._schema, compression="zstd")
-
-    def write(self, table: Any) -> None:
-        self._writer.write_table(table.select(self._columns).cast(self._schema))
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-class _Csv:
-    """Lists are JSON; a cell without a value is empty."""
-
-    def __init__(self, file: BinaryIO, columns: Sequence[str]) -> None:
-        self._columns, self._file = list(columns), file
-        self._csv = extras.load("pyarrow.csv", "archive", "exporting outcomes")
-        self._header = True
-
-    def write(self, table: Any) -> None:
-        cells = table.select(self._columns)
-        for at, name in enumerate(self._columns):
-            cells = cells.set_column(at, name, [_as_text(name, cells[name])])
-        self._csv.write_csv(cells, self._file, self._csv.WriteOptions(include_header=self._header))
-        self._header = False
-
-    def close(self) -> None:
-        self._file.flush()
-
-
-class _JsonLines:
-    def __init__(self, file: BinaryIO, columns: Sequence[str]) -> None:
-        if tuple(columns) != COLUMNS:
-            raise InputError("column", list(columns), "must be left out for jsonl: its lines are outcomes of the wire schema")
-        self._file = file
-
-    def write(self, table: Any) -> None:
-        from services.archive import decode  # noqa: PLC0415 - needs the extra `archive`
-        from services.wire.events import encode  # noqa: PLC0415 - as above
-
-        for event in decode.events(table):
-            self._file.write(encode([event]) + b"\n")
-
-    def close(self) -> None:
-        self._file.flush()
-
-
-def _as_text(name: str, column: Any) -> Any:
-    """A column as CSV holds it."""
-    arrow = extras.load("pyarrow", "archive", "exporting outcomes")
-    if name in ("agents", "sides", "places", "scores"):
-        return arrow.array([None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in column.to_pylist()], arrow.string())
-    if name == "meta":
-        return arrow.array([None if cell is None else cell.decode() for cell in column.to_pylist()], arrow.string())
-    return column.combine_chunks()
-
-
-_WRITERS: Final[dict[Format, type[_Writer]]] = {Format.PARQUET: _Parquet, Format.CSV: _Csv, Format.JSONL: _JsonLines}
-
-
-def format_of(path: Path) -> Format:
-    """The format that a file's name says. Raises `InputError` for another ending."""
-    ending = path.suffix.removeprefix(".")
-    if ending not in set(Format):
-        raise InputError("output", path.name, f"must end with one of {', '.join(f'.{form}' for form in Format)}")
-    return Format(ending)

@@ -18,12 +18,13 @@ from starlette.responses import Response
 
 from ratings_core.errors import InputError
 from ratings_core.records.names import MAX_NAME_BYTES
-from services.api import boards, generations, health, insight, methods, next_matches, outcomes, pages, pools
+from services.api import boards, exports, generations, health, insight, methods, next_matches, outcomes, pages, pools
 from services.api.answers import Answers
 from services.api.boards import built
 from services.api.bodies import Bodies
 from services.api.context import Context, Pools, context
 from services.api.directory import Directory
+from services.api.exports import Exports
 from services.api.fast_path import FastPath
 from services.api.heads import AllHeads
 from services.api.intake import Intake
@@ -65,9 +66,10 @@ def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable
     app.state.context = Context(
         settings=settings, store=store, directory=directory, intake=intake, access=access, metrics=metrics, workers=workers,
         bodies=Bodies(settings.api_body_bytes, settings.api_body_seconds), answers=answers,
-        heads=AllHeads(store, workers.readers), clock=clock, partitions=log.outcomes.partitions,
+        heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, settings.api_exports), clock=clock,
+        partitions=log.outcomes.partitions,
     )  # fmt: skip
-    for module in (outcomes, pools, generations, methods, boards, insight, next_matches):
+    for module in (outcomes, pools, generations, methods, boards, insight, next_matches, exports):
         app.include_router(module.router, dependencies=[Depends(_known_parameters)])
     for module in (health, pages):
         app.include_router(module.router)

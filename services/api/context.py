@@ -4,7 +4,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Final, ParamSpec, cast
+from typing import TYPE_CHECKING, Final, ParamSpec, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,6 +20,9 @@ from services.boards.store.protocol import StoreReader
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
 
+if TYPE_CHECKING:
+    from services.api.exports import Exports
+
 P = ParamSpec("P")
 _READERS: Final = 4
 """Threads that read the store. A read is short work that holds the interpreter: more threads only slow down each other and the event
@@ -28,13 +31,18 @@ _CHECKPOINT_PLACES: Final = 9
 """Requests that read checkpoints, one of them at a time: each holds a whole pool and takes seconds."""
 
 
+_EXPORT_SECONDS: Final = 120.0
+"""Deadline for each part of an export, which may read some 100,000 rows of the archive first."""
+
+
 class Pools:
-    """The separate threads of readers, writers, probes and checkpoints: none of them waits for another."""
+    """The separate threads of readers, writers, probes, exports and checkpoints: none of them waits for another."""
 
     def __init__(self, settings: Settings) -> None:
         self.readers = Workers("the store", threads=_READERS, places=256, seconds=5.0)
         self.log = Workers("the log", threads=settings.api_writers, places=settings.api_writes, seconds=settings.api_write_seconds)
         self.probes = Workers("the store", threads=2, places=64, seconds=2.0)
+        self.exports = Workers("an export", threads=settings.api_exports + 1, places=settings.api_exports, seconds=_EXPORT_SECONDS)
         self.checkpoints = Workers("checkpoints", threads=1, places=_CHECKPOINT_PLACES, seconds=60.0)
 
 
@@ -42,7 +50,7 @@ class Pools:
 class Context:
     """Everything is injected, so that tests run the application on real parts of their own.
 
-    partitions: of the outcome log; answers: boards and insight as readers poll them; heads: of all pools.
+    exports: those under way; partitions: of the outcome log; answers: boards and insight as readers poll them; heads: of all pools.
     """
 
     settings: Settings
@@ -55,6 +63,7 @@ class Context:
     bodies: Bodies
     answers: Answers
     heads: AllHeads
+    exports: "Exports"
     clock: Callable[[], float] = time.time
     partitions: int = 1
 

@@ -53,6 +53,10 @@ class Access:
         """Outcomes may be written."""
         self._check(request, admin=False)
 
+    def check_key(self, request: Request) -> None:
+        """What was sent may be read: with any key."""
+        self._check(request, admin=False)
+
     def check_admin(self, request: Request) -> None:
         """Pools may be created, and outcomes retracted."""
         self._check(request, admin=True)

@@ -43,6 +43,10 @@ class Workers:
         detail = f"{self._what} did not answer within {self._seconds:g} s: send the request again, with the same ids where it writes"
         raise ApiError(503, "deadline", detail, headers={"Retry-After": "5"})
 
+    def finish(self, work: Callable[[], None]) -> None:
+        """Do `work` after what runs now; nobody waits for it, and it takes no place."""
+        self._threads.submit(work)
+
     def _take(self) -> None:
         with self._lock:
             if self._taken >= self._places:

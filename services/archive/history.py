@@ -7,7 +7,7 @@ Imports what the extra `archive` installs only where the topic forgot something.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ratings_core import extras
 from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic
@@ -25,6 +25,9 @@ class ArchiveFails(LogError):  # noqa: N818 - names the fact
     def __init__(self, partition: int, why: str, *, retriable: bool) -> None:
         self.partition = partition
         super().__init__(f"the archive of partition {partition} cannot be read: {why}", retriable=retriable)
+
+
+PartT = TypeVar("PartT")
 
 
 class History:
@@ -116,7 +119,7 @@ class _HistoryReader:
         """See `Reader.poll`. Raises `ArchiveFails`."""
         while self._past:
             partition, parts = next(iter(self._past.items()))
-            if (part := _next(partition, parts)) is not None:
+            if (part := next_archived(partition, parts)) is not None:
                 self._reached[partition] = part[-1].offset + 1
                 return {partition: part}
             del self._past[partition]
@@ -147,8 +150,8 @@ class _HistoryReader:
             self._reader.close()
 
 
-def _next(partition: int, parts: Iterator[list[Record]]) -> list[Record] | None:
-    """The next archived records; None after the last ones. Raises `ArchiveFails`."""
+def next_archived(partition: int, parts: Iterator[PartT]) -> PartT | None:
+    """The next part of what is read from an archive; None after the last one. Raises `ArchiveFails`."""
     from deltalake.exceptions import DeltaError  # noqa: PLC0415 - see above
 
     from services.archive.reader import ArchiveDamagedError  # noqa: PLC0415 - see above

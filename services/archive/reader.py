@@ -55,6 +55,7 @@ class ArchiveReader:
         kind: str | None = None,
         columns: Sequence[str] = SCHEMA.names,
         coded: bool = False,
+        most: int | None = None,
     ) -> Iterator[pa.Table]:
         """Rows by rising row number, in tables of at most one segment.
 
@@ -65,6 +66,7 @@ class ArchiveReader:
             kind: Read the rows of this kind only.
             columns: Columns to return.
             coded: Return names of agents as they are in the files, as numbers of a dictionary.
+            most: Most rows of a table, a divisor of `SEGMENT_ROWS`; None: a segment. Fewer take less memory; parts of files are read twice.
 
         Raises:
             ArchiveDamagedError: Rows are missing or double. Checked where all rows are read.
@@ -77,8 +79,9 @@ class ArchiveReader:
         wanted = wanted if kind is None else wanted & (pc.field("kind") == kind)
         whole = pool is None and kind is None
         following: int | None = 0 if begin <= 0 else None
-        for segment in range(-(-self.rows // SEGMENT_ROWS)):
-            table = self._segment(segment, wanted, columns)
+        for first in range(0, self.rows, most or SEGMENT_ROWS):
+            part = wanted if most is None else wanted & (pc.field(_ORDER) >= first) & (pc.field(_ORDER) < first + most)
+            table = self._segment(first // SEGMENT_ROWS, part, columns)
             if whole and len(table):
                 following = self._check(table[_ORDER].to_numpy(), following)
             if len(table):

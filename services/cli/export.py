@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ratings_core.formats.times import seconds
-from services.admin.export import COLUMNS, Wanted, format_of, tables, write
+from services.admin.export import COLUMNS, Wanted, tables
+from services.admin.export_formats import encoded, format_of
 from services.backends import open_log
 from services.cli.installation import settings_of
 from services.control.log import ControlLog
@@ -39,11 +40,10 @@ def export(
         columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
         with output.open("wb") as file, Progress(*columns, console=console) as bar:
             task = bar.add_task("rows 0", total=max(1, (ends if end is None else min(end, ends)) - begin))
-            rows = write(
-                tables(log, control.refresh(), wanted), file, form, wanted.columns,
-                lambda total, position: bar.update(task, description=f"rows {total:,}", completed=position - begin),
-            )  # fmt: skip
+            for part in encoded(tables(log, control.refresh(), wanted), form, wanted.columns):
+                file.write(part.data)
+                bar.update(task, description=f"rows {part.rows:,}", completed=part.position - begin)
     finally:
         control.close()
         log.close()
-    console.print(f"{output}: {rows:,} rows, {output.stat().st_size:,} bytes", highlight=False)
+    console.print(f"{output}: {part.rows:,} rows, {output.stat().st_size:,} bytes", highlight=False)

@@ -59,6 +59,7 @@ class Settings(BaseSettings):
     api_body_bytes: int = Field(64 << 20, ge=1 << 20, description="Bytes of all request bodies at once; further requests are answered 503.")
     api_body_seconds: float = Field(20.0, gt=0, description="Deadline for a whole request body; a slower one is answered 408.")
     api_writers: int = Field(16, ge=1, le=256, description="Requests of one API process that write to the log at once.")
+    api_exports: int = Field(2, ge=1, le=64, description="Exports that one API process streams at once; further ones are answered 503.")
     api_writes: int = Field(128, ge=1, description="Requests that write or wait for it; further ones are answered 503 with Retry-After.")
     api_write_seconds: float = Field(15.0, gt=0, description="Deadline of the log for one request; a slower one is answered 503.")
 

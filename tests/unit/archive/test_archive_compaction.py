@@ -8,13 +8,14 @@ from pathlib import Path
 from threading import Event, Thread
 from urllib.parse import urlparse
 
+import pyarrow as pa
 import pytest
 
 from services.archive.compaction import Compacted, compact
 from services.archive.reader import open_reader
 from services.archive.writer import open_writer
 from services.log.protocol import Record
-from tests.support.archive import LOG, append, check, fill, mixed
+from tests.support.archive import LOG, append, check, contents, fill, mixed
 
 RECORDS = mixed(11, 120)
 
@@ -28,6 +29,13 @@ def test_compaction_merges_files_and_changes_no_row(url: str, small_blocks: None
     check(url, RECORDS)
     assert sum(map(len, before.read())) == before.rows  # a reader of the snapshot before goes on
     assert compact(url, 0, open_files=2).segments == 0
+
+
+def test_smaller_tables_have_the_same_rows(url: str) -> None:
+    fill(url, RECORDS, 10)
+    parts = list(open_reader(url, 0).read(most=128))
+    assert max(map(len, parts)) == 128
+    assert pa.concat_tables(parts).combine_chunks().equals(contents(url))
 
 
 def test_the_newest_segment_waits_for_more_files(url: str) -> None:

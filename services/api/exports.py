@@ -1,0 +1,154 @@
+"""Exports over HTTP: a pool's outcomes as a stream, which says by its end whether it is complete."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Lock
+from typing import Annotated, Any, Final, TypeAlias
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from ratings_core.errors import MissingExtraError
+from ratings_core.formats.times import seconds
+from services.admin.export import COLUMNS, Wanted, tables
+from services.admin.export_formats import Format, Part, encoded
+from services.api.context import Context, context
+from services.api.problems import ApiError, no_pool
+from services.api.replies import problems
+from services.control.log import ControlLog
+from services.log.protocol import Log
+from services.wire.pools import check_pool_name
+
+router = APIRouter(tags=["pools"])
+_TYPES: Final = {Format.JSONL: "application/x-ndjson", Format.CSV: "text/csv", Format.PARQUET: "application/vnd.apache.parquet"}
+_BINARY: Final = {"schema": {"type": "string", "format": "binary"}}
+_COMPLETE: Final = "Outcomes in the order of the log. After a failure the connection is closed before the last chunk."
+_ANSWERS: Final[dict[int | str, Any]] = {
+    200: {"description": _COMPLETE, "content": dict.fromkeys(_TYPES.values(), _BINARY)},
+    **problems((401, 403, 404, 422, 429, 501, 503)),
+}
+
+Begin: TypeAlias = Annotated[int, Query(alias="from", ge=0, le=2**63 - 1, description="First position of the log.")]
+End: TypeAlias = Annotated[int | None, Query(alias="to", ge=0, le=2**63 - 1, description="Position to end before.")]
+Since: TypeAlias = Annotated[str | None, Query(description="Outcomes of this time or later: a date, an ISO time or seconds since 1970.")]
+Until: TypeAlias = Annotated[str | None, Query(description="Outcomes of before this time.")]
+Agents: TypeAlias = Annotated[list[str] | None, Query(description="Only outcomes with this agent; may be repeated.")]
+Columns: TypeAlias = Annotated[list[str] | None, Query(description="Columns of CSV and Parquet; may be repeated.")]
+Form: TypeAlias = Annotated[Format, Query(alias="format", description="jsonl: outcomes of the wire schema, for `equirank replay`.")]
+
+
+class Exports:
+    """The exports of one API. At most `most` are under way at once; a further one is refused with 503."""
+
+    def __init__(self, log: Log, control: ControlLog, most: int) -> None:
+        self._log, self._control, self._most = log, control, most
+        self._taken, self._lock = 0, Lock()
+
+    def parts(self, wanted: Wanted, form: Format) -> Iterator[Part]:
+        """The bytes of an export. Raises `ApiError` where there is no such pool, and what `tables` and `encoded` raise."""
+        control = self._control.refresh()
+        if wanted.pool not in control.pools:
+            raise no_pool(wanted.pool)
+        return encoded(tables(self._log, control, wanted), form, wanted.columns)
+
+    def take(self) -> None:
+        """Begin an export. Raises `ApiError` 503."""
+        with self._lock:
+            if self._taken >= self._most:
+                detail = f"{self._most} exports are under way already: send the request again later"
+                raise ApiError(503, "busy", detail, headers={"Retry-After": "5"})
+            self._taken += 1
+
+    def give_back(self) -> None:
+        """End an export."""
+        with self._lock:
+            self._taken -= 1
+
+
+class _Stream:
+    """One export under way. It is read by one thread at a time, and closed by another if the client leaves."""
+
+    def __init__(self, exports: Exports, wanted: Wanted, form: Format) -> None:
+        self._exports, self._wanted, self._form = exports, wanted, form
+        self._parts: Iterator[Part] | None = None
+        self._lock, self._closed = Lock(), False
+
+    def next(self) -> bytes | None:
+        """The next bytes; None after the last ones. Raises what `Exports.parts` raises."""
+        with self._lock:
+            if self._closed:
+                return None
+            self._parts = self._parts or self._exports.parts(self._wanted, self._form)
+            return next((part.data for part in self._parts if part.data), None)
+
+    def close(self) -> None:
+        """End the export. What runs in another thread ends first."""
+        with self._lock:
+            if not self._closed:
+                self._closed, self._parts = True, None
+                self._exports.give_back()
+
+
+@router.get("/v1/pools/{pool}/export", response_class=Response, response_model=None, responses=_ANSWERS)
+async def get_export(
+    request: Request,
+    pool: str,
+    form: Form = Format.JSONL,
+    begin: Begin = 0,
+    end: End = None,
+    since: Since = None,
+    until: Until = None,
+    agent: Agents = None,
+    column: Columns = None,
+) -> Response:
+    """Stream a pool's outcomes and retractions as they were sent, from the archive and, beyond it, the log.
+
+    Needs a key where keys are set: boards are public there, what was sent is not.
+    """
+    here = context(request)
+    here.access.check_key(request)
+    first, last = (None if text is None else seconds(text, 1, name) for text, name in ((since, "since"), (until, "until")))
+    wanted = Wanted(check_pool_name(pool), begin, end, first, last, tuple(agent or ()), tuple(column or COLUMNS))
+    here.exports.take()
+    stream = _Stream(here.exports, wanted, form)
+    try:
+        with _missing():
+            head = await here.workers.exports.run(stream.next)
+    except BaseException:
+        here.workers.exports.finish(stream.close)
+        raise
+    file = f"attachment; filename=\"{pool}.{form}\""
+    return _Answer(here, stream, _body(here, stream, head), media_type=_TYPES[form], headers={"Content-Disposition": file})
+
+
+class _Answer(StreamingResponse):
+    """An answer that ends its export, however it ends itself."""
+
+    def __init__(self, here: Context, stream: _Stream, body: AsyncIterator[bytes], *, media_type: str, headers: Mapping[str, str]) -> None:
+        super().__init__(body, media_type=media_type, headers=headers)
+        self._here, self._stream = here, stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._here.workers.exports.finish(self._stream.close)
+
+
+async def _body(here: Context, stream: _Stream, head: bytes | None) -> AsyncIterator[bytes]:
+    """All parts. An error ends the connection before the last chunk, so the client can tell."""
+    while head is not None:
+        yield head
+        head = await here.workers.exports.run(stream.next)
+
+
+@contextmanager
+def _missing() -> Iterator[None]:
+    """Answer 501 where a package is missing. Raises `ApiError`."""
+    try:
+        yield
+    except MissingExtraError as error:
+        raise ApiError(501, "not installed", str(error)) from error
