@@ -76,19 +76,27 @@ class _Stream:
         self._lock, self._closed = Lock(), False
 
     def next(self) -> bytes | None:
-        """The next bytes; None after the last ones. Raises what `Exports.parts` raises."""
+        """The next bytes; None after the last ones. Raises what `Exports.parts` raises. The end and an error give the place back."""
         with self._lock:
-            if self._closed:
-                return None
-            self._parts = self._parts or self._exports.parts(self._wanted, self._form)
-            return next((part.data for part in self._parts if part.data), None)
+            data: bytes | None = None
+            try:
+                if not self._closed:
+                    self._parts = self._parts or self._exports.parts(self._wanted, self._form)
+                    data = next((part.data for part in self._parts if part.data), None)
+            finally:
+                if data is None:
+                    self._end()
+            return data
 
     def close(self) -> None:
         """End the export. What runs in another thread ends first."""
         with self._lock:
-            if not self._closed:
-                self._closed, self._parts = True, None
-                self._exports.give_back()
+            self._end()
+
+    def _end(self) -> None:
+        if not self._closed:
+            self._closed, self._parts = True, None
+            self._exports.give_back()
 
 
 @router.get("/v1/pools/{pool}/export", response_class=Response, response_model=None, responses=_ANSWERS)
