@@ -8,8 +8,10 @@ these generations is a difference.
 """
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -26,6 +28,7 @@ from services.log.skipping import open_reader
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.recovery import WrongLog, beginning, check_bound, check_log, retracted, silent
+from services.shard.share import offset_of
 from services.state.pool import PoolState
 
 _READ_SECONDS: Final = 5.0
@@ -162,7 +165,7 @@ class _Refolded:
     def __init__(self, start: Partition, log: Log, control: ControlState, directory: FixedDirectory) -> None:
         self.partition, self.log, self._number = start, log, start.number
         self._directory = directory
-        self._ahead: list[Record] = []
+        self._ahead: Sequence[Record] = []
         self._reader = open_reader(log.history, {start.number: start.position}, control.partitions.skipped)
 
     def to(self, position: int) -> None:
@@ -170,8 +173,8 @@ class _Refolded:
         while self.partition.position < position:
             if not self._ahead and not self._read_on(position):
                 return  # the log ends here: positions beyond the last record mean the same state
-            cut = sum(record.offset < position for record in self._ahead)
-            if cut == 0:
+            cut = bisect_left(range(len(self._ahead)), position, key=partial(offset_of, self._ahead))
+            if not cut:
                 return
             self.partition.fold(self._ahead[:cut], self._directory)
             self._ahead = self._ahead[cut:]

@@ -7,9 +7,10 @@ Imports what the extra `archive` installs only where the topic forgot something.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ratings_core import extras
+from services.archive.records import ArchivedRecords, parts
 from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ class ArchiveFails(LogError):  # noqa: N818 - names the fact
 
 
 PartT = TypeVar("PartT")
+
+
+class Part(NamedTuple):
+    """What a pool has of the records below offset `end`, from where the part before ended. The last part has none."""
+
+    records: Sequence[Record]
+    end: int
 
 
 class History:
@@ -61,7 +69,7 @@ class History:
         return position < self._topic.begin(partition)
 
     def reader(self, positions: Mapping[int, int]) -> Reader:
-        """A reader that takes what the topic forgot from the archive, and goes on in the topic. Raises `LogError`."""
+        """A reader that takes what the topic forgot from the archive, as `ArchivedRecords`, and goes on in the topic. Raises `LogError`."""
         reader = _HistoryReader(self, self._topic, positions)
         for partition, position in positions.items():
             if self.forgot(partition, position):
@@ -77,6 +85,24 @@ class History:
         """The archive of a partition, where it holds what follows `position`; else None. Raises `LogError`."""
         found = self._archive(partition)
         return found if found is not None and found.holds(position) else None
+
+    def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False) -> Iterator[Part]:
+        """What the archive holds of a pool from offset `begin` on; nothing where it does not hold that. Raises `ArchiveFails`.
+
+        Args:
+            pool: Name of the pool.
+            partition: Number of its partition.
+            begin: First offset to read.
+            retractions: Read nothing else.
+        """
+        if (archive := self.archive(partition, begin)) is None:
+            return
+        from services.archive.schema import RETRACTION  # noqa: PLC0415 - needs the extra `archive`
+
+        following = parts(archive, begin, pool=pool, kind=RETRACTION if retractions else None)
+        while (records := next_archived(partition, following)) is not None:
+            yield Part(records, int(records.offset[-1]) + 1)
+        yield Part((), archive.position)
 
     def _archive(self, partition: int) -> "ArchiveReader | None":
         """The archive of a partition; None where nothing was archived yet. Raises `ArchiveFails`."""
@@ -101,7 +127,7 @@ class _HistoryReader:
 
     def __init__(self, history: History, topic: Topic, positions: Mapping[int, int]) -> None:
         self._history, self._topic, self._reached = history, topic, dict(positions)
-        self._past: dict[int, Iterator[list[Record]]] = {}
+        self._past: dict[int, Iterator[ArchivedRecords]] = {}
         self._ends: dict[int, int] = {}
         self._reader: Reader | None = None
 
@@ -110,17 +136,15 @@ class _HistoryReader:
         archive = self._history.archive(partition, self._reached[partition])
         if archive is None:
             return False
-        from services.archive.records import records  # noqa: PLC0415 - needs the extra `archive`
-
-        self._past[partition], self._ends[partition] = records(archive, self._reached[partition]), archive.position
+        self._past[partition], self._ends[partition] = parts(archive, self._reached[partition]), archive.position
         return True
 
-    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+    def poll(self, timeout: float, max_records: int) -> Mapping[int, Sequence[Record]]:
         """See `Reader.poll`. Raises `ArchiveFails`."""
         while self._past:
-            partition, parts = next(iter(self._past.items()))
-            if (part := next_archived(partition, parts)) is not None:
-                self._reached[partition] = part[-1].offset + 1
+            partition, following = next(iter(self._past.items()))
+            if (part := next_archived(partition, following)) is not None:
+                self._reached[partition] = int(part.offset[-1]) + 1
                 return {partition: part}
             del self._past[partition]
             self._reached[partition] = self._ends[partition]
@@ -150,14 +174,14 @@ class _HistoryReader:
             self._reader.close()
 
 
-def next_archived(partition: int, parts: Iterator[PartT]) -> PartT | None:
+def next_archived(partition: int, following: Iterator[PartT]) -> PartT | None:
     """The next part of what is read from an archive; None after the last one. Raises `ArchiveFails`."""
     from deltalake.exceptions import DeltaError  # noqa: PLC0415 - see above
 
     from services.archive.reader import ArchiveDamagedError  # noqa: PLC0415 - see above
 
     try:
-        return next(parts, None)
+        return next(following, None)
     except ArchiveDamagedError as error:
         raise ArchiveFails(partition, str(error), retriable=False) from error
     except (OSError, DeltaError) as error:

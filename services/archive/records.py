@@ -1,53 +1,110 @@
-"""Rows of the archive as records of the log again."""
+"""Rows of the archive as records of the log, in parts that fold in a moment.
 
-from collections.abc import Iterator
-from typing import Any, Final
+A part is a sequence of records, so whatever reads the log takes it. A fold takes its columns. Bytes are encoded only for the records that
+are taken out, and may differ from those that the log took.
+
+Imports what the extra `archive` installs only where rows are read.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, overload
 
 import msgspec
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
-from services.archive import decode
-from services.archive.reader import ArchiveReader
-from services.archive.schema import UNREAD
 from services.log.protocol import Record
 from services.wire.events import Kept
 from services.wire.rules import MAX_RECORD_BYTES
 
-_RECORDS: Final = 2_000
-"""Records of one part, at most."""
-_ROWS: Final = 50_000
-"""Rows of one part, about: one more record may exceed them."""
+if TYPE_CHECKING:
+    from services.archive.reader import ArchiveReader
+
+_COLUMNS: Final = (
+    "offset", "item", "logged", "kind", "pool", "id", "time", "weight", "task", "agents", "sides", "places", "scores", "retracts", "meta",
+    "raw",
+)  # fmt: skip
+_ROWS: Final = 10_000
+"""Rows of a part, about: some of them fold in ten milliseconds."""
+_BYTES: Final = 1 << 21
+"""Bytes of a part, about; outcomes may have thousands of agents."""
 
 
-def records(archive: ArchiveReader, position: int) -> Iterator[list[Record]]:
-    """The archived records from `position` on, in parts of bounded size. The rows of a record may lie in two segments."""
-    rest: pa.Table | None = None
-    for segment in archive.read(position):
+class ArchivedRecords(Sequence[Record]):
+    """Records as rows of the archive.
+
+    rows: an Arrow table of whole records. start: int64 (n+1,), record i has rows start[i] to start[i+1]; offset: int64 (n,), of each.
+    """
+
+    def __init__(self, rows: Any) -> None:
+        offset = rows["offset"].to_numpy()
+        first = np.flatnonzero(np.append(True, offset[1:] != offset[:-1])) if len(offset) else np.zeros(0, np.int64)
+        self.rows, self.offset = rows, offset[first]
+        self.start = np.append(first, len(offset))
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> "ArchivedRecords": ...
+    def __getitem__(self, index: int | slice) -> "Record | ArchivedRecords":
+        if isinstance(index, int):
+            number = range(len(self))[index]
+            return _record(self._of(number, number + 1).to_pylist())
+        first, last, _ = index.indices(len(self))
+        return ArchivedRecords(self._of(first, max(first, last)))
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """When the log took each record, seconds since 1970: float64 (n,)."""
+        taken: NDArray[np.float64] = self.rows["logged"].to_numpy()[self.start[:-1]].astype(np.int64) / 1e6
+        return taken
+
+    def of(self, pool: str) -> "ArchivedRecords":
+        """What they hold of a pool."""
+        import pyarrow.compute as pc  # noqa: PLC0415 - needs the extra `archive`
+
+        return ArchivedRecords(self.rows.filter(pc.equal(self.rows["pool"], pool)))
+
+    def _of(self, first: int, last: int) -> Any:
+        return self.rows.slice(self.start[first], self.start[last] - self.start[first])
+
+
+def parts(archive: "ArchiveReader", begin: int, *, pool: str | None = None, kind: str | None = None) -> Iterator[ArchivedRecords]:
+    """The archived records from offset `begin` on, or what they hold of a pool and of a kind. Raises `ArchiveDamagedError`.
+
+    The rows of a record may lie in two segments.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - needs the extra `archive`
+
+    rest: Any = None
+    for segment in archive.read(begin, pool=pool, kind=kind, columns=_COLUMNS, coded=True):
         table = segment if rest is None else pa.concat_tables([rest, segment])
         offset = table["offset"].to_numpy()
         whole = int(np.searchsorted(offset, offset[-1]))
-        if whole:
-            yield from _parts(table.slice(0, whole))
+        yield from _cut(table.slice(0, whole))
         rest = table.slice(whole)
     if rest is not None:
-        yield from _parts(rest)
+        yield ArchivedRecords(rest)
 
 
-def _parts(table: pa.Table) -> Iterator[list[Record]]:
-    offset = table["offset"].to_numpy()
-    starts = np.flatnonzero(np.append(True, offset[1:] != offset[:-1]))
-    ends = np.append(starts[1:], len(table))
-    last = 0
-    while (first := last) < len(starts):
-        last = min(first + _RECORDS, max(first + 1, int(np.searchsorted(ends, starts[first] + _ROWS, side="right"))))
-        rows = table.slice(starts[first], ends[last - 1] - starts[first]).to_pylist()
-        cuts = (starts[first:last] - starts[first]).tolist()
-        yield [_record(rows[begin:end]) for begin, end in zip(cuts, [*cuts[1:], len(rows)], strict=True)]
+def _cut(table: Any) -> Iterator[ArchivedRecords]:
+    """Parts of a table that divide no record."""
+    offset, first = table["offset"].to_numpy(), 0
+    rows = min(_ROWS, max(1, _BYTES * len(table) // max(1, table.nbytes)))
+    while first < len(offset):
+        last = int(np.searchsorted(offset, offset[min(first + rows, len(offset)) - 1], side="right"))
+        yield ArchivedRecords(table.slice(first, last - first))
+        first = last
 
 
 def _record(rows: list[dict[str, Any]]) -> Record:
     """One record of its rows."""
+    from services.archive import decode  # noqa: PLC0415 - needs the extra `archive`
+    from services.archive.schema import UNREAD  # noqa: PLC0415 - as above
+
     texts = [row["raw"] if row["kind"] == UNREAD else msgspec.json.encode(decode.event(row)) for row in rows]
     first = rows[0]
     alone = len(rows) == 1 and (first["item"] < 0 or first["kind"] != UNREAD)

@@ -111,7 +111,7 @@ class TopicReplaced(LogError):  # noqa: N818
 class Reader(Protocol):
     """Reads the partitions it was opened with, from given positions. Not shared between threads."""
 
-    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+    def poll(self, timeout: float, max_records: int) -> Mapping[int, Sequence[Record]]:
         """Up to about `max_records` next records by partition; empty after `timeout` seconds without any."""
 
     def position(self, partition: int) -> int:

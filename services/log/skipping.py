@@ -39,7 +39,7 @@ class SkippingReader:
         self._partitions = list(positions)
         self._reader = topic.reader(positions)
 
-    def poll(self, timeout: float, max_records: int) -> dict[int, list[Record]]:
+    def poll(self, timeout: float, max_records: int) -> Mapping[int, Sequence[Record]]:
         """See `Reader.poll`."""
         try:
             batches = self._reader.poll(timeout, max_records)
@@ -57,9 +57,10 @@ class SkippingReader:
         """See `Reader.close`."""
         self._reader.close()
 
-    def _left(self, partition: int, records: list[Record]) -> list[Record]:
-        ranges = self._skipped.get(partition, ())
-        return [record for record in records if not any(begin <= record.offset < end for begin, end in ranges)]
+    def _left(self, partition: int, records: Sequence[Record]) -> Sequence[Record]:
+        first, last = records[0].offset, records[-1].offset
+        ranges = [one for one in self._skipped.get(partition, ()) if one[0] <= last and one[1] > first]
+        return [record for record in records if not any(begin <= record.offset < end for begin, end in ranges)] if ranges else records
 
     def _pass_over(self, error: BatchDamaged) -> None:
         """Go on behind a batch that is skipped. Raises `error` where it is not."""

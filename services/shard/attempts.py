@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from services.archive.records import ArchivedRecords
 from services.control.log import ControlLog
 from services.control.records import Attempt, ControlState
 from services.log.protocol import LogError, Record
@@ -64,10 +65,10 @@ class Attempts:
     def parts(self, records: Sequence[Record]) -> Iterator[Sequence[Record]]:
         """`records` in runs to fold one after the other, up to the isolated one."""
         for part in slices(records):
-            if part[0].offset < max(self._until, self._suspected[1]):
-                yield from self._noting(part)
+            if isinstance(part, ArchivedRecords) or part[0].offset >= max(self._until, self._suspected[1]):
+                yield part  # what is archived was folded: a checkpoint covers it
             else:
-                yield part
+                yield from self._noting(part)
             if self.blocked:
                 return
 

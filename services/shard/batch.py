@@ -1,101 +1,47 @@
 """Records of one call as what each pool has of them, and the dead letters they give.
 
-A pool's outcomes come as columns, straight from the bytes, where all its records hold plain games only; else as events. Either way
-they are the same outcomes: one takes less time.
+A pool's outcomes come as columns, straight from the bytes, where all its records hold plain games only; else as events. What comes from
+the archive stays columns. Either way they are the same outcomes: one takes less time.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from services.archive.records import ArchivedRecords
 from services.log.dead_letters import DeadLetter, excerpt
 from services.log.protocol import Record
+from services.shard.archived_shares import shares_of, unread_in
+from services.shard.share import Share, offset_of
 from services.wire import events
-from services.wire.columns import GameColumns
-from services.wire.events import Decoded, Event, Reason, RetractEvent
+from services.wire.events import Decoded, Reason
 from services.wire.plain import plain_games
-from services.wire.pools import Kind
 from services.wire.scanning.scan import Scanned
 
-Outcomes: TypeAlias = Sequence[Event] | GameColumns
-Indices: TypeAlias = Sequence[int] | NDArray[np.int64]
 _SCANNED_PART: Final = 2
 """Where more than one record in so many is not plain, nothing is gained by reading the others as columns."""
 _MOST_POOLS: Final = 64
 """Of more pools, events are faster: columns are gone through once for each."""
 
 
-class Share:
-    """What one pool has of the records of a call, in order. outcomes[k] is item[k] of records[record[k]]."""
-
-    def __init__(self, pool: str, records: Sequence[Record], record: Indices, item: Indices, outcomes: Outcomes) -> None:
-        self.pool, self.outcomes = pool, outcomes
-        self.record, self.item = record, item
-        self._records = records
-
-    def __len__(self) -> int:
-        return len(self.record)
-
-    def offset(self, index: int) -> int:
-        """Offset of the record that holds an outcome."""
-        return self._records[self.record[index]].offset
-
-    def since(self, start: int) -> "Share":
-        """What is in records at or after offset `start`."""
-        return self if not len(self) or self.offset(0) >= start else self._part(self._count_below(start), len(self))
-
-    def below(self, end: int) -> "Share":
-        """What is in records before offset `end`."""
-        return self if not len(self) or self.offset(-1) < end else self._part(0, self._count_below(end))
-
-    def retractions(self) -> Sequence[tuple[int, RetractEvent]]:
-        """The retractions, each with its record's offset."""
-        if isinstance(self.outcomes, GameColumns) or RetractEvent not in map(type, self.outcomes):
-            return ()
-        return [(self.offset(i), event) for i, event in enumerate(self.outcomes) if isinstance(event, RetractEvent)]
-
-    def ahead(self, seconds: float) -> int:
-        """How many outcomes have a time more than `seconds` after the log took them."""
-        limits = [self._records[record].time + seconds for record in self.record]
-        if isinstance(self.outcomes, GameColumns):
-            return int(np.count_nonzero(self.outcomes.time > np.array(limits)))
-        return sum(event.time > limit for event, limit in zip(self.outcomes, limits, strict=True))
-
-    def firsts(self) -> Iterator[tuple[Kind | None, int]]:
-        """Kind and offset of the first outcome, and of the first that has a kind: a retraction makes no pool, what follows it may."""
-        if isinstance(self.outcomes, GameColumns):
-            yield Kind.GAMES, self.offset(0)
-            return
-        kind = self.outcomes[0].kind
-        yield kind, self.offset(0)
-        if kind is None and (later := next((i for i, event in enumerate(self.outcomes) if event.kind is not None), None)) is not None:
-            yield self.outcomes[later].kind, self.offset(later)
-
-    def _count_below(self, offset: int) -> int:
-        return next((i for i in range(len(self)) if self.offset(i) >= offset), len(self))
-
-    def _part(self, begin: int, end: int) -> "Share":
-        if isinstance(self.outcomes, GameColumns):
-            at = np.arange(len(self))
-            outcomes: Outcomes = self.outcomes.take((at >= begin) & (at < end))
-        else:
-            outcomes = self.outcomes[begin:end]
-        return Share(self.pool, self._records, self.record[begin:end], self.item[begin:end], outcomes)
-
-
 class Batch:
-    """Records of one call, read. shares: by pool, in the order of their first outcomes; outcomes: how many there are in all."""
+    """Records of one call, read.
+
+    shares: what each pool has, one share or several that follow each other; pools in the order of their first outcomes. outcomes: how many
+    there are in all.
+    """
 
     def __init__(self, partition: int, records: Sequence[Record]) -> None:
         self.partition, self.records = partition, records
         self.letters: list[DeadLetter] = []
         self._texts: tuple[int, Sequence[bytes]] = -1, ()
-        shares, self._unread = _read(records)
-        self.shares = {share.pool: share for share in sorted(shares, key=lambda share: (share.record[0], share.item[0]))}
+        shares, self._unread = _read_archived(records) if isinstance(records, ArchivedRecords) else _read(records)
+        self.shares: dict[str, list[Share]] = {}
+        for share in sorted(shares, key=lambda share: (share.record[0], share.item[0])):
+            self.shares.setdefault(share.pool, []).append(share)
         self.outcomes = sum(map(len, shares))
 
     def refuse_unread(self) -> None:
@@ -119,7 +65,7 @@ class Batch:
             DeadLetter(
                 generation=generation,
                 partition=self.partition,
-                offset=self.records[record].offset,
+                offset=offset_of(self.records, record),
                 item=item,
                 reason=reason,
                 path=path,
@@ -140,6 +86,11 @@ class Batch:
         return texts[item] if item < len(texts) else value
 
 
+def _read_archived(records: ArchivedRecords) -> tuple[list[Share], list[events.Refusal]]:
+    chosen = unread_in(records)
+    return list(shares_of(records)), _decoded({i: records[i].value for i in chosen}, chosen).refusals
+
+
 def _read(records: Sequence[Record]) -> tuple[list[Share], list[events.Refusal]]:
     values = [record.value for record in records]
     scanned = plain_games(values)
@@ -156,7 +107,7 @@ def _read(records: Sequence[Record]) -> tuple[list[Share], list[events.Refusal]]
     return [*_of_columns(records, scanned, mixed), *_of_events(records, found)], found.refusals
 
 
-def _decoded(values: Sequence[bytes], chosen: Sequence[int]) -> Decoded:
+def _decoded(values: Sequence[bytes] | Mapping[int, bytes], chosen: Sequence[int]) -> Decoded:
     """The outcomes of some records, under the numbers that these have among all."""
     found = events.decode([values[record] for record in chosen])
     refusals = [msgspec.structs.replace(refusal, record=chosen[refusal.record]) for refusal in found.refusals]

@@ -107,7 +107,7 @@ class LogFeed:
 
     def _is_full(self, records: Mapping[int, Sequence[Record]]) -> bool:
         count = sum(map(len, records.values()))
-        return count >= self._most_records or size(record for part in records.values() for record in part) >= _FULL_BYTES
+        return count >= self._most_records or sum(map(size, records.values())) >= _FULL_BYTES
 
     def _open(self) -> list[ForgottenRecords]:
         positions = {number: runtime.partition.position for number, runtime in self._owned.running().items()}

@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from services.archive.records import ArchivedRecords
 from services.control.records import FOLD_VERSION, Generation, PoolCreated
 from services.log.dead_letters import DeadLetter
 from services.log.partition import partition_of
 from services.log.protocol import Record
-from services.shard.batch import Batch, Share
-from services.shard.generations.archived import Part
+from services.shard.batch import Batch
 from services.shard.generations.build import Build
+from services.shard.share import Share, offset_of, times_of
 from services.state.content import COUNTERS, PoolContent
 from services.state.pool import PoolState
 from services.wire.events import Reason
@@ -70,7 +71,7 @@ class FoldCounters:
             self.outcomes[name] += count - before[name]
         clock = content.clock
         self.odd["late"] += clock.late - late_before
-        if clock.time is not None and clock.time > batch.records[0].time + self.future_seconds:
+        if clock.time is not None and clock.time > times_of(batch.records[:1])[0] + self.future_seconds:
             self.odd["future"] += share.ahead(self.future_seconds)
 
 
@@ -98,16 +99,17 @@ class Partition:
             return []
         batch = Batch(self.number, records)
         batch.refuse_unread()
-        known = {pool: self._state(share, directory) for pool, share in batch.shares.items()}
-        for pool, share in batch.shares.items():  # the directory was asked before anything is folded: it may fail, and the call be repeated
-            self._fold_or_refuse(known[pool], share, batch)
+        known = {pool: self._state(pool, shares, directory) for pool, shares in batch.shares.items()}
+        for pool, shares in batch.shares.items():  # the directory was asked before: it may fail, and the call be repeated
+            for share in shares:
+                self._fold_or_refuse(known[pool], share, batch)
         self.outcomes += batch.outcomes
-        end = records[-1].offset + 1
+        end = offset_of(records, -1) + 1
         for build in [build for build in self.builds.values() if build.failed is None and not build.behind(self.position)]:
             self._fold_build(build, batch)
             build.reached(end)
         self.position = end
-        self.last = records[-1].offset, hashlib.sha256(records[-1].value).hexdigest()
+        self.last = None if isinstance(records, ArchivedRecords) else (end - 1, hashlib.sha256(records[-1].value).hexdigest())
         return batch.letters
 
     def catch_up(self, records: Sequence[Record], start: int) -> list[DeadLetter]:
@@ -120,31 +122,20 @@ class Partition:
         old = records if whole else [record for record in records if record.offset < self.position]
         reached = self.position if len(old) < len(records) else old[-1].offset + 1 if old else start
         for build in [build for build in self.builds.values() if build.behind(self.position) and start <= build.position < reached]:
-            found = build.concerned(old)
-            batch = Batch(self.number, found)
-            share = batch.shares.get(build.generation.pool)
-            if build.state is not None:
-                self._fold_build(build, batch)
-            elif share is not None:
-                build.scan([event for _, event in share.below(build.generation.retraction_horizon).retractions()])
-            build.reached(reached)
-            letters += batch.letters
-            self.edition += 1
+            letters += self.catch_up_alone(build, build.concerned(old), reached)
         return letters
 
-    def catch_up_archived(self, build: Build, part: Part) -> list[DeadLetter]:
-        """Give one build that is behind what the archive holds of its pool; entries for what it refuses."""
-        letters: list[DeadLetter] = []
-        for run in part.runs:
-            if build.state is None:
-                build.scan([event for offset, event in run.retractions() if offset < build.generation.retraction_horizon])
-                continue
-            letters += [run.letter(refused, self.number, build.generation.number) for refused in build.fold(run.outcomes)]
-            if build.state is not None:
-                build.state.note(run.retractions())
-        build.reached(part.end)
+    def catch_up_alone(self, build: Build, records: Sequence[Record], reached: int) -> list[DeadLetter]:
+        """Give one build that is behind what its pool has of the records below `reached`; entries for what it refuses."""
+        batch = Batch(self.number, records)
+        if build.state is not None:
+            self._fold_build(build, batch)
+        else:
+            found = [one for share in batch.shares.get(build.generation.pool, ()) for one in share.retractions()]
+            build.scan([event for offset, event in found if offset < build.generation.retraction_horizon])
+        build.reached(reached)
         self.edition += 1
-        return letters
+        return batch.letters
 
     def begin(self, build: Build) -> None:
         """Build a generation beside the one that serves; another of its pool is given up."""
@@ -171,22 +162,22 @@ class Partition:
         return {pool for pool in self.readers.hidden if pool not in building and any(pool == one for one, _ in self.builds)}
 
     def _fold_build(self, build: Build, batch: Batch) -> None:
-        share = batch.shares.get(build.generation.pool)
-        if share is None or not len(counted := share.since(build.position)):
-            return
-        for i, reason, path, rule in build.fold(counted.outcomes):
-            batch.refuse(counted, i, reason, path, rule, build.generation.number)
-        if build.state is not None:
-            build.state.note(counted.retractions())
+        for share in batch.shares.get(build.generation.pool, ()):
+            if not len(counted := share.since(build.position)):
+                continue
+            for i, reason, path, rule in build.fold(counted.outcomes):
+                batch.refuse(counted, i, reason, path, rule, build.generation.number)
+            if build.state is not None:
+                build.state.note(counted.retractions())
 
-    def _state(self, share: Share, directory: Directory) -> "PoolState | _Refusal":
-        if (home := partition_of(share.pool, self.partitions)) != self.number:
+    def _state(self, pool: str, shares: Sequence[Share], directory: Directory) -> "PoolState | _Refusal":
+        if (home := partition_of(pool, self.partitions)) != self.number:
             rule = (
-                f"pool {share.pool} belongs to partition {home} of {self.partitions}: produce with the pool as key and Kafka's default "
+                f"pool {pool} belongs to partition {home} of {self.partitions}: produce with the pool as key and Kafka's default "
                 "(murmur2) partitioner; librdkafka clients set partitioner=murmur2_random"
             )
             return Reason.WRONG_PARTITION, rule
-        return self.pools.get(share.pool) or self._begin(share, directory) or _UNKNOWN
+        return self.pools.get(pool) or self._begin(pool, shares, directory) or _UNKNOWN
 
     def _fold_or_refuse(self, state: "PoolState | _Refusal", share: Share, batch: Batch) -> None:
         if not isinstance(state, PoolState):
@@ -196,13 +187,13 @@ class Partition:
             batch.refuse_all(share.below(state.generation.start), *_UNKNOWN)
         self._fold(state, share.since(state.generation.start), batch)
 
-    def _begin(self, share: Share, directory: Directory) -> PoolState | None:
-        asked = (directory.generation(share.pool, kind, offset) for kind, offset in share.firsts())
+    def _begin(self, pool: str, shares: Sequence[Share], directory: Directory) -> PoolState | None:
+        asked = (directory.generation(pool, kind, offset) for share in shares for kind, offset in share.firsts())
         found = next(filter(None, asked), None)
         if found is None:
             return None
         created, generation = found
-        state = self.pools[share.pool] = PoolState(created, generation)
+        state = self.pools[pool] = PoolState(created, generation)
         if generation.fold_version != FOLD_VERSION:
             why = f"generation {generation.number} was made by fold version {generation.fold_version}, this is {FOLD_VERSION}"
             state.stop(why, generation.start)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ratings_core.arrays.frozen import Arrays
 from ratings_core.errors import RatingsError
+from services.archive.history import History
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
 from services.control.records import FOLD_VERSION, ControlState, Generation
 from services.log.partition import partition_of
@@ -15,6 +16,7 @@ from services.shard.generations.build import Build, retracted_below
 from services.shard.partition import Partition
 from services.state.edits import Retracted
 from services.state.pool import PoolState
+from services.wire.events import RetractEvent
 
 log = logging.getLogger("equirank.recovery")
 
@@ -81,11 +83,14 @@ def retracted(made: Generation, topic: Topic, partition: int, control: ControlSt
 
     Raises `LogError`, and `WrongLog` where the log ends before that horizon.
     """
-    found, position, horizon = [], control.partitions.beyond_losses(partition, made.start), made.retraction_horizon
+    found, position, horizon = list[RetractEvent](), control.partitions.beyond_losses(partition, made.start), made.retraction_horizon
     if position < horizon:
         if (end := topic.end(partition)) < horizon:
             what = f"generation {made.number} of pool {made.pool} was made at {horizon}, and the log ends at {end}"
             raise WrongLog(f"partition {partition} of {topic.name}: {what}: {CUT}")
+        for part in topic.parts_of(made.pool, partition, position, retractions=True) if isinstance(topic, History) else ():
+            found += retracted_below(horizon, made.pool, part.records)
+            position = part.end
         reader = open_reader(topic, {partition: position}, control.partitions.skipped)
         try:
             while position < horizon:

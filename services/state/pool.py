@@ -5,7 +5,7 @@ folds the rest into the content.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from services.wire.columns import GameColumns, ScoreColumns
 from services.wire.events import Event, GameEvent, Reason, RetractEvent, ScoreEvent
 from services.wire.pools import Kind
 
+Outcomes: TypeAlias = Sequence[Event] | GameColumns | ScoreColumns
+_COLUMNS: Final = {Kind.GAMES: GameColumns, Kind.SCORES: ScoreColumns}
 _EVENT: Final = {Kind.GAMES: GameEvent, Kind.SCORES: ScoreEvent}
 _OTHER_EVENT: Final = {Kind.GAMES: ScoreEvent, Kind.SCORES: GameEvent}
 
@@ -87,7 +89,7 @@ class PoolState:
 
     # -- folding
 
-    def fold(self, outcomes: Sequence[Event] | GameColumns) -> list[Refused]:
+    def fold(self, outcomes: Outcomes) -> list[Refused]:
         """Apply outcomes in order; those that this pool cannot take are returned and count as refused."""
         self._about_to_change()
         self.changes.version += 1
@@ -107,10 +109,10 @@ class PoolState:
             callback, self.on_change = self.on_change, None
             callback(self)
 
-    def _own(self, outcomes: Sequence[Event] | GameColumns) -> tuple[Sequence[int], GameColumns | ScoreColumns, list[Refused]]:
+    def _own(self, outcomes: Outcomes) -> tuple[Sequence[int], GameColumns | ScoreColumns, list[Refused]]:
         """Which of `outcomes` are of this pool's kind, as columns, and those of the other kind, refused. Retractions are counted."""
-        if isinstance(outcomes, GameColumns):
-            if self.kind is Kind.GAMES:
+        if isinstance(outcomes, GameColumns | ScoreColumns):
+            if isinstance(outcomes, _COLUMNS[self.kind]):
                 return range(len(outcomes)), outcomes, []
             return (), outcomes, [self._of_other_kind(i) for i in range(len(outcomes))]
         kinds = list(map(type, outcomes))

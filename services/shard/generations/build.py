@@ -9,13 +9,13 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from services.archive.records import ArchivedRecords
 from services.control.lifecycles import GENERATION_LIFECYCLE, GenerationEvent
 from services.control.records import Generation, PoolCreated
 from services.log.protocol import Record
-from services.shard.batch import Outcomes
+from services.shard.batch import Batch
 from services.state.edits import NONE, Retracted
-from services.state.pool import PoolState, Refused
-from services.wire import events
+from services.state.pool import Outcomes, PoolState, Refused
 from services.wire.events import RetractEvent
 
 _ESCAPE: Final = b"\\u00"
@@ -66,10 +66,10 @@ class Build:
         """Whether it must read more of the log to be where its partition is."""
         return self.failed is None and (self.state is None or self.position < position)
 
-    def concerned(self, records: Sequence[Record]) -> list[Record]:
+    def concerned(self, records: Sequence[Record]) -> Sequence[Record]:
         """Those of `records` that may hold what it looks for: outcomes of its pool, or retractions first."""
         fresh = records if records and records[0].offset >= self.position else [one for one in records if one.offset >= self.position]
-        return _that_may_hold(fresh, self.generation.pool.encode(), b"" if self.state is not None else _RETRACTS)
+        return _that_may_hold(fresh, self.generation.pool, b"" if self.state is not None else _RETRACTS)
 
     def scan(self, retractions: Sequence[RetractEvent]) -> None:
         """Take in what the pool's records below the horizon retract, in any order."""
@@ -115,13 +115,15 @@ class Build:
 
 def retracted_below(horizon: int, name: str, records: Sequence[Record]) -> list[RetractEvent]:
     """Retractions of a pool among `records` below `horizon`."""
-    below = [record for record in records if record.offset < horizon]
-    values = [record.value for record in _that_may_hold(below, name.encode(), _RETRACTS)]
-    return [event for event in events.decode(values).events if type(event) is RetractEvent and event.pool == name]
+    shares = Batch(0, _that_may_hold(records, name, _RETRACTS)).shares.get(name, ())
+    return [event for share in shares for offset, event in share.retractions() if offset < horizon]
 
 
-def _that_may_hold(records: Sequence[Record], name: bytes, field: bytes) -> list[Record]:
+def _that_may_hold(records: Sequence[Record], pool: str, field: bytes) -> Sequence[Record]:
     """Records that may hold both words, as they are or (in JSON) escaped. First all are asked at once, as every record comes by here."""
+    if isinstance(records, ArchivedRecords):
+        return records.of(pool)
+    name = pool.encode()
     together = b"\n".join([record.value for record in records])
     if _ESCAPE not in together:
         if field and field not in together:

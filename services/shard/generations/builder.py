@@ -175,7 +175,7 @@ class Builder:
         except Exception as error:  # noqa: BLE001 - whatever damage does, it ends this build alone (law 6)
             build.fail(f"the archive cannot be read: {error}")
             return None
-        return None if part is None else partial(self._partition.catch_up_archived, build, part)
+        return None if part is None else partial(self._partition.catch_up_alone, build, *part)
 
     def _take(self, start: int, timeout: float) -> tuple[int, Sequence[Record]] | None:
         """The next slice, and where it begins. What the log lost or cannot read fails the builds that need it."""

@@ -1,12 +1,14 @@
 """Archive and topic together are the whole log: every fold gives the same pools and the same dead letters, wherever the cut is."""
 
 import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from ratings_core.arrays.digest import digest
+from services.archive import records as archived_records
 from services.archive.follow import follow
 from services.archive.history import History
 from services.control.directory import FixedDirectory
@@ -44,27 +46,40 @@ def read(topic: Topic, begin: int, end: int, most: int = 57) -> list[Record]:
     return records
 
 
-def folded(records: list[Record]) -> tuple[dict[str, str], list[tuple[object, ...]]]:
+def polled(topic: Topic) -> Iterator[Sequence[Record]]:
+    with closing(topic.reader({0: 0})) as reader:
+        while reader.position(0) < 300:
+            yield reader.poll(1.0, 57).get(0, [])
+
+
+def folded(parts: Iterable[Sequence[Record]]) -> tuple[dict[str, str], set[tuple[object, ...]]]:
+    """Digests of the pools, and the dead letters."""
     partition = Partition(0, 1)
     directory = FixedDirectory(control_of(*POOLS), {pool.pool: first_generation(pool) for pool in POOLS})
     letters: list[DeadLetter] = []
-    for start in range(0, len(records), 41):
-        letters += partition.fold(records[start : start + 41], directory)
+    for part in parts:
+        for start in range(0, len(part), 41):
+            letters += partition.fold(part[start : start + 41], directory)
     digests = {name: digest(state.arrays()) for name, state in sorted(partition.pools.items())}
-    return digests, [(one.offset, one.item, one.reason, one.path, one.rule, one.pool) for one in letters]
+    return digests, {(one.offset, one.item, one.reason, one.path, one.rule, one.pool) for one in letters}
 
 
+@pytest.mark.parametrize("rows", [7, 10_000])
 @pytest.mark.parametrize("cut", [1, 57, 58, 299, 300])
-def test_a_fold_of_archive_and_topic_is_the_fold_of_the_log(tmp_path: Path, small_blocks: None, cut: int) -> None:
+def test_a_fold_of_archive_and_topic_is_the_fold_of_the_log(
+    tmp_path: Path, small_blocks: None, cut: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archived_records, "_ROWS", rows)
     topic, url = topic_of(tmp_path), str(tmp_path / "archive")
-    whole = folded(read(topic, 0, 300))
+    whole = folded(polled(topic))
     assert set(whole[0]) == {"games", "scores"}
     assert len(whole[1]) > 20
     follow(topic, {}, url, 0, cut)
     forget(tmp_path, cut // 2)
     history = History(topic, url)
     assert (history.begin(0), history.end(0)) == (0, 300)
-    assert folded(read(history, 0, 300)) == whole
+    assert folded(polled(history)) == whole
+    assert folded([read(history, 0, 300)]) == whole, "by the records' bytes"
 
 
 def test_offsets_and_times_are_those_of_the_log(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ratings_core.arrays.digest import digest
+from services.archive import records as archived_records
 from services.archive.follow import follow
 from services.archive.history import History
 from services.control.directory import FixedDirectory
@@ -13,7 +14,6 @@ from services.control.records import FoldSettings, Generation
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import Record, Topic
 from services.log.sqlite.log import open_sqlite_log
-from services.shard.generations import archived
 from services.shard.generations.archived import ArchivedBuilds
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
@@ -49,7 +49,7 @@ def built(topic: Topic, pool: str, made: Generation) -> tuple[str, list[DeadLett
         if (source := past.of(build)) is not None:
             part = source.take(10.0)
             assert part is not None
-            letters += partition.catch_up_archived(build, part)
+            letters += partition.catch_up_alone(build, *part)
             parts += 1
         else:
             letters += partition.catch_up(read(topic, build.position), build.position)
@@ -65,7 +65,7 @@ def built(topic: Topic, pool: str, made: Generation) -> tuple[str, list[DeadLett
 def test_it_is_the_one_built_from_the_log(
     tmp_path: Path, cut: int, pool: str, rows: int, horizon: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archived, "_ROWS", rows)
+    monkeypatch.setattr(archived_records, "_ROWS", rows)
     topic, url = topic_of(tmp_path), str(tmp_path / "archive")
     online = {"elo": {"k": 7.0}} if pool == "games" else None
     fold = FoldSettings(online=online, max_agents=12 if pool == "games" else 4, per_task=pool == "games", bucket_seconds=20)

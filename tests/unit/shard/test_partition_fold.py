@@ -131,8 +131,8 @@ def test_a_pool_is_read_as_columns_beside_one_that_is_not() -> None:
     values[4]["meta"] = {}
     shares = batch.Batch(1, records(list(values))).shares
     assert list(shares) == [first, second]
-    assert {pool: type(share.outcomes) for pool, share in shares.items()} == {first: list, second: GameColumns}
-    assert [share.offset(i) for share in shares.values() for i in range(9)] == [*range(0, 18, 2), *range(1, 18, 2)]
+    assert {pool: type(share.outcomes) for pool, (share,) in shares.items()} == {first: list, second: GameColumns}
+    assert [share.offset(i) for (share,) in shares.values() for i in range(9)] == [*range(0, 18, 2), *range(1, 18, 2)]
 
 
 @pytest.mark.parametrize(("pools", "read"), [(64, GameColumns), (65, list)])
@@ -140,7 +140,7 @@ def test_a_call_with_very_many_pools_is_read_as_events(pools: int, read: type) -
     """Else its time would grow with pools times outcomes."""
     draw = random.Random(5)
     shares = batch.Batch(1, records([game(f"pool{i}", i, draw) for i in range(pools)])).shares
-    assert {pool: type(share.outcomes) for pool, share in shares.items()} == {f"pool{i}": read for i in range(pools)}
+    assert {pool: type(share.outcomes) for pool, (share,) in shares.items()} == {f"pool{i}": read for i in range(pools)}
 
 
 @pytest.mark.parametrize("meta", [[], range(9)], ids=["columns", "events"])
@@ -150,7 +150,7 @@ def test_a_share_is_cut_at_an_offset(meta: Sequence[int]) -> None:
     values: list[object] = [[game(pool, 2 * n, draw), game(pool, 2 * n + 1, draw)] for n in range(9)]
     for n in meta:
         values[n][0]["meta"] = {}  # type: ignore[index]
-    (share,) = batch.Batch(1, records(values)).shares.values()
+    ((share,),) = batch.Batch(1, records(values)).shares.values()
     assert isinstance(share.outcomes, GameColumns) == (not meta)
     for at in range(10):
         below, since = share.below(at), share.since(at)
