@@ -18,7 +18,7 @@ from services.archive.encode import rows
 from services.archive.erased_rows import erased
 from services.archive.erasure import erase_rows
 from services.archive.reader import ArchiveDamagedError, open_reader
-from services.archive.records import records as records_of
+from services.archive.records import parts
 from services.archive.schema import CONTENT
 from services.archive.table import OtherLogError, erasures_of, table_uri
 from services.archive.writer import ArchiveMovedError, UnknownErasureError, open_writer
@@ -118,7 +118,7 @@ def test_erasures_come_one_after_another_and_appends_go_on(url: str, small_block
     position = open_reader(url, 0).position
     expected = rows(replaced([record for record in RECORDS if record.offset < position], ALL))
     assert contents(url).select(CONTENT).to_pylist() == expected.to_pylist()
-    offsets = [record.offset for part in records_of(open_reader(url, 0), 0) for record in part]
+    offsets = [record.offset for part in parts(open_reader(url, 0), 0) for record in part]
     assert offsets == sorted(set(expected["offset"].to_pylist()))
     verified(url)
 
