@@ -8,10 +8,8 @@ these generations is a difference.
 """
 
 import time
-from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -28,7 +26,7 @@ from services.log.skipping import open_reader
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.recovery import WrongLog, beginning, check_bound, check_log, retracted, silent
-from services.shard.share import offset_of
+from services.shard.share import count_below
 from services.state.pool import PoolState
 
 _READ_SECONDS: Final = 5.0
@@ -173,7 +171,7 @@ class _Refolded:
         while self.partition.position < position:
             if not self._ahead and not self._read_on(position):
                 return  # the log ends here: positions beyond the last record mean the same state
-            cut = bisect_left(range(len(self._ahead)), position, key=partial(offset_of, self._ahead))
+            cut = count_below(self._ahead, position)
             if not cut:
                 return
             self.partition.fold(self._ahead[:cut], self._directory)

@@ -37,7 +37,8 @@ class Batch:
     def __init__(self, partition: int, records: Sequence[Record]) -> None:
         self.partition, self.records = partition, records
         self.letters: list[DeadLetter] = []
-        self._texts: tuple[int, Sequence[bytes]] = -1, ()
+        self._read_last: tuple[int, bytes, Sequence[bytes]] = -1, b"", ()
+        """The record that was read last for an entry: its number, its bytes, and the texts of its items."""
         shares, self._unread = _read_archived(records) if isinstance(records, ArchivedRecords) else _read(records)
         self.shares: dict[str, list[Share]] = {}
         for share in sorted(shares, key=lambda share: (share.record[0], share.item[0])):
@@ -77,13 +78,11 @@ class Batch:
 
     def _refused_text(self, record: int, item: int) -> bytes:
         """An item's own text, so that the entries of a record together are about as long as the record, however many it holds."""
-        value = self.records[record].value
-        if item < 0:
-            return value
-        if self._texts[0] != record:
-            self._texts = record, events.item_texts(value)
-        texts = self._texts[1]
-        return texts[item] if item < len(texts) else value
+        if self._read_last[0] != record:
+            value = self.records[record].value
+            self._read_last = record, value, events.item_texts(value) if item >= 0 else ()
+        _, value, texts = self._read_last
+        return texts[item] if 0 <= item < len(texts) else value
 
 
 def _read_archived(records: ArchivedRecords) -> tuple[list[Share], list[events.Refusal]]:

@@ -17,7 +17,7 @@ from services.log.partition import partition_of
 from services.log.protocol import Record
 from services.shard.batch import Batch
 from services.shard.generations.build import Build
-from services.shard.share import Share, offset_of, times_of
+from services.shard.share import Share, count_below, offset_of, times_of
 from services.state.content import COUNTERS, PoolContent
 from services.state.pool import PoolState
 from services.wire.events import Reason
@@ -93,8 +93,7 @@ class Partition:
 
     def fold(self, records: Sequence[Record], directory: Directory) -> list[DeadLetter]:
         """Fold the records that are at or after the position; entries for what could not be folded."""
-        if records and records[0].offset < self.position:
-            records = [record for record in records if record.offset >= self.position]
+        records = records[count_below(records, self.position) :]
         if not records:
             return []
         batch = Batch(self.number, records)
@@ -118,9 +117,8 @@ class Partition:
         records: all that the partition holds from `start` to the last of them; a build that stands before them waits for others.
         """
         letters: list[DeadLetter] = []
-        whole = not records or records[-1].offset < self.position
-        old = records if whole else [record for record in records if record.offset < self.position]
-        reached = self.position if len(old) < len(records) else old[-1].offset + 1 if old else start
+        old = records[: count_below(records, self.position)]
+        reached = self.position if len(old) < len(records) else offset_of(old, -1) + 1 if old else start
         for build in [build for build in self.builds.values() if build.behind(self.position) and start <= build.position < reached]:
             letters += self.catch_up_alone(build, build.concerned(old), reached)
         return letters

@@ -1,6 +1,8 @@
 """What one pool has of the records of a call: outcomes as columns, or as events."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -78,6 +80,11 @@ class Share:
 def offset_of(records: Sequence[Record], index: int) -> int:
     """Offset of a record, of which nothing else is asked."""
     return int(records.offset[index]) if isinstance(records, ArchivedRecords) else records[index].offset
+
+
+def count_below(records: Sequence[Record], offset: int) -> int:
+    """How many of `records` lie below an offset."""
+    return bisect_left(range(len(records)), offset, key=partial(offset_of, records))
 
 
 def times_of(records: Sequence[Record]) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from services.control.lifecycles import GENERATION_LIFECYCLE, GenerationEvent
 from services.control.records import Generation, PoolCreated
 from services.log.protocol import Record
 from services.shard.batch import Batch
+from services.shard.share import count_below
 from services.state.edits import NONE, Retracted
 from services.state.pool import Outcomes, PoolState, Refused
 from services.wire.events import RetractEvent
@@ -68,7 +69,7 @@ class Build:
 
     def concerned(self, records: Sequence[Record]) -> Sequence[Record]:
         """Those of `records` that may hold what it looks for: outcomes of its pool, or retractions first."""
-        fresh = records if records and records[0].offset >= self.position else [one for one in records if one.offset >= self.position]
+        fresh = records[count_below(records, self.position) :]
         return _that_may_hold(fresh, self.generation.pool, b"" if self.state is not None else _RETRACTS)
 
     def scan(self, retractions: Sequence[RetractEvent]) -> None:

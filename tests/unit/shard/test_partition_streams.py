@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from ratings_core.arrays.digest import digest
+from services.archive import records as archived
 from services.archive.encode import rows
-from services.archive.records import records as archived
+from services.archive.records import parts
 from services.control.directory import FixedDirectory
 from services.control.records import FoldSettings, PoolCreated
 from services.log.partition import partition_of
@@ -86,10 +87,14 @@ def logged(values: Sequence[bytes]) -> list[Record]:
 
 
 def folded(values: Sequence[bytes], cut: int) -> tuple[Partition, list[Any]]:
-    partition, directory, letters = Partition(1, PARTITIONS), known(), []
     sent = logged(values)
-    for start in range(0, len(sent), cut):
-        letters += partition.fold(sent[start : start + cut], directory)
+    return folded_in([sent[start : start + cut] for start in range(0, len(sent), cut)])
+
+
+def folded_in(sent: Sequence[Sequence[Record]]) -> tuple[Partition, list[Any]]:
+    partition, directory, letters = Partition(1, PARTITIONS), known(), []
+    for part in sent:
+        letters += partition.fold(part, directory)
     return partition, sorted(letters, key=lambda letter: (letter.offset, letter.item, letter.reason))
 
 
@@ -114,8 +119,8 @@ def test_sound_games_of_both_forms_are_folded_as_columns() -> None:
     made = [[game(draw, GAMES, 10 * i + k) for k in range(10)] for i in range(9)]
     values = [as_stream(group) if i % 2 else as_json(group) for i, group in enumerate(made)]
     shares = Batch(1, logged(values)).shares
-    assert {pool: (type(share.outcomes), len(share)) for pool, share in shares.items()} == {GAMES: (GameColumns, 90)}
-    assert [shares[GAMES].offset(i) for i in range(0, 90, 10)] == list(range(0, 18, 2))
+    assert {pool: (type(share.outcomes), len(share)) for pool, (share,) in shares.items()} == {GAMES: (GameColumns, 90)}
+    assert [shares[GAMES][0].offset(i) for i in range(0, 90, 10)] == list(range(0, 18, 2))
 
 
 def test_retractions_in_streams_are_found() -> None:
@@ -129,13 +134,44 @@ def test_rows_of_the_archive_are_those_of_the_same_outcomes_in_json() -> None:
     assert streams.equals(json_)
 
 
+@pytest.mark.parametrize(("seed", "most"), [(1, 10_000), (2, 1), (3, 50), (4, 333)])
+def test_columns_of_the_archive_give_the_same_state_and_dead_letters(seed: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archived, "_ROWS", most)
+    values = [as_json(group) for group in groups(seed, 80)]
+    topic = logged(values)
+    theirs, others = folded(values, 40)
+    for cut in random.Random(seed).sample(range(80), 5):
+        past = list(parts(_Archive(rows(topic[:cut])), 0)) if cut else []  # type: ignore[arg-type]
+        ours, letters = folded_in([*past, topic[cut:]])
+        assert {name: digest(state.arrays()) for name, state in ours.pools.items()} == {
+            name: digest(state.arrays()) for name, state in theirs.pools.items()
+        }
+        assert without_text(letters) == without_text(others)
+        assert (ours.outcomes, ours.counters, ours.last) == (theirs.outcomes, theirs.counters, theirs.last)
+
+
+def without_text(letters: Sequence[Any]) -> list[Any]:
+    """An archived outcome is encoded again, with the weight that it had by default."""
+    return [msgspec.structs.replace(letter, excerpt="") for letter in letters]
+
+
+def test_a_fold_of_columns_encodes_nothing_and_knows_no_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint that named the hash of bytes encoded again would not fit the log."""
+    draw = random.Random(5)
+    retraction = RetractEvent(v=1, id="r", pool=GAMES, time=0.0, retracts="g1")
+    table_ = rows(logged([as_json([game(draw, GAMES, i), retraction]) for i in range(50)]))
+    monkeypatch.setattr(archived, "_record", None)
+    partition, letters = folded_in(list(parts(_Archive(table_), 0)))  # type: ignore[arg-type]
+    assert (letters, partition.position, partition.outcomes, partition.last) == ([], 99, 100, None)
+
+
 def test_a_stream_comes_back_from_the_archive_however_long_its_json_is() -> None:
     draw = random.Random(3)
     group: list[Event | dict[str, Any]] = [game(draw, GAMES, i) for i in range(9_000)]
     group[7] = dict(BROKEN[0])
     sent = [as_json(group[:50]), as_stream(group), as_json(group[:3])]
     table_ = rows(logged(sent))
-    back = [record for part in archived(_Archive(table_), 0) for record in part]  # type: ignore[arg-type]
+    back = [record for part in parts(_Archive(table_), 0) for record in part]  # type: ignore[arg-type]
     assert [type(record.value) for record in back] == [bytes, Kept, bytes]
     ours, letters = folded([record.value for record in back], 2)
     theirs, others = folded(sent, 3)
@@ -150,6 +186,6 @@ class _Archive:
     def __init__(self, table_: Any) -> None:
         self._table = table_
 
-    def read(self, begin: int) -> Any:
+    def read(self, begin: int, **_: Any) -> Any:
         assert begin == 0
         return iter([self._table])
