@@ -58,6 +58,6 @@ def _outcomes(kind: str, rows: Any) -> Outcomes:
 
 
 def _codes(column: Any) -> tuple[list[str], NDArray[np.int64]]:
-    """Distinct texts of a column by first appearance, and the number of each row's; -1 where there is none."""
+    """Distinct texts of a column by first appearance, and the number of each row's; -1 for null."""
     coded = column.combine_chunks().dictionary_encode()
     return coded.dictionary.to_pylist(), coded.indices.fill_null(-1).to_numpy().astype(np.int64)
