@@ -17,7 +17,7 @@ from services.checkpoints.checkpoint import Manifest
 from services.control.erasures import ErasureRequest
 from services.control.records import ControlState
 from services.log.partition import partition_of
-from services.log.protocol import Drops, Forgets, LogError, Topic
+from services.log.protocol import Drops, Forgets, LogError, Retention, Topic
 from services.log.skipping import Ranges
 from services.runtime.logging import LogThrottle
 from services.runtime.settings import Settings
@@ -78,6 +78,11 @@ _APPEND: Final = TaskType(append_partition)
 _COMPACT: Final = TaskType(compact_partition)
 
 
+def retention_of(topic: Topic) -> Retention | None:
+    """After what a topic forgets records; None where it never does."""
+    return topic.retention if isinstance(topic, Forgets) else None
+
+
 def check_archive(settings: Settings, topic: Topic) -> None:
     """Refuse an archive that could come too late for what the topic forgets. Without an archive it does nothing.
 
@@ -88,7 +93,7 @@ def check_archive(settings: Settings, topic: Topic) -> None:
     if settings.archive is None:
         return
     extras.load("deltalake", "archive", "EQUIRANK_ARCHIVE")
-    retention = topic.retention if isinstance(topic, Forgets) else None
+    retention = retention_of(topic)
     least = _RETENTION_SHARE * (settings.archive_seconds + settings.checkpoint_seconds)
     if retention is not None and retention.seconds is not None and retention.seconds < least:
         msg = (
@@ -101,7 +106,7 @@ def check_archive(settings: Settings, topic: Topic) -> None:
 
 def forgets_unarchived(settings: Settings, topic: Topic) -> list[str]:
     """Why records are gone for good once the topic forgets them, with what to set; empty where they are kept."""
-    retention = topic.retention if isinstance(topic, Forgets) else None
+    retention = retention_of(topic)
     if settings.archive is not None or retention is None or retention.unknown:
         return []
     what = f"topic {topic.name} forgets records after {retention}, and no archive keeps them"

@@ -24,7 +24,7 @@ from services.checkpoints.objects import BadObject
 from services.control.log import ControlLog
 from services.control.records import EngineStarted
 from services.engine import cluster
-from services.engine.archiver import Archiver, check_archive, forgets_unarchived
+from services.engine.archiver import Archiver, check_archive, forgets_unarchived, retention_of
 from services.engine.guard import LOG_SECONDS, OWN_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver, cluster_seconds
 from services.engine.metrics import EngineMetrics
 from services.log.protocol import Log, LogError, TellsWeaknesses
@@ -154,7 +154,9 @@ class Engine:
     def _tell_weaknesses(self, log_: Log) -> None:
         """Say which settings are too weak to keep what is acknowledged."""
         weaknesses = [*(log_.weaknesses if isinstance(log_, TellsWeaknesses) else ()), *forgets_unarchived(self._settings, log_.outcomes)]
-        self._metrics.log_weaknesses(len(weaknesses))
+        retention = retention_of(log_.outcomes)
+        seconds = None if retention is None else retention.seconds
+        self._metrics.log_settings(len(weaknesses), float("inf") if seconds is None else seconds)
         for weakness in weaknesses:
             log.warning("acknowledged records can be lost: %s", weakness)
 

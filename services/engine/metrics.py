@@ -81,7 +81,7 @@ class EngineMetrics(Collector):
         self._answering = 0
         self._restarts: dict[str, tuple[str, int]] = {}
         self._solves = SolveHealth()
-        self._weaknesses = 0
+        self._weaknesses, self._retention_seconds = 0, float("inf")
         self._archive = ArchiveHealth()
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -95,9 +95,9 @@ class EngineMetrics(Collector):
             owner, restarts = self._restarts.get(shard, (health.owner, 0))
             self._restarts[shard] = health.owner, restarts + (owner != health.owner)
 
-    def log_weaknesses(self, count: int) -> None:
-        """How many settings of the log's topics put acknowledged records at risk."""
-        self._weaknesses = count
+    def log_settings(self, weaknesses: int, retention_seconds: float) -> None:
+        """How many settings put acknowledged records at risk, and how long the outcomes topic keeps records."""
+        self._weaknesses, self._retention_seconds = weaknesses, retention_seconds
 
     def solves(self, health: SolveHealth) -> None:
         """Where solves stand."""
@@ -121,6 +121,7 @@ class EngineMetrics(Collector):
         told = [one for health in healths for one in health.partitions]
         yield _family("equirank_shards", [((), self._answering)])
         yield _family("equirank_log_weaknesses", [((), self._weaknesses)])
+        yield _family("equirank_log_retention_seconds", [((), self._retention_seconds)])
         yield _family("equirank_shard_progress_timestamp_seconds", [((_shard(health),), health.progress_at) for health in healths])
         restarts = [((shard,), float(count)) for shard, (_, count) in sorted(self._restarts.items())]
         yield _family("equirank_shard_restarts_total", restarts)

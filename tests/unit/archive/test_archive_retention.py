@@ -61,4 +61,6 @@ def test_the_engine_names_a_topic_whose_records_nothing_keeps(
         Engine(settings, metrics)._tell_weaknesses(SimpleNamespace(outcomes=topic(retention)))  # type: ignore[arg-type]
     assert len(forgets_unarchived(settings, topic(retention))) == len(caplog.records) == bool(told)
     assert told in caplog.text
-    assert f"equirank_log_weaknesses {float(bool(told))}".encode() in generate_latest(metrics._registry)
+    exposed = generate_latest(metrics._registry).decode()
+    assert f"equirank_log_weaknesses {float(bool(told))}" in exposed
+    assert f"equirank_log_retention_seconds {'86400.0' if retention == DAY else '+Inf'}" in exposed

@@ -97,7 +97,8 @@ CASES = {
         {'equirank_solved_unwritten{method="nash"}': "0x10 2x10"}, {"equirank_checkpoint_failures_total": "0x10 1x10"}
     ),
     "EquirankArchiveLags": Case(
-        {'equirank_archive_lag_seconds{partition="3"}': "0+60x20"}, {'equirank_archive_lag_seconds{partition="3"}': "0 300 590 30x17"}
+        {'equirank_archive_lag_seconds{partition="3"}': "0 40x19", "equirank_log_retention_seconds": "60x20"},
+        {'equirank_archive_lag_seconds{partition="3"}': "0 300 590 30x17", "equirank_log_retention_seconds": "Inf" + " Inf" * 19},
     ),
     "EquirankStoreGarbage": Case({"equirank_api_store_garbage_values": "0x10 2x10"}, {"equirank_api_store_garbage_values": "0x20"}),
     "EquirankApiErrors": Case(
