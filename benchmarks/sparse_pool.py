@@ -5,7 +5,8 @@ players in about 3,900 components: 3,700 players of Zipf activity, and small isl
 normal with deviation 1 logit. Each method runs as `equirank solve FILE` in its own process, so that reading the file counts as well; a
 method that is still running after S seconds is stopped. With `--before`, another checkout runs on the same file, in the same run.
 
-The first figure is the wall time of the solve alone, `whole` that of the process. `first` counts the players who share rank 1; `true rank`
+The first figure is the wall time of the solve alone, `whole` that of the process, and `CPU` its processor time, which other programs on
+the machine change least. The fit with features has one: who is named first. `first` counts the players who share rank 1; `true rank`
 is the place of the best of them by skill among the players that the method took. `best 40` counts how many of the 40 most skilled ones have
 a rank up to 40. A method that needs ballots or tasks says so, as games have none.
 """
@@ -13,6 +14,7 @@ a rank up to 40. A method that needs ballots or tasks says so, as games have non
 import csv
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,8 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.common import machine, parser
+from ratings_core.formats.features import FIRST_SIDE
+from services.solve.registry.method import Takes
 from services.solve.registry.methods import METHODS
 
 HERE: Final = Path(__file__).resolve().parents[1]
@@ -63,19 +67,27 @@ def run(checkout: Path, path: Path, method: str, seconds: float, skills: Mapping
     module = "services.cli.main" if (checkout / "services" / "cli" / "main.py").exists() else "services.cli"
     command = [str(own if own.exists() else sys.executable), "-m", module, "solve", str(path), "--input", "results"]
     command += ["--method", method, "--format", "json", "--column", "time="]
+    if METHODS[method].takes is Takes.FEATURES:
+        command += ["--feature", FIRST_SIDE, "--param", "prior=1"]
     environment = os.environ | {"PYTHONPATH": str(checkout), "OPENBLAS_NUM_THREADS": "1", "EQUIRANK_LOG_LEVEL": "ERROR"}
-    began = time.perf_counter()
+    began, before = time.perf_counter(), _spent()
     try:
         done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
-        return f"stopped after {seconds:g} s"
+        return f"stopped after {seconds:g} s, {_spent() - before:.1f} s CPU"
     whole = time.perf_counter() - began
     if done.returncode:
         return f"{whole:6.1f} s whole: {(done.stderr.strip().splitlines() or ['no answer'])[-1][:150]}"
-    return _described(json.loads(done.stdout), whole, skills)
+    return _described(json.loads(done.stdout), f"{whole:6.1f} s whole, {_spent() - before:5.1f} s CPU", skills)
 
 
-def _described(answer: Mapping[str, Any], whole: float, skills: Mapping[str, float]) -> str:
+def _spent() -> float:
+    """Processor time of the programs that have ended, seconds."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime
+
+
+def _described(answer: Mapping[str, Any], whole: str, skills: Mapping[str, float]) -> str:
     agents = answer["agents"]
     strongest = sorted((agent["agent"] for agent in agents), key=lambda name: -skills[name])
     place = {name: rank for rank, name in enumerate(strongest, 1)}
@@ -84,7 +96,7 @@ def _described(answer: Mapping[str, Any], whole: float, skills: Mapping[str, flo
     best = f"{len(set(listed) & set(strongest[:TOP]))} of {len(listed)}" if len(listed) <= 2 * TOP else f"- ({len(listed)} tie)"
     certificate = answer.get("certificate") or {"kind": "none", "value": float("nan")}
     return (
-        f"{answer['seconds']:7.2f} s, {whole:6.1f} s whole, {len(agents):5d} agents, {answer['status']}, "
+        f"{answer['seconds']:7.2f} s, {whole}, {len(agents):5d} agents, {answer['status']}, "
         f"{certificate['kind']} {certificate['value']:.1e}, {len(leaders)} first, true rank {leaders[0]}, best {TOP}: {best}"
     )
 
