@@ -1,18 +1,24 @@
 """No text holds whoever reads it: the time to decode, refuse or explain it grows as its size does."""
 
+import io
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
+from typing import Any
 
 import msgspec
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from services.control import records
 from services.log.protocol import Record
 from services.shard.batch import Batch
 from services.wire import rules
+from services.wire.bulk.recognition import STREAM_START
 from services.wire.events import decode, decode_request, item_texts
 from tests.support.hostile import JSON_FAMILIES, fitting, growth
+from tests.support.streams import stream
 
 
 def request(body: bytes) -> None:
@@ -37,6 +43,52 @@ READERS: dict[str, Callable[[bytes], object]] = {
     "a request": request,
     "a control record": control,
 }
+
+
+def columns(rows: int, agents: Any, **others: Any) -> bytes:
+    """A stream of `rows` games, all with the list of `agents`, unless `others` says otherwise."""
+    lists = {"agents": agents, "sides": pa.array(range(len(agents)), pa.int32()), "places": pa.array([1] * len(agents), pa.int8())}
+    offsets = {name: pa.array(np.linspace(0, len(values), rows + 1, dtype=np.int32)) for name, values in lists.items()}
+    games = {name: pa.ListArray.from_arrays(offsets[name], values) for name, values in lists.items()}
+    ids, pools = pa.array([f"g{row}" for row in range(rows)]), pa.array(["p"] * rows).dictionary_encode()
+    return stream(pa.table({"id": ids, "pool": pools, "time": pa.array(np.zeros(rows)), **games, **others}))
+
+
+def batches(size: int) -> bytes:
+    sink = io.BytesIO()
+    batch = pa.record_batch({"id": ["g"]})
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        for _ in range(size // 200):
+            writer.write_batch(batch)
+    return sink.getvalue()
+
+
+STREAM_FAMILIES: dict[str, Callable[[int], bytes]] = {
+    "games": lambda size: columns(size // 60, pa.array(["a", "b"] * (size // 60))),
+    "one game of many agents": lambda size: columns(1, pa.array([f"a{i}" for i in range(size // 20)])),
+    "one agent again and again": lambda size: columns(1, pa.array(["a"] * (size // 8)).dictionary_encode()),
+    "a long name": lambda size: columns(1, pa.array(["a" * size, "b"])),
+    "a name that a dictionary repeats": lambda size: columns(
+        1, pa.DictionaryArray.from_arrays(pa.array([0] * (size // 8), pa.int8()), pa.array(["n" * 100]))
+    ),
+    "quotes in meta": lambda size: columns(1, pa.array(["a", "b"]), meta=pa.array([b'"' + b'\\"' * (size // 2)])),
+    "brackets in meta": lambda size: columns(1, pa.array(["a", "b"]), meta=pa.array([b"[" * size])),
+    "digits in meta": lambda size: columns(1, pa.array(["a", "b"]), meta=pa.array([b"9" * size])),
+    "columns that are none": lambda size: stream(pa.table({f"c{i}": ["x"] for i in range(size // 300)})),
+    "one column again and again": lambda size: stream(pa.table([pa.array(["x"])] * (size // 300), ["id"] * (size // 300))),
+    "rows of nothing": lambda size: stream(pa.table({"id": pa.nulls(size, pa.null())})),
+    "record batches": batches,
+    "a stream that is cut off": lambda size: columns(size // 60, pa.array(["a", "b"] * (size // 60)))[: -size // 2],
+}
+
+
+@pytest.mark.parametrize("reader", [name for name in READERS if name != "a control record"])
+@pytest.mark.parametrize("family", STREAM_FAMILIES)
+def test_reading_a_stream_takes_time_linear_in_its_bytes(family: str, reader: str) -> None:
+    made = fitting(STREAM_FAMILIES[family])
+    assert made(1 << 16).startswith(STREAM_START)
+    why = growth(made, READERS[reader])
+    assert why is None, f"{reader} of {family}: {why}"
 
 
 @pytest.mark.parametrize("reader", READERS)
