@@ -1,5 +1,6 @@
 """A generation built from the archive's columns is that built from the log: same content and dead letters, wherever the archive ends."""
 
+import json
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from services.log.sqlite.log import open_sqlite_log
 from services.shard.generations.archived import ArchivedBuilds
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
+from services.wire.events import decode
 from services.wire.pools import Kind
 from tests.support.archive import mixed
 from tests.support.pools import control_of, first_generation, pool_of
@@ -79,3 +81,21 @@ def test_it_is_the_one_built_from_the_log(
         (one.offset, one.item, one.reason, one.rule, one.pool) for one in refused
     ]
     assert parts > 0
+
+
+def test_a_retraction_at_the_horizon_is_not_heeded(tmp_path: Path) -> None:
+    topic, url = topic_of(tmp_path), str(tmp_path / "archive")
+    at = next(record.offset for record in read(topic, 0) if takes_back_an_outcome(record, topic))
+    generations = [first_generation(POOLS["games"], number=2, retraction_horizon=horizon) for horizon in (at, at + 1)]
+    before, after = (built(topic, "games", made)[0] for made in generations)
+    assert before != after
+    follow(topic, {}, url, 0, END)
+    assert [built(History(topic, url), "games", made)[0] for made in generations] == [before, after]
+
+
+def takes_back_an_outcome(record: Record, topic: Topic) -> bool:
+    """Whether a record retracts what an earlier record holds."""
+    if b"retracts" not in record.value:
+        return False
+    ids = {event.id for event in decode([one.value for one in read(topic, 0) if one.offset < record.offset]).events}
+    return json.loads(record.value)["retracts"] in ids
