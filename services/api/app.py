@@ -108,7 +108,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
 
 def _first_sentence(text: str) -> str:
     """Of a route's description: what lists of routes show."""
-    return re.split(r"[.;:] ", text.strip().rstrip("."), maxsplit=1)[0]
+    return re.split(r"[.;:]\s", text.strip().rstrip("."), maxsplit=1)[0]
 
 
 def _answer(request: Request, error: ApiError) -> Response:

@@ -34,10 +34,17 @@ class AllHeads:
         try:
             return await self._batched.get(None)
         except (StoreError, ApiError) as error:
-            if self._last is None:
+            known = self.last_known()
+            if known is None:
                 raise StoreError(f"the store does not answer: {error}", retriable=True) from error
-            heads, read_at = self._last
-            return heads._replace(stale_seconds=round(self._timer() - read_at, 3))
+            return known
+
+    def last_known(self) -> Heads | None:
+        """What was read last, marked with its age; None before the first read."""
+        if self._last is None:
+            return None
+        heads, read_at = self._last
+        return heads._replace(stale_seconds=round(self._timer() - read_at, 3))
 
     async def _read(self, _: Collection[None]) -> Mapping[None, Heads]:
         heads = await self._readers.run(lambda: Heads(self._store.live.pools(), self._store.heartbeats.read()))

@@ -1,6 +1,7 @@
 """Pools: listed, looked at, created."""
 
 from functools import partial
+from http import HTTPStatus
 from typing import Annotated, Final
 
 import msgspec
@@ -9,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ratings_core.records.names import check_visible_name
-from services.api.context import Context, context, reads
+from services.api.context import Context, context
 from services.api.intake import default_fold
 from services.api.problems import ApiError, no_pool
 from services.api.replies import MOST_LABEL, PoolList, PoolView, PoolWanted, body_of, described, fresh_reply, reply
 from services.boards import folding
-from services.boards.store.protocol import PoolHead
+from services.boards.store.protocol import PoolHead, StoreError
 from services.control.raters import make_raters
 from services.control.records import PoolCreated
 from services.log.partition import partition_of
@@ -43,14 +44,34 @@ async def get_pools(
 
 
 @router.get("/v1/pools/{pool}", response_model=None, responses=described(PoolView, (404, 422, 503)))
-@reads
-def get_pool(request: Request, pool: str) -> Response:
+async def get_pool(request: Request, pool: str) -> Response:
     """One pool, what its newest publication says, and whether its folding goes on."""
     here = context(request)
+    check_pool_name(pool)
+    try:
+        return reply(await here.workers.readers.run(partial(_pool, here, pool)))
+    except (StoreError, ApiError) as error:
+        unavailable = not isinstance(error, ApiError) or error.status == HTTPStatus.SERVICE_UNAVAILABLE
+        if not unavailable or (known := _last_known(here, pool)) is None:
+            raise
+        return reply(known)
+
+
+def _pool(here: Context, pool: str) -> PoolView:
     known = pool_view(here, pool)
-    partition = partition_of(pool, here.partitions)
-    found = folding.freshness([partition], here.store.heartbeats.read(), here.settings.fresh_seconds)
-    return reply(msgspec.structs.replace(known, folding=found))
+    found = folding.freshness([partition_of(pool, here.partitions)], here.store.heartbeats.read(), here.settings.fresh_seconds)
+    return msgspec.structs.replace(known, folding=found)
+
+
+def _last_known(here: Context, pool: str) -> PoolView | None:
+    """What the store said of a pool when all pools were listed last; None where nobody listed it."""
+    read = here.heads.last_known()
+    head = None if read is None else next((one for one in read.heads if one.pool == pool), None)
+    if read is None or read.stale_seconds is None or head is None:
+        return None
+    known = view(pool, head, here.directory.seen().get(pool))
+    unknown = folding.unknown([partition_of(pool, here.partitions)], here.settings.fresh_seconds)
+    return msgspec.structs.replace(known, folding=unknown, stale_seconds=read.stale_seconds)
 
 
 @router.put(

@@ -37,7 +37,7 @@ KnownName: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema=schema.know
 
 class PoolView(msgspec.Struct, frozen=True, kw_only=True):
     """One pool. head: what its newest publication says; none before the first outcome was folded; folding: whether folding of its partition
-    goes on, of a single pool that was asked for.
+    goes on, of a single pool that was asked for; stale_seconds: as in `Boards`, of such a pool.
     """
 
     pool: str
@@ -45,6 +45,7 @@ class PoolView(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     head: PoolHead | None
     folding: Freshness | msgspec.UnsetType = msgspec.UNSET
+    stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
 
 
 class PoolList(msgspec.Struct, frozen=True, kw_only=True):

@@ -188,7 +188,10 @@ def test_while_the_store_hangs_readers_get_what_was_last_known_and_see_that(tmp_
                 assert stale.pop("stale_seconds") >= 0.0
                 assert stale == before.json()
             assert here.client.get("/v1/pools/blitz/boards/elo?count=7").status_code == 503
-            assert here.client.get("/v1/pools/blitz").status_code == 503
+            pool = here.client.get("/v1/pools/blitz").json()
+            assert pool["head"] == known["/v1/pools"].json()["pools"][0]["head"]
+            assert (pool["folding"]["status"], pool["stale_seconds"] >= 0.0) == ("unknown", True)
+            assert here.client.get("/v1/pools/nobody").status_code == 503
             assert here.client.get("/").status_code == 200
         finally:
             os.kill(server.pid, signal.SIGCONT)

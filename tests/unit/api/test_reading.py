@@ -180,6 +180,7 @@ class TestOpenApi:
             "/v1/pools/{pool}/boards", "/v1/pools/{pool}/boards/{method}",
             "/v1/pools/{pool}/boards/{method}/history", "/v1/pools/{pool}/boards/{method}/diff",
             "/v1/pools/{pool}/boards/{method}/around/{agent}", "/v1/pools/{pool}/agents/{agent}", "/v1/pools/{pool}/generations",
+            "/v1/pools/{pool}/export",
         }
 
     def test_every_route_says_in_its_summary_what_it_does(self, api: Running) -> None:
