@@ -102,6 +102,16 @@ def dump(api: Running, path: str) -> tuple[str, str]:
     return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
 
 
+def test_a_fit_with_features_says_what_each_does(filled: Running) -> None:
+    board = solved_of("rps", method="contextual_bradley_terry")
+    told = {"feature": "length", "coefficient": 1.23096, "standard_error": 0.26, "low": 0.72013, "high": 1.7418}
+    result = msgspec.structs.replace(board.result, extra={"features": [told], "games": 600})
+    assert filled.store.solved.publish(msgspec.structs.replace(board, result=result))
+    document, console = dump(filled, "/pools/rps")
+    assert console == ""
+    assert "feature length: 1.23 logits a unit, 95 % 0.720 to 1.74" in texts(document)
+
+
 def texts(document: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", " ", document))
 

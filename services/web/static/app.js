@@ -222,6 +222,11 @@ function tableOf(board, caption) {
     make("tbody", {}, ...rows.map((row) => rowOf(row, low, span > tied ? span : 0, shown, intervals, board))));
 }
 
+function effect(feature) {
+  const [coefficient, low, high] = [feature.coefficient, feature.low, feature.high].map((value) => value.toPrecision(3));
+  return `feature ${feature.feature}: ${coefficient} logits a unit, 95 % ${low} to ${high}`;
+}
+
 function card(board, thin, head) {
   const kind = make("span", { class: `kind ${board.source}` }, board.source);
   const uncertain = board.rows.some((row) => row.low !== undefined) ? " uncertain" : "";
@@ -231,6 +236,7 @@ function card(board, thin, head) {
   const roster = board.extra?.roster;
   if (roster) section.append(make("p", { class: "proof" }, `of the ${roster.agents} ${roster.by} agents; ${roster.left_out} are left out`));
   if (board.extra?.unrated_because) section.append(make("p", { class: "proof" }, `– no rating: ${board.extra.unrated_because}`));
+  for (const feature of board.extra?.features ?? []) section.append(make("p", { class: "proof" }, effect(feature)));
   if (board.intervals) section.append(intervalLine(board));
   if (thin) section.append(make("p", { class: "error" }, `Among the first ${thin.of}, hardly linked to the others: ${some(thin.agents, thin.agents.length)}.`));
   section.append(board.rows.length ? tableOf(board, `${title(board.method)} ratings`) : make("p", {}, "No agents yet."));
