@@ -16,12 +16,11 @@ from services.control import records as pools
 from services.control.records import ControlState, LettersSent
 from services.log.dead_letters import DeadLetter
 from services.log.partition import partition_of
-from services.log.protocol import Log, LogError, OffsetLost, Topic
+from services.log.protocol import Log, OffsetLost, Topic
+from services.log.reading import read_range
 from services.wire import events
 from services.wire.events import Reason
 
-_READ_SECONDS: Final = 10.0
-_RECORDS: Final = 1000
 _NOTED_AT_ONCE: Final = 1000
 _NOTE: Final = b'"letters_sent"'
 
@@ -48,8 +47,8 @@ class Sent(NamedTuple):
 def read(topic: Topic) -> Iterator[DeadLetter]:
     """Every dead letter once, oldest first, however often it was delivered. Raises `LogError`."""
     seen: set[str] = set()
-    for value in _values(topic, 0, topic.begin(0), topic.end(0)):
-        letter = msgspec.json.decode(value, type=DeadLetter)
+    for record in read_range(topic, 0, topic.begin(0), topic.end(0)):
+        letter = msgspec.json.decode(record.value, type=DeadLetter)
         if letter.key not in seen:
             seen.add(letter.key)
             yield letter
@@ -58,7 +57,7 @@ def read(topic: Topic) -> Iterator[DeadLetter]:
 def original(log: Log, letter: DeadLetter) -> bytes:
     """What was refused, whole: the item, or the record. Raises `OffsetLost` where neither the log nor the archive holds it."""
     topic, partition = log.history, letter.partition
-    found = list(_values(topic, partition, letter.offset, letter.offset + 1))
+    found = [record.value for record in read_range(topic, partition, letter.offset, letter.offset + 1)]
     if not found:
         raise OffsetLost(topic.name, partition, letter.offset, topic.begin(partition), topic.end(partition))
     return found[0] if letter.item < 0 else events.item_texts(found[0])[letter.item]
@@ -67,9 +66,9 @@ def original(log: Log, letter: DeadLetter) -> bytes:
 def sent_before(control: Topic) -> set[str]:
     """Keys of the letters that the control log notes as sent. Raises `LogError`."""
     found: set[str] = set()
-    for value in _values(control, 0, control.begin(0), control.end(0)):
-        if _NOTE in value and isinstance(record := pools.decode(value), LettersSent):
-            found.update(record.letters)
+    for record in read_range(control, 0, control.begin(0), control.end(0)):
+        if _NOTE in record.value and isinstance(noted := pools.decode(record.value), LettersSent):
+            found.update(noted.letters)
     return found
 
 
@@ -125,20 +124,3 @@ def _note(log: Log, keys: list[str], now: float) -> None:
 def chosen(letters: Iterable[DeadLetter], reason: Reason | None, pool: str | None) -> Iterator[DeadLetter]:
     """Those with that reason, and of that pool."""
     return (one for one in letters if reason in {None, one.reason} and pool in {None, one.pool})
-
-
-def _values(topic: Topic, partition: int, begin: int, end: int) -> Iterator[bytes]:
-    """Values from `begin` to `end`, read to where the log stood when it was asked."""
-    if begin >= end:
-        return
-    reader = topic.reader({partition: begin})
-    try:
-        position = begin
-        while position < end:
-            records = reader.poll(_READ_SECONDS, min(_RECORDS, end - position)).get(partition, [])
-            if reader.position(partition) == position:
-                raise LogError(f"{topic.name}[{partition}] gave no record from offset {position}", retriable=True)
-            yield from (record.value for record in records if record.offset < end)
-            position = reader.position(partition)
-    finally:
-        reader.close()

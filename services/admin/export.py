@@ -10,6 +10,7 @@ import numpy as np
 from ratings_core import extras
 from ratings_core.errors import InputError
 from services.archive.history import History, next_archived
+from services.control.erasures import NameMatcher
 from services.control.records import ControlState
 from services.log.partition import partition_of
 from services.log.protocol import Log, LogError
@@ -75,7 +76,7 @@ def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[An
     if archive is not None:
         read = archive.read(begin, end, pool=wanted.pool, columns=COLUMNS, most=_ROWS)
         while (table := next_archived(number, read)) is not None:
-            yield _filtered(table, wanted), table["offset"][-1].as_py() + 1
+            yield _filtered(table, wanted, control), table["offset"][-1].as_py() + 1
         begin = min(archive.position, end)
     yield from _of_topic(log, control, wanted, begin, end)
 
@@ -96,11 +97,15 @@ def _of_topic(log: Log, control: ControlState, wanted: Wanted, begin: int, end: 
                 continue
             table = rows(records)
             own = np.array([name == wanted.pool for name in table["pool"].to_pylist()], np.bool_)
-            yield _filtered(table.filter(own).select(COLUMNS), wanted), records[-1].offset + 1
+            yield _filtered(table.filter(own).select(COLUMNS), wanted, control), records[-1].offset + 1
 
 
-def _filtered(table: Any, wanted: Wanted) -> Any:
-    """The rows within the times and of the agents that are wanted."""
+def _filtered(table: Any, wanted: Wanted, control: ControlState) -> Any:
+    """The rows within the times and of the agents that are wanted, without erased names."""
+    from services.archive.erased_rows import erased  # noqa: PLC0415 - needs the extra `archive`
+
+    if names := control.erasures.names(wanted.pool):
+        table, _ = erased(table, {wanted.pool: NameMatcher(names)})
     keep = np.ones(len(table), np.bool_)
     times = np.asarray(table["time"].to_numpy(zero_copy_only=False), np.float64)
     if wanted.since is not None:

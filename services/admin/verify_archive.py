@@ -1,11 +1,15 @@
 """Verification of the archive: its rows are those that were appended, by the hash chained over them."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ratings_core import extras
 from services.admin.verify import Finding
-from services.log.protocol import Log
+from services.control.erasures import ErasureRecords
+from services.control.log import ControlLog
+from services.log.partition import partition_of
+from services.log.protocol import Log, Topic
 
 if TYPE_CHECKING:
     from services.archive.reader import ArchiveReader
@@ -25,12 +29,14 @@ def verify_archive(url: str, log: Log) -> Iterator[Finding]:
     missing = extras.load("deltalake.exceptions", "archive", "reading the archive").TableNotFoundError
     from services.archive.reader import open_reader  # noqa: PLC0415 - needs the extra `archive`
 
+    with closing(ControlLog(log.control)) as control:
+        erasures = control.refresh().erasures
     for number in range(log.outcomes.partitions):
         try:
             archive = open_reader(url, number)
         except missing:
             continue
-        difference = _difference(archive, log.outcomes.identity, number)
+        difference = _difference(archive, log.outcomes.identity, number) or _other_link(archive, log.outcomes, number, erasures)
         yield Finding(partition=number, pool=None, what="archive", position=archive.position, difference=difference)
 
 
@@ -46,3 +52,19 @@ def _difference(archive: "ArchiveReader", identity: str, number: int) -> str | N
     except (ArchiveDamagedError, ChainBrokenError) as error:
         return str(error)
     return None
+
+
+def _other_link(archive: "ArchiveReader", topic: Topic, number: int, erasures: ErasureRecords) -> str | None:
+    """Why the archive is another one than the newest erasure left; None where it is not, or where an erasure is under way."""
+    here = [one for one in erasures.requests if partition_of(one.pool, topic.partitions) == number]
+    noted = [(token, done.archive) for (pool, token), done in erasures.done.items() if partition_of(pool, topic.partitions) == number]
+    changes = [(token, change) for token, change in noted if change is not None]
+    if not changes or not all(map(erasures.is_done, here)):
+        return None
+    token, change = changes[-1]
+    if archive.rows < change.covered:
+        return f"it holds {archive.rows} rows, and the erasure {token} noted {change.covered}"
+    found = archive.link(number, change.covered).link.hex()
+    if found == change.after:
+        return None
+    return f"its first {change.covered} rows have the link {found}, and the erasure {token} noted {change.after}"

@@ -8,28 +8,31 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from services.control.erasures import NameMatcher
+from services.state.features import numbers_of
 
 
 def erased(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.Table, NDArray[np.bool_]]:
     """`rows` without erased names, and which of them held one.
 
-    A row that held one loses its `meta`, which may say who the agent is. In bytes that the wire schema refuses, each JSON string that is
-    an erased name of any of the pools is replaced. Ids and tasks stay.
+    A row that held one keeps only the numbers of its `meta`, which features of the pool read: texts may say who the agent is. In bytes
+    that the wire schema refuses, each JSON string that is an erased name of any of the pools is replaced. Ids and tasks stay.
 
     Args:
-        rows: Rows with the columns pool, agents, meta and raw.
+        rows: Rows with the columns pool, agents and meta, and raw where they may be refused ones.
         names: What recognizes the erased names of each pool.
     """
     changed = np.zeros(len(rows), np.bool_)
     if not names or not len(rows):
         return rows, changed
     agents, by_agent = _agents(rows, names)
-    raw, by_raw = _raw(rows, names)
-    changed = by_agent | by_raw
+    columns = {"agents": agents}
+    changed |= by_agent
+    if "raw" in rows.column_names:
+        columns["raw"], by_raw = _raw(rows, names)
+        changed |= by_raw
     if not changed.any():
         return rows, changed
-    meta = pc.if_else(pa.array(changed), pa.scalar(None, pa.binary()), rows["meta"])
-    for name, values in (("agents", agents), ("meta", meta), ("raw", raw)):
+    for name, values in (columns | {"meta": _meta(rows, changed)}).items():
         rows = rows.set_column(rows.column_names.index(name), rows.schema.field(name), values)
     return rows, changed
 
@@ -55,6 +58,13 @@ def _agents(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.Array,
     length = np.asarray(pc.fill_null(pc.list_value_length(lists), 0))
     start = pa.array(np.append(0, np.cumsum(length)), pa.int32())
     return pa.ListArray.from_arrays(start, values, mask=lists.is_null()), changed
+
+
+def _meta(rows: pa.Table, changed: NDArray[np.bool_]) -> pa.Array:
+    """The column of `meta` with numbers only in rows that `changed`."""
+    texts = rows["meta"].filter(pa.array(changed)).to_pylist()
+    numbers = pa.array([None if text is None else numbers_of(text) for text in texts], pa.binary())
+    return pc.replace_with_mask(rows["meta"].combine_chunks(), pa.array(changed), numbers)
 
 
 def _raw(rows: pa.Table, names: Mapping[str, NameMatcher]) -> tuple[pa.ChunkedArray | pa.Array, NDArray[np.bool_]]:

@@ -30,7 +30,9 @@ _NOTE: Final = "equirank.erasure"
 _SEARCHED: Final = ("pool", "agents", "meta", "raw")
 
 
-def erase_rows(url: str, partition: int, log: str, requests: Sequence[ErasureRequest]) -> ArchiveRewrite | None:
+def erase_rows(
+    url: str, partition: int, log: str, requests: Sequence[ErasureRequest], *, settled: bool = False
+) -> ArchiveRewrite | None:
     """Replace the erased names in the rows of a partition, and delete the files that held them.
 
     Readers that have one of these files open fail, and have to open the archive again.
@@ -40,6 +42,7 @@ def erase_rows(url: str, partition: int, log: str, requests: Sequence[ErasureReq
         partition: Number of the partition.
         log: Identity of the outcome log.
         requests: All erasures of the partition's pools, in the order of the control log.
+        settled: Whether an earlier call has done this, so that only a table from before it, as from a backup, is changed.
 
     Returns:
         What the newest of the erasures changed; None where no row held a name, or nothing was archived.
@@ -54,6 +57,8 @@ def erase_rows(url: str, partition: int, log: str, requests: Sequence[ErasureReq
     except TableNotFoundError:
         return None
     done = erasures_of(table)
+    if not requests or (settled and done >= len(requests)):
+        return None
     changed = _replace(table, partition, matchers(requests[done:]), len(requests)) if done < len(requests) else _noted(table, partition)
     table.vacuum(0, dry_run=False, enforce_retention_duration=False)
     return changed
@@ -103,13 +108,15 @@ class _Note(msgspec.Struct, frozen=True):
         return ArchiveRewrite(rows=self.rows, covered=self.covered, before=self.before, after=after)
 
 
-def _noted(table: DeltaTable, partition: int) -> ArchiveRewrite | None:
-    """What the newest erasure changed, which an earlier call committed; None where the table's log says nothing of it any more."""
+def _noted(table: DeltaTable, partition: int) -> ArchiveRewrite:
+    """What the newest erasure changed, which an earlier call committed. The table's log forgets the link before it after a day."""
     for commit in table.history():
         if (text := commit.get(_NOTE)) is not None:
             note = msgspec.json.decode(text, type=_Note)
-            return note.change(table, partition) if note.erasures == erasures_of(table) else None
-    return None
+            if note.erasures == erasures_of(table):
+                return note.change(table, partition)
+    head = ArchiveReader(table).chain_head(partition)[0]
+    return ArchiveRewrite(rows=0, covered=head.rows, before="", after=head.link.hex())
 
 
 def _search(reader: ArchiveReader, names: Mapping[str, NameMatcher]) -> dict[int, int]:

@@ -5,7 +5,7 @@ The engine keeps the form of each result file (`SolvedBoard`) and publishes it; 
 
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -104,12 +104,23 @@ def kept(board: SolvedBoard) -> Kept:
         total=len(result.agents),
     )
     rows = [PastRow(row.agent, row.rating, row.rank, row.rank_low, row.rank_high) for row in result.agents[:ROWS]]
-    return Kept(past, b64encode(zlib.compress(msgspec.json.encode(rows))).decode())
+    return Kept(past, _packed(rows))
+
+
+def _packed(rows: Sequence[PastRow]) -> str:
+    return b64encode(zlib.compress(msgspec.json.encode(rows))).decode()
 
 
 def unpacked(rows: str) -> list[PastRow]:
     """The rows of a compact form."""
     return msgspec.json.decode(zlib.decompress(b64decode(rows)), type=list[PastRow])
+
+
+def renamed(one: Kept, name: Callable[[str], str]) -> Kept:
+    """A kept solve with other names of agents. name: what each agent is called from now on."""
+    rows = unpacked(one.rows)
+    changed = [msgspec.structs.replace(row, agent=name(row.agent)) for row in rows]
+    return one if changed == rows else Kept(one.past, _packed(changed))
 
 
 def difference(pool: str, method: str, before: Kept, after: Kept, count: int) -> Difference:

@@ -156,6 +156,11 @@ class CheckpointStore:
                 skipped.append(SkippedCheckpoint(_manifest_name(manifest), str(error)))
         return None
 
+    def generations(self, partition: int, pool: str) -> set[int]:
+        """Numbers of the generations of a pool that have a data object, whether or not a manifest names it."""
+        named = re.compile(rf"{re.escape(pool)}-(\d+)-\d{{20}}-\d{{20}}\.eqr$")
+        return {int(match[1]) for name in self.blobs.names(_objects(partition)) if (match := named.match(name))}
+
     def drop_generations(self, partition: int, first: Mapping[str, int]) -> None:
         """Remove the manifests of a partition that hold an earlier generation of a pool than `first` says, whose names were erased.
 

@@ -1,5 +1,5 @@
 """The command line: `equirank up`, `engine`, `api`, `replay`, `solve`, `top`, `insight`, `next`, `methods`, `pools`,
-`partitions`, `dead-letters`, `verify`, `backup`, `restore`, `precompile`.
+`partitions`, `dead-letters`, `verify`, `erase`, `backup`, `restore`, `precompile`.
 
 Only the command that is asked for is imported, so that `equirank top` does not wait for Ray and numba, and the list of commands for none.
 """
@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "methods": "List every solved method and what the pool is solved by; choose with --add and --drop. Live ones: `pools settings`.",
     "verify": "Compare the log folded again with checkpoints and live boards; solved boards with files; the archive with its hash.",
     "export": "Write a pool's outcomes and retractions to a file, in the order of the log: from the archive and, beyond it, the topic.",
+    "erase": "Replace an agent's name by an opaque token in everything that is kept; the engine does it in the background.",
     "backup": "Copy log, newest checkpoints and results into a new folder, while `equirank up` runs or not.",
     "restore": "Make a data folder from a backup; `equirank up` goes on from there.",
     "pools": "Pools: what there is, and how outcomes are folded.",

@@ -43,7 +43,8 @@ class ErasureRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 class ArchiveRewrite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an erasure changed in the archive: rows, and the last link of the hash chain before and after it.
 
-    covered: rows that the two links cover. Between two erasures a link of the same row never changes.
+    covered: rows that the two links cover. Between two erasures a link of the same row never changes. before: empty where it is not
+    known any more, after a crash. links are hexadecimal.
     """
 
     rows: int
@@ -85,6 +86,10 @@ class ErasureRecords:
     def in_pools(self, among: Callable[[str], bool]) -> list[ErasureRequest]:
         """The erasures of pools that `among` says yes to, as of those of one partition, in the order of the log."""
         return [one for one in self.requests if among(one.pool)]
+
+    def is_done(self, request: ErasureRequest) -> bool:
+        """Whether nothing that is kept beside the log holds the name any more."""
+        return (request.pool, request.name.token) in self.done
 
     def names(self, pool: str) -> tuple[ErasedName, ...]:
         """The erased names of a pool."""

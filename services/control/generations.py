@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -164,13 +165,20 @@ def erasing(control: ControlState, made: Generation) -> Generation:
     erased = control.erasures.names(made.pool)
     if not erased:
         return made
-    name = NameMatcher(erased).replaced
+    return replace(without_names(made, NameMatcher(erased)), erased=erased)
+
+
+_Edited = TypeVar("_Edited", bound=Generation | GenerationRequest)
+
+
+def without_names(record: _Edited, names: NameMatcher) -> _Edited:
+    """`record` with tokens in place of erased names in its edits and initial ratings."""
+    name = names.replaced
     return replace(
-        made,
-        erased=erased,
-        initial={method: {name(agent): rating for agent, rating in ratings.items()} for method, ratings in made.initial.items()},
-        aliases={name(alias): name(agent) for alias, agent in made.aliases.items()},
-        bans=tuple(sorted(map(name, made.bans))),
+        record,
+        initial={method: {name(agent): rating for agent, rating in ratings.items()} for method, ratings in record.initial.items()},
+        aliases={name(alias): name(agent) for alias, agent in record.aliases.items()},
+        bans=tuple(sorted(map(name, record.bans))),
     )
 
 

@@ -25,6 +25,7 @@ from services.control.log import ControlLog
 from services.control.records import EngineStarted
 from services.engine import cluster
 from services.engine.archiver import Archiver, check_archive, forgets_unarchived, retention_of
+from services.engine.eraser import Eraser
 from services.engine.guard import LOG_SECONDS, OWN_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver, cluster_seconds
 from services.engine.metrics import EngineMetrics
 from services.log.protocol import Log, LogError, TellsWeaknesses
@@ -104,6 +105,7 @@ class Engine:
         memory = self._settings.solves_memory_bytes or int(ray.cluster_resources().get("memory", 0)) or None
         limits = Limits(self._solve_workers(), memory, self._settings.solve_memory_bytes)
         solves = open_scheduler(self._settings, checkpoints, store.solved, RayTaskPool(), limits, log_.outcomes.identity)
+        eraser = Eraser(self._settings, RayTaskPool(), control, solves.has_erased)
         number = control.append(EngineStarted(owner=f"{socket.gethostname()}/{os.getpid()}", time=time.time()))
         limit = OWN_RAY_SECONDS if self._settings.ray == "local" else cluster_seconds()
         guard = self._guard = Guard(open_log(self._settings, timeout=LOG_SECONDS), number, limit, leave)
@@ -114,10 +116,11 @@ class Engine:
             while not stop.is_set():
                 began = time.monotonic()
                 guard.check()
-                self._tick(solves, archiver, checkpoints, control)
+                self._tick(solves, archiver, eraser, checkpoints, control)
                 self._forget_others(store, control)
                 self._pause(solves, stop, time.monotonic() - began)
             archiver.cancel()
+            eraser.cancel()
             self._stop_shards(solves)
         except (RayLost, TakenOver) as problem:
             guard.found(problem)
@@ -179,7 +182,9 @@ class Engine:
         again = partial(self._start_shard, index, partitions, engine)
         return _Shard(name, remote.remote(self._settings, numbers, name, engine), again)
 
-    def _tick(self, solves: SolveScheduler, archiver: Archiver, checkpoints: CheckpointStore, control: ControlLog) -> None:
+    def _tick(
+        self, solves: SolveScheduler, archiver: Archiver, eraser: Eraser, checkpoints: CheckpointStore, control: ControlLog
+    ) -> None:
         for shard in list(self._shards):
             self._ask(shard)
         if self._silence is not None and self._silence.too_long():
@@ -190,11 +195,13 @@ class Engine:
             self._read_manifests(checkpoints)
             known = control.refresh()
             solves.step(time.monotonic(), list(self._manifests.values()), known)
-            archiver.step(time.monotonic(), self._manifests, known)
+            eraser.step(time.monotonic(), known, archiver.busy)
+            archiver.step(time.monotonic(), self._manifests, known, eraser.busy)
         except (LogError, OSError) as error:
             self._troubles.warn(log, "solves and the archive wait for the log or the checkpoints: %s", error)
         self._metrics.solves(solves.health(time.monotonic()))
         self._metrics.archive(archiver.health(time.monotonic()))
+        self._metrics.erasures(eraser.health())
 
     def _pause(self, solves: SolveScheduler, stop: threading.Event, took: float) -> None:
         """Until the next tick, start solves as others end. A tick of thousands of pools takes long: what it planned is used for longer."""

@@ -10,6 +10,7 @@ from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
 from services.engine.archiver import ArchiveHealth
+from services.engine.eraser import ErasureHealth
 from services.runtime import metrics
 from services.runtime.durations import Durations
 from services.shard.health import PartitionHealth, WorkerHealth
@@ -82,7 +83,7 @@ class EngineMetrics(Collector):
         self._restarts: dict[str, tuple[str, int]] = {}
         self._solves = SolveHealth()
         self._weaknesses, self._retention_seconds = 0, float("inf")
-        self._archive = ArchiveHealth()
+        self._archive, self._erasures = ArchiveHealth(), ErasureHealth()
         self._registry = CollectorRegistry()
         self._registry.register(self)
         self._server = None if port is None else start_http_server(port, host, self._registry)
@@ -106,6 +107,10 @@ class EngineMetrics(Collector):
     def archive(self, health: ArchiveHealth) -> None:
         """Where the archive stands."""
         self._archive = health
+
+    def erasures(self, health: ErasureHealth) -> None:
+        """Where erasures stand."""
+        self._erasures = health
 
     def close(self) -> None:
         """Stop serving."""
@@ -144,6 +149,9 @@ class EngineMetrics(Collector):
         yield _family("equirank_odd_times_total", _by_reason([health.odd_times for health in healths]))
         yield from _solves(self._solves)
         yield from _archived(self._archive)
+        yield _family("equirank_erasures_pending", [((), self._erasures.pending)])
+        yield _family("equirank_erasure_pending_seconds", [((), self._erasures.oldest_seconds)])
+        yield _family("equirank_erasure_failures_total", [((), self._erasures.failures)])
 
 
 def _shard(health: WorkerHealth) -> str:

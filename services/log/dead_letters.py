@@ -3,7 +3,7 @@
 Delivered at least once (a refold writes them again); readers deduplicate by the key.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -26,6 +26,10 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     rule: str
     pool: str | None
     excerpt: str
+
+    def edited(self, change: Callable[[bytes], bytes]) -> "DeadLetter":
+        """The entry with another excerpt."""
+        return msgspec.structs.replace(self, excerpt=change(self.excerpt.encode()).decode())
 
     @property
     def key(self) -> str:

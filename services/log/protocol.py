@@ -13,7 +13,7 @@ Laws, held by tests against every backend:
 6. Several processes may append and read at once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 CUT: Final = (
@@ -172,6 +172,17 @@ class Drops(Protocol):
         """Drop the records below offset `before`, beside appends, for at most about `seconds`. Returns whether nothing is left to do.
 
         The end keeps its offset. Raises `LogError`; what was dropped by then stays dropped.
+        """
+
+
+@runtime_checkable
+class Rewrites(Protocol):
+    """What a topic may also do: replace values where they are, as an erasure asks for."""
+
+    def rewrite(self, partition: int, change: Callable[[Record], bytes]) -> int:
+        """Replace the value of each record of a partition by what `change` returns; how many differ. Offsets, times and keys stay.
+
+        Nothing of what was replaced, or dropped before, is left in the topic's files. Raises `LogError`; then a later call goes on.
         """
 
 

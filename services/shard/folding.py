@@ -5,11 +5,13 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
+from services.control.erasures import NameMatcher
 from services.log import dead_letters
+from services.log.dead_letters import DeadLetter
 from services.log.protocol import Record, Topic
 from services.runtime.durations import Durations
 from services.shard.feed import retry
-from services.shard.partition import Directory
+from services.shard.partition import Directory, Partition
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.slices import size
 
@@ -43,5 +45,15 @@ class Folding:
         """Write the dead letters that a partition holds. Raises `LogError`."""
         if runtime.letters:
             self.reasons.update(letter.reason for letter in runtime.letters)
-            retry(lambda: dead_letters.write(self._dead_letters, runtime.letters), self._stopping)
+            letters = [_without_names(letter, runtime.partition) for letter in runtime.letters]
+            retry(lambda: dead_letters.write(self._dead_letters, letters), self._stopping)
             runtime.letters = []
+
+
+def _without_names(letter: DeadLetter, partition: Partition) -> DeadLetter:
+    """The entry without names that its pool erases; without those of all pools where its pool could not be read."""
+    pools = partition.pools if letter.pool is None else [letter.pool]
+    for pool in pools:
+        if (state := partition.pools.get(pool)) is not None and state.generation.erased:
+            letter = letter.edited(NameMatcher(state.generation.erased).in_text)
+    return letter

@@ -1,7 +1,7 @@
 """Results as files beside the checkpoints: what the store is filled from when it was lost, and the history of each board."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 import msgspec
@@ -28,15 +28,32 @@ class ResultFiles:
 
     def write(self, board: SolvedBoard) -> str:
         """Write one result, then remove those that are older than the newest few; its name."""
+        written = self._write(board)
+        for name in self._files.tree(_folder(Job(board.pool, board.result.method)))[: -self._most]:
+            self._files.remove(name)
+        return written
+
+    def _write(self, board: SolvedBoard) -> str:
         folder = _folder(Job(board.pool, board.result.method))
         order = f"{board.generation:010d}-{board.position:020d}"
         standing = [match for name in self._files.tree(folder) if (match := _FILE.match(name)) and match["order"] == order]
         sequence = max((int(match["sequence"]) for match in standing), default=-1) + 1
         written = f"{folder}/{order}-{sequence:06d}.json"
         self._files.write(written, [msgspec.json.encode(board)])
-        for name in self._files.tree(folder)[: -self._most]:
-            self._files.remove(name)
         return written
+
+    def rewrite(self, job: Job, change: Callable[[SolvedBoard], SolvedBoard]) -> dict[str, str]:
+        """Replace the results of one method on one pool by what `change` returns. Returns the new names of their files by the old ones.
+
+        A file is removed once the one in its place is written: a crash between the two leaves one result twice in the history.
+        """
+        renamed: dict[str, str] = {}
+        for name in self._named(_folder(job)):
+            board = read_result(self._files, name)
+            if board is not None and (changed := change(board)) != board:
+                renamed[name] = self._write(changed)
+                self._files.remove(name)
+        return renamed
 
     def remove(self, job: Job) -> None:
         """Remove the results of one method on one pool."""

@@ -5,6 +5,7 @@ schema carries `meta` without looking at it, so a value that is missing or no nu
 but in fits with features.
 """
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final
@@ -37,11 +38,21 @@ def values_of(meta: Arena, names: Sequence[str]) -> Floats:
     return np.array(rows, np.float64).reshape(len(meta), len(names))
 
 
-def _row(text: bytes, names: Sequence[str]) -> list[float]:
+def numbers_of(meta: bytes) -> bytes | None:
+    """JSON of all that features may read in the `meta` of a game; None where that is nothing."""
+    numbers = {name: value for name, value in _object(meta).items() if not math.isnan(_number(value))}
+    return msgspec.json.encode(numbers) if numbers else None
+
+
+def _object(text: bytes) -> dict[str, Any]:
     try:
-        found = _decoder.decode(text) if text else {}
+        return _decoder.decode(text) if text else {}
     except msgspec.DecodeError:  # no object
-        found = {}
+        return {}
+
+
+def _row(text: bytes, names: Sequence[str]) -> list[float]:
+    found = _object(text)
     return [1.0 if name == FIRST_SIDE else _number(found.get(name)) for name in names]
 
 

@@ -57,3 +57,15 @@ class FakeTaskPool:
     def newest(self) -> FakeTask:
         """The task that was started last."""
         return self.tasks[-1]
+
+
+class InlineTaskPool(FakeTaskPool):
+    """Implements `TaskPool`: a task runs in the test's own process when it is started."""
+
+    def start(self, task_type: TaskType, *arguments: Any) -> Any:
+        task = super().start(task_type, *arguments)
+        try:
+            task.end(task_type.function(*arguments))
+        except Exception as error:  # noqa: BLE001 - raised again by `result`
+            task.end(error)
+        return task

@@ -216,8 +216,11 @@ class SolvedWriter(Protocol):
     def publish(self, board: SolvedBoard) -> bool:
         """Publish one solved board under its method; False where the store has a newer one. Raises `OtherLog`."""
 
-    def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
-        """Replace the kept solves of a method, oldest first; after `publish` of the newest."""
+    def publish_history(self, pool: str, method: str, history: Iterable[Kept], *, changed: bool = False) -> None:
+        """Replace the kept solves of a method, oldest first; after `publish` of the newest.
+
+        changed: whether earlier ones may differ from those that the store has.
+        """
 
     def complete(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
         """By pool and method, insight among them, the boards of which the store holds every row."""

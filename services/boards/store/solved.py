@@ -51,10 +51,13 @@ class SolvedBoards:
             self._drop(fresh)
         return flipped
 
-    def publish_history(self, pool: str, method: str, history: Iterable[Kept]) -> None:
-        """Publish the kept solves of a method, oldest first, in place of those that stand: only the newest where it follows them."""
+    def publish_history(self, pool: str, method: str, history: Iterable[Kept], *, changed: bool = False) -> None:
+        """Publish the kept solves of a method, oldest first, in place of those that stand: only the newest where it follows them.
+
+        changed: whether earlier solves may differ from those that stand, so that all are written.
+        """
         name, kept = keys.history(check_pool_name(pool), keys.check_method(method)), list(history)
-        if len(kept) > 1 and self._append(name, kept[-2], kept[-1], len(kept)):
+        if not changed and len(kept) > 1 and self._append(name, kept[-2], kept[-1], len(kept)):
             return
         texts = [_encode(part).decode() for one in kept for part in (one.past, one)]
         self._redis.call(scripts.REPLACE, [name], texts)

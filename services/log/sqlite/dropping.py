@@ -41,7 +41,7 @@ def drop(transact: Callable[[Work[bool]], bool], topic: str, partition: int, bef
         LogError: The file cannot be written. What earlier steps dropped stays dropped.
     """
     deadline = time.monotonic() + seconds
-    for step in (lambda connection: _delete(connection, topic, partition, before), _shrink):
+    for step in (lambda connection: _delete(connection, topic, partition, before), shrink):
         more = True
         while more:
             began = time.monotonic()
@@ -74,14 +74,14 @@ def _cut(connection: sqlite3.Connection, table: str, begin: int, before: int) ->
     return cut if len(rows) == STEP_RECORDS else max(begin, before)
 
 
-def _shrink(connection: sqlite3.Connection) -> bool:
-    """Move the last pages of the file to free places and cut it off there. Returns whether more free pages are left than it keeps.
+def shrink(connection: sqlite3.Connection, kept: int = FREE_PAGES) -> bool:
+    """Move the last pages of the file to free places and cut it off there. Returns whether more free pages are left than `kept`.
 
     A file that an earlier release made keeps its size: appends use its free pages.
     """
     if _pragma(connection, "auto_vacuum") == 0:
         return False
-    free = _pragma(connection, "freelist_count") - FREE_PAGES
+    free = _pragma(connection, "freelist_count") - kept
     for _ in range(min(free, STEP_PAGES)):
         connection.execute("PRAGMA incremental_vacuum(1)")  # Python's module takes one step of a statement without columns: one page
     return free > STEP_PAGES

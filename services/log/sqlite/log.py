@@ -23,6 +23,7 @@ from services.log.records import check_partition, check_partitions, check_positi
 from services.log.sqlite.dropping import ResultT, Work, drop
 from services.log.sqlite.file import Handle, SqliteFile, open_file, sqlite_errors, table_of
 from services.log.sqlite.group_commit import GroupCommit
+from services.log.sqlite.rewriting import empty_wal, rewrite
 from services.runtime.settings import TOPIC_PREFIX
 
 GROUP_RECORDS = 1000
@@ -77,6 +78,14 @@ class SqliteTopic:
         """See `Drops.drop`."""
         check_partition(self.name, partition, self.partitions)
         return drop(self._shared.process().transact, self._topic, partition, before, seconds)
+
+    def rewrite(self, partition: int, change: Callable[[Record], bytes]) -> int:
+        """See `Rewrites.rewrite`."""
+        check_partition(self.name, partition, self.partitions)
+        process = self._shared.process()
+        replaced = rewrite(process.transact, self._topic, partition, change)
+        process.empty_wal()
+        return replaced
 
     def reader(self, positions: Mapping[int, int]) -> "SqliteReader":
         """See `Topic.reader`."""
@@ -245,6 +254,11 @@ class _Process:
                 self._undo(connection)
                 raise
             return result
+
+    def empty_wal(self) -> None:
+        """See `services.log.sqlite.rewriting.empty_wal`."""
+        with self._writing, sqlite_errors(self._file.path):
+            empty_wal(self._writer.get(), str(self._file.path))
 
     def _commit(self, appends: Sequence[_Append]) -> list[int]:
         return self.transact(lambda connection: [_write(connection, append) for append in appends])

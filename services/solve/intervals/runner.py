@@ -16,6 +16,7 @@ import msgspec
 from services.boards.result import AgentRow, Intervals, SolvedBoard
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
+from services.control.erasures import NameMatcher
 from services.runtime.settings import Settings
 from services.solve.intervals import replicates as intervals
 from services.solve.intervals.plan import PublishedBoard, Redrawn, next_job, rested
@@ -122,6 +123,14 @@ class IntervalRunner:
         self._tried.pop(job, None)
         for name in self._checkpoints.blobs.tree(_folder(job)):
             self._checkpoints.blobs.remove(name)
+
+    def erase(self, pool: str, generation: int, names: NameMatcher) -> None:
+        """Drop the intervals of a pool that hold an erased name, and those under way of a generation before `generation`."""
+        if self._run is not None and self._run.job.pool == pool and self._run.entry.generation < generation:
+            self.forget(self._run.job)
+        for job, found in list(self._found.items()):
+            if job.pool == pool and any(names.token(agent) for agent in found.rows):
+                self.forget(job)
 
     def cancel(self) -> None:
         """Cancel what runs; it begins again at the next start."""

@@ -9,9 +9,11 @@ from typing import Final, Protocol
 
 import msgspec
 
-from services.boards.history import Kept, kept
+from services.boards.history import Kept, kept, renamed
 from services.boards.result import Intervals, PackedStart, SolvedBoard
+from services.control.erasures import NameMatcher
 from services.runtime.logging import LogThrottle
+from services.solve.erased_boards import without_names
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from services.solve.scheduler.packing import packed, whole
@@ -43,6 +45,7 @@ class JobResult:
         published: The board that the store took last.
         awaits_store: Whether the store has to be given this result.
         awaits_file: Whether the file could not be written yet.
+        history_changed: Whether earlier results changed since the store was given the history.
     """
 
     board: SolvedBoard
@@ -52,6 +55,7 @@ class JobResult:
     published: SolvedBoard | None = None
     awaits_store: bool = True
     awaits_file: bool = False
+    history_changed: bool = False
 
     def complete(self) -> SolvedBoard:
         """The board with all of its rows."""
@@ -65,6 +69,8 @@ class NewestResults:
         """most_kept: length of each history."""
         self._files, self._intervals, self._most_kept = files, intervals, most_kept
         self._results: dict[Job, JobResult] = {}
+        self._erased: dict[str, NameMatcher] = {}
+        """Names that results of a pool must not hold."""
         self._troubles = LogThrottle()
 
     def load(self, log_identity: str) -> None:
@@ -103,10 +109,27 @@ class NewestResults:
 
     def solved(self, job: Job, board: SolvedBoard, start: PackedStart | None) -> None:
         """Take a new result. start: where the next solve may start, for its file only."""
-        name = self._write(job, msgspec.structs.replace(board, start=start))
+        written = msgspec.structs.replace(board, start=start)
+        if job.pool in self._erased:
+            written = without_names(written, self._erased[job.pool])
+            board = msgspec.structs.replace(written, start=None)
+        name = self._write(job, written)
         result = self._hold(job, board, name)
         result.awaits_file = name is None
         self._add_to_history(job, self._intervals.shown(job, board))
+
+    def erase(self, pool: str, names: NameMatcher) -> None:
+        """Replace erased names in all results of a pool, and in those that come later. Raises `OSError`; then a later call goes on."""
+        self._erased[pool] = names
+        for job, result in self.items():
+            if job.pool != pool:
+                continue
+            files = self._files.rewrite(job, lambda board: without_names(board, names))
+            result.history = deque((renamed(one, names.replaced) for one in result.history), self._most_kept)
+            board, standing = result.complete(), result.file
+            if files or without_names(board, names) != board:
+                self._hold(job, without_names(board, names), None if standing is None else files.get(standing, standing))
+                result.history_changed = True
 
     def replaced(self, job: Job, board: SolvedBoard) -> None:
         """Show a board that is not a result: one without rows that says why. It gets neither a file nor a place in the history."""

@@ -73,7 +73,8 @@ class ResultPublisher:
             with self._backoff.asking():
                 published = self._boards.publish(self._intervals.shown(job, result.complete()))
                 if published and job.kind.keeps_history:
-                    self._boards.publish_history(job.pool, job.method, result.history)
+                    self._boards.publish_history(job.pool, job.method, result.history, changed=result.history_changed)
+                    result.history_changed = False
         except StoreError as error:
             self._troubles.warn(log, _AWAITS_STORE, error)
             return isinstance(error, OtherLog)

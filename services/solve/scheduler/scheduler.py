@@ -8,7 +8,7 @@ keeps the last good result, which then says why there is no newer one.
 import logging
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,6 +18,7 @@ from services.boards.result import VERSION, CertificateRow, SolvedBoard, SolveRe
 from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import SolvedWriter
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry
+from services.control.erasures import ErasedName, NameMatcher
 from services.control.records import ControlState
 from services.runtime.settings import Settings
 from services.solve.insight import job as insight
@@ -119,6 +120,7 @@ class SolveScheduler:
         self._boards, self._pace = boards, pace
         self._ledger = Ledger({job: _as_tried(board) for job, board in results.boards().items()})
         self._plan, self._counters = _Plan(), _Counters()
+        self._erased: dict[str, tuple[ErasedName, ...]] = {}
         self._looked_at = float("-inf")
 
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
@@ -131,6 +133,7 @@ class SolveScheduler:
         """
         entries = {entry.pool: entry for manifest in manifests for entry in manifest.pools if _solvable(entry, control)}
         self._take_in_ended(now, entries)
+        self._erase(entries, control)
         views = {pool: _view(entry, control) for pool, entry in entries.items()}
         reports = insight.views(entries.values(), control, self._results.boards(), self._boards.log_identity)
         jobs = due(now, [*views.values(), *reports.values()], self._ledger, self._pace, _COST)
@@ -155,6 +158,11 @@ class SolveScheduler:
         self._publisher.publish()
         return True
 
+    def has_erased(self, pool: str) -> Collection[ErasedName]:
+        """The names that neither the results of a pool hold any more, nor what the store was given of them."""
+        waiting = any(result.awaits_store or result.awaits_file for job, result in self._results.items() if job.pool == pool)
+        return () if waiting else self._erased.get(pool, ())
+
     def cancel(self) -> None:
         """Cancel what runs. Nothing is lost: it is due again at the next start."""
         self._flights.cancel()
@@ -177,6 +185,17 @@ class SolveScheduler:
             replicates=dict(self._intervals.replicates),
             **insight.alarms(results.boards().values()),
         )
+
+    def _erase(self, entries: Mapping[str, PoolEntry], control: ControlState) -> None:
+        """Replace names that the checkpointed generation of a pool erases in its results. Raises `OSError`."""
+        for pool in {one.pool for one in control.erasures.requests} & entries.keys():
+            entry = entries[pool]
+            erased = control.generations[pool][entry.generation].erased
+            if erased and self._erased.get(pool) != erased:
+                names = NameMatcher(erased)
+                self._results.erase(pool, names)
+                self._intervals.erase(pool, entry.generation, names)
+                self._erased[pool] = erased
 
     def _take_in_ended(self, now: float, entries: Mapping[str, PoolEntry]) -> None:
         """Take in the tries that ended. Workers get their next jobs first, because files and the store take as long as a small solve."""

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ratings_core.arrays.arena import pack
 from services.archive import chain, erasure
 from services.archive.chain import ChainBrokenError, ChainHead, genesis
 from services.archive.compaction import compact
@@ -24,6 +26,7 @@ from services.archive.table import OtherLogError, erasures_of, table_uri
 from services.archive.writer import ArchiveMovedError, UnknownErasureError, open_writer
 from services.control.erasures import ErasureRequest, erased_name, matchers
 from services.log.protocol import Record
+from services.state.features import values_of
 from tests.support.archive import LOG, append, contents, fill, mixed
 
 NAME, OTHER, SCORED = "agent 7", "agent 21", "a3"
@@ -88,6 +91,17 @@ def test_rows_without_names_are_the_rows_of_records_that_held_the_tokens(seed: i
     found, changed = erased(before, matchers(requests))
     assert found.to_pylist() == rows(replaced(records, requests)).to_pylist()
     assert changed.tolist() == [one != other for one, other in zip(before.to_pylist(), found.to_pylist(), strict=True)]
+
+
+def test_of_meta_the_numbers_stay_that_features_read() -> None:
+    meta = b'{"length":3.5,"who":"Ann","words":-2,"is":true,"big":1e16,"more":{"a":1}}'
+    sides = b'"sides":[{"agents":["agent 7"],"place":1},{"agents":["b"],"place":2}]'
+    before = b'{"v":1,"id":"g","pool":"games","time":1,' + sides + b',"meta":' + meta + b"}"
+    found, _ = erased(rows([Record(0, before, 0.0), Record(1, before.replace(meta, b"[1]"), 0.0)]), matchers([FIRST]))
+    assert found["meta"].to_pylist() == [b'{"length":3.5,"words":-2}', None]
+    names = ["length", "who", "words", "is", "big", "more"]
+    packed = [pack([text.decode()]) for text in (meta, found["meta"][0].as_py())]
+    assert np.array_equal(*(values_of(one, names) for one in packed), equal_nan=True)
 
 
 def test_nothing_of_the_archive_holds_an_erased_name(url: str, small_blocks: None) -> None:

@@ -23,6 +23,7 @@ from services.runtime.metrics import CHECKPOINT_BUCKETS
 from services.runtime.settings import Settings
 from services.shard.health import WorkerHealth
 from services.solve.scheduler.health import SolveHealth
+from tests.support.erasures import NoErasures
 from tests.support.fake_ray import Answer, FakeRay
 from tests.support.task_pool import FakeTaskPool
 
@@ -72,7 +73,7 @@ def test_a_dead_shard_does_not_break_the_stop(driver: Engine, caplog: pytest.Log
 
 
 def test_checkpoints_that_cannot_be_read_are_waited_for(driver: Engine, caplog: pytest.LogCaptureFixture) -> None:
-    driver._tick(Nothing(), NO_ARCHIVE, None, Nothing())
+    driver._tick(Nothing(), NO_ARCHIVE, NoErasures(), None, Nothing())
     assert "the object store does not answer" in caplog.text
 
 
@@ -215,7 +216,7 @@ def test_a_shard_that_stopped_answering_is_not_counted(driver: Engine) -> None:
     counted = []
     for answer in ((health, False), ray.exceptions.RayActorError()):
         shard.actor, shard.asked = SimpleNamespace(health=Answer(answer)), Answer(answer)
-        driver._tick(Nothing(), NO_ARCHIVE, None, Nothing())
+        driver._tick(Nothing(), NO_ARCHIVE, NoErasures(), None, Nothing())
         values = {family.name: [sample.value for sample in family.samples] for family in driver._metrics.collect()}
         counted.append((values["equirank_shards"], values["equirank_records"]))
     assert counted == [([1.0], [5.0]), ([0.0], [5.0])], "what it counted stays"

@@ -22,6 +22,7 @@ from services.engine.metrics import EngineMetrics
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
+from tests.support.erasures import NoErasures
 from tests.support.fake_ray import Answer, FakeRay
 from tests.support.installation import until
 from tests.support.task_pool import FakeTaskPool
@@ -221,16 +222,16 @@ def test_shards_that_are_all_silent_after_one_had_answered_end_the_engine(fake: 
     driver._shards = [one]
     for _ in range(200):  # none has answered yet: shards that wait for room wait
         now[0] += 1.0
-        driver._tick(idle, NO_ARCHIVE, None, idle)
+        driver._tick(idle, NO_ARCHIVE, NoErasures(), None, idle)
     one.actor.health.value = None, False
-    driver._tick(idle, NO_ARCHIVE, None, idle)
-    driver._tick(idle, NO_ARCHIVE, None, idle)
+    driver._tick(idle, NO_ARCHIVE, NoErasures(), None, idle)
+    driver._tick(idle, NO_ARCHIVE, NoErasures(), None, idle)
     one.actor.health.value = ray.exceptions.RayActorError()
 
     def go_on() -> None:
         for _ in range(200):
             now[0] += 1.0
-            driver._tick(idle, NO_ARCHIVE, None, idle)
+            driver._tick(idle, NO_ARCHIVE, NoErasures(), None, idle)
 
     with pytest.raises(RayLost, match="no shard has answered for 30 s"):
         go_on()

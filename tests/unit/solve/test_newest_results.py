@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 
 from services.boards.history import PastRow, unpacked
-from services.boards.result import Intervals, SolvedBoard
+from services.boards.result import Intervals, PackedStart, SolvedBoard
 from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import StoredBoard
 from services.checkpoints.blob_files import BlobFiles
+from services.control.erasures import NameMatcher, erased_name
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 from services.solve.scheduler.newest import NewestResults
@@ -77,3 +78,40 @@ def test_lost_boards_are_looked_for_in_turn_where_pools_are_too_many_for_one_loo
         publisher.find_lost()
     assert asked == [*pools, "a", "b"]
     assert all(result.awaits_store for _, result in results.items())
+
+
+def test_an_erased_name_is_replaced_in_files_histories_and_results_that_come(tmp_path: Path) -> None:
+    name = erased_name("ann", ())
+
+    def board(position: int) -> SolvedBoard:
+        solved = solved_of(JOB.pool, method=JOB.method, position=position, ratings=[("ann", 1.0), ("bob", 0.5)])
+        extra: dict[str, object] = {"support": ["bob", "ann"], "regret": {"ann": 0.5}, "note": "ann is first"}
+        return msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, extra=extra))
+
+    def stored() -> bytes:
+        return b"".join(path.read_bytes() for path in sorted((tmp_path / "results").rglob("*.json")))
+
+    results, start = newest_in(tmp_path, RankIntervals()), PackedStart(JOB.method, (("ann", "bob"),), {})
+    for position in (1, 1, 2):
+        results.solved(JOB, board(position), start)
+    results.solved(Job("other", JOB.method), board_at(1, "other"), None)
+    others = results[Job("other", JOB.method)]
+    results[JOB].awaits_store = others.awaits_store = False
+    results.erase(JOB.pool, NameMatcher([name]))
+    results.erase(JOB.pool, NameMatcher([name]))  # nothing is left to do
+    results.solved(JOB, board(3), start)  # it was under way
+    assert b'"ann"' not in stored()
+    assert [one.past.position for one in results[JOB].history] == [1, 1, 2, 3]
+    assert {row.agent for one in results[JOB].history for row in unpacked(one.rows)} == {name.token, "bob"}
+    assert results[JOB].complete().result.agents[0].agent == name.token
+    assert results[JOB].board.result.extra == {"support": ["bob", name.token], "regret": {name.token: 0.5}, "note": "ann is first"}
+    assert results[JOB].awaits_store
+    assert results[JOB].history_changed
+    assert not others.awaits_store
+    again = newest_in(tmp_path, RankIntervals())
+    again.load("")
+    assert [one.past.position for one in again[JOB].history] == [1, 1, 2, 3]
+    assert again[JOB].file == results[JOB].file
+    written = msgspec.json.decode((tmp_path / str(again[JOB].file)).read_bytes(), type=SolvedBoard)
+    assert written.start is not None
+    assert written.start.strategies == ((name.token, "bob"),)

@@ -54,7 +54,7 @@ class Store:
         self.boards[board.result.method] = board
         return True
 
-    def publish_history(self, _: str, method: str, history: Iterable[Kept]) -> None:
+    def publish_history(self, _: str, method: str, history: Iterable[Kept], *, changed: bool = False) -> None:
         self.histories_held[method] = [one.past.position for one in history]
 
     def complete(self, pools: Iterable[str]) -> dict[str, dict[str, StoredBoard]]:

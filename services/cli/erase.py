@@ -1,0 +1,108 @@
+"""`equirank erase`: an agent's name replaced by an opaque token in everything that is kept, in the background."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ratings_core.errors import InputError
+from services.admin.erasure import request_erasure
+from services.backends import open_log, open_store
+from services.boards.store.protocol import LiveReader, StoreError
+from services.cli.installation import settings_of
+from services.control.erasures import ErasureRequest
+from services.control.log import ControlLog
+from services.control.records import ControlState
+from services.runtime.settings import Settings
+
+_LOOK_SECONDS: Final = 0.2
+
+
+def erase(
+    pool: Annotated[str | None, typer.Option(help="Pool of the agent.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Name to erase.")] = None,
+    by: Annotated[str | None, typer.Option(help="Who asks for it, or a case number. Kept in the control log for ever.")] = None,
+    unknown: Annotated[bool, typer.Option("--unknown", help="Erase the name also if the pool has no outcome of this agent.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="List the erasures, of one pool with --pool; erase nothing.")] = False,
+    wait: Annotated[bool, typer.Option(help="Wait until nothing holds the name.")] = True,
+    data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
+) -> None:
+    """Replace an agent's name by an opaque token in boards, checkpoints, results, dead letters, control records and the archive.
+
+    The engine does it in the background, goes on after a restart, and notes it in the control log. Ratings stay the same. Outcomes that
+    hold the name later count for the token. See docs/operations/erasure.md for what the topic and backups still hold.
+    """
+    settings, console = settings_of(data), Console(soft_wrap=True)
+    with _control(settings) as control:
+        if status:
+            _list(console, control.refresh(), pool)
+            return
+        if pool is None or agent is None or by is None:
+            missing = next(name for name, value in (("--pool", pool), ("--agent", agent), ("--by", by)) if value is None)
+            raise InputError(missing, None, "must be given: `equirank erase --pool POOL --agent NAME --by WHO`, or --status")
+        with _boards(settings) as boards:
+            request = request_erasure(control, boards, pool, agent, by, unknown=unknown)
+        console.print(f"{agent} of {pool} becomes {request.name.token}", highlight=False)
+        _follow(console, control, request, wait=wait)
+
+
+def _follow(console: Console, control: ControlLog, request: ErasureRequest, *, wait: bool) -> None:
+    """Report each state once, until the last one."""
+    reported = ""
+    while True:
+        state = control.refresh()
+        if (now := _state(state, request)) != reported:
+            reported = now
+            console.print(now, highlight=False)
+        if not wait or state.erasures.is_done(request):
+            return
+        time.sleep(_LOOK_SECONDS)
+
+
+def _list(console: Console, state: ControlState, pool: str | None) -> None:
+    table = Table("token", "pool", "asked by", "asked at", "state")
+    for one in state.erasures.requests:
+        if pool in {None, one.pool}:
+            table.add_row(*map(Text, (one.name.token, one.pool, one.by, _time(one.time), _state(state, one))))
+    console.print(table)
+
+
+def _state(state: ControlState, request: ErasureRequest) -> str:
+    """Where an erasure stands."""
+    if (done := state.erasures.done.get((request.pool, request.name.token))) is not None:
+        rows = "" if done.archive is None else f"; {done.archive.rows} rows of the archive were changed"
+        return f"erased everywhere at {_time(done.time)}{rows}"
+    serving = state.serving(request.pool)
+    if serving is not None and request.name not in serving.erased:
+        return "the engine folds the pool without the name; boards show it until then"
+    return "boards hold the token; the engine replaces the name in what else is kept"
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@contextmanager
+def _control(settings: Settings) -> Iterator[ControlLog]:
+    with closing(open_log(settings, create=False)) as log, closing(ControlLog(log.control)) as control:
+        yield control
+
+
+@contextmanager
+def _boards(settings: Settings) -> Iterator[LiveReader | None]:
+    """The live boards; None where the store does not answer."""
+    try:
+        store = open_store(settings)
+        store.ping()
+    except StoreError:
+        yield None
+        return
+    with closing(store):
+        yield store.live

@@ -1,0 +1,232 @@
+"""`equirank erase` on an installation with an archive: nothing that is kept holds the name, after kills, too, and `verify` holds."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow.parquet as pq
+import pytest
+import redis
+
+from services.admin import erasure
+from services.admin.dead_letter_replay import read
+from services.admin.verify_archive import verify_archive
+from services.archive.reader import open_reader
+from services.boards.result import PackedStart, SolvedBoard
+from services.boards.store.redis import RedisStore
+from services.checkpoints.blob_files import BlobFiles
+from services.checkpoints.checkpoint import CheckpointStore
+from services.control.erasures import ArchiveRewrite, ErasureDone, ErasureRequest
+from services.control.log import ControlLog
+from services.demo import simulated
+from services.engine.archiver import append_partition
+from services.engine.eraser import Eraser
+from services.log.protocol import Log
+from services.runtime.settings import Settings
+from services.solve.results import ResultFiles
+from services.solve.scheduler.flights import Limits
+from services.solve.scheduler.scheduler import open_scheduler
+from services.wire import events
+from tests.support.archiving import archive, log, settings
+from tests.support.boards import solved_of
+from tests.support.forgetting import Run, run
+from tests.support.task_pool import FakeTaskPool, InlineTaskPool
+from tests.support.worker import HOME, differences, published, store_of, until, working
+
+__all__ = ["log", "run", "settings"]
+POOL, NAME = simulated.POOL, "pebble"
+
+
+def games(start: int, stop: int, *, without: str = "") -> list[tuple[bytes, bytes]]:
+    """Records of simulated games. without: an agent who takes part in none."""
+    outcomes = [simulated.game(i, float(i)) for i in range(start, stop)]
+    outcomes = [game for game in outcomes if all(without not in side.agents for side in game.sides)]
+    return [(POOL.encode(), record) for record in events.encode_records(outcomes, 10)]
+
+
+def result(position: int, log: str) -> SolvedBoard:
+    ratings = [(NAME, 0.75), ("rock", 0.25)]
+    start = PackedStart("copeland", ((NAME, "rock"), ("rock",)), {})
+    return msgspec.structs.replace(solved_of(POOL, method="copeland", position=position, ratings=ratings), start=start, log=log)
+
+
+class Installation:
+    """What the engine drives, step by step: results of earlier solves, and erasures."""
+
+    def __init__(self, settings: Settings, log: Log) -> None:
+        self.settings, self.log, self.control, self.now = settings, log, ControlLog(log.control), 0.0
+        self.tasks = InlineTaskPool()
+
+    def results(self) -> ResultFiles:
+        return ResultFiles(BlobFiles(self.settings.checkpoint_url), 5)
+
+    @contextmanager
+    def driven(self) -> Iterator["Installation"]:
+        identity = self.log.outcomes.identity
+        with closing(RedisStore(str(self.settings.redis), identity)) as store:
+            checkpoints = CheckpointStore(self.settings.checkpoint_url)
+            limits = Limits(workers=1, memory_bytes=None, solve_memory_bytes=1 << 30)
+            self.solves = open_scheduler(self.settings, checkpoints, store.solved, FakeTaskPool(), limits, identity)
+            self.eraser = Eraser(self.settings, self.tasks, self.control, self.solves.has_erased)
+            yield self
+
+    def step(self) -> bool:
+        """A tick of the engine. Returns whether all erasures are done."""
+        self.now += 5.0
+        newest = CheckpointStore(self.settings.checkpoint_url).newest(HOME)
+        state = self.control.refresh()
+        self.solves.step(self.now, [] if newest is None else [newest], state)
+        self.eraser.step(self.now, state, ())
+        self.control.refresh()
+        return self.eraser.health().pending == 0
+
+
+def holders(settings: Settings) -> list[str]:
+    """What holds the name: files of the data folder and the archive, and keys of the store that do not expire within a minute."""
+    found = [str(path) for path in settings.data.rglob("*") if path.is_file() and NAME.encode() in path.read_bytes()]
+    for path in Path(str(settings.archive)).rglob("*"):
+        text = repr(pq.read_table(path, partitioning=None).to_pylist()) if path.suffix == ".parquet" else ""  # type: ignore[no-untyped-call]
+        if NAME in text or (path.is_file() and NAME.encode() in path.read_bytes()):
+            found.append(str(path))
+    client = redis.Redis.from_url(str(settings.redis))
+    found += [key.decode() for key in client.scan_iter() if client.ttl(key) < 0 and NAME.encode() in _content(client, key)]
+    client.close()
+    return found
+
+
+def _content(client: Any, key: bytes) -> bytes:
+    match client.type(key):
+        case b"string":
+            return bytes(client.get(key))
+        case b"list":
+            return b"".join(client.lrange(key, 0, -1))
+        case b"set":
+            return b"".join(client.smembers(key))
+        case b"zset":
+            return b"".join(client.zrange(key, 0, -1))
+        case _:
+            return b"".join(part for pair in client.hgetall(key).items() for part in pair)
+
+
+@pytest.fixture
+def installation(settings: Settings, log: Log, run: Run, tmp_path: Path) -> Installation:
+    """300 games, edits that name the agent, refused outcomes, results of three solves, and an archive; the newest games are without it."""
+    one = Installation(settings, log)
+    settings.data.mkdir(exist_ok=True)
+    log.outcomes.append(HOME, games(0, 300))
+    refused = b'{"v":1,"id":"x","pool":"demo-rps","time":1,"sides":[{"agents":["pebble"],"place":1}]}'
+    log.outcomes.append(HOME, [(POOL.encode(), refused), (POOL.encode(), b'[{"pool":"demo-rps","agents":["\\u0070ebble","pebble"]')])
+    log.outcomes.append(HOME, games(300, 400, without=NAME))
+    aliases = tmp_path / "aliases.csv"
+    aliases.write_text("alias,agent\nrock-copy-1,pebble\n")
+    with working(settings, log):
+        until(lambda: published(settings) > 300, "published")
+        run("pools", "settings", POOL, "--aliases", str(aliases))
+        until(lambda: one.control.refresh().served(POOL) == 2, "generation 2 serves")
+    archive(settings)
+    for position in (10, 20, 30):
+        one.results().write(result(position, log.outcomes.identity))
+    assert holders(settings)
+    return one
+
+
+def erased(one: Installation, run: Run) -> ErasureRequest:
+    """Ask for the erasure, and drive it to its end."""
+    printed = run("erase", "--pool", POOL, "--agent", NAME, "--by", "case 7", "--no-wait")
+    (request,) = one.control.refresh().erasures.requests
+    assert request.name.token in printed
+    with working(one.settings, one.log), one.driven():
+        until(one.step, "erased")
+    return request
+
+
+def test_nothing_that_is_kept_holds_an_erased_name(installation: Installation, run: Run) -> None:
+    settings, log = installation.settings, installation.log
+    request = erased(installation, run)
+    assert holders(settings) == []
+    token = request.name.token
+    assert differences(settings, log) == []
+    assert [finding.difference for finding in verify_archive(str(settings.archive), log)] == [None]
+    done = installation.control.refresh().erasures.done[POOL, token]
+    assert done.archive is not None
+    assert done.archive.rows > 50
+    assert done.archive.before != done.archive.after or done.archive.covered == 0
+    rows = [row for table in open_reader(str(settings.archive), HOME).read() for row in table.to_pylist()]
+    assert done.archive.rows == sum(token in repr((row["agents"], row["raw"])) for row in rows)
+    assert sum(token in letter.excerpt for letter in read(log.dead_letters)) == 2
+    assert [made.aliases for made in installation.control.refresh().generations[POOL].values()][-1] == {"rock-copy-1": token}
+    boards = list(installation.results().kept(log.outcomes.identity))
+    assert [one.board.position for one in boards] == [10, 20, 30]
+    assert all(one.board.result.agents[0].agent == token and one.board.result.extra["support"] == [token, "rock"] for one in boards)
+    with store_of(settings) as store:
+        assert [past.position for past in store.solved.history(POOL, "copeland")] == [30, 20, 10]
+    other = ArchiveRewrite(rows=1, covered=done.archive.covered, before="", after="aa")
+    installation.control.append(ErasureDone(pool=POOL, token="other", time=0.0, archive=other))  # noqa: S106 - no password
+    differs = [finding.difference for finding in verify_archive(str(settings.archive), log)]
+    assert "and the erasure other noted aa" in str(differs)
+    listed = run("erase", "--status")
+    assert "erased everywhere" in listed
+    assert token in listed
+    assert NAME not in listed
+
+
+def test_outcomes_that_hold_the_name_later_count_for_the_token(
+    installation: Installation, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, log = installation.settings, installation.log
+    token = erased(installation, run).name.token
+    monkeypatch.setenv("EQUIRANK_ARCHIVE", str(settings.archive))
+    log.outcomes.append(HOME, games(400, 500))
+    log.outcomes.append(HOME, games(500, 520, without=NAME))
+    with working(settings, log):
+        until(lambda: published(settings) > 450, "published")
+    exported = tmp_path / "games.jsonl"
+    run("export", str(exported), "--pool", POOL)  # of archive and topic
+    assert token in exported.read_text()
+    assert NAME not in exported.read_text()
+    newest = CheckpointStore(settings.checkpoint_url).newest(HOME)
+    assert newest is not None
+    append_partition(settings, newest, {}, installation.control.refresh().erasures.requests)
+    assert [one for one in holders(settings) if "log.sqlite" not in one] == []  # dropped records leave traces until the next erasure
+    assert differences(settings, log) == []
+    assert run("erase", "--pool", POOL, "--agent", NAME, "--by", "again", "--no-wait").count(token) == 1
+    assert len(installation.control.refresh().erasures.requests) == 1
+
+
+class Killed(Exception):  # noqa: N818 - names the fact
+    """In place of a kill."""
+
+
+@pytest.mark.parametrize("moment", ["_check_checkpoints", "_erase_control", "_erased_letter", "open_log"])
+def test_an_engine_that_starts_goes_on_where_another_one_was_killed(
+    installation: Installation, run: Run, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    settings = installation.settings
+    run("erase", "--pool", POOL, "--agent", NAME, "--by", "case 7", "--no-wait")
+    kills = threading.Event()
+
+    def kill(*given: object, **named: object) -> None:
+        kills.set()
+        raise Killed
+
+    with monkeypatch.context() as patch, working(settings, installation.log):
+        patch.setattr(erasure, moment, kill)
+        with installation.driven():
+            until(lambda: installation.step() or kills.is_set(), "killed")
+            assert not installation.step()
+    with working(settings, installation.log), installation.driven():
+        until(installation.step, "erased")
+    assert holders(settings) == []
+
+
+def test_a_name_that_no_agent_has_is_refused_without_a_word(installation: Installation, run: Run) -> None:
+    with pytest.raises(Exception, match="must be an agent of demo-rps; --unknown"):
+        run("erase", "--pool", POOL, "--agent", "peble", "--by", "case 7", "--no-wait")
+    with pytest.raises(Exception, match="must be given"):
+        run("erase", "--pool", POOL, "--agent", "peble")
+    with pytest.raises(Exception, match="no pool is called"):
+        run("erase", "--pool", "other", "--agent", NAME, "--by", "case 7", "--no-wait")
+    assert installation.control.refresh().erasures.requests == []

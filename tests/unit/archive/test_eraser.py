@@ -1,0 +1,127 @@
+"""When the engine erases a name from what is kept: after boards and results, in the order of the control log, again after failures."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from services.control.erasures import ArchiveRewrite, ErasedName, ErasureDone, ErasureRequest, erased_name
+from services.control.records import ControlState, Serve
+from services.engine.eraser import Eraser
+from services.log.partition import partition_of
+from services.runtime.settings import Settings
+from tests.support.pools import control_of, first_generation, pool_of
+from tests.support.task_pool import FakeTaskPool
+
+PARTITIONS = 3
+CREATED = pool_of("p")
+HOME = partition_of("p", PARTITIONS)
+ANN, BEN = erased_name("ann", ()), erased_name("ben", ())
+
+
+class Log:
+    """A control log in memory."""
+
+    def __init__(self, state: ControlState) -> None:
+        self.state = state
+
+    def known(self) -> ControlState:
+        return self.state
+
+    def append(self, record: Any) -> int:
+        self.state.apply(self.state.position, record)
+        return self.state.position
+
+
+class Drive:
+    """An eraser on a fake task pool. cleared: names that results hold no more."""
+
+    def __init__(self, folder: Path) -> None:
+        self.control, self.tasks, self.cleared, self.now = control_of(CREATED), FakeTaskPool(), list[ErasedName](), 0.0
+        self.log = Log(self.control)
+        settings = Settings(data=folder, partitions=PARTITIONS)
+        self.eraser = Eraser(settings, self.tasks, self.log, lambda _: self.cleared, clock=lambda: 50.0)  # type: ignore[arg-type]
+
+    def ask(self, name: ErasedName) -> None:
+        self.log.append(ErasureRequest(pool="p", name=name, by="x", time=20.0))
+
+    def serve(self, *names: ErasedName) -> None:
+        number = max(self.control.generations["p"]) + 1
+        self.log.append(first_generation(CREATED, number=number, erased=names))
+        self.log.append(Serve(pool="p", number=number, time=0.0))
+
+    def step(self, archiving: tuple[int, ...] = ()) -> int:
+        """A step of the engine, seconds later; how many tasks were started so far."""
+        self.now += 0.4
+        self.eraser.step(self.now, self.control, archiving)
+        return len(self.tasks.tasks)
+
+
+def test_a_name_is_erased_once_boards_and_results_are_without_it(tmp_path: Path) -> None:
+    one = Drive(tmp_path)
+    one.ask(ANN)
+    assert one.step() == 0, "generation 1 holds the name"
+    one.serve(ANN)
+    assert one.step() == 0, "results hold the name"
+    one.cleared = [ANN]
+    assert one.step((HOME,)) == 0, "the archive is being written"
+    assert one.step() == 1
+    assert one.eraser.busy == {HOME}
+    assert one.tasks.newest.arguments[1:] == (HOME, one.control.erasures.requests, {"p": 2}, False)
+    health = one.eraser.health()
+    assert (health.pending, health.oldest_seconds) == (1, 30.0)
+    change = ArchiveRewrite(rows=3, covered=8192, before="aa", after="bb")
+    one.tasks.newest.end(change)
+    assert one.step() == 1
+    assert one.control.erasures.done["p", ANN.token] == ErasureDone(pool="p", token=ANN.token, time=50.0, archive=change)
+    assert one.eraser.health().pending == 0
+    assert not one.eraser.busy
+
+
+def test_names_are_erased_in_the_order_of_the_requests(tmp_path: Path) -> None:
+    one = Drive(tmp_path)
+    one.ask(ANN)
+    one.ask(BEN)
+    one.serve(BEN)
+    one.cleared = [BEN]
+    assert one.step() == 0, "the archive counts erasures: the first one comes first"
+    one.serve(ANN, BEN)
+    one.cleared = [ANN, BEN]
+    assert one.step() == 1
+    assert one.tasks.newest.arguments[3] == {"p": 3}
+    one.tasks.newest.end(None)
+    one.step()
+    assert len(one.control.erasures.done) == 2
+
+
+def test_an_erasure_that_fails_is_tried_again_after_growing_pauses(tmp_path: Path) -> None:
+    one = Drive(tmp_path)
+    one.ask(ANN)
+    one.serve(ANN)
+    one.cleared = [ANN]
+    started = []
+    for _ in range(40):
+        if one.step() > len(started):
+            started.append(one.now)
+            one.tasks.newest.end(OSError("the store is away"))
+    pauses = [round(later - earlier, 1) for earlier, later in pairwise(started)]
+    assert pauses == sorted(pauses)
+    assert pauses[0] >= 1.0
+    assert pauses[2] >= 4.0
+    assert one.eraser.health().failures == len(started)
+    assert not one.control.erasures.done
+
+
+def test_a_pool_without_outcomes_and_erasures_of_an_earlier_engine(tmp_path: Path) -> None:
+    one = Drive(tmp_path)
+    del one.control.generations["p"]
+    one.ask(ANN)
+    assert one.step() == 1, "nothing was folded: nothing holds the name but what is archived"
+    one.tasks.newest.end(None)
+    one.step()
+    other = Drive(tmp_path)
+    other.control = other.log.state = one.control
+    assert other.step() == 1
+    assert other.tasks.newest.arguments[4], "done before: only an archive from a backup would be changed"
+    other.tasks.newest.end(None)
+    assert other.step() == 1
+    other.eraser.cancel()
