@@ -1,21 +1,61 @@
-"""Bytes and words at addresses, for kernels that walk through text with many small functions.
+"""Bytes and words of arrays for kernels that walk through text with many small functions. Every index is checked against the array's end.
 
-numba counts references to every array that a call passes on, which for a parser costs ten times what parsing does; an address is a
-number. Nothing here knows where an array ends: who takes an array's address keeps the array, and sees to it that every walk stops.
+numba counts references to every array that a call passes on, which for a parser costs ten times what parsing does. A `Memory` is two
+numbers, the address and the size of an array, and costs nothing to pass on. Its address is used in this module only, after the check: a
+read outside of the array gives 0, and a write outside of it is left out and reported. The caller keeps the array.
 """
 
-from typing import Any
+from typing import Any, Final, TypeAlias
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from ratings_core.kernels.compile import inlined
+
+Memory: TypeAlias = tuple[int, int]
+"""Address of an array and how many elements it has: bytes or int64 words."""
+
 _BYTE, _WORD = ir.IntType(8), ir.IntType(64)
+_WORD_BYTES: Final = 8
+
+
+@inlined
+def byte_at(memory: Memory, i: int) -> int:
+    """Byte `i` of an array of bytes, 0 to 255; 0 outside of it."""
+    value: int = _load_byte(memory[0] + i) if np.uint64(i) < np.uint64(memory[1]) else 0
+    return value
+
+
+@inlined
+def word_at(memory: Memory, i: int) -> int:
+    """Word `i` of an array of int64; 0 outside of it."""
+    value: int = _load_word(memory[0] + _WORD_BYTES * i) if np.uint64(i) < np.uint64(memory[1]) else 0
+    return value
+
+
+@inlined
+def set_byte(memory: Memory, i: int, value: int) -> bool:
+    """Write the lowest byte of `value` to byte `i`; False outside of the array, where nothing is written."""
+    inside = bool(np.uint64(i) < np.uint64(memory[1]))
+    if inside:
+        _store_byte(memory[0] + i, value)
+    return inside
+
+
+@inlined
+def set_word(memory: Memory, i: int, value: int) -> bool:
+    """Write word `i`; False outside of the array, where nothing is written."""
+    inside = bool(np.uint64(i) < np.uint64(memory[1]))
+    if inside:
+        _store_word(memory[0] + _WORD_BYTES * i, value)
+    return inside
 
 
 @intrinsic
-def byte_at(_typing: Any, _address: Any) -> Any:
-    """The byte at an address, 0 to 255, as int64."""
+def _load_byte(_typing: Any, _address: Any) -> Any:
+    """The byte at an address, as int64."""
 
     def load(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.zext(builder.load(builder.inttoptr(arguments[0], _BYTE.as_pointer())), _WORD)
@@ -24,7 +64,7 @@ def byte_at(_typing: Any, _address: Any) -> Any:
 
 
 @intrinsic
-def word_at(_typing: Any, _address: Any) -> Any:
+def _load_word(_typing: Any, _address: Any) -> Any:
     """The int64 at an address."""
 
     def load(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -34,8 +74,8 @@ def word_at(_typing: Any, _address: Any) -> Any:
 
 
 @intrinsic
-def set_byte(_typing: Any, _address: Any, _value: Any) -> Any:
-    """Write the lowest byte of `value`, an int64, to an address."""
+def _store_byte(_typing: Any, _address: Any, _value: Any) -> Any:
+    """Write the lowest byte of an int64 to an address."""
 
     def store(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         builder.store(builder.trunc(arguments[1], _BYTE), builder.inttoptr(arguments[0], _BYTE.as_pointer()))
@@ -45,7 +85,7 @@ def set_byte(_typing: Any, _address: Any, _value: Any) -> Any:
 
 
 @intrinsic
-def set_word(_typing: Any, _address: Any, _value: Any) -> Any:
+def _store_word(_typing: Any, _address: Any, _value: Any) -> Any:
     """Write an int64 to an address."""
 
     def store(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:

@@ -2,6 +2,7 @@
 
 `python -m tests.support.guarded SEED COUNT` scans valid, cut, mutated and hostile records, each so that its end marker is the last byte
 before such a page, into columns that end at such pages as well; it prints how many records it scanned, and how many of them were plain.
+`python -m tests.support.guarded short SEED COUNT` does so without the last end marker, into columns that are too small.
 `python -m tests.support.guarded past-the-end` reads one byte too many, to show that this ends the process.
 """
 
@@ -59,13 +60,13 @@ def columns_for(size: int) -> ColumnBuffers:
         buffers.np = np
 
 
-def scan(records: Sequence[bytes]) -> int:
-    """Scan records as one poll; the number of outcomes in plain ones."""
-    data = END.join([*records, b""])
+def scan(records: Sequence[bytes], *, short: bool = False) -> int:
+    """Scan records as one poll; the number of outcomes in plain ones. short: the last end marker is missing, and columns are too small."""
+    data = END.join([*records, b""])[: -1 if short else None]
     memory = guarded(len(data))
     memory[:] = np.frombuffer(data, np.uint8)
     start = np.cumsum([0, *(len(record) + 1 for record in records)])
-    room = columns_for(len(data))
+    room = columns_for(len(data) // 6 if short else len(data))
     games.scan(memory, start, MAX_RECORD_BYTES, room.table)
     return int(room.table[:COUNTS][OUTCOMES])
 
@@ -126,8 +127,9 @@ def main(arguments: Sequence[str]) -> None:
     if arguments == ["past-the-end"]:
         print(guarded(8).ctypes.data, ctypes.string_at(int(guarded(8).ctypes.data), 9))  # noqa: T201
         return
-    seed, count = map(int, arguments)
-    scanned = [scan(records) for records in polls(seed, count)]
+    short = arguments[0] == "short"
+    seed, count = map(int, arguments[short:])
+    scanned = [scan(records, short=short) for records in polls(seed, count)]
     print(json.dumps({"polls": len(scanned), "plain": sum(map(bool, scanned))}))  # noqa: T201
 
 

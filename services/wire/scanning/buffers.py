@@ -1,6 +1,7 @@
-"""Columns that records are read into, before it is known how long they get, and how kernels reach them: by addresses in one table.
+"""Columns that records are read into, before it is known how long they get, and how kernels reach them: by one table of their places.
 
-In the functions `room` is the address of `ColumnBuffers.table`, `i` the number of an outcome.
+In the functions `room` is the memory of `ColumnBuffers.table`, `i` the number of an outcome. Every index into a column is checked against
+the column's end (`ratings_core.kernels.memory`); what does not fit is not written, and the table's word `FULL` says so.
 """
 
 from typing import Any, Final
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core.kernels.compile import inlined, kernel
-from ratings_core.kernels.memory import byte_at, set_word, word_at
+from ratings_core.kernels.memory import Memory, byte_at, set_word, word_at
 
 IDS, NAMES, TASKS, POOLS = range(4)
 """Kinds of text."""
@@ -19,9 +20,12 @@ LATER_TIME, LATER_WEIGHT = range(4, 6)
 OUTCOMES, SIDES, NAME_COUNT, TASK_COUNT, POOL_COUNT, LATER = range(6)
 """The first words of a table: how many of each there are."""
 COUNTS: Final = 6
-LATER_LIMIT, TEXTS, STARTS, LATER_ROWS = COUNTS, COUNTS + 1, COUNTS + 5, COUNTS + 9
-SIDE_START, PLACE, AGENT_START, WEIGHT, TIME, TASK_OF, POOL, RECORD = range(COUNTS + 10, COUNTS + 18)
-"""Words of a table that hold the addresses of columns; `TEXTS` and `STARTS` by kind."""
+FULL: Final = COUNTS
+"""The word that is not 0 after something did not fit."""
+_COLUMNS: Final = COUNTS + 1
+TEXTS, STARTS, LATER_ROWS = _COLUMNS, _COLUMNS + 2 * 4, _COLUMNS + 2 * 8
+SIDE_START, PLACE, AGENT_START, WEIGHT, TIME, TASK_OF, POOL, RECORD = range(_COLUMNS + 2 * 9, _COLUMNS + 2 * 17, 2)
+"""Words of a table that hold a column's address, each before its size; `TEXTS` and `STARTS` have one for each kind."""
 
 
 class ColumnBuffers:
@@ -45,20 +49,28 @@ class ColumnBuffers:
             start[0] = 0
         columns: list[NDArray[Any]] = [*self.texts, *self.starts, self.later, self.side_start, self.place, self.agent_start]
         columns += [self.weight, self.time, self.task_of, self.pool, self.record]  # in the order of the table's words
-        self.table = np.array([*[0] * COUNTS, len(self.later), *(column.ctypes.data for column in columns)], np.int64)
+        places = [number for column in columns for number in (column.ctypes.data, column.size)]
+        self.table = np.array([*[0] * (COUNTS + 1), *places], np.int64)
 
 
 @inlined
-def get(room: int, column: int, k: int) -> int:
-    """Word `k` of the column whose address stands in word `column` of the table."""
-    value: int = word_at(word_at(room + 8 * column) + 8 * k)
+def column(room: Memory, name: int) -> Memory:
+    """The memory of a column. name: the word that holds its address."""
+    return word_at(room, name), word_at(room, name + 1)
+
+
+@inlined
+def get(room: Memory, name: int, k: int) -> int:
+    """Word `k` of a column."""
+    value: int = word_at(column(room, name), k)
     return value
 
 
 @inlined
-def put(room: int, column: int, k: int, value: int) -> None:
-    """Write word `k` of the column whose address stands in word `column` of the table."""
-    set_word(word_at(room + 8 * column) + 8 * k, value)
+def put(room: Memory, name: int, k: int, value: int) -> None:
+    """Write word `k` of a column."""
+    if not set_word(column(room, name), k, value):
+        set_word(room, FULL, 1)
 
 
 @inlined
@@ -68,28 +80,26 @@ def bits(value: float) -> int:
 
 
 @kernel
-def note(room: int, i: int, what: int, begin: int, end: int) -> bool:
+def note(room: Memory, i: int, what: int, begin: int, end: int) -> bool:
     """Leave something of outcome `i` to Python; whether there was room for it."""
-    k = word_at(room + 8 * LATER)
-    if k == word_at(room + 8 * LATER_LIMIT):
-        return False
-    set_word(room + 8 * LATER, k + 1)
-    put(room, LATER_ROWS, 4 * k, i)
-    put(room, LATER_ROWS, 4 * k + 1, what)
-    put(room, LATER_ROWS, 4 * k + 2, begin)
-    put(room, LATER_ROWS, 4 * k + 3, end)
-    return True
+    k, rows = word_at(room, LATER), column(room, LATER_ROWS)
+    fits = True
+    for at, value in enumerate((i, what, begin, end)):
+        fits &= set_word(rows, 4 * k + at, value)
+    if fits:
+        set_word(room, LATER, k + 1)
+    return fits
 
 
 @kernel
-def same(room: int, kind: int, a: int, b: int) -> bool:
+def same(room: Memory, kind: int, a: int, b: int) -> bool:
     """Whether texts `a` and `b` of a kind are equal."""
-    at, other = get(room, STARTS + kind, a), get(room, STARTS + kind, b)
-    length = get(room, STARTS + kind, a + 1) - at
-    if get(room, STARTS + kind, b + 1) - other != length:
+    starts, texts = column(room, STARTS + 2 * kind), column(room, TEXTS + 2 * kind)
+    at, other = word_at(starts, a), word_at(starts, b)
+    length = word_at(starts, a + 1) - at
+    if word_at(starts, b + 1) - other != length:
         return False
-    texts = word_at(room + 8 * (TEXTS + kind))
     for k in range(length):  # noqa: SIM110 - a plain loop is what the compiler makes fast
-        if byte_at(texts + at + k) != byte_at(texts + other + k):
+        if byte_at(texts, at + k) != byte_at(texts, other + k):
             return False
     return True
