@@ -2,23 +2,28 @@
 
 `python -m benchmarks.events [--quick]`. Goals on one core: 0.25 M single-outcome records/s, 0.6 M outcomes/s in arrays of 500; decode,
 columns and interning 0.4 M outcomes/s. Rates are outcomes a CPU second. Shards raise the collector's threshold, so most rows do; the
-last ones show Python's default.
+last ones show Python's default. Then what shards do with plain games: columns with hashes from JSON by the scanner, and from streams (v1c).
 """
 
 import gc
+import io
 import random
 from collections.abc import Sequence
 
 import msgspec
+from pyarrow import json as arrow_json
 
 from benchmarks.common import Row, arguments, header, seconds, show
 from ratings_core.records.roster import Roster
 from services.wire import events
 from services.wire.columns import GameColumns
 from services.wire.events import Event, GameEvent, Side
+from services.wire.plain import plain_games
+from tests.support.streams import packed
 
 UNIT = "M outcomes/s"
 POLL_OUTCOMES = 2_000
+STREAM_OUTCOMES = 8_000
 PLAYERS = 100_000
 
 
@@ -57,6 +62,29 @@ def to_ids(batches: Sequence[Sequence[bytes]]) -> None:
         roster.intern_coded(columns.names)
 
 
+def columns(batches: Sequence[Sequence[bytes]]) -> None:
+    for batch in batches:
+        if plain_games(batch).rest:
+            raise ValueError("the workload must be plain")
+
+
+def plain_rows(sent: Sequence[Event], repeats: int) -> None:
+    """Plain games as columns, beside pyarrow's reader of JSON lines, which checks nothing and makes no hashes."""
+    n, lines = len(sent), b"\n".join([events.encode([event]) for event in sent])
+    one_thread = arrow_json.ReadOptions(use_threads=False)
+    limit = n / seconds(lambda: arrow_json.read_json(io.BytesIO(lines), read_options=one_thread), repeats) / 1e6
+    streams = [packed(sent[start : start + STREAM_OUTCOMES]) for start in range(0, n, STREAM_OUTCOMES)]
+    forms = {
+        "JSON, one outcome a record": polls([events.encode([event]) for event in sent], 1),
+        "JSON, 500 outcomes a record": polls(events.encode_records(sent), 500),
+        f"v1c, {STREAM_OUTCOMES} outcomes a record": [[stream] for stream in streams],
+    }
+    for size, batches in forms.items():
+        columns(batches[:1])
+        ours = n / seconds(lambda batches=batches: columns(batches), repeats) / 1e6
+        show(Row("columns, hashes, without objects", size, ours, "pyarrow's JSON reader", limit, UNIT))
+
+
 def main() -> None:
     given = arguments(__doc__ or "")
     header("Wire events", ("msgspec", "numpy", "numba"))
@@ -80,6 +108,7 @@ def main() -> None:
                 Row("decode with all checks", size + collector, rate(decode), reference, limit, UNIT),
                 Row("decode, columns, hashes, ids", size + collector, rate(to_ids), reference, limit, UNIT),
             )
+    plain_rows(sent, given.repeats)
 
 
 if __name__ == "__main__":

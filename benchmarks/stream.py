@@ -1,9 +1,9 @@
 """The stream: from records of a log to ratings applied, and from a producer to what readers see.
 
 `python -m benchmarks.stream [--quick]`. Goals: single-outcome records on one core at >= 0.6 of a bare kafka-python loop that
-decodes and discards; 500 outcomes a record >= 0.3 M outcomes/s; end to end on two cores >= 20,000 single-outcome records/s;
-outcome produced -> readable p99 <= 0.5 s at 5,000 outcomes/s. Memory and recovery, of one large pool, follow as `benchmarks.large_pool`
-prints them. The workload is that of `zipf_games`, names of 16 bytes.
+decodes and discards; 500 outcomes a record >= 0.3 M outcomes/s; streams (v1c) >= 1 M outcomes/s; end to end on two cores >= 20,000
+single-outcome records/s; outcome produced -> readable p99 <= 0.5 s at 5,000 outcomes/s. Memory and recovery, of one large pool, follow as
+`benchmarks.large_pool` prints them. The workload is that of `zipf_games`, names of 16 bytes.
 
 Folding is the real thing: `Partition.fold` with decoding, dedupe, interning, scored Elo and SCO, pair and place tallies, in slices as
 a shard makes them. Its rows count CPU seconds of this process, readers included; a ring of ids that is full is not part of it.
@@ -40,12 +40,14 @@ from services.shard.slices import slices
 from services.wire import events
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
+from tests.support.streams import packed
 
 BATCH = Settings.model_fields["batch_records"].default
 HOME = partition_of(POOL, PARTITIONS)
 PER_REQUEST = 100
 RATE = 5_000
-GOAL_ARRAYS, GOAL_RATE, GOAL_FRESH = 0.3, 20_000.0, 0.5
+STREAM_OUTCOMES = 8_000
+GOAL_ARRAYS, GOAL_STREAMS, GOAL_RATE, GOAL_FRESH = 0.3, 1.0, 20_000.0, 0.5
 
 
 def games(n: int) -> list[GameEvent]:
@@ -133,17 +135,28 @@ def fold_rows(name: str, topic: Topic, sent: Sequence[GameEvent], bare: Callable
             show(Row(f"{name}: record -> rating applied", size, ours, "goal", GOAL_ARRAYS, "M outcomes/s"))
 
 
+    streams = [packed(sent[start : start + STREAM_OUTCOMES]) for start in range(0, len(sent), STREAM_OUTCOMES)]
+    ours = folding_rate(topic, streams, len(sent), repeats)
+    show(Row(f"{name}: record -> rating applied", f"v1c, {STREAM_OUTCOMES} a record", ours, "goal", GOAL_STREAMS, "M outcomes/s"))
+
+
 def rates(topic: Topic, values: Sequence[bytes], n: int, bare: Callable[[int, int], Loop], repeats: int) -> tuple[float, float]:
     """Millions of outcomes a CPU second: folded, and by the bare loop."""
-    first, count = fill(topic, values), len(values)
+    first = topic.end(HOME)
+    ours = folding_rate(topic, values, n, repeats)
+    limit = seconds(lambda loop: loop(), repeats, lambda: (bare(first, len(values)),))
+    return ours, n / limit / 1e6
+
+
+def folding_rate(topic: Topic, values: Sequence[bytes], n: int, repeats: int) -> float:
+    """Millions of outcomes a CPU second, from records that are written to the log first."""
+    first = fill(topic, values)
 
     def fold(reader: Reader) -> None:
-        fold_all(reader, first, count, n)
+        fold_all(reader, first, len(values), n)
         reader.close()
 
-    ours = seconds(fold, repeats, lambda: (topic.reader({HOME: first}),))
-    limit = seconds(lambda loop: loop(), repeats, lambda: (bare(first, count),))
-    return n / ours / 1e6, n / limit / 1e6
+    return n / seconds(fold, repeats, lambda: (topic.reader({HOME: first}),)) / 1e6
 
 
 def kafka_rows(sent: Sequence[GameEvent], repeats: int) -> None:

@@ -17,12 +17,12 @@ from ratings_core.records.outcomes import NO_TASK
 
 def whole(values: pa.Array) -> NDArray[np.int64]:
     """Whole numbers without nulls."""
-    return np.array(values.cast(pa.int64()))
+    return np.asarray(values).astype(np.int64)
 
 
 def numbers(values: pa.Array) -> NDArray[np.float64]:
     """Numbers without nulls, each rounded to the nearest double."""
-    return np.array(values.cast(pa.float64(), safe=False))
+    return np.asarray(values).astype(np.float64)
 
 
 def arena(texts: pa.Array) -> Arena:
@@ -44,7 +44,7 @@ def coded(texts: Any) -> Coded:
     texts = texts if isinstance(texts, pa.DictionaryArray) else texts.dictionary_encode()
     if texts.null_count:
         raise InputError("column", None, "must have a text in every row of this kind")
-    return Coded(arena(texts.dictionary), np.array(texts.indices.cast(pa.int32())))
+    return Coded(arena(texts.dictionary), np.asarray(texts.indices).astype(np.int32))
 
 
 def tasks(column: pa.Array) -> tuple[Arena, NDArray[np.int64]]:

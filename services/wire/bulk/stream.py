@@ -153,4 +153,8 @@ def _text_bytes(texts: Any) -> int:
     if types.is_dictionary(texts.type):
         lengths = np.append(np.asarray(pc.fill_null(pc.binary_length(texts.dictionary), 0)), 0)  # null is counted as the last, empty one
         return int(lengths[np.asarray(pc.fill_null(texts.indices.cast(pa.int64()), len(texts.dictionary)))].sum())
-    return int(pc.sum(pc.binary_length(texts)).as_py() or 0)
+    if not len(texts):
+        return 0
+    wide = types.is_large_string(texts.type) or types.is_large_binary(texts.type)
+    start = np.frombuffer(texts.buffers()[1], np.int64 if wide else np.int32)
+    return int(start[texts.offset + len(texts)]) - int(start[texts.offset])
