@@ -19,7 +19,7 @@ _BODY, COMPONENTS = schema.request("Wire-")
 _STREAM: Final = {
     "type": "string",
     "format": "binary",
-    "description": "Wire schema v1c: an Arrow IPC stream without compressed buffers, one outcome a row (docs/reference/bulk.md).",
+    "description": "Wire schema v1c: an Arrow IPC stream without compressed buffers, one outcome a row (docs/guides/bulk.md).",
 }
 
 

@@ -1,11 +1,15 @@
 """POST /v1/outcomes with columns: an Arrow IPC stream is taken or refused as the JSON array of its rows is."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from services.wire.bulk.layout import COLUMNS, MAX_BATCHES
 from services.wire.events import GameEvent, RetractEvent, ScoreEvent, Side, decode
+from services.wire.rules import MAX_ITEMS
 from tests.support.api import NOW, Running
 from tests.support.streams import packed, row, stream, table
 
@@ -95,6 +99,17 @@ def test_a_retraction_in_a_stream_needs_the_right_to_retract(api: Running) -> No
     assert post(api, packed([game(1)])).status_code == 202
     answer = post(api, packed([RetractEvent(v=1, id="r", pool="blitz", time=5.0, retracts="g1")]))
     assert (answer.status_code, bool(answer.json()["note"])) == (202, True)
+
+
+def test_the_producer_of_the_guide_is_understood(api: Running) -> None:
+    page = (Path(__file__).parents[3] / "docs/guides/bulk.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {}
+    exec(compile(example.replace("17645472", "10"), "bulk.md", "exec"), names)  # noqa: S102 - our own documentation
+    assert post(api, names["body"]).json()["ids"] == ["g1", "g2"]
+    assert [value for _, _, value in api.records()] == [names["body"]]
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == set(COLUMNS)
+    assert all(f"{limit:,}" in page for limit in (MAX_ITEMS, MAX_BATCHES))
 
 
 def test_the_description_names_both_types(api: Running) -> None:
