@@ -125,4 +125,7 @@ def _aligned(table: pa.Table, name: str, offsets: NDArray[np.int64]) -> NDArray[
 
 
 def _metas(table: pa.Table) -> Arena:
-    return arena(_combined(table["meta"]).cast(pa.large_string()).fill_null(""))
+    metas = _combined(table["meta"])
+    if metas.null_count == len(metas):
+        return Arena(np.zeros(0, np.uint8), np.zeros(len(metas) + 1, np.int64))
+    return arena(metas.cast(pa.large_string()).fill_null(""))

@@ -24,8 +24,8 @@ _COLUMNS: Final = (
     "offset", "item", "logged", "kind", "pool", "id", "time", "weight", "task", "agents", "sides", "places", "scores", "retracts", "meta",
     "raw",
 )  # fmt: skip
-_ROWS: Final = 10_000
-"""Rows of a part, about: some of them fold in ten milliseconds."""
+_ROWS: Final = 20_000
+"""Rows of a part, about: they fold in some ten milliseconds."""
 _BYTES: Final = 1 << 21
 """Bytes of a part, about; outcomes may have thousands of agents."""
 

@@ -1,7 +1,7 @@
 """Archived records as what each pool has of them: outcomes of one kind that follow each other stay columns."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,41 +11,42 @@ from services.shard.share import Share
 from services.state.pool import Outcomes
 
 
-def shares_of(records: ArchivedRecords) -> Iterator[Share]:
-    """What each pool has, pools by their first outcomes."""
-    rows = records.rows
-    record = np.repeat(np.arange(len(records)), np.diff(records.start))
-    pools, pool = _codes(rows["pool"])
-    present = np.flatnonzero(pool >= 0)  # what is no outcome names no pool
-    order = present[np.argsort(pool[present], kind="stable")]
-    if len(pools) > 1 or len(present) < len(rows):
-        rows = rows.combine_chunks().take(order)
-    cuts = np.searchsorted(pool[order], np.arange(len(pools) + 1)).tolist()
-    for name, first, last in zip(pools, cuts, cuts[1:], strict=False):
-        at = order[first:last]
-        yield from _runs(name, records, record[at], rows.slice(first, last - first))
+class _Coded(NamedTuple):
+    """A column of texts. texts: distinct ones; code: int64 (n,), number of each row's, -1 for null."""
+
+    texts: list[str]
+    code: NDArray[np.int64]
 
 
-def unread_in(records: ArchivedRecords) -> list[int]:
-    """Numbers of the records that hold something that is no outcome."""
+def read_shares(records: ArchivedRecords) -> tuple[list[Share], list[int]]:
+    """What each pool has, and the numbers of the records that hold something that is no outcome."""
     from services.archive.schema import UNREAD  # noqa: PLC0415 - needs the extra `archive`
 
-    kinds, kind = _codes(records.rows["kind"])
-    if UNREAD not in kinds:
-        return []
-    at = np.flatnonzero(kind == kinds.index(UNREAD))
-    chosen: list[int] = np.unique(np.searchsorted(records.start, at, side="right") - 1).tolist()
-    return chosen
+    kinds = _coded(records.rows["kind"])
+    unread = kinds.texts.index(UNREAD) if UNREAD in kinds.texts else -1
+    record = np.repeat(np.arange(len(records)), np.diff(records.start))
+    return list(_shares(records, record, kinds)), np.unique(record[kinds.code == unread]).tolist()
 
 
-def _runs(pool: str, records: ArchivedRecords, record: NDArray[np.int64], rows: Any) -> Iterator[Share]:
-    """Runs of rows of one kind."""
-    kinds, kind = _codes(rows["kind"])
-    item = rows["item"].to_numpy()
-    starts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1])).tolist()
-    for first, last in zip(starts, [*starts[1:], len(kind)], strict=True):
-        run = rows.slice(first, last - first)
-        yield Share(pool, records, record[first:last], item[first:last], _outcomes(kinds[kind[first]], run))
+def _shares(records: ArchivedRecords, record: NDArray[np.int64], kinds: _Coded) -> Iterator[Share]:
+    rows, pools = records.rows, _coded(records.rows["pool"])
+    order = np.flatnonzero(pools.code >= 0)  # what is no outcome names no pool
+    if len(pools.texts) > 1 or len(order) < len(rows):
+        order = order[np.argsort(pools.code[order], kind="stable")]
+        rows = rows.combine_chunks().take(order)
+    cuts = np.searchsorted(pools.code[order], np.arange(len(pools.texts) + 1)).tolist()
+    kind, item = kinds.code[order], rows["item"].to_numpy()
+    for number, pool in enumerate(pools.texts):
+        for first, last in _runs(kind, cuts[number], cuts[number + 1]):
+            outcomes = _outcomes(kinds.texts[kind[first]], rows.slice(first, last - first))
+            yield Share(pool, records, record[order[first:last]], item[first:last], outcomes)
+
+
+def _runs(kind: NDArray[np.int64], begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows of one kind, from row `begin` to before row `end`."""
+    changes = np.flatnonzero(kind[begin + 1 : end] != kind[begin : end - 1]) + begin + 1
+    starts = [begin, *changes.tolist()]
+    yield from zip(starts, [*starts[1:], end], strict=True)
 
 
 def _outcomes(kind: str, rows: Any) -> Outcomes:
@@ -57,7 +58,19 @@ def _outcomes(kind: str, rows: Any) -> Outcomes:
     return decode.scores(rows) if kind == SCORES else decode.events(rows)
 
 
-def _codes(column: Any) -> tuple[list[str], NDArray[np.int64]]:
-    """Distinct texts of a column by first appearance, and the number of each row's; -1 for null."""
-    coded = column.combine_chunks().dictionary_encode()
-    return coded.dictionary.to_pylist(), coded.indices.fill_null(-1).to_numpy().astype(np.int64)
+def _coded(column: Any) -> _Coded:
+    texts = column.combine_chunks()
+    if len(texts) and not texts.null_count and _are_equal(texts):  # nearly always, and many times as fast
+        return _Coded([texts[0].as_py()], np.zeros(len(texts), np.int64))
+    coded = texts.dictionary_encode()
+    return _Coded(coded.dictionary.to_pylist(), coded.indices.fill_null(-1).to_numpy().astype(np.int64))
+
+
+def _are_equal(texts: Any) -> bool:
+    from services.wire.bulk.arrays import arena  # noqa: PLC0415 - as above
+
+    packed = arena(texts)
+    length = int(packed.start[1])
+    if (np.diff(packed.start) != length).any():
+        return False
+    return bool((packed.bytes.reshape(len(texts), length) == packed.bytes[:length]).all())

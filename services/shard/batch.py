@@ -14,7 +14,7 @@ import numpy as np
 from services.archive.records import ArchivedRecords
 from services.log.dead_letters import DeadLetter, excerpt
 from services.log.protocol import Record
-from services.shard.archived_shares import shares_of, unread_in
+from services.shard.archived_shares import read_shares
 from services.shard.share import Share, offset_of
 from services.wire import events
 from services.wire.events import Decoded, Reason
@@ -86,8 +86,8 @@ class Batch:
 
 
 def _read_archived(records: ArchivedRecords) -> tuple[list[Share], list[events.Refusal]]:
-    chosen = unread_in(records)
-    return list(shares_of(records)), _decoded({i: records[i].value for i in chosen}, chosen).refusals
+    shares, chosen = read_shares(records)
+    return shares, _decoded({i: records[i].value for i in chosen}, chosen).refusals
 
 
 def _read(records: Sequence[Record]) -> tuple[list[Share], list[events.Refusal]]:

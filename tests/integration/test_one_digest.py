@@ -1,16 +1,20 @@
 """Law 1 on real data: which log, how many at once, how many shards, none of it changes a bit of the football or Atari pool."""
 
+import random
 import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from ratings_core.arrays.digest import digest
 from services import demo
+from services.archive.follow import follow
+from services.archive.history import History
+from services.archive.records import ArchivedRecords
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import LiveDirectory
@@ -105,6 +109,32 @@ def folded(log: Log, cut: int) -> Digests:
 @pytest.mark.parametrize("backend", ["sqlite_log", "kafka_log"])
 def test_cuts_and_logs_change_no_bit(backend: str, cut: int, expected: Digests, request: pytest.FixtureRequest) -> None:
     assert folded(request.getfixturevalue(backend), cut) == expected
+
+
+@pytest.mark.parametrize(("backend", "cuts"), [("sqlite_log", 20), ("kafka_log", 3)])
+def test_archive_and_topic_change_no_bit_wherever_the_cut_is(
+    backend: str, cuts: int, expected: Digests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    log, draw = request.getfixturevalue(backend), random.Random(cuts)
+    number, url = partition_of("football", PARTITIONS), str(tmp_path / "archive")
+    monkeypatch.setattr(History, "forgot", lambda _self, _partition, _position: True)
+    for cut in sorted(draw.sample(range(1, log.outcomes.end(number)), cuts)):
+        follow(log.outcomes, {}, url, number, cut)
+        assert folded_from(History(log.outcomes, url), log, number)["football"] == expected["football"], cut
+
+
+def folded_from(history: History, log: Log, number: int) -> Digests:
+    """Digests of a partition's pools, folded from the archive and then the topic."""
+    control, partition = ControlLog(log.control), Partition(number, PARTITIONS)
+    directory, archived = LiveDirectory(control, FoldSettings(), 10, lambda: 0.0, create=False), 0
+    with closing(history.reader({number: 0})) as reader:
+        while partition.position < log.outcomes.end(number):
+            records = reader.poll(5.0, 5_000).get(number, [])
+            archived += isinstance(records, ArchivedRecords)
+            assert partition.fold(records, directory) == []
+    control.close()
+    assert archived
+    return {pool: digest(state.arrays()) for pool, state in partition.pools.items()}
 
 
 @pytest.mark.parametrize("shards", [1, 2, 5])
