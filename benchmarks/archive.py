@@ -9,26 +9,30 @@ import random
 import secrets
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from benchmarks.common import Row, arguments, header, show
-from services.archive import chain, decode
+from benchmarks.common import Row, header, parser, show
+from services.archive import chain
 from services.archive.encode import rows
 from services.archive.reader import open_reader
-from services.archive.writer import open_writer
-from services.control.records import FoldSettings, Generation, PoolCreated
-from services.log.protocol import Drops, Record, Topic
+from services.archive.records import parts
+from services.archive.writer import ArchiveWriter, open_writer
+from services.control.directory import FixedDirectory
+from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
+from services.log.protocol import Record, Topic
 from services.log.sqlite.log import open_sqlite_log
+from services.shard.batch import Batch
+from services.shard.partition import Partition
 from services.state.pool import PoolState
-from services.wire.columns import GameColumns
 from services.wire.pools import Kind
-from services.wire.scanning.scan import scan
 
 POOL, LOG = "blitz", "benchmark"
-COLUMNS = ("id", "kind", "time", "weight", "task", "agents", "sides", "places")
 
 
 def outcomes(count: int) -> list[bytes]:
@@ -52,27 +56,38 @@ def seconds(work: Callable[[], object], repeats: int) -> float:
     return best
 
 
-def read_topic(topic: Topic) -> list[Record]:
-    reader, records, end = topic.reader({0: topic.begin(0)}), list[Record](), topic.end(0)
-    while reader.position(0) < end:
-        records += reader.poll(1.0, 10_000).get(0, [])
-    reader.close()
-    return records
+def from_topic(topic: Topic) -> Iterator[Sequence[Record]]:
+    with closing(topic.reader({0: topic.begin(0)})) as reader:
+        while reader.position(0) < topic.end(0):
+            yield reader.poll(1.0, 10_000).get(0, [])
 
 
-def from_archive(url: str) -> GameColumns:
-    return decode.games(pa.concat_tables(open_reader(url, 0).read(pool=POOL, columns=COLUMNS)))
+def from_archive(url: str) -> Iterator[Sequence[Record]]:
+    return parts(open_reader(url, 0), 0)
 
 
-def from_topic(topic: Topic) -> GameColumns:
-    return scan([record.value for record in read_topic(topic)]).columns
+def read(records: Iterable[Sequence[Record]]) -> list[Batch]:
+    return [Batch(0, part) for part in records]
 
 
-def folded(columns: GameColumns) -> PoolState:
-    made = Generation(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings())
-    state = PoolState(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0), made)
-    state.fold(columns)
-    return state
+def folded(records: Iterable[Sequence[Record]]) -> PoolState:
+    """A new pool, as a shard folds it that has no checkpoint."""
+    control, partition = ControlState(), Partition(0, 1)
+    control.apply(0, PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0))
+    control.apply(1, Generation(pool=POOL, number=1, start=0, time=0.0, fold=FoldSettings()))
+    for part in records:
+        partition.fold(part, FixedDirectory(control))
+    return partition.pools[POOL]
+
+
+def enlarge(writer: ArchiveWriter, table: pa.Table, times: int) -> None:
+    """Append the same duels again and again, each time with other ids."""
+    for number in range(times):
+        begin = writer.position
+        offset = pa.array(np.arange(begin, begin + len(table)))
+        ids = pc.binary_join_element_wise(table["id"].cast(pa.string()), str(number), "")
+        again = table.set_column(table.schema.get_field_index("offset"), "offset", offset)
+        writer.append(again.set_column(table.schema.get_field_index("id"), "id", ids), begin, begin + len(table))
 
 
 def append(topic: Topic, values: Sequence[bytes]) -> None:
@@ -81,38 +96,41 @@ def append(topic: Topic, values: Sequence[bytes]) -> None:
 
 
 def main() -> None:
-    options = arguments(__doc__ or "")
+    wanted = parser(__doc__ or "")
+    wanted.add_argument("--large", type=int, default=0, help="fold also an archive of so many million duels")
+    options = wanted.parse_args()
     n = 20_000 if options.quick else 500_000
+    pa.set_cpu_count(1)
     header("The archive and the JSON topic", ["deltalake", "pyarrow"])
     with tempfile.TemporaryDirectory() as folder:
         log = open_sqlite_log(Path(folder) / "log.sqlite", 1)
         values, topic, url, size = outcomes(n), log.outcomes, (Path(folder) / "archive").as_uri(), f"{n:,} duels"
         appended = n / seconds(lambda: append(topic, values), 1)
-        table = rows(records := read_topic(topic))
+        records = [record for part in from_topic(topic) for record in part]
+        table = rows(records)
         writer = open_writer(url, 0, LOG)
         written = n / seconds(lambda: writer.append(table, 0, records[-1].offset + 1), 1)
         encoded = n / seconds(lambda: rows(records), 1)
         show(Row("encode records as rows", size, encoded, "SQLite append", appended, "outcomes/s"))
         show(Row("append rows", size, written, "SQLite append", appended, "outcomes/s"))
         folded(from_topic(topic)), folded(from_archive(url))  # compiles the kernels
-        columns, times = from_archive(url), options.repeats
-        ours, theirs = (n / seconds(work, times) for work in (lambda: from_archive(url), lambda: from_topic(topic)))
+        times = options.repeats
+        ours, theirs = (n / seconds(work, times) for work in (lambda: read(from_archive(url)), lambda: read(from_topic(topic))))
         show(Row("read to columns", size, ours, "SQLite read and scan", theirs, "outcomes/s"))
         ours, theirs = (n / seconds(work, times) for work in (lambda: folded(from_archive(url)), lambda: folded(from_topic(topic))))
         show(Row("read and fold", size, ours, "from SQLite", theirs, "outcomes/s"))
-        show(Row("fold alone", size, n / seconds(lambda: folded(columns), times), "-", None, "outcomes/s"))
         verified = n / seconds(lambda: chain.verify(chain.genesis(LOG, 0), open_reader(url, 0).read()), times)
         show(Row("verify the chain", size, verified, "-", None, "outcomes/s"))
         ours = sum(path.stat().st_size for path in Path(folder, "archive").rglob("*.parquet")) / n
-        theirs = sum(path.stat().st_size for path in Path(folder).glob("log.sqlite*")) / n
-        show(Row("bytes an outcome", size, ours, "SQLite file", theirs, "bytes"))
-        mine, other = folded(columns).arrays(), folded(from_topic(topic)).arrays()
+        log_bytes = sum(path.stat().st_size for path in Path(folder).glob("log.sqlite*")) / n
+        show(Row("bytes an outcome", size, ours, "SQLite file", log_bytes, "bytes"))
+        mine, other = folded(from_archive(url)).arrays(), folded(from_topic(topic)).arrays()
         assert all(mine[name].tobytes() == value.tobytes() for name, value in other.items())
-        assert isinstance(topic, Drops)
-        assert topic.drop(0, n - 1, 600.0)
+        if options.large:
+            enlarge(writer, table, options.large * 1_000_000 // n - 1)
+            ours = writer.rows / seconds(lambda: folded(from_archive(url)), 1)
+            show(Row("read and fold", f"{writer.rows:,} duels", ours, f"from SQLite, {size}", theirs, "outcomes/s"))
         log.close()
-        dropped = ours + sum(path.stat().st_size for path in Path(folder).glob("log.sqlite*")) / n
-        show(Row("bytes an outcome with the log", size, dropped, "log keeps everything", ours + theirs, "bytes"))
 
 
 if __name__ == "__main__":
