@@ -74,8 +74,9 @@ def compact_partition(url: str, partition: int) -> Any:
     return compact(url, partition)
 
 
-_APPEND: Final = TaskType(append_partition)
-_COMPACT: Final = TaskType(compact_partition)
+_APPEND: Final = TaskType(append_partition, processors=0)
+"""It must not wait for a solve: the topic could forget what it is to archive."""
+_COMPACT: Final = TaskType(compact_partition, processors=0)
 
 
 def retention_of(topic: Topic) -> Retention | None:

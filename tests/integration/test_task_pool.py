@@ -116,5 +116,13 @@ def test_only_ended_tasks_are_returned_and_a_cancelled_one_is_lost(pool: TaskPoo
         ended(pool, slow)
 
 
+def test_a_task_that_takes_no_processor_does_not_wait_for_those_that_take_all(pool: TaskPool) -> None:
+    slow = [pool.start(TaskType(sleep), 600.0) for _ in range(3)]
+    assert ended(pool, pool.start(TaskType(twice, processors=0), 2)) == 4
+    assert pool.wait(slow) == []
+    for task in slow:
+        pool.cancel(task)
+
+
 def test_waiting_for_nothing_ends_at_once(pool: TaskPool) -> None:
     assert pool.wait([], 600.0) == []

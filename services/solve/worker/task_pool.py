@@ -25,18 +25,20 @@ class TaskType:
         function: The function. Arguments and results travel between processes.
         restarts: How often the pool itself runs a task again whose process died.
         results: Number of results. With more than one, `start` returns one name for each of them.
+        processors: Number of processors that it takes. A task that takes none starts at once, beside those that take all.
     """
 
     function: Callable[..., Any]
     restarts: int = 0
     results: int = 1
+    processors: int = 1
 
 
 class TaskPool(Protocol):
     """Worker processes that run functions. Only `wait` waits for a task, up to its time limit."""
 
     def start(self, task_type: TaskType, *arguments: Any) -> Task:
-        """Start a task. It waits in the pool until a processor is free. Results of other tasks may be arguments."""
+        """Start a task. It waits in the pool until its processors are free. Results of other tasks may be arguments."""
 
     def wait(self, tasks: Collection[Task], seconds: float = 0.0) -> list[Task]:
         """The tasks that ended. Returns at once where one has; otherwise waits up to `seconds` for the first one."""
@@ -59,7 +61,7 @@ def failure_text(error: Exception) -> str:
 
 
 class RayTaskPool:
-    """A `TaskPool` on the Ray cluster that this process has joined. Each task takes one CPU and runs at low priority."""
+    """A `TaskPool` on the Ray cluster that this process has joined. Tasks run at low priority."""
 
     def __init__(self) -> None:
         self._functions: dict[TaskType, Any] = {}
@@ -68,8 +70,8 @@ class RayTaskPool:
         """See `TaskPool.start`."""
         if task_type not in self._functions:
             # Task events would grow the memory of the driver with every solve.
-            options = {"num_cpus": 1, "max_retries": task_type.restarts, "num_returns": task_type.results, "enable_task_events": False}
-            self._functions[task_type] = ray.remote(**options)(giving_way(task_type.function))
+            options = {"num_cpus": task_type.processors, "max_retries": task_type.restarts, "num_returns": task_type.results}
+            self._functions[task_type] = ray.remote(**options, enable_task_events=False)(giving_way(task_type.function))
         return self._functions[task_type].remote(*arguments)
 
     def wait(self, tasks: Collection[Task], seconds: float = 0.0) -> list[Task]:
