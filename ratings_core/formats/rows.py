@@ -48,16 +48,16 @@ class RowRules:
 
     def chosen(self, cells: Mapping[str, Any]) -> bool:
         """Whether a row has all wanted values."""
-        return all(_text(cells.get(column)) == value for column, value in self.where)
+        return all(cell_text(cells.get(column)) == value for column, value in self.where)
 
     def task_of(self, cells: Mapping[str, Any], row: int) -> str | None:
         """The task that a row names; None for an empty cell or no column. Raises `FormatError`."""
-        text = "" if self.task is None else _text(cells.get(self.task))
+        text = "" if self.task is None else cell_text(cells.get(self.task))
         return name(text, row, self.task or "") if text else None
 
     def extras_of(self, cells: Mapping[str, Any], row: int) -> "Extras":
         """The task, slice and features of a row. Raises `FormatError`."""
-        piece = "" if self.slice_by is None else _text(cells.get(self.slice_by))
+        piece = "" if self.slice_by is None else cell_text(cells.get(self.slice_by))
         return Extras(self.task_of(cells, row), piece, tuple(feature.of(cells, row) for feature in self.features))
 
 
@@ -98,7 +98,8 @@ def made(
             yield error
 
 
-def _text(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """A cell as `where` and `slice_by` compare it."""
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)

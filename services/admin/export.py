@@ -38,6 +38,7 @@ class Wanted:
         until: Outcomes of before this time; None for all.
         agents: Outcomes that one of these agents took part in; empty for all.
         columns: Columns, in this order.
+        kind: Rows of this kind only; None for all.
     """
 
     pool: str
@@ -47,6 +48,7 @@ class Wanted:
     until: float | None = None
     agents: Sequence[str] = ()
     columns: Sequence[str] = COLUMNS
+    kind: str | None = None
 
     def __post_init__(self) -> None:
         if unknown := [name for name in self.columns if name not in COLUMNS]:
@@ -74,7 +76,7 @@ def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[An
     archive = log.archived.archive(number, wanted.begin) if isinstance(log.archived, History) else None
     begin = wanted.begin
     if archive is not None:
-        read = archive.read(begin, end, pool=wanted.pool, columns=COLUMNS, most=_ROWS)
+        read = archive.read(begin, end, pool=wanted.pool, kind=wanted.kind, columns=COLUMNS, most=_ROWS)
         while (table := next_archived(number, read)) is not None:
             yield _filtered(table, wanted, control), table["offset"][-1].as_py() + 1
         begin = min(archive.position, end)
@@ -97,6 +99,7 @@ def _of_topic(log: Log, control: ControlState, wanted: Wanted, begin: int, end: 
                 continue
             table = rows(records)
             own = np.array([name == wanted.pool for name in table["pool"].to_pylist()], np.bool_)
+            own &= np.array([wanted.kind in {None, kind} for kind in table["kind"].to_pylist()], np.bool_)
             yield _filtered(table.filter(own).select(COLUMNS), wanted, control), records[-1].offset + 1
 
 

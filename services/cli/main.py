@@ -20,7 +20,7 @@ COMMANDS: Final = {
     "engine": "Run shards and solves until told to stop (TERM or Ctrl-C); a second signal ends at once.",
     "api": "Serve the API and the page until told to stop; requests that are under way are finished.",
     "replay": "Put files of outcomes into the log of the installation; what was sent before is not sent again.",
-    "solve": "Rate a file's agents by one method, with the certificate that proves how good the answer is.",
+    "solve": "Rate the agents of a file, or of a pool's outcomes, by one method, with the certificate that proves how good the answer is.",
     "top": "Print the best agents of a board.",
     "insight": "Report cycles, clones, weakly connected agents, disagreements between methods, and prediction accuracy.",
     "next": "Tell at which rates to draw the next games or measurements, so that what you choose becomes certain soonest.",

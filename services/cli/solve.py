@@ -1,7 +1,7 @@
 """`equirank solve`: one method on one file, offline. Its JSON is a contract that other tools rely on."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -12,15 +12,21 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from ratings_core.errors import InputError
-from ratings_core.formats import FileKind
+from ratings_core.formats import FileKind, RowRules
 from ratings_core.formats.features import FIRST_SIDE
 from ratings_core.formats.results import Unplayed
+from ratings_core.formats.times import seconds
 from ratings_core.online import RATERS
 from ratings_core.voting.profile import Unlisted
+from services.admin.solve_pool import COLUMNS, PoolSlice, pool_answers
+from services.backends import open_log
 from services.boards.result import Intervals, SolveResult
+from services.cli.installation import settings_of
 from services.cli.interval_columns import interval_columns, interval_line, roster_line
 from services.cli.numbers import shower, tied_within
 from services.cli.options import BadRows, Columns, Delimiter, file_options, row_rules
+from services.control.log import ControlLog
+from services.runtime.settings import Settings
 from services.solve.check import Check
 from services.solve.file_solve import Answer, Asked, Reading, folded_answers, solved_answers
 from services.solve.registry import methods
@@ -32,14 +38,19 @@ _ROWS_SHOWN = 50
 
 
 def solve(
-    file: Annotated[Path, typer.Argument(help="Scores, margins, results, battles, chess games, contests, outcomes or a PrefLib profile.")],
     method: Annotated[str, typer.Option(help=f"One of {', '.join(methods.METHODS)}; or, folding rows in order, {', '.join(RATERS)}.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="Scores, margins, results, battles, chess games, contests, outcomes or a PrefLib profile; none for --pool."),
+    ] = None,
     input_kind: Annotated[FileKind | None, typer.Option("--input", help="Kind of the file, where its guess is wrong.")] = None,
     players: Annotated[int | None, typer.Option(help="Players of the game that is solved, where the method has a choice (2 or 3).")] = None,
     param: Annotated[list[str] | None, typer.Option(help="A parameter of the method, as name=value; may be repeated.")] = None,
     ties: Annotated[Ties, typer.Option(help="Equal ratings share a rank (keep) or are ordered by name (order).")] = "keep",
     tie_tolerance: Annotated[float | None, typer.Option(min=0.0, help="Ratings this close are equal; by default the method's own.")] = None,
-    pool: Annotated[str | None, typer.Option(help="Pool, where a file of outcomes names several.")] = None,
+    pool: Annotated[
+        str | None, typer.Option(help="Without a file: a pool of this installation. With one of outcomes: whose, where it names several.")
+    ] = None,
     unplayed: Annotated[Unplayed, typer.Option(help="Results without scores: leave out or refuse the file.")] = "skip",
     unlisted: Annotated[
         Unlisted | None, typer.Option(help="Alternatives a ballot does not list: below the others (profiles), or unknown (contests).")
@@ -48,8 +59,20 @@ def solve(
     delimiter: Delimiter = ",",
     bad_rows: Annotated[BadRows, typer.Option(help="Bad rows: refuse the file, naming the first 20, or skip and count them.")] = "refuse",
     trim: Annotated[bool, typer.Option("--trim", help="Take white space off the cells of results and battles.")] = False,
-    where: Annotated[list[str] | None, typer.Option(help="Only rows of results or battles with column=value; may be repeated.")] = None,
-    slice_by: Annotated[str | None, typer.Option(help="One answer for each value of this column of results or battles.")] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only rows of results or battles with column=value; may be repeated. Of a pool's outcomes, column is one of "
+            f"{', '.join(COLUMNS)}, or meta.FIELD."
+        ),
+    ] = None,
+    slice_by: Annotated[str | None, typer.Option(help="One answer for each value of this column.")] = None,
+    begin: Annotated[int, typer.Option("--from", min=0, help="Of a pool: first position of the log.")] = 0,
+    end: Annotated[int | None, typer.Option("--to", min=0, help="Of a pool: position to end before.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Of a pool: outcomes of this time or later: a date, an ISO time or seconds since 1970.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Of a pool: outcomes of before this time.")] = None,
     bucket_seconds: Annotated[
         float | None, typer.Option(min=1.0, help="Width of a time bucket, in which --param half_life counts; a day is 86400.")
     ] = None,
@@ -69,17 +92,55 @@ def solve(
         bool, typer.Option("--check", help="Compare with the paper's program, on small inputs; status 1 if they differ.")
     ] = False,
     output: Annotated[Format, typer.Option("--format", help="One JSON object, or a table for people.")] = "table",
+    data: Annotated[Path | None, typer.Option(help="Of a pool: data folder (EQUIRANK_DATA).")] = None,
 ) -> None:
-    """Rate a file's agents by one method, with the certificate that proves how good the answer is."""
+    """Rate the agents of a file, or of a pool's outcomes, by one method, with the certificate that proves how good the answer is."""
     rules = row_rules(trim=trim, where=where or [], slice_by=slice_by, features=feature or [])
-    options = file_options(input_kind, unplayed, column, delimiter, rules=rules)
-    seconds = interval_seconds if intervals else None
-    asked = Asked(method, _parameters(param or []), players, ties, tie_tolerance, seconds, check, choose_half_life)
-    reading = Reading(file, options, pool, bad_rows, unlisted, bucket_seconds)
-    answers = folded_answers(asked, reading) if method in RATERS else solved_answers(asked, reading)
+    limit = interval_seconds if intervals else None
+    asked = Asked(method, _parameters(param or []), players, ties, tie_tolerance, limit, check, choose_half_life)
+    if file is None:
+        of_files = {"input": input_kind, "column": column, "trim": trim, "feature": feature, "unlisted": unlisted}
+        wanted = _pool_slice(pool, rules, (begin, end), (since, until), of_files)
+        answers = _pool_answers(asked, wanted, bucket_seconds, settings_of(data))
+    else:
+        _refuse({"from": begin, "to": end, "since": since, "until": until, "data": data}, "with a file: it is for --pool alone")
+        options = file_options(input_kind, unplayed, column, delimiter, rules=rules)
+        reading = Reading(file, options, pool, bad_rows, unlisted, bucket_seconds)
+        answers = folded_answers(asked, reading) if method in RATERS else solved_answers(asked, reading)
     failed, differ = _print(answers, slice_by, output)
     if failed or differ:
         raise typer.Exit(1)
+
+
+def _pool_slice(
+    pool: str | None,
+    rules: RowRules,
+    positions: tuple[int, int | None],
+    times: tuple[str | None, str | None],
+    of_files: Mapping[str, object],
+) -> PoolSlice:
+    """What of a pool is rated. Raises `InputError`."""
+    if pool is None:
+        raise InputError("pool", None, "must be given where no file is: name a file, or a pool of this installation")
+    _refuse(of_files, "for a pool: it is for files (`equirank export` writes one)")
+    since, until = (None if text is None else seconds(text, 1, name) for text, name in zip(times, ("--since", "--until"), strict=True))
+    return PoolSlice(pool, *positions, since, until, rules.where, rules.slice_by)
+
+
+def _pool_answers(asked: Asked, wanted: PoolSlice, bucket_seconds: float | None, settings: Settings) -> Iterator[Answer]:
+    log = open_log(settings, create=False)
+    control = ControlLog(log.control)
+    try:
+        yield from pool_answers(asked, log, control.refresh(), wanted, bucket_seconds)
+    finally:
+        control.close()
+        log.close()
+
+
+def _refuse(given: Mapping[str, object], why: str) -> None:
+    """Raise `InputError` for the first option that was given."""
+    if (name := next((name for name, value in given.items() if value), None)) is not None:
+        raise InputError(name, given[name], f"must be left out {why}")
 
 
 def _print(answers: Iterator[Answer], slice_by: str | None, output: Format) -> tuple[bool, bool]:

@@ -1,6 +1,6 @@
 """What `equirank solve` answers: one result for a file, or one for each of its slices."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,16 +95,20 @@ def folded_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
         InputError: An option of solved methods was given, or the file cannot be folded.
     """
     rules = reading.options.rules
-    given: dict[str, object] = {"players": asked.players, "tie-tolerance": asked.tie_tolerance, "intervals": asked.interval_seconds}
-    given |= {"check": asked.check or None, "choose-half-life": asked.choose_half_life or None, "bucket-seconds": reading.bucket_seconds}
-    given |= {"feature": [feature.text for feature in rules.features] or None}
-    if (name := next((name for name, value in given.items() if value is not None), None)) is not None:
-        raise InputError(name, given[name], f"must be left out for {asked.method}, an online method: it folds the file in its order")
+    check_online(asked, reading.bucket_seconds, feature=[feature.text for feature in rules.features] or None)
     folded = fold_slices(reading.file, asked.method, asked.parameters, reading.options, reading.pool, reading.bad_rows)
     for value, one in folded.items():
-        added = _of_rows(one.left_out, rules.slice_by, value)
+        added = rows_left_out(one.left_out, rules.slice_by, value)
         result = msgspec.structs.replace(one.result, input=one.kind.value, extra={**one.result.extra, **added})
         yield Answer(value, result, left_out=one.left_out)
+
+
+def check_online(asked: Asked, bucket_seconds: float | None, **others: object) -> None:
+    """Raise `InputError` for an option of solved methods. others: further options by name, None where not given."""
+    given: dict[str, object] = {"players": asked.players, "tie-tolerance": asked.tie_tolerance, "intervals": asked.interval_seconds}
+    given |= {"check": asked.check or None, "choose-half-life": asked.choose_half_life or None, "bucket-seconds": bucket_seconds, **others}
+    if (name := next((name for name, value in given.items() if value is not None), None)) is not None:
+        raise InputError(name, given[name], f"must be left out for {asked.method}, an online method: it folds outcomes in their order")
 
 
 def solved_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
@@ -118,16 +122,25 @@ def solved_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
     if rules.features and takes is not Takes.FEATURES:
         rule = f"must be left out for {asked.method}: only contextual_bradley_terry has features"
         raise InputError("feature", [feature.text for feature in rules.features], rule)
-    counting = Counting(takes is Takes.TASK_PAIRS, asked.interval_seconds is not None, reading.bucket_seconds)
-    for value, loaded in _loaded(reading, counting).items():
+    yield from answers_of(asked, _loaded(reading, counting_of(asked, reading.bucket_seconds)), rules.slice_by)
+
+
+def counting_of(asked: Asked, bucket_seconds: float | None) -> Counting:
+    """How games are counted for what is asked."""
+    return Counting(methods.find(asked.method).takes is Takes.TASK_PAIRS, asked.interval_seconds is not None, bucket_seconds)
+
+
+def answers_of(asked: Asked, loaded_slices: Mapping[str, Loaded], slice_by: str | None) -> Iterator[Answer]:
+    """One answer for each slice. slice_by: column of the slices. Raises as `solved_answers` does."""
+    for value, loaded in loaded_slices.items():
         try:
             result, checked = _solved(asked, loaded.problem)
         except (InputError, SolverError) as error:
-            if rules.slice_by is None:
+            if slice_by is None:
                 raise
             yield Answer(value, error=error, left_out=loaded.left_out)
             continue
-        added = _of_rows(loaded.left_out, rules.slice_by, value) | ({} if checked is None else {"check": msgspec.to_builtins(checked)})
+        added = rows_left_out(loaded.left_out, slice_by, value) | ({} if checked is None else {"check": msgspec.to_builtins(checked)})
         result = msgspec.structs.replace(result, input=loaded.kind.value, extra={**result.extra, **added})
         yield Answer(value, result, left_out=loaded.left_out, checked=checked)
 
@@ -152,7 +165,7 @@ def _solved(asked: Asked, problem: Problem) -> tuple[SolveResult, Check | None]:
     return result, compare(asked.method, problem, parameters, result) if asked.check else None
 
 
-def _of_rows(left_out: dict[str, int], slice_by: str | None, value: str) -> dict[str, Any]:
+def rows_left_out(left_out: dict[str, int], slice_by: str | None, value: str) -> dict[str, Any]:
     """What a result says of the rows of its file."""
     added: dict[str, Any] = {"rows_left_out": left_out} if left_out else {}
     return added if slice_by is None else {**added, "slice": {"column": slice_by, "value": value}}

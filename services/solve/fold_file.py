@@ -76,7 +76,7 @@ def fold_slices(
         check_rules(kind, options.rules)
         if kind in (FileKind.SCORES, FileKind.MARGINS, FileKind.PROFILE):
             raise InputError("method", method, f"must be a solved method for {kind}: online methods rate games, in their order")
-        fold = FoldSettings(online={method: _numbers(method, parameters)}, dedupe_window=MAX_CAPACITY)
+        fold = offline_fold(method, parameters)
         rater = make_raters(Kind.GAMES, fold)[method]
         named = named_pool(source, pool) if kind is FileKind.OUTCOMES else NamedPool(_OFFLINE, [])
         slices = Slices(lambda: _state(named, fold))
@@ -87,7 +87,7 @@ def fold_slices(
                 _fold(state, rows, path.name)
         judge_bad_rows(path, kind, account, bad_rows)
         seconds, skipped = time.perf_counter() - begun, dict(account.skipped)
-        return {value: Folded(kind, _result(state, method, rater, seconds), skipped) for value, state in slices.sorted()}
+        return {value: Folded(kind, folded_result(state, method, rater, seconds), skipped) for value, state in slices.sorted()}
 
 
 def _fold(state: PoolState, rows: Sequence[Row], file: str) -> None:
@@ -95,6 +95,11 @@ def _fold(state: PoolState, rows: Sequence[Row], file: str) -> None:
     if refused := state.fold([row.event for row in rows]):
         first = refused[0]
         raise InputError(f"{file}: line {rows[first.at].line}: {first.path}", f"{len(refused)} refused", first.rule)
+
+
+def offline_fold(method: str, parameters: dict[str, str]) -> FoldSettings:
+    """What a fold of one online method keeps. Raises `InputError`."""
+    return FoldSettings(online={method: _numbers(method, parameters)}, dedupe_window=MAX_CAPACITY)
 
 
 def _numbers(method: str, parameters: dict[str, str]) -> dict[str, float]:
@@ -118,7 +123,7 @@ def _state(named: NamedPool, fold: FoldSettings) -> PoolState:
     return PoolState(created, generation, Retracted.of(named.retractions))
 
 
-def _result(state: PoolState, method: str, rater: Rater[Any], seconds: float) -> SolveResult:
+def folded_result(state: PoolState, method: str, rater: Rater[Any], seconds: float) -> SolveResult:
     """All agents of a state as a result; ranks and rows as those of a live board."""
     if not len(state.content.agents):
         raise InputError("file", 0, "must hold games")

@@ -106,7 +106,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
             patch.setenv(f"EQUIRANK_{name}", str(value))
         patch.chdir(folder)
         board = live_board(settings, outcomes)
-        for line in re.findall(r"^equirank export .*?(?=\s+#|$)", "".join(blocks("sh")), re.MULTILINE):
+        for line in re.findall(r"^equirank (?:export|solve) .*?(?=\s+#|$)", "".join(blocks("sh")), re.MULTILINE):
             equirank(*line.split()[1:])
         names: dict[str, Any] = {}
         for block in blocks("python"):

