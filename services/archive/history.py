@@ -3,18 +3,18 @@
 A record from the archive has the offset, the time, the outcomes, the retractions and the refused items of the record that the log took. Its
 value is encoded again from the columns, so its bytes may differ.
 
-Imports what the extra `archive` installs only where the topic forgot something.
+Imports kernels, and what the extra `archive` installs, only where the topic forgot something.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ratings_core import extras
-from services.archive.records import ArchivedRecords, parts
 from services.log.protocol import LogError, OffsetLost, Reader, Record, Topic
 
 if TYPE_CHECKING:
     from services.archive.reader import ArchiveReader
+    from services.archive.records import ArchivedRecords
 
 
 class ArchiveFails(LogError):  # noqa: N818 - names the fact
@@ -97,6 +97,7 @@ class History:
         """
         if (archive := self.archive(partition, begin)) is None:
             return
+        from services.archive.records import parts  # noqa: PLC0415 - imports the kernels
         from services.archive.schema import RETRACTION  # noqa: PLC0415 - needs the extra `archive`
 
         following = parts(archive, begin, pool=pool, kind=RETRACTION if retractions else None)
@@ -136,6 +137,8 @@ class _HistoryReader:
         archive = self._history.archive(partition, self._reached[partition])
         if archive is None:
             return False
+        from services.archive.records import parts  # noqa: PLC0415 - imports the kernels
+
         self._past[partition], self._ends[partition] = parts(archive, self._reached[partition]), archive.position
         return True
 
