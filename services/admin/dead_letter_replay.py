@@ -20,6 +20,7 @@ from services.log.protocol import Log, OffsetLost, Topic
 from services.log.reading import read_range
 from services.wire import events
 from services.wire.events import Reason
+from services.wire.new_names import hidden_names
 
 _NOTED_AT_ONCE: Final = 1000
 _NOTE: Final = b'"letters_sent"'
@@ -102,6 +103,8 @@ def _send(log: Log, control: ControlState, letter: DeadLetter, texts: set[bytes]
     found = events.decode([value])
     if found.refusals:
         return Sent(letter, Outcome.STILL_REFUSED, f"{found.refusals[0].path} {found.refusals[0].rule}")
+    if hidden := hidden_names(found.events):
+        return Sent(letter, Outcome.STILL_REFUSED, f"{hidden[0].broken.path} {hidden[0].broken.rule}")
     pool = found.events[0].pool
     if pool not in control.pools:
         return Sent(letter, Outcome.UNKNOWN_POOL)

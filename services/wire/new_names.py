@@ -1,7 +1,7 @@
 """The rule of names that only new outcomes have to keep: every character is displayed.
 
-The decoder accepts more, because records that are in a log already must fold as before. What writes outcomes to a log (the API and
-`equirank replay`) asks here as well.
+The decoder accepts more, because records that are in a log already must fold as before. What writes outcomes to a log (the API,
+`equirank replay` and `equirank dead-letters replay`) asks here as well.
 """
 
 from collections.abc import Sequence

@@ -55,6 +55,15 @@ def test_oracle_and_fold_give_the_same_bits(pool: str) -> None:
     assert tallies(state.arrays()) == expected.tallies
 
 
+def test_hostile_records_are_refused_as_the_traffic_says() -> None:
+    hostile = [sent for sent in islice(traffic(3, 8), 20_000) if -1 in sent.refused]
+    assert {sent.value[:4] for sent in hostile} >= {b"\xff\xff\xff\xff"}
+    assert any(sent.value.endswith(b'\\"' * 1000) for sent in hostile)
+    for sent in hostile:
+        [refusal] = events.decode([sent.value]).refusals
+        assert (refusal.item, str(refusal.reason)) == (-1, sent.refused[-1])
+
+
 def test_the_traffic_has_every_shape_of_outcome() -> None:
     games = [outcome for sent in RECORDS for outcome in decoded(sent) if "sides" in outcome]
     assert {len(game["sides"]) for game in games} == {2, 3, 4, 5, 6}

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from services.log.partition import partition_of
+from services.wire.bulk.recognition import STREAM_START
 from services.wire.pools import Kind
 
 POOLS: Final[Mapping[str, Kind]] = {**{f"ladder-{i}": Kind.GAMES for i in range(6)}, "marks": Kind.SCORES}
@@ -17,6 +18,8 @@ GAMES: Final = [pool for pool, kind in POOLS.items() if kind is Kind.GAMES]
 _AGENTS: Final = 300
 _TASKS: Final = 40
 _REPEATABLE: Final = 500
+_QUOTES: Final = 500_000
+"""Escaped quotes of a string that nothing closes, in a record that is as large as one may be."""
 _TOO_LARGE: Final = (1 << 20) + 1
 
 _encode = msgspec.json.encode
@@ -112,8 +115,12 @@ def _wrong(draw: random.Random, number: int, partitions: int) -> Sent:
             return Sent(pool, _encode({**game, "meta": "y" * _TOO_LARGE}), 0, None, {-1: "too_large"})
         case kind if kind < 10:
             return Sent(pool, _encode(game)[:-3], 0, None, {-1: "unparsable"})
-        case kind if kind < 15:
+        case kind if kind < 13:
             return Sent(pool, b"\xff\xfe" + str(number).encode(), 0, None, {-1: "unparsable"})
+        case 13:
+            return Sent(pool, b'"%d' % number + b'\\"' * _QUOTES, 0, None, {-1: "unparsable"})
+        case 14:
+            return Sent(pool, STREAM_START + str(number).encode(), 0, None, {-1: "unparsable"})
         case kind if kind < 22:
             return Sent(pool, _encode([game, {**game, "id": f"bad {number}", "weight": -1}]), 1, None, {1: "bad_field"})
         case kind if kind < 28:

@@ -148,3 +148,21 @@ def test_what_is_refused_each_time_is_sent_once_each_time(tmp_path: Path) -> Non
     assert ends == [4, 5, 6, 7]
     control.close()
     log.close()
+
+
+def test_a_name_that_is_not_displayed_as_a_whole_is_not_sent_again(tmp_path: Path) -> None:
+    """It would be new to the pool: its letter says that nothing folded it."""
+    log = open_sqlite_log(tmp_path / "log.sqlite", PARTITIONS)
+    log.outcomes.append(AWAY, [(None, msgspec.json.encode(outcomes.game("g", "ada", "b\u200bob", pool=POOL)))])
+    control = ControlLog(log.control)
+    control.create_pool(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0))
+    directory = LiveDirectory(control, FoldSettings(), 10, lambda: 0.0, create=False)
+    reader = log.outcomes.reader({AWAY: 0})
+    found = Partition(AWAY, PARTITIONS).fold(reader.poll(5.0, 100)[AWAY], directory)
+    reader.close()
+    (done,) = letters.send_again(log, control.refresh(), found, 0.0)
+    assert (done.outcome, done.rule[:22]) == (Outcome.STILL_REFUSED, "$.sides[1].agents[0] m")
+    assert "U+200B is invisible" in done.rule
+    assert at_home(tmp_path) == []
+    control.close()
+    log.close()
