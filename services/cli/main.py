@@ -27,7 +27,7 @@ COMMANDS: Final = {
     "methods": "List every solved method and what the pool is solved by; choose with --add and --drop. Live ones: `pools settings`.",
     "verify": "Compare the log folded again with checkpoints and live boards; solved boards with files; the archive with its hash.",
     "export": "Write a pool's outcomes and retractions to a file, in the order of the log: from the archive and, beyond it, the topic.",
-    "erase": "Replace an agent's name by an opaque token in everything that is kept; the engine does it in the background.",
+    "erase": "Replace an agent's name by an opaque token in boards, checkpoints, results, dead letters, control records and the archive.",
     "backup": "Copy log, local archive, newest checkpoints and results into a new folder, while `equirank up` runs or not.",
     "restore": "Make a data folder from a backup, and its archive in EQUIRANK_ARCHIVE; `equirank up` goes on from there.",
     "pools": "Pools: what there is, and how outcomes are folded.",
