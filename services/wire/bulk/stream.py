@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyarrow import ipc, types
 
 from services.wire.bulk.layout import COLUMNS, MAX_BATCHES, MAX_TEXT_BYTES, TEXT_COLUMNS, fits
@@ -146,15 +146,19 @@ def _check_texts(table: pa.Table) -> None:
 
 
 def _text_bytes(texts: Any) -> int:
-    if types.is_null(texts.type):
+    if texts.null_count == len(texts):
         return 0
     if types.is_list(texts.type) or types.is_large_list(texts.type):
         return _text_bytes(texts.flatten())
     if types.is_dictionary(texts.type):
-        lengths = np.append(np.asarray(pc.fill_null(pc.binary_length(texts.dictionary), 0)), 0)  # null is counted as the last, empty one
-        return int(lengths[np.asarray(pc.fill_null(texts.indices.cast(pa.int64()), len(texts.dictionary)))].sum())
+        return int(np.diff(_starts(texts.dictionary))[np.asarray(texts.indices.drop_null())].sum())
+    start = _starts(texts)
+    return int(start[-1]) - int(start[0])
+
+
+def _starts(texts: Any) -> NDArray[Any]:
+    """Where each text begins, and the last one ends."""
     if not len(texts):
-        return 0
+        return np.zeros(1, np.int32)
     wide = types.is_large_string(texts.type) or types.is_large_binary(texts.type)
-    start = np.frombuffer(texts.buffers()[1], np.int64 if wide else np.int32)
-    return int(start[texts.offset + len(texts)]) - int(start[texts.offset])
+    return np.frombuffer(texts.buffers()[1], np.int64 if wide else np.int32)[texts.offset : texts.offset + len(texts) + 1]

@@ -269,14 +269,14 @@ def test_damaged_bytes_are_taken_or_refused_and_the_two_readings_agree() -> None
     rng = random.Random(5)
     sound = [packed([GAME, DUEL] * 3), packed(EVENTS), stream(table([row(DUEL)] * 9, PLAIN_TYPES | {"time": pa.float64()}))]
     taken = 0
-    for _ in range(1500):
+    for _ in range(800):
         value = bytearray(rng.choice(sound))
         for _ in range(rng.randrange(1, 4)):
             value[rng.randrange(4, len(value))] = rng.choice([0, 1, 2, 4, 8, 127, 128, 255, rng.randrange(256)])
         values = [bytes(value)]
         taken += bool(events.decode(values).events)
         assert_the_decoder_agrees(values, plain_games(values))
-    assert taken > 100
+    assert taken > 50
 
 
 def test_what_the_archive_gives_back_is_not_limited_in_length_again() -> None:

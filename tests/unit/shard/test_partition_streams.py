@@ -167,7 +167,7 @@ def test_a_fold_of_columns_encodes_nothing_and_knows_no_bytes(monkeypatch: pytes
 
 def test_a_stream_comes_back_from_the_archive_however_long_its_json_is() -> None:
     draw = random.Random(3)
-    group: list[Event | dict[str, Any]] = [game(draw, GAMES, i) for i in range(9_000)]
+    group: list[Event | dict[str, Any]] = [game(draw, GAMES, i) for i in range(7_500)]
     group[7] = dict(BROKEN[0])
     sent = [as_json(group[:50]), as_stream(group), as_json(group[:3])]
     table_ = rows(logged(sent))
