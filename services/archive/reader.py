@@ -75,7 +75,8 @@ class ArchiveReader:
         """
         wanted = pc.field("offset") >= begin
         wanted = wanted if end is None else wanted & (pc.field("offset") < end)
-        wanted = wanted if pool is None else wanted & (pc.field("pool") == pool)
+        if pool is not None:  # as bounds: statistics of a file with one pool prove them, and then nothing is compared or copied
+            wanted = wanted & (pc.field("pool") >= pool) & (pc.field("pool") <= pool)
         wanted = wanted if kind is None else wanted & (pc.field("kind") == kind)
         whole = pool is None and kind is None
         following: int | None = 0 if begin <= 0 else None
