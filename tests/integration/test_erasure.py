@@ -15,6 +15,7 @@ from services.admin import erasure
 from services.admin.dead_letter_replay import read
 from services.admin.verify_archive import verify_archive
 from services.archive.reader import open_reader
+from services.boards.history import unpacked
 from services.boards.result import PackedStart, SolvedBoard
 from services.boards.store.redis import RedisStore
 from services.checkpoints.blob_files import BlobFiles
@@ -73,6 +74,12 @@ class Installation:
             self.eraser = Eraser(self.settings, self.tasks, self.control, self.solves.has_erased)
             yield self
 
+    @property
+    def published(self) -> bool:
+        """Whether the store has the history of results."""
+        with store_of(self.settings) as store:
+            return len(store.solved.history(POOL, "copeland")) == 4
+
     def step(self) -> bool:
         """A tick of the engine. Returns whether all erasures are done."""
         self.now += 5.0
@@ -129,6 +136,10 @@ def installation(settings: Settings, log: Log, run: Run, tmp_path: Path) -> Inst
     archive(settings)
     for position in (10, 20, 30):
         one.results().write(result(position, log.outcomes.identity))
+    newest = solved_of(POOL, method="copeland", position=40, ratings=[("rock", 0.5)])  # as solved after the erasure
+    one.results().write(msgspec.structs.replace(newest, log=log.outcomes.identity))
+    with one.driven():
+        until(lambda: one.step() and one.published, "earlier results are published")
     assert holders(settings)
     return one
 
@@ -159,10 +170,13 @@ def test_nothing_that_is_kept_holds_an_erased_name(installation: Installation, r
     assert sum(token in letter.excerpt for letter in read(log.dead_letters)) == 2
     assert [made.aliases for made in installation.control.refresh().generations[POOL].values()][-1] == {"rock-copy-1": token}
     boards = list(installation.results().kept(log.outcomes.identity))
-    assert [one.board.position for one in boards] == [10, 20, 30]
-    assert all(one.board.result.agents[0].agent == token and one.board.result.extra["support"] == [token, "rock"] for one in boards)
+    assert [one.board.position for one in boards] == [10, 20, 30, 40]
+    assert all(one.board.result.agents[0].agent == token and one.board.result.extra["support"] == [token, "rock"] for one in boards[:3])
     with store_of(settings) as store:
-        assert [past.position for past in store.solved.history(POOL, "copeland")] == [30, 20, 10]
+        assert [past.position for past in store.solved.history(POOL, "copeland")] == [40, 30, 20, 10]
+        solves = [store.solved.past(POOL, "copeland", index) for index in range(4)]
+    agents = [{row.agent for row in unpacked(one.rows)} for one in solves if one is not None]
+    assert agents == [{"rock"}, *[{token, "rock"}] * 3]
     other = ArchiveRewrite(rows=1, covered=done.archive.covered, before="", after="aa")
     installation.control.append(ErasureDone(pool=POOL, token="other", time=0.0, archive=other))  # noqa: S106 - no password
     differs = [finding.difference for finding in verify_archive(str(settings.archive), log)]
@@ -179,10 +193,12 @@ def test_outcomes_that_hold_the_name_later_count_for_the_token(
     settings, log = installation.settings, installation.log
     token = erased(installation, run).name.token
     monkeypatch.setenv("EQUIRANK_ARCHIVE", str(settings.archive))
-    log.outcomes.append(HOME, games(400, 500))
+    refused = b'{"v":1,"id":"y","pool":"demo-rps","time":1,"sides":[{"agents":["pebble"],"place":1}]}'
+    log.outcomes.append(HOME, [*games(400, 500), (POOL.encode(), refused)])
     log.outcomes.append(HOME, games(500, 520, without=NAME))
     with working(settings, log):
         until(lambda: published(settings) > 450, "published")
+    assert sum(token in letter.excerpt for letter in read(log.dead_letters)) == 3
     exported = tmp_path / "games.jsonl"
     run("export", str(exported), "--pool", POOL)  # of archive and topic
     assert token in exported.read_text()

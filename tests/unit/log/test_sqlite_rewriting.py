@@ -1,5 +1,6 @@
 """Values replaced where they are: offsets, times and keys stay, and no file of the log holds what was replaced or dropped before."""
 
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -8,9 +9,9 @@ import pytest
 from services.log.protocol import LogError, Record, Rewrites
 from services.log.reading import read_range
 from services.log.sqlite import rewriting
-from services.log.sqlite.log import open_sqlite_log
+from services.log.sqlite.log import SqliteLog, open_sqlite_log
 
-NAME, TOKEN = b"alice", b"erased-0123456789abcdef"
+NAME, TOKEN = b"alice with a name longer than its token", b"erased-0123456789abcdef"
 
 
 def change(record: Record) -> bytes:
@@ -21,6 +22,15 @@ def held(path: Path) -> bool:
     return any(NAME in file.read_bytes() for file in path.parent.glob("log.sqlite*"))
 
 
+def leave_traces(log: SqliteLog, path: Path) -> None:
+    """Drop records as SQLite does by default: their pages stay as they are. Some builds of it overwrite them."""
+    log.shared.process().transact(lambda connection: connection.execute("PRAGMA secure_delete = OFF").fetchall())
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA secure_delete = OFF").fetchall()
+        other.execute("DELETE FROM outcomes_1")
+        other.commit()
+
+
 def test_nothing_of_a_replaced_value_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rewriting, "STEP_RECORDS", 7)
     path = tmp_path / "log.sqlite"
@@ -28,7 +38,7 @@ def test_nothing_of_a_replaced_value_is_left(tmp_path: Path, monkeypatch: pytest
         for size in (10, 3000, 40_000):  # within a page, most of one, several
             log.dead_letters.append(0, [(b"key %d" % i, b"x" * size + (NAME if i % 3 else b"bob")) for i in range(20)])
         log.outcomes.append(1, [(None, NAME * 5000) for _ in range(50)])
-        assert log.outcomes.drop(1, 50, 60.0)  # type: ignore[attr-defined]  # not all topics do
+        leave_traces(log, path)
         before = list(read_range(log.dead_letters, 0, 0, 60))
         assert held(path)
         assert isinstance(log.dead_letters, Rewrites)
@@ -44,7 +54,7 @@ def test_a_reader_that_still_needs_the_old_pages_is_waited_for(tmp_path: Path) -
     path = tmp_path / "log.sqlite"
     with closing(open_sqlite_log(path, 1, busy_timeout=0.05)) as log:
         log.dead_letters.append(0, [(None, NAME)])
-        with closing(rewriting.sqlite3.connect(path)) as reader:
+        with closing(sqlite3.connect(path)) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM dead_letters_0").fetchall()
             with pytest.raises(LogError, match="cannot be emptied") as refused:

@@ -1,0 +1,52 @@
+"""Names erased from records of a control log that is compacted: records of the same keys take the place of those that hold the name."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from services.admin.erasure import _erase_control, request_erasure
+from services.control.erasures import matchers
+from services.control.log import ControlLog
+from services.control.records import decode
+from services.log.protocol import Record
+from services.log.reading import read_range
+from services.log.sqlite.log import open_sqlite_log
+from tests.support.pools import first_generation, pool_of
+
+NAME = "ann"
+
+
+class Compacted:
+    """A topic that cannot replace values, as Kafka's. compacted: the newest record of each key."""
+
+    def __init__(self, topic: Any) -> None:
+        self._topic = topic
+        self.begin, self.end, self.reader, self.append, self.name = topic.begin, topic.end, topic.reader, topic.append, topic.name
+
+    def compacted(self) -> list[Record]:
+        records = {record.key: record for record in read_range(self._topic, 0, 0, self._topic.end(0))}
+        return sorted(records.values())
+
+
+def test_the_compacted_control_log_holds_no_erased_name(tmp_path: Path) -> None:
+    with closing(open_sqlite_log(tmp_path / "log.sqlite", 1)) as log:
+        topic, control = Compacted(log.control), ControlLog(log.control)
+        created = control.create_pool(pool_of("p"))
+        edits = {"aliases": {"annie": NAME}, "bans": ("eve",), "initial": {"elo": {NAME: 1600.0}}}
+        made = first_generation(created, **edits)
+        control.create_generation(made)
+        request = request_erasure(control, None, "p", NAME, "case 1")
+        names = matchers([request])
+        assert [one.pool for one in control.refresh().erasures.requests] == ["p"]
+        _erase_control(topic, names)  # type: ignore[arg-type]  # the methods that it calls
+        end = log.control.end(0)
+        _erase_control(topic, names)  # type: ignore[arg-type]  # as above
+        assert log.control.end(0) == end, "nothing is left to do"
+        assert not [record for record in topic.compacted() if b'"ann"' in record.value]
+        assert control.refresh().generations["p"][1] == made, "the first record of a generation counts"
+        wish = control.refresh().wish("p")
+        assert wish is not None
+        token = request.name.token
+        assert (wish[1].aliases, wish[1].initial) == ({"annie": token}, {"elo": {token: 1600.0}})
+        kept = [one for record in topic.compacted() if hasattr(one := decode(record.value), "aliases")]
+        assert [one.aliases for one in kept] == [{"annie": token}] * 2
