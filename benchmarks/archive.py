@@ -25,7 +25,7 @@ from services.archive.records import parts
 from services.archive.writer import ArchiveWriter, open_writer
 from services.control.directory import FixedDirectory
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
-from services.log.protocol import Record, Topic
+from services.log.protocol import Drops, Record, Topic
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.batch import Batch
 from services.shard.partition import Partition
@@ -126,11 +126,15 @@ def main() -> None:
         show(Row("bytes an outcome", size, ours, "SQLite file", log_bytes, "bytes"))
         mine, other = folded(from_archive(url)).arrays(), folded(from_topic(topic)).arrays()
         assert all(mine[name].tobytes() == value.tobytes() for name, value in other.items())
+        assert isinstance(topic, Drops)
+        assert topic.drop(0, n - 1, 600.0)
+        log.close()
+        dropped = ours + sum(path.stat().st_size for path in Path(folder).glob("log.sqlite*")) / n
+        show(Row("bytes an outcome with the log", size, dropped, "log keeps everything", ours + log_bytes, "bytes"))
         if options.large:
             enlarge(writer, table, options.large * 1_000_000 // n - 1)
             ours = writer.rows / seconds(lambda: folded(from_archive(url)), 1)
             show(Row("read and fold", f"{writer.rows:,} duels", ours, f"from SQLite, {size}", theirs, "outcomes/s"))
-        log.close()
 
 
 if __name__ == "__main__":
