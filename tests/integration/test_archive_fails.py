@@ -93,11 +93,18 @@ def test_others_go_on_while_the_archive_hangs_in_the_middle_of_reading(
 ) -> None:
     before = without_checkpoint(settings, log)
     table = reader.DeltaTable
-    monkeypatch.setattr(reader, "DeltaTable", lambda *given, **options: (open_.set(), table(*given, **options), open_.clear())[1])
+
+    def first(*given: Any, **options: Any) -> Any:
+        """The archive is opened once, and hangs from then on."""
+        monkeypatch.setattr(reader, "DeltaTable", table)
+        found = table(*given, **options)
+        open_.clear()
+        return found
+
+    monkeypatch.setattr(reader, "DeltaTable", first)
     with working(settings, log) as worker:
         until(lambda: not open_.is_set(), "the archive was opened, and hangs")
         the_others_go_on(log, worker)
-        monkeypatch.setattr(reader, "DeltaTable", table)
         open_.set()
         until(lambda: newest_is(settings, before), "it was folded from the archive")
     assert differences(settings, log) == []
@@ -119,7 +126,6 @@ def test_a_generation_waits_for_an_archive_that_hangs_and_the_pool_goes_on(setti
 
 
 def log_generations(log: Log) -> list[int]:
-
     control = ControlLog(log.control)
     try:
         return list(control.refresh().generations[simulated.POOL])
