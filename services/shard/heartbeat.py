@@ -30,8 +30,10 @@ class HeartbeatThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """End without waiting for a store that hangs."""
+        """End. A write under way has a second to end; a store that hangs is not waited for."""
         self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(BEAT_SECONDS)
 
     def _run(self) -> None:
         while not self._stopping.wait(BEAT_SECONDS):

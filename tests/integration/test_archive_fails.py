@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from services.archive import reader
 from services.archive.reader import ArchiveReader
@@ -27,26 +28,45 @@ __all__ = ["log", "run", "settings"]
 AWAY = (HOME + 1) % PARTITIONS
 
 
+class Archive:
+    """Opening and reading its tables hang from `hang` to `answer`."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._patch, self._answers = patch, threading.Event()
+        self._table, self._segment, self._seconds = DeltaTable, ArchiveReader._segment, reader.OPEN_SECONDS
+        patch.setattr(reader, "DeltaTable", self.open)
+
+        def read(archive: ArchiveReader, *given: Any) -> Any:
+            assert self._answers.wait(60.0)
+            return self._segment(archive, *given)
+
+        patch.setattr(ArchiveReader, "_segment", read)
+        self.answer()
+
+    @property
+    def hangs(self) -> bool:
+        return not self._answers.is_set()
+
+    def hang(self, deadline: float = 0.2) -> None:
+        """deadline: seconds that opening may take meanwhile."""
+        self._patch.setattr(reader, "OPEN_SECONDS", deadline)
+        self._answers.clear()
+
+    def answer(self) -> None:
+        self._patch.setattr(reader, "OPEN_SECONDS", self._seconds)
+        self._answers.set()
+
+    def open(self, *given: Any, **options: Any) -> Any:
+        assert self._answers.wait(60.0)
+        return self._table(*given, **options)
+
+
 @pytest.fixture
-def open_(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """While it is cleared, opening and reading a table hang."""
-    answers, table, segment = threading.Event(), reader.DeltaTable, ArchiveReader._segment
-    answers.set()
-
-    def opened(*given: Any, **options: Any) -> Any:
-        assert answers.wait(60.0)
-        return table(*given, **options)
-
-    def read(*given: Any) -> Any:
-        assert answers.wait(60.0)
-        return segment(*given)
-
-    monkeypatch.setattr(reader, "DeltaTable", opened)
-    monkeypatch.setattr(ArchiveReader, "_segment", read)
-    monkeypatch.setattr(reader, "OPEN_SECONDS", 0.2)
+def opening(monkeypatch: pytest.MonkeyPatch) -> Iterator[Archive]:
     monkeypatch.setattr(archive_watch, "_ASK_SECONDS", 0.1)
-    yield answers
-    answers.set()
+    opening = Archive(monkeypatch)
+    yield opening
+    opening.answer()
 
 
 def without_checkpoint(settings: Settings, log: Log) -> str:
@@ -72,55 +92,54 @@ def told(settings: Settings) -> str:
 
 
 def test_a_partition_waits_for_an_archive_that_hangs_and_the_others_go_on(
-    settings: Settings, log: Log, open_: threading.Event, run: Run
+    settings: Settings, log: Log, opening: Archive, run: Run
 ) -> None:
     before = without_checkpoint(settings, log)
-    open_.clear()
+    opening.hang()
     with working(settings, log) as worker:
         until(lambda: f"the archive of partition {HOME} cannot be read" in told(settings), "readers are told why")
         assert worker.health().partitions[HOME].status is PartitionStatus.ARCHIVE_UNREADABLE
         the_others_go_on(log, worker)
         assert "archive_unreadable" in (shown := run("partitions", "list"))
         assert f"partition {HOME} stops: the archive of partition {HOME} cannot be read" in shown
-        open_.set()
+        opening.answer()
         until(lambda: newest_is(settings, before), "it was folded from the archive")
         until(lambda: told(settings) == "", "readers are told")
     assert differences(settings, log) == []
 
 
 def test_others_go_on_while_the_archive_hangs_in_the_middle_of_reading(
-    settings: Settings, log: Log, open_: threading.Event, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, log: Log, opening: Archive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = without_checkpoint(settings, log)
-    table = reader.DeltaTable
 
     def first(*given: Any, **options: Any) -> Any:
         """The archive is opened once, and hangs from then on."""
-        monkeypatch.setattr(reader, "DeltaTable", table)
-        found = table(*given, **options)
-        open_.clear()
+        monkeypatch.setattr(reader, "DeltaTable", opening.open)
+        found = opening.open(*given, **options)
+        opening.hang()
         return found
 
     monkeypatch.setattr(reader, "DeltaTable", first)
     with working(settings, log) as worker:
-        until(lambda: not open_.is_set(), "the archive was opened, and hangs")
+        until(lambda: opening.hangs, "the archive was opened, and hangs")
         the_others_go_on(log, worker)
-        open_.set()
+        opening.answer()
         until(lambda: newest_is(settings, before), "it was folded from the archive")
     assert differences(settings, log) == []
 
 
-def test_a_generation_waits_for_an_archive_that_hangs_and_the_pool_goes_on(settings: Settings, log: Log, open_: threading.Event) -> None:
+def test_a_generation_waits_for_an_archive_that_hangs_and_the_pool_goes_on(settings: Settings, log: Log, opening: Archive) -> None:
     fold(settings, log, 0, 300)
     forget(settings, archive(settings))
     with working(settings, log):
-        open_.clear()
+        opening.hang(deadline=60.0)  # a generation that fails is tried again after a minute
         retract(log, simulated.game(0, 0.0).id)
         until(lambda: len(log_generations(log)) == 2, "a generation is made")
         play(log, 300, 350)
         until(lambda: published(settings) == 350, "the pool goes on")
         assert served(log) == 1
-        open_.set()
+        opening.answer()
         until(lambda: published(settings) == 349, "the generation serves")
     assert differences(settings, log) == []
 
@@ -134,9 +153,9 @@ def log_generations(log: Log) -> list[int]:
 
 
 def test_damage_stops_what_needs_it_alone_until_the_archive_is_restored(
-    settings: Settings, log: Log, open_: threading.Event, tmp_path: Path
+    settings: Settings, log: Log, opening: Archive, tmp_path: Path
 ) -> None:
-    del open_  # only to ask often
+    del opening  # only to ask often
     before = without_checkpoint(settings, log)
     table = Path(str(settings.archive)) / f"partition-{HOME:05d}"
     shutil.copytree(table, tmp_path / "backup")
