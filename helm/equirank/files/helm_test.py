@@ -21,7 +21,7 @@ def main() -> None:
     for start in range(0, OUTCOMES, BATCH):
         batch = [_game(run, number) for number in range(start, start + BATCH)]
         for _ in range(2):
-            _ask(address, "POST", "/v1/outcomes", batch, write)
+            _write(address, batch, write)
     deadline = time.monotonic() + SECONDS
     while _outcomes(address) < before + OUTCOMES and time.monotonic() < deadline:
         time.sleep(0.5)
@@ -51,6 +51,25 @@ def _outcomes(address: str) -> int:
             raise
         return 0
     return int(head["outcomes"]) if head else 0
+
+
+def _write(address: str, batch: list[dict[str, object]], key: str) -> None:
+    """Write outcomes. A busy API says 429 or 503 and when to come again; ids make it safe to send them again."""
+    deadline = time.monotonic() + SECONDS
+    while (busy := _busy(address, batch, key)) is not None:
+        _expect(time.monotonic() < deadline, f"the API takes outcomes within {SECONDS:g} s")
+        time.sleep(busy)
+
+
+def _busy(address: str, batch: list[dict[str, object]], key: str) -> float | None:
+    """Write outcomes once; None where the API took them, else the seconds after which it wants to be asked again."""
+    try:
+        _ask(address, "POST", "/v1/outcomes", batch, key)
+    except urllib.error.HTTPError as error:
+        if error.code not in (429, 503):
+            raise
+        return float(error.headers.get("Retry-After", "1"))
+    return None
 
 
 def _status(address: str, method: str, path: str, body: object, key: str | None) -> int:
