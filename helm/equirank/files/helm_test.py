@@ -21,7 +21,7 @@ def main() -> None:
     for start in range(0, OUTCOMES, BATCH):
         batch = [_game(run, number) for number in range(start, start + BATCH)]
         for _ in range(2):
-            _write(address, batch, write)
+            _ask(address, "POST", "/v1/outcomes", batch, write)
     deadline = time.monotonic() + SECONDS
     while _outcomes(address) < before + OUTCOMES and time.monotonic() < deadline:
         time.sleep(0.5)
@@ -53,25 +53,6 @@ def _outcomes(address: str) -> int:
     return int(head["outcomes"]) if head else 0
 
 
-def _write(address: str, batch: list[dict[str, object]], key: str) -> None:
-    """Write outcomes. A busy API says 429 or 503 and when to come again; ids make it safe to send them again."""
-    deadline = time.monotonic() + SECONDS
-    while (busy := _busy(address, batch, key)) is not None:
-        _expect(time.monotonic() < deadline, f"the API takes outcomes within {SECONDS:g} s")
-        time.sleep(busy)
-
-
-def _busy(address: str, batch: list[dict[str, object]], key: str) -> float | None:
-    """Write outcomes once; None where the API took them, else the seconds after which it wants to be asked again."""
-    try:
-        _ask(address, "POST", "/v1/outcomes", batch, key)
-    except urllib.error.HTTPError as error:
-        if error.code not in (429, 503):
-            raise
-        return float(error.headers.get("Retry-After", "1"))
-    return None
-
-
 def _status(address: str, method: str, path: str, body: object, key: str | None) -> int:
     try:
         _ask(address, method, path, body, key)
@@ -81,11 +62,19 @@ def _status(address: str, method: str, path: str, body: object, key: str | None)
 
 
 def _ask(address: str, method: str, path: str, body: object = None, key: str | None = None) -> dict[str, object]:
+    """The answer's body. A busy API says 429 or 503 and when to come again; ids make it safe to send outcomes again."""
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(address + path, data, headers, method=method)
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return json.loads(answer.read() or b"{}")
+    deadline = time.monotonic() + SECONDS
+    while True:
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.loads(answer.read() or b"{}")
+        except urllib.error.HTTPError as error:
+            if error.code not in (429, 503) or time.monotonic() > deadline:
+                raise
+            time.sleep(float(error.headers.get("Retry-After", "1")))
 
 
 def _expect(condition: bool, statement: str) -> None:
