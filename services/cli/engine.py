@@ -64,9 +64,9 @@ def engine() -> None:
 
 
 def _end_before_start(folder: Path | None) -> NoReturn:
-    """End with status 0, without Python's finalizing: a Ray that is half started crashes in it. Ray's processes end with this one.
+    """End this process with status 0, and Ray's processes with it. Python's finalization is skipped: it crashes while Ray starts.
 
-    A handler that raises `SystemExit` does not do: where the main thread runs a callback of a library, Python drops the exception.
+    The caller is a thread. A signal handler that raises `SystemExit` is not reliable: Python drops an exception raised in a callback.
     """
     log.info("was told to stop before it ran")
     _remove(folder)
