@@ -1,6 +1,7 @@
 """Sends outcome files to the log, resumable after an interruption.
 
-Delivery: at least once. Outcome ids are hashes of the rows, so outcomes that are sent again are duplicates and change nothing.
+Delivery: at least once. Outcome ids are hashes of the rows, so outcomes that are sent again are duplicates, as far
+as the dedupe window reaches.
 """
 
 import time

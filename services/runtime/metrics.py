@@ -115,7 +115,7 @@ ENGINE: Final = (
         CHECKPOINT_BUCKETS,
     ),
     Metric("counter", "equirank_checkpoints_skipped_total", "Checkpoints that recovery passed over as not whole."),
-    Metric("counter", "equirank_dead_letters_total", "Outcomes and records that could not be folded.", ("reason",)),
+    Metric("counter", "equirank_dead_letters_total", "Dead letters written, by generations under construction as well.", ("reason",)),
     Metric("counter", "equirank_solves_total", "Solves that ended.", ("method", "status")),
     Metric("counter", "equirank_solve_seconds_total", "Seconds spent solving.", ("method",)),
     Metric("gauge", "equirank_solves_running", "Solves under way."),

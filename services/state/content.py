@@ -45,7 +45,7 @@ class PoolContent:
     """fold(settings of a generation, outcomes so far).
 
     agents, tasks: names by id. edits: what the generation leaves out or renames, None if nothing. ratings, tallies: folded outcomes.
-    dedupe: ids seen. counts: outcomes by `COUNTERS`. clock: the pool's time. activity: outcomes each agent took part in, by id, with
+    dedupe: ids counted. counts: outcomes by `COUNTERS`. clock: the pool's time. activity: outcomes each agent took part in, by id, with
     spare capacity.
     """
 

@@ -1,4 +1,4 @@
-"""The last ids that a pool applied, so that each outcome counts once (law 3)."""
+"""The last ids that a pool counted, so that each outcome counts once (law 3)."""
 
 from collections.abc import Mapping
 from threading import Lock

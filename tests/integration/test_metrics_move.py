@@ -120,8 +120,6 @@ def test_every_metric_of_a_shard_moves(settings: Settings, log: Log, server: Ser
         until(lambda: published(settings) == 53, "published again")
 
 
-
-
 def fenced(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     with working(settings, log) as first:
         until(lambda: published(settings) == 100, "100 outcomes published")

@@ -49,6 +49,7 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     """What a pool's page shows first; published with every live update.
 
     pool_time: running maximum of outcome times; published_at: seconds since 1970 by the shard's clock;
+    dead_letters: outcomes that the serving generation refused (other kind, too many agents or tasks);
     prequential: online method -> {"log_loss", "brier", "kendall"} means; stopped: why the pool stopped, if it did; pending: retractions
     that no generation heeds yet; left_out: outcomes that retractions, bans or aliases leave out; unmatched: retracted ids that
     no outcome has had; building: the next generation; beliefs: how deviations follow from beliefs, of the online methods that hold them;

@@ -172,6 +172,11 @@ def test_generated_docs_are_fresh(file: str, written) -> None:
     assert (ROOT / file).read_text(encoding="utf-8") == written(), "run `make docs`"
 
 
+def test_every_reason_of_a_dead_letter_is_explained() -> None:
+    page = (ROOT / "docs/reference/dead-letters.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(events.Reason)
+
+
 def test_every_setting_says_what_it_is() -> None:
     assert all(field.description and field.description.endswith(".") for field in Settings.model_fields.values())
 

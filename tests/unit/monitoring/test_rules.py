@@ -57,8 +57,8 @@ CASES = {
         {'equirank_pools_stopped{partition="3"}': "0x20", 'equirank_pools_frozen{partition="3"}': "0x20"},
     ),
     "EquirankDeadLetters": Case(
-        {'equirank_dead_letters_total{reason="bad_json"}': "_x18 1x2"},  # the first one of its reason
-        {'equirank_dead_letters_total{reason="bad_json"}': "0x5 4x15", 'equirank_dead_letters_total{reason="too_many"}': "0x20"},
+        {'equirank_dead_letters_total{reason="unparsable"}': "_x18 1x2"},  # the first one of its reason
+        {'equirank_dead_letters_total{reason="unparsable"}': "0x5 4x15", 'equirank_dead_letters_total{reason="too_many_agents"}': "0x20"},
     ),
     "EquirankEpochChurn": Case(
         {'equirank_partition_epoch{partition="3"}': "1x10 2 3 4 5 6 6x5"},
