@@ -14,6 +14,8 @@ CHART: Final = ROOT / "helm" / "equirank"
 RELEASE: Final = "equirank"
 NAMESPACE: Final = "equirank"
 LOADER: Final = "load"
+COMPONENTS: Final = {"api": 2, "engine": 1, "head": 1, "shards": 2, "solves": 1, "kafka": 3, "redis": 1}
+"""Pods of the release by component."""
 _OF_RELEASE: Final = {"app.kubernetes.io/name": "equirank", "app.kubernetes.io/instance": RELEASE, "app.kubernetes.io/component": LOADER}
 """Labels that let a pod reach Kafka and Redis: the policies open them to pods of the release only."""
 FULL: Final = bool(os.environ.get("EQUIRANK_CLUSTER_FULL"))

@@ -9,7 +9,21 @@ from pathlib import Path
 import pytest
 
 from tests.cluster import pictures, prometheus, secure
-from tests.cluster.cluster import CHART, DISPOSABLE, LOADER, NAMESPACE, RELEASE, Loader, helm, image, kubectl, ready, run, wait_until
+from tests.cluster.cluster import (
+    CHART,
+    COMPONENTS,
+    DISPOSABLE,
+    LOADER,
+    NAMESPACE,
+    RELEASE,
+    Loader,
+    helm,
+    image,
+    kubectl,
+    ready,
+    run,
+    wait_until,
+)
 from tests.cluster.prometheus import Prometheus
 
 BURST = 100_000
@@ -26,8 +40,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def values() -> list[str]:
-    """Options of helm: the demo's values and the images under test."""
-    options = ["-f", str(CHART / "values-demo.yaml"), *image()]
+    """Options of helm: the demo's values with brokers of which one may be lost, and the images under test."""
+    options = ["-f", str(CHART / "values-demo.yaml"), "--set", f"demo.kafkaBrokers={COMPONENTS['kafka']}", *image()]
     if DEMO_IMAGES:
         options += ["--set", f"demo.kafkaImage={DEMO_IMAGES},demo.redisImage={DEMO_IMAGES}"]
     return options
@@ -40,8 +54,7 @@ def release(values: list[str]) -> Iterator[dict[str, float]]:
     if "EQUIRANK_CLUSTER_NODE" in os.environ:
         run("kubectl", "apply", "-f", "-", stdin=_volume(os.environ["EQUIRANK_CLUSTER_NODE"]))
     helm("upgrade", "--install", RELEASE, str(CHART), *values)
-    all_ready = {"api": 2, "engine": 1, "head": 1, "shards": 2, "solves": 1, "kafka": 1, "redis": 1}
-    yield {"ready": wait_until("every pod is ready", lambda: ready(all_ready), 300)}
+    yield {"ready": wait_until("every pod is ready", lambda: ready(COMPONENTS), 300)}
     if not DISPOSABLE:
         kubectl("delete", "pod", LOADER, "--now", "--ignore-not-found")
 

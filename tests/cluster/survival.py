@@ -14,10 +14,10 @@ MOST_SECONDS: Final = 240.0
 _TABLE: Final[list[str]] = []
 
 
-def survive(loader: Loader, name: str, disaster: Callable[[], object], recovered: Callable[[], bool], *excused: str) -> Status:
+def survive(loader: Loader, name: str, disaster: Callable[[], object], recovered: Callable[[], bool]) -> Status:
     """Make the disaster under load and judge what came of it.
 
-    recovered: whether it is over, as far as Kubernetes can say; excused: what errors may say that readers cannot be spared.
+    recovered: whether it is over, as far as Kubernetes can say. Less than one request in a thousand may fail; each try counts as one.
     """
     loader.rate(RECORDS)
     loader.wait_until_folded(loader.status(), MOST_SECONDS)
@@ -36,8 +36,7 @@ def survive(loader: Loader, name: str, disaster: Callable[[], object], recovered
     assert (lost, doubled) == (0, 0)
     # A write that failed may be in the log all the same: it was sent again with its id, and dropped as a duplicate.
     assert after.repeated <= after.duplicates <= after.repeated + after.failed
-    unexcused = [error for error in after.errors[-failed:] if not any(text in error for text in excused)] if failed else []
-    assert len(unexcused) <= 0.001 * asked, unexcused
+    assert failed < 0.001 * asked, f"{failed} of {asked} requests failed"
     return after
 
 

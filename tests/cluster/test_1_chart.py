@@ -7,6 +7,7 @@ from tests.cluster.cluster import CHART, run
 REFUSED = {
     "kakfa.bootstrapServers=a:9092": "additional properties 'kakfa' not allowed",
     "shards.count=0": "minimum: got 0, want 1",
+    "demo.kafkaBrokers=2": "value must be one of 1, 3",
     "api.replicas=two": "got string, want integer",
     "settings.kafka=a:9092": "must not be valid against schema",
 }

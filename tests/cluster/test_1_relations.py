@@ -34,9 +34,9 @@ class Chart(NamedTuple):
         return {item["metadata"]["name"] for item in self.of(kind)}
 
     def pods(self) -> Iterator[Pod]:
-        for item in self.of("Deployment"):
+        for item in [*self.of("Deployment"), *self.of("StatefulSet")]:
             template = item["spec"]["template"]
-            owner = ("Deployment", item["metadata"]["name"])
+            owner = (item["kind"], item["metadata"]["name"])
             yield Pod(owner, template["metadata"]["labels"], template["spec"], item["spec"].get("replicas", 0))
         for item in self.of("RayCluster"):
             groups = [("head", item["spec"]["headGroupSpec"], 1)]
@@ -194,6 +194,20 @@ def test_only_the_autoscaler_may_ask_the_api_server(chart: Chart) -> None:
 
 def _ports_out(policy: Mapping[str, Any]) -> set[int]:
     return {port["port"] for rule in policy["spec"].get("egress", []) for port in rule.get("ports", [])}
+
+
+def test_clients_and_controllers_know_every_broker_of_the_demo(chart: Chart) -> None:
+    settings = next(item for item in chart.of("ConfigMap") if item["metadata"]["name"].endswith("-settings"))["data"]
+    for kafka in (item for item in chart.of("StatefulSet") if item["metadata"]["name"].endswith("-kafka")):
+        (service,) = [item["spec"] for item in chart.of("Service") if item["metadata"]["name"] == kafka["spec"]["serviceName"]]
+        assert (service["clusterIP"], service["publishNotReadyAddresses"]) == ("None", True)
+        brokers = [f"{kafka['metadata']['name']}-{number}.{kafka['spec']['serviceName']}" for number in range(kafka["spec"]["replicas"])]
+        assert settings["EQUIRANK_KAFKA"] == ",".join(f"{broker}:9092" for broker in brokers)
+        assert int(settings["EQUIRANK_KAFKA_REPLICATION"]) == len(brokers) == chart.values["demo"]["kafkaBrokers"]
+        (server,) = [item["data"]["server.properties"] for item in chart.of("ConfigMap") if "server.properties" in item["data"]]
+        voters = ",".join(f"{number}@{broker}:9093" for number, broker in enumerate(brokers))
+        assert f"controller.quorum.voters={voters}\n" in server
+        assert f"offsets.topic.replication.factor={len(brokers)}\n" in server
 
 
 def test_shards_go_before_solves_where_classes_are_made(chart: Chart) -> None:

@@ -61,7 +61,8 @@ def hostile(loader: Loader) -> Iterator[Hostile]:
     run("kubectl", "apply", "-f", "-", stdin=json.dumps(pod))
     run("kubectl", "-n", HOSTILE, "wait", "--for=condition=Ready", f"pod/{HOSTILE}", "--timeout=120s")
     engine = objects("pods", "engine")[0]["status"]["podIP"]
-    lasting = [f"{RELEASE}-{server}.{NAMESPACE}:{port}" for server, port in (("redis", 6379), ("kafka", 9092), ("head-svc", 6379))]
+    servers = (("redis", 6379), ("kafka", 9092), ("kafka", 9093), ("head-svc", 6379))
+    lasting = [f"{RELEASE}-{server}.{NAMESPACE}:{port}" for server, port in servers]
     lasting.append(f"{engine}:9464")
     yield Hostile([*lasting, *_ray_ports()], lasting)
     run("kubectl", "delete", "namespace", HOSTILE, "--wait=false")

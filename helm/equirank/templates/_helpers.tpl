@@ -51,7 +51,44 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- end }}
 
 {{- define "equirank.kafkaServers" -}}
-{{- if .Values.demo.enabled }}{{ include "equirank.name" . }}-kafka:9092{{ else }}{{ required "kafka.bootstrapServers: name your brokers, or try values-demo.yaml" .Values.kafka.bootstrapServers }}{{ end }}
+{{- if .Values.demo.enabled }}{{ include "equirank.demoBrokers" (dict "root" $ "form" "%[2]s-%[1]d.%[2]s:9092") }}{{ else }}{{ required "kafka.bootstrapServers: name your brokers, or try values-demo.yaml" .Values.kafka.bootstrapServers }}{{ end }}
+{{- end }}
+
+{{/* The demo's brokers: (dict "root" $ "form" F), where F formats a broker's number and the name of their Service. */}}
+{{- define "equirank.demoBrokers" -}}
+{{- $service := printf "%s-kafka" (include "equirank.name" .root) }}
+{{- $brokers := list }}
+{{- range until (int .root.Values.demo.kafkaBrokers) }}{{ $brokers = append $brokers (printf $.form . $service) }}{{ end }}
+{{- join "," $brokers }}
+{{- end }}
+
+{{/* How each of the demo's brokers starts, as broker and controller in one. */}}
+{{- define "equirank.demoBroker" -}}
+{{- $kafka := printf "%s-kafka" (include "equirank.name" .) }}
+{{- $brokers := int .Values.demo.kafkaBrokers }}
+start: |
+  set -eu
+  cd /tmp
+  cp /etc/kafka-demo/server.properties .
+  echo "node.id=$NUMBER" >> server.properties
+  echo "advertised.listeners=PLAINTEXT://{{ $kafka }}-$NUMBER.{{ $kafka }}:9092" >> server.properties
+  /opt/kafka/bin/kafka-storage.sh format --ignore-formatted -t MkU3OEVBNTcwNTJENDM2Qk -c server.properties
+  exec /opt/kafka/bin/kafka-server-start.sh server.properties
+server.properties: |
+  process.roles=broker,controller
+  controller.quorum.voters={{ include "equirank.demoBrokers" (dict "root" $ "form" "%[1]d@%[2]s-%[1]d.%[2]s:9093") }}
+  controller.listener.names=CONTROLLER
+  listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+  listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+  log.dirs=/data/log
+  offsets.topic.replication.factor={{ $brokers }}
+  offsets.topic.num.partitions=1
+  transaction.state.log.replication.factor={{ $brokers }}
+  transaction.state.log.min.isr={{ ternary 2 1 (ge $brokers 3) }}
+  group.initial.rebalance.delay.ms=0
+  auto.create.topics.enable=false
+  message.max.bytes=1100000
+  log.cleaner.dedupe.buffer.size=8388608
 {{- end }}
 
 {{- define "equirank.redisHost" -}}
@@ -184,7 +221,7 @@ topologySpreadConstraints:
 EQUIRANK_{{ upper $name }}: {{ ternary (toJson $value) ($value | toString) (or (kindIs "slice" $value) (kindIs "map" $value)) | quote }}
 {{- end }}
 EQUIRANK_KAFKA: {{ include "equirank.kafkaServers" . | quote }}
-EQUIRANK_KAFKA_REPLICATION: {{ .Values.kafka.replication | quote }}
+EQUIRANK_KAFKA_REPLICATION: {{ ternary .Values.demo.kafkaBrokers .Values.kafka.replication .Values.demo.enabled | quote }}
 EQUIRANK_TOPIC_PREFIX: {{ .Values.kafka.topicPrefix | quote }}
 EQUIRANK_PARTITIONS: {{ .Values.partitions | quote }}
 EQUIRANK_SHARDS: {{ .Values.shards.count | quote }}
