@@ -67,23 +67,74 @@ def least_gains(
     return _Search(matrix, max_solves, np.zeros(0, np.int64) if start is None else start, deadline).run()
 
 
-class _Search:
-    """ids: joints in the master's order; level_of: where a row was frozen, -1 before; gaps: of the levels so far; effect[k, j]: what an
-    error of level j's own does to the value of level k.
+class _Columns:
+    """The joints that the master program holds, a column each. ids: in the master's order; duplicates: joints of equal gains as others."""
+
+    def __init__(self, matrix: GainMatrix) -> None:
+        self.matrix, self.master = matrix, Master(matrix.rows)
+        self.ids = np.zeros(0, np.int64)
+        self.duplicates = 0
+        self._seen: set[bytes] = set()
+
+    def add(self, ids: NDArray[np.int64]) -> bool:
+        """Whether any joint was new: neither there by its id, nor one of equal gains, which would be the same column again."""
+        asked = ids[~np.isin(ids, self.ids)]
+        columns = self.matrix.columns(asked)
+        unlike = self._unlike(columns)
+        if unlike.any():
+            self.master.add(columns[:, unlike])
+            self.ids = np.append(self.ids, asked[unlike])
+        return bool(unlike.any())
+
+    def _unlike(self, columns: Floats) -> NDArray[np.bool_]:
+        """Where columns differ from all seen before, and from earlier ones of these."""
+        fresh = []
+        for column in np.round(columns.T, DIGITS) + 0.0:  # -0 is 0
+            fresh.append((key := column.tobytes()) not in self._seen)
+            self._seen.add(key)
+        self.duplicates += fresh.count(False)
+        return np.array(fresh, bool)
+
+
+class _Errors:
+    """How far the values of levels may be off. level_of: where a row was frozen, -1 before; gaps: of the levels so far; effect[k, j]: what
+    an error of level j's own does to the value of level k.
     """
+
+    def __init__(self, rows: int) -> None:
+        self.level_of = np.full(rows, -1)
+        self.gaps: list[float] = []
+        self._effect = np.zeros((0, 0))
+
+    def account(self, gap: float, multipliers: Floats, rows: NDArray[np.int64]) -> None:
+        """Add a level, at which `rows` are frozen. multipliers: of all rows at its optimum.
+
+        A multiplier is minus the derivative of the level's value by the bound of its row, so errors of earlier levels come through with
+        their signs, and mostly cancel; adding up their sizes instead would overstate the error a thousandfold.
+        """
+        frozen, k = self.level_of >= 0, len(self.gaps)
+        slopes = np.bincount(self.level_of[frozen], multipliers[frozen], minlength=k)
+        effect = np.zeros((k + 1, k + 1))
+        effect[:k, :k], effect[k, :k], effect[k, k] = self._effect, -slopes @ self._effect, 1.0
+        self._effect = effect
+        self.level_of[rows] = k
+        self.gaps.append(gap)
+
+    def by_row(self) -> Floats:
+        """Error of each frozen row's gain; that of the last level where a row is not frozen."""
+        return np.asarray((np.abs(self._effect) @ np.array(self.gaps))[self.level_of], np.float64)
+
+
+class _Search:
+    """The levels in turn. used: joints played at any level's optimum; solves, iterations, cold: of the master program."""
 
     def __init__(self, matrix: GainMatrix, max_solves: int, start: NDArray[np.int64], deadline: Deadline) -> None:
         self.matrix, self.max_solves, self.deadline = matrix, max_solves, deadline
-        self.master = Master(matrix.rows)
-        self.ids = np.zeros(0, np.int64)
-        self.level_of = np.full(matrix.rows, -1)
-        self.gaps: list[float] = []
-        self.effect = np.zeros((0, 0))
+        self.columns, self.errors = _Columns(matrix), _Errors(matrix.rows)
+        self.master = self.columns.master
         self.solves = self.iterations = self.cold = 0
         self.used: set[int] = set()
-        self.seen: set[bytes] = set()
-        self.duplicates = 0
-        self._add(matrix.least(np.full(matrix.rows, 1.0 / matrix.rows), BATCH)[0] if not len(start) else start)
+        self.columns.add(matrix.least(np.full(matrix.rows, 1.0 / matrix.rows), BATCH)[0] if not len(start) else start)
 
     def run(self) -> LeastGains:
         level = self._level()
@@ -108,7 +159,7 @@ class _Search:
             ids, weighted = self.matrix.least(point.multipliers, BATCH)
             level = self._priced(point, float(weighted[0]))
             enough = level.error <= EXACT or self._over()
-            if enough or not self._add(ids[weighted < self._reached(level) - EXACT]):
+            if enough or not self.columns.add(ids[weighted < self._reached(level) - EXACT]):
                 return level
 
     def _solved(self) -> MasterPoint:
@@ -131,66 +182,34 @@ class _Search:
         frozen = ~self.master.open
         return level.value + float(level.point.multipliers[frozen] @ self.master.bounds[frozen])
 
-    def _add(self, ids: NDArray[np.int64]) -> bool:
-        """Whether any joint was new: neither there by its id, nor one of equal gains, which would be the same column again."""
-        asked = ids[~np.isin(ids, self.ids)]
-        columns = self.matrix.columns(asked)
-        unlike = self._unlike(columns)
-        if unlike.any():
-            self.master.add(columns[:, unlike])
-            self.ids = np.append(self.ids, asked[unlike])
-        return bool(unlike.any())
-
-    def _unlike(self, columns: Floats) -> NDArray[np.bool_]:
-        """Where columns differ from all seen before, and from earlier ones of these."""
-        fresh = []
-        for column in np.round(columns.T, DIGITS) + 0.0:  # -0 is 0
-            fresh.append((key := column.tobytes()) not in self.seen)
-            self.seen.add(key)
-        self.duplicates += fresh.count(False)
-        return np.array(fresh, bool)
-
     def _freeze(self, level: _Level) -> bool:
         """Whether rows are left open."""
-        self.used.update(self.ids[: len(level.point.probability)][level.point.probability > 0].tolist())
+        self.used.update(self.columns.ids[: len(level.point.probability)][level.point.probability > 0].tolist())
         point, still = level.point, self.master.open
         tight = still & (point.multipliers > POSITIVE) & (point.gains >= level.value - SLACK)
         rows = np.flatnonzero(tight) if tight.any() else np.array([np.argmax(np.where(still, point.multipliers, -1.0))])
-        self._account(level, float((level.value - point.gains[rows]).max()))
-        self.level_of[rows] = len(self.gaps) - 1
+        self.errors.account(level.error + float((level.value - point.gains[rows]).max()), point.multipliers, rows)
         self.master.freeze(rows, level.value, point)
         return bool(self.master.open.any())
-
-    def _account(self, level: _Level, slack: float) -> None:
-        """A multiplier is minus the derivative of the level's value by the bound of its row, so errors of earlier levels come through
-        with their signs, and mostly cancel; adding up their sizes instead would overstate the error a thousandfold.
-        """
-        frozen, k = ~self.master.open, len(self.gaps)
-        slopes = np.bincount(self.level_of[frozen], level.point.multipliers[frozen], minlength=k)
-        effect = np.zeros((k + 1, k + 1))
-        effect[:k, :k], effect[k, :k], effect[k, k] = self.effect, -slopes @ self.effect, 1.0
-        self.effect = effect
-        self.gaps.append(level.error + slack)
 
     def _result(self, level: _Level) -> LeastGains:
         still, point = self.master.open, level.point
         played = point.probability > 0
         # what is left lies between the level's value and the least gain that any joint has (Marris et al., property 3)
-        reached = np.abs(self.effect) @ np.array(self.gaps)
-        errors = np.where(still, 1.0 + np.abs(level.value), reached[self.level_of])
+        errors = np.where(still, 1.0 + np.abs(level.value), self.errors.by_row())
         return LeastGains(
             gains=np.where(still, point.gains, self.master.bounds),
             errors=errors,
-            ids=self.ids[: len(played)][played],
+            ids=self.columns.ids[: len(played)][played],
             probability=point.probability[played],
             used=np.array(sorted(self.used), np.int64),
             complete=not still.any(),
             stats={
-                "levels": len(self.gaps),
+                "levels": len(self.errors.gaps),
                 "solves": self.solves,
                 "iterations": self.iterations,
-                "columns": len(self.ids),
-                "duplicate_joints": self.duplicates,
+                "columns": len(self.columns.ids),
+                "duplicate_joints": self.columns.duplicates,
                 "cold_starts": self.cold,
             },
         )

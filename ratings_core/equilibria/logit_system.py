@@ -67,6 +67,33 @@ class _Linear:
         return step
 
 
+@dataclass(frozen=True, slots=True)
+class _Elimination:
+    """How the Jacobian is reduced by the largest block that is the identity.
+
+    out: unknowns that are eliminated; kept: the others; alone: whether a player's own unknowns are eliminated; blocks: for each player
+    p and other player q where q's strategies are columns, among those kept and those eliminated.
+    """
+
+    out: Ids
+    kept: Ids
+    alone: "list[bool]"
+    blocks: "list[dict[int, tuple[_Columns, _Columns]]]"
+
+    @classmethod
+    def of(cls, labels: Labels, owned: "list[tuple[Ids, Ids]]", unknowns: int) -> "_Elimination":
+        eliminated = _eliminated(labels, owned)
+        remaining = np.setdiff1d(np.arange(unknowns), eliminated)
+        kept, out = _places(remaining, unknowns), _places(eliminated, unknowns)
+        alone = [bool(len(ids) and out[ids[0]] >= 0) for _, ids in owned]
+        blocks: list[dict[int, tuple[_Columns, _Columns]]] = []
+        for p, (_, ids) in enumerate(owned):
+            rows = (out if alone[p] else kept)[ids]
+            others = [q for q in range(len(labels)) if q != p and len(ids)]
+            blocks.append({q: (_Columns.of(rows, kept, labels[q]), _Columns.of(rows, out, labels[q])) for q in others})
+        return cls(eliminated, remaining, alone, blocks)
+
+
 class LogitSystem:
     """The equations of one game. labels: the unknown of each strategy, -1 where its target is 0; scales: of each unknown, its player's
     unit over the game's.
@@ -81,17 +108,7 @@ class LogitSystem:
         self.scales = np.empty(self.unknowns)
         for (_, ids), own in zip(self._owned, units_of(game), strict=True):
             self.scales[ids] = own / unit
-        self._out = _eliminated(labels, self._owned)
-        keep = np.ones(self.unknowns, bool)
-        keep[self._out] = False
-        self._kept = np.flatnonzero(keep)
-        kept, out = _places(self._kept, self.unknowns), _places(self._out, self.unknowns)
-        self._alone = [bool(len(ids) and out[ids[0]] >= 0) for _, ids in self._owned]
-        self._blocks: list[dict[int, tuple[_Columns, _Columns]]] = []
-        for p, (_, ids) in enumerate(self._owned):
-            rows = (out if self._alone[p] else kept)[ids]
-            others = [q for q in range(len(labels)) if q != p and len(ids)]
-            self._blocks.append({q: (_Columns.of(rows, kept, labels[q]), _Columns.of(rows, out, labels[q])) for q in others})
+        self._elimination = _Elimination.of(labels, self._owned, self.unknowns)
 
     def at(self, y: Floats, beta: float) -> LogitPoint:
         """Everything at a point."""
@@ -114,14 +131,15 @@ class LogitSystem:
 
     def linear(self, point: LogitPoint, border: Floats) -> _Linear:
         """The Jacobian bordered by a row for (y, beta)."""
-        out, kept, size = self._out, self._kept, len(self._kept)
+        by = self._elimination
+        out, kept, size = by.out, by.kept, len(by.kept)
         into, back, inside = np.zeros((len(out), size)), np.zeros((size, len(out))), np.zeros((size, size))
         slope = np.empty(self.unknowns)
         for p, (own, ids) in enumerate(self._owned):
             slope[ids] = point.worth[p][own] - point.shares[p] @ point.worth[p]
-            for q, (into_kept, into_out) in self._blocks[p].items():
+            for q, (into_kept, into_out) in by.blocks[p].items():
                 change = self._moved(point, p, own, q)
-                into_kept.add(into if self._alone[p] else inside, change)
+                into_kept.add(into if by.alone[p] else inside, change)
                 into_out.add(back, change)
         inner = np.empty((size + 1, size + 1))
         inner[:size, :size] = np.eye(size) - inside - back @ into
@@ -135,7 +153,7 @@ class LogitSystem:
         """Of the residual by the log probabilities alone, dense."""
         everything, found = np.arange(self.unknowns), np.eye(self.unknowns)
         for p, (own, ids) in enumerate(self._owned):
-            for q in self._blocks[p]:
+            for q in self._elimination.blocks[p]:
                 _Columns.of(ids, everything, self._labels[q]).add(found, -self._moved(point, p, own, q))
         return found
 

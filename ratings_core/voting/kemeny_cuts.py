@@ -40,20 +40,75 @@ def bounded_order(margins: Floats, order: list[int], most_programs: int) -> Boun
     return _Search(margins, order, most_programs).run()
 
 
+class _Relaxed(NamedTuple):
+    x: Floats
+    bound: float
+
+
+class _Program:
+    """The linear program of all pairs, warm-started, with the cuts so far. solved: how often. weight: of each variable."""
+
+    def __init__(self, margins: Floats) -> None:
+        k, (a, b) = len(margins), np.triu_indices(len(margins), 1)
+        at = np.zeros((k, k), np.int64)
+        at[a, b] = np.arange(len(a))
+        self.solved = 0
+        self._weight, self._grain, self._triples = 2 * margins[a, b], _grain(margins), _triples(k, at)
+        self._most_cuts = _CUTS_AN_AGENT * k
+        self._rows = np.zeros((0, 3), np.int64)
+        self._model = _model(self._weight)
+
+    def restrict(self, low: Floats, high: Floats) -> None:
+        """Bound the variables."""
+        self._model.changeColsBounds(len(low), np.arange(len(low), dtype=np.int32), low, high)
+
+    def solve(self, low: Floats, high: Floats) -> _Relaxed:
+        """The best point within the bounds, and a bound for all orders there. Raises `SolverError`."""
+        self.solved += 1
+        self._model.run()
+        status = self._model.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:  # fixed pairs close a cycle
+            return _Relaxed(low, -np.inf)
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise SolverError(f"a program of Kemeny's method ended as '{self._model.modelStatusToString(status)}'; round the margins")
+        solution = self._model.getSolution()
+        x = np.clip(np.asarray(solution.col_value, np.float64), 0.0, 1.0)
+        return _Relaxed(x, self._bound(np.asarray(solution.row_dual, np.float64), low, high))
+
+    def cut(self, x: Floats) -> bool:
+        """Cut off the cycles of three that x violates most. Whether there are any."""
+        sums = x[self._triples[:, 0]] + x[self._triples[:, 1]] - x[self._triples[:, 2]]
+        excess = np.maximum(sums - 1, -sums)
+        worst = np.argsort(-excess, kind="stable")[: self._most_cuts]
+        rows = self._triples[worst[excess[worst] > _VIOLATED]]
+        count = len(rows)
+        if count:
+            starts, values = np.arange(count, dtype=np.int32) * 3, np.tile([1.0, 1.0, -1.0], count)
+            self._model.addRows(count, np.zeros(count), np.ones(count), 3 * count, starts, rows.ravel().astype(np.int32), values)
+            self._rows = np.concatenate([self._rows, rows])
+        return bool(count)
+
+    def _bound(self, multiplier: Floats, low: Floats, high: Floats) -> float:
+        """Weak duality with any multipliers of the rows 0 <= x(a,b) + x(b,c) - x(a,c) <= 1, down to what orders can attain."""
+        reduced = self._weight.copy()
+        for column, sign in enumerate((1.0, 1.0, -1.0)):
+            np.subtract.at(reduced, self._rows[:, column], sign * multiplier)
+        total = self._weight.sum() / 2
+        bound = float(np.maximum(multiplier, 0.0).sum() + np.maximum(reduced * low, reduced * high).sum() - total)
+        if not self._grain:
+            return bound
+        return float(total + self._grain * np.floor((bound - total) / self._grain + 1e-6))
+
+
 class _Search:
-    """Depth first over fixed pairs; one model, warm-started, keeps all cuts."""
+    """Depth first over fixed pairs. order: the best one so far, gain: its gain; slack: rounding of gains."""
 
     def __init__(self, margins: Floats, order: list[int], most_programs: int) -> None:
-        self.margins, self.k, self.programs, self.most = margins, len(margins), 0, most_programs
-        self.a, self.b = np.triu_indices(self.k, 1)
-        self.weight = 2 * margins[self.a, self.b]
+        self.margins, self.most = margins, most_programs
+        self.a, self.b = np.triu_indices(len(margins), 1)
         self.order, self.gain = order, gain_of(margins, order)
-        self.grain, self.slack = _grain(margins), _ROUNDING * float(np.abs(margins).sum())
-        self.at = np.zeros((self.k, self.k), np.int64)
-        self.at[self.a, self.b] = np.arange(len(self.a))
-        self.triples = _triples(self.k, self.at)
-        self.rows = np.zeros((0, 3), np.int64)
-        self.model = _model(self.weight)
+        self.slack = _ROUNDING * float(np.abs(margins).sum())
+        self.program = _Program(margins)
 
     def run(self) -> BoundedOrder:
         """Explores boxes of fixed pairs; a box left at the end, or closed by its bound, counts with that bound."""
@@ -61,18 +116,18 @@ class _Search:
         bound = self.gain
         while boxes:
             low, high, above = boxes.pop()
-            if self.programs < self.most and above > self.gain + self.slack:
+            if self.program.solved < self.most and above > self.gain + self.slack:
                 solved = self._cut(low, high)
                 above = min(above, solved.bound)
                 if self._divides(solved.x, above):
                     boxes += self._halves(low, high, solved.x, above)
                     continue
             bound = max(bound, above)
-        return BoundedOrder(self.order, self.gain, max(bound, self.gain), self.programs)
+        return BoundedOrder(self.order, self.gain, max(bound, self.gain), self.program.solved)
 
     def _divides(self, x: Floats, bound: float) -> bool:
         fraction = float(np.minimum(x, 1 - x).max())
-        return bound > self.gain + self.slack and fraction > _VIOLATED and self.programs < self.most
+        return bound > self.gain + self.slack and fraction > _VIOLATED and self.program.solved < self.most
 
     def _halves(self, low: Floats, high: Floats, x: Floats, bound: float) -> "list[tuple[Floats, Floats, float]]":
         """Both boxes of the least decided pair, the likelier one last, as it is looked into first."""
@@ -84,66 +139,23 @@ class _Search:
             halves.append((below, above, bound))
         return halves
 
-    def _cut(self, low: Floats, high: Floats) -> "_Relaxed":
+    def _cut(self, low: Floats, high: Floats) -> _Relaxed:
         """The program within the box, cut until no cycle of three is violated, its bound is beaten, or programs run out."""
-        columns = np.arange(len(low), dtype=np.int32)
-        self.model.changeColsBounds(len(low), columns, low, high)
+        self.program.restrict(low, high)
         while True:
-            relaxed = self._solve(low, high)
+            relaxed = self.program.solve(low, high)
             self._try(relaxed.x)
-            violated = self._violated(relaxed.x)
-            if relaxed.bound <= self.gain + self.slack or not violated.size or self.programs >= self.most:
+            if relaxed.bound <= self.gain + self.slack or self.program.solved >= self.most or not self.program.cut(relaxed.x):
                 return relaxed
-            self._add(violated)
-
-    def _solve(self, low: Floats, high: Floats) -> "_Relaxed":
-        self.programs += 1
-        self.model.run()
-        status = self.model.getModelStatus()
-        if status == highspy.HighsModelStatus.kInfeasible:  # fixed pairs close a cycle
-            return _Relaxed(low, -np.inf)
-        if status != highspy.HighsModelStatus.kOptimal:
-            raise SolverError(f"a program of Kemeny's method ended as '{self.model.modelStatusToString(status)}'; round the margins")
-        solution = self.model.getSolution()
-        x = np.clip(np.asarray(solution.col_value, np.float64), 0.0, 1.0)
-        return _Relaxed(x, self._bound(np.asarray(solution.row_dual, np.float64), low, high))
-
-    def _bound(self, multiplier: Floats, low: Floats, high: Floats) -> float:
-        """Weak duality with any multipliers of the rows 0 <= x(a,b) + x(b,c) - x(a,c) <= 1, down to what orders can attain."""
-        reduced = self.weight.copy()
-        for column, sign in enumerate((1.0, 1.0, -1.0)):
-            np.subtract.at(reduced, self.rows[:, column], sign * multiplier)
-        bound = float(np.maximum(multiplier, 0.0).sum() + np.maximum(reduced * low, reduced * high).sum() - self.weight.sum() / 2)
-        if not self.grain:
-            return bound
-        total = self.weight.sum() / 2
-        return float(total + self.grain * np.floor((bound - total) / self.grain + 1e-6))
 
     def _try(self, x: Floats) -> None:
         """The order that x suggests, improved; kept where it is the best so far."""
-        wins = np.zeros(self.k)
+        wins = np.zeros(len(self.margins))
         np.add.at(wins, self.a, x)
         np.add.at(wins, self.b, 1 - x)
         order = improved(self.margins, np.argsort(-wins, kind="stable"))
         if (gain := gain_of(self.margins, order)) > self.gain:
             self.order, self.gain = order, gain
-
-    def _violated(self, x: Floats) -> NDArray[np.int64]:
-        sums = x[self.triples[:, 0]] + x[self.triples[:, 1]] - x[self.triples[:, 2]]
-        excess = np.maximum(sums - 1, -sums)
-        worst = np.argsort(-excess, kind="stable")[: _CUTS_AN_AGENT * self.k]
-        return self.triples[worst[excess[worst] > _VIOLATED]]
-
-    def _add(self, rows: NDArray[np.int64]) -> None:
-        count = len(rows)
-        starts, values = np.arange(count, dtype=np.int32) * 3, np.tile([1.0, 1.0, -1.0], count)
-        self.model.addRows(count, np.zeros(count), np.ones(count), 3 * count, starts, rows.ravel().astype(np.int32), values)
-        self.rows = np.concatenate([self.rows, rows])
-
-
-class _Relaxed(NamedTuple):
-    x: Floats
-    bound: float
 
 
 def _triples(k: int, at: Ints) -> NDArray[np.int64]:

@@ -73,50 +73,66 @@ def stv(profile: Profile, winners: int | None = None, *, surplus: Surplus = "fra
     if seats > m:
         raise InputError("winners", winners, f"must be at most the number of alternatives, {m}")
     checks.choice("surplus", surplus, get_args(Surplus))
-    count = _Count(profile, seats, surplus == "in_order", priority(ties, m))
+    count = _Count(_Votes(profile), seats, surplus == "in_order", priority(ties, m))
     rounds = tuple(count.rounds())
     return _result(count, rounds, ties, begun)
 
 
-class _Count:
-    """One count: who stands, what each vote is still worth, and what was used to elect."""
+class _Votes:
+    """Which alternatives stand, and what each vote is still worth.
 
-    def __init__(self, profile: Profile, seats: int, in_order: bool, place: Ints | None) -> None:
-        self.profile, self.seats, self.in_order, self.place = profile, seats, in_order, place
-        self.total = profile.voters
-        self.quota = self.total // (seats + 1) + 1
+    at: where the best level of each vote begins that somebody stands on; value: of each vote; used: to elect; lost: most that was lost or
+    made in a round; exhausted: value of votes whose alternatives are all gone.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
         self.standing = np.ones(len(profile.names), np.bool_)
-        self.at = profile.start[:-1].copy()
-        self.value = profile.weight.copy()
+        self.at, self.value = profile.start[:-1].copy(), profile.weight.copy()
         self.used = self.lost = self.exhausted = 0.0
+
+    def count(self) -> Floats:
+        """Votes of each alternative."""
+        votes, profile = np.zeros(len(self.standing)), self.profile
+        self.exhausted = _tally(profile.start, profile.agent, profile.level, self.at, self.value, self.standing, votes)
+        self.lost = max(self.lost, abs(float(votes.sum()) + self.exhausted + self.used - profile.voters))
+        return votes
+
+    def use(self, winners: Ints, votes: Floats, quota: float, *, in_order: bool) -> None:
+        """Take the quota from the votes of winners."""
+        need, profile = np.zeros(len(votes)), self.profile
+        need[winners] = np.minimum(votes[winners], quota)
+        self.used += float(need.sum())
+        held = np.where(in_order | (votes == 0), 1.0, votes)
+        _spend(profile.start, profile.agent, profile.level, self.at, self.value, self.standing, need, held, in_order)
+
+
+class _Count:
+    """One count. seats: to fill; place: of each alternative by the tie rule, None where ties are kept."""
+
+    def __init__(self, votes: _Votes, seats: int, in_order: bool, place: Ints | None) -> None:
+        self.votes, self.seats, self.in_order, self.place = votes, seats, in_order, place
+        self.quota = votes.profile.voters // (seats + 1) + 1
 
     def rounds(self) -> "list[Round]":
         """All rounds, until nobody stands."""
         found: list[Round] = []
         elected = 0
-        while self.standing.any():
-            votes = self._votes()
-            found.append(self._round(votes, self.seats - elected))
+        while self.votes.standing.any():
+            found.append(self._round(self.votes.count(), self.seats - elected))
             elected += found[-1].elected * len(found[-1].agents)
-        self._votes()
+        self.votes.count()
         return found
 
-    def _votes(self) -> Floats:
-        votes = np.zeros(len(self.standing))
-        profile = self.profile
-        self.exhausted = _tally(profile.start, profile.agent, profile.level, self.at, self.value, self.standing, votes)
-        self.lost = max(self.lost, abs(float(votes.sum()) + self.exhausted + self.used - self.total))
-        return votes
-
     def _round(self, votes: Floats, open_seats: int) -> Round:
-        margin = _CLOSE * self.total
-        most, fewest = float(votes[self.standing].max()), float(votes[self.standing].min())
+        margin, standing = _CLOSE * self.votes.profile.voters, self.votes.standing
+        most, fewest = float(votes[standing].max()), float(votes[standing].min())
         elected = open_seats > 0 and most >= self.quota - margin
-        hit = np.flatnonzero(self.standing & (votes >= most - margin if elected else votes <= fewest + margin))
+        hit = np.flatnonzero(standing & (votes >= most - margin if elected else votes <= fewest + margin))
         leaving = self._chosen(hit, first=elected)
         if elected:
-            self._use(leaving, votes)
-        self.standing[leaving] = False
+            self.votes.use(leaving, votes, self.quota, in_order=self.in_order)
+        standing[leaving] = False
         tied = tuple(hit.tolist()) if len(hit) > len(leaving) else ()
         return Round(elected, tuple(leaving.tolist()), float(votes[leaving[0]]), tied)
 
@@ -127,25 +143,17 @@ class _Count:
         place = self.place[hit]
         return hit[[int(np.argmin(place) if first else np.argmax(place))]]
 
-    def _use(self, winners: Ints, votes: Floats) -> None:
-        need = np.zeros(len(votes))
-        need[winners] = np.minimum(votes[winners], self.quota)
-        profile = self.profile
-        self.used += float(need.sum())
-        held = np.where(self.in_order | (votes == 0), 1.0, votes)
-        _spend(profile.start, profile.agent, profile.level, self.at, self.value, self.standing, need, held, self.in_order)
-
 
 def _result(count: _Count, rounds: tuple[Round, ...], ties: TieRule, begun: float) -> STV:
-    m = len(count.standing)
+    m, total = len(count.votes.standing), count.votes.profile.voters
     order = [one for one in rounds if one.elected] + [one for one in reversed(rounds) if not one.elected]
     base, votes = _bases(order, m), np.zeros(m)
     for one in order:
         votes[list(one.agents)] = one.votes
-    lost = count.lost / (count.total or 1.0)
+    lost = count.votes.lost / (total or 1.0)
     levels = [one.agents for one in order]
     return STV(
-        ratings=base + votes / 10 ** len(str(int(count.total))),
+        ratings=base + votes / 10 ** len(str(int(total))),
         certificate=Certificate("exact", lost),
         status=Status.OPTIMAL if lost <= _CLOSE else Status.FAILED,
         seconds=time.perf_counter() - begun,
@@ -157,7 +165,7 @@ def _result(count: _Count, rounds: tuple[Round, ...], ties: TieRule, begun: floa
         winners=tuple(agent for one in order if one.elected for agent in one.agents),
         quota=count.quota,
         rounds=rounds,
-        unused=count.exhausted,
+        unused=count.votes.exhausted,
     )
 
 

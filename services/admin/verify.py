@@ -307,7 +307,7 @@ def _expected(state: PoolState, method: str, *, deviations: bool) -> list[_Value
     """Of every agent, in their order; deviations as readers of the store evaluate them."""
     ids = np.arange(len(state.content.agents), dtype=np.int32)
     if method == ACTIVITY:
-        return [_Value(float(count)) for count in state.content.activity[ids].tolist()]
+        return [_Value(float(count)) for count in state.content.ratings.activity[ids].tolist()]
     reading, model = state.content.ratings.read(method, ids), state.content.ratings.beliefs.get(method)
     if model is None or reading.beliefs is None or not deviations:
         return list(map(_Value, reading.rating.tolist()))

@@ -26,6 +26,7 @@ from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.provenance import Provenance
 from services.shard.publishing.publisher import Publisher
+from services.shard.readers import LogReaders
 from services.shard.report import ShardReport
 from services.shard.takeover import Takeovers
 from services.shard.watch import LogWatch
@@ -55,7 +56,7 @@ class ShardWorker:
         self._control = control = ControlLog(log_.control)
         self._owned = owned = OwnedPartitions()
         self._takeovers = Takeovers(settings, owner, log_, control, clock, timer)
-        self._feed = LogFeed(log_, control, owned, settings.batch_records, stopping, clock)
+        self._feed = LogFeed(LogReaders(log_, control, settings.batch_records, stopping), owned, stopping, clock)
         self._folding = Folding(log_.dead_letters, stopping)
         publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock)
         turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, settings.checkpoint_outcomes)

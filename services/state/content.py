@@ -45,8 +45,7 @@ class PoolContent:
     """fold(settings of a generation, outcomes so far).
 
     agents, tasks: names by id. edits: what the generation leaves out or renames, None if nothing. ratings, tallies: folded outcomes.
-    dedupe: ids counted. counts: outcomes by `COUNTERS`. clock: the pool's time. activity: outcomes each agent took part in, by id, with
-    spare capacity.
+    dedupe: ids counted. counts: outcomes by `COUNTERS`. clock: the pool's time.
     """
 
     def __init__(self, kind: Kind, generation: Generation, retracted: Retracted = NONE) -> None:
@@ -57,7 +56,6 @@ class PoolContent:
         self.dedupe = DedupeWindow(self._fold.dedupe_window)
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.clock = PoolClock(self._fold.bucket_seconds)
-        self.activity = np.zeros(0, np.int64)
         self._frozen: FrozenPool | None = None
 
     @classmethod
@@ -70,7 +68,6 @@ class PoolContent:
         content.dedupe = DedupeWindow.from_arrays(part(arrays, "dedupe"), generation.fold.dedupe_window)
         content.tallies = Tallies.from_arrays(generation.fold, arrays)
         content.ratings = OnlineRatings.from_arrays(kind, generation, arrays)
-        content.activity = np.array(arrays["activity"])
         content.counts = dict(zip(COUNTERS, arrays["counts"].tolist(), strict=True))
         content.clock.time = arrays["pool_time"][0].item() if len(arrays["pool_time"]) else None
         return content
@@ -81,7 +78,6 @@ class PoolContent:
         if not names:
             return _NO_AGENTS
         ids = self.agents.intern(names)
-        self._reach(len(names))
         self.ratings.start_from(initial, dict(zip(names, ids.tolist(), strict=True)))
         return ids
 
@@ -98,8 +94,7 @@ class PoolContent:
         self._save_frozen(agents)
         bucket = self.clock.buckets(columns.time)
         self._count(columns, agents, bucket)
-        self._reach(len(self.agents))
-        np.add.at(self.activity, agents, 1)
+        self.ratings.take_part(agents, len(self.agents))
         if self._fold.buckets_kept is not None:
             self.tallies.drop_before(int(bucket[-1]) - self._fold.buckets_kept + 1)
         return agents
@@ -126,18 +121,10 @@ class PoolContent:
         known = self.tasks.intern_packed if len(self.tasks) < self._fold.max_tasks else self.tasks.lookup_packed
         return int(known(task)[0])
 
-    def _reach(self, agents: int) -> None:
-        """Grow the counts of agents by doubling."""
-        if len(self.activity) < agents:
-            more = max(agents, 2 * len(self.activity)) - len(self.activity)
-            self.activity = np.concatenate([self.activity, np.zeros(more, np.int64)])
-
-    # -- copies
-
     def arrays(self) -> Arrays:
         """The canonical content, copied."""
         parts: dict[str, _Part] = {**self._by_agent, **self._large, **self._small}
-        activity = {"activity": self.activity[: len(self.agents)].copy()}
+        activity = {"activity": self.ratings.activity[: len(self.agents)].copy()}
         return named({prefix: part.arrays() for prefix, part in parts.items()}) | activity | self._loose()
 
     def freeze(self, pool: str) -> FrozenPool:
@@ -151,7 +138,7 @@ class PoolContent:
         parts: dict[str, Frozen] = {prefix: part.frozen() for prefix, part in self._large.items()}
         parts |= {prefix: Still(part.arrays()) for prefix, part in self._small.items()}
         by_agent = {prefix: online.frozen() for prefix, online in self._by_agent.items()}
-        self._frozen = FrozenPool(parts, by_agent, FrozenColumns({"activity": self.activity}, len(self.agents)), self._loose())
+        self._frozen = FrozenPool(parts, by_agent, FrozenColumns({"activity": self.ratings.activity}, len(self.agents)), self._loose())
         return self._frozen
 
     def _save_frozen(self, agents: NDArray[np.int32]) -> None:
@@ -167,7 +154,7 @@ class PoolContent:
         """Bytes held by part, with what is reserved for growth."""
         return {
             "names": self.agents.nbytes + self.tasks.nbytes,
-            "ratings": self.ratings.nbytes + self.activity.nbytes,
+            "ratings": self.ratings.nbytes,
             "tallies": self.tallies.nbytes,
             "dedupe": self.dedupe.nbytes,
         }

@@ -1,4 +1,4 @@
-"""Online ratings of one pool: every rater of its generation, with its state and its prediction scores."""
+"""What a pool keeps by agent: every rater of its generation, with its state and its prediction scores, and outcomes taken part in."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,19 +22,21 @@ from services.wire.pools import Kind
 class OnlineRatings:
     """One state per online method, folded by its rater.
 
-    raters: by method. online: state of each, one row per agent. prequential: prediction scores of each. failure: why this version
-    cannot fold the generation; then there are no raters.
+    raters: by method. online: state of each, one row per agent. prequential: prediction scores of each. activity: outcomes each agent
+    took part in, by id, with spare capacity. failure: why this version cannot fold the generation; then there are no raters.
     """
 
     def __init__(self, kind: Kind, generation: Generation) -> None:
         self.raters, self.failure = _raters(kind, generation)
         self.online: dict[str, OnlineState] = {name: rater.init(0) for name, rater in self.raters.items()}
         self.prequential = {name: Prequential() for name in self.raters}
+        self.activity = np.zeros(0, np.int64)
 
     @classmethod
     def from_arrays(cls, kind: Kind, generation: Generation, arrays: Arrays) -> "OnlineRatings":
         """The ratings that are among a pool's content."""
         ratings = cls(kind, generation)
+        ratings.activity = np.array(arrays["activity"])
         for name, state in ratings.online.items():
             ratings.online[name] = type(state).from_arrays(part(arrays, f"online.{name}"))
             ratings.prequential[name] = Prequential.from_arrays(part(arrays, f"prequential.{name}"))
@@ -44,6 +46,7 @@ class OnlineRatings:
         """Set the first ratings of agents. initial: ratings by method and agent; ids: of all agents so far."""
         for name, rater in self.raters.items():
             self.online[name] = rater.init(len(ids))
+        self._reach(len(ids))
         for method, ratings in initial.items():
             self.online[method].rating[[ids[name] for name in ratings]] = list(ratings.values())
 
@@ -51,6 +54,16 @@ class OnlineRatings:
         """Fold games by every method."""
         for name, rater in self.raters.items():
             rater.fold(self.online[name], batch, self.prequential[name])
+
+    def take_part(self, agents: NDArray[np.int32], total: int) -> None:
+        """Add an outcome to each agent for each time that it occurs here. total: agents of the pool."""
+        self._reach(total)
+        np.add.at(self.activity, agents, 1)
+
+    def _reach(self, agents: int) -> None:
+        if len(self.activity) < agents:
+            more = max(agents, 2 * len(self.activity)) - len(self.activity)
+            self.activity = np.concatenate([self.activity, np.zeros(more, np.int64)])
 
     def read(self, method: str, ids: NDArray[np.int32]) -> Reading:
         """What boards show of the agents `ids` by a method, as of the newest time folded."""
@@ -64,7 +77,7 @@ class OnlineRatings:
     @property
     def nbytes(self) -> int:
         """Bytes held, with what is reserved for growth."""
-        return sum(online.nbytes for online in self.online.values())
+        return self.activity.nbytes + sum(online.nbytes for online in self.online.values())
 
 
 def _raters(kind: Kind, generation: Generation) -> tuple[dict[str, Rater[Any]], str | None]:

@@ -60,7 +60,7 @@ def update_of(state: PoolState, track: Track, epoch: int, partition: Partition, 
     names = state.content.agents.names(ids)
     total = len(state.content.agents)
     boards = {method: _board(names, reading, total) for method, reading in readings.items()}
-    boards[ACTIVITY] = LiveBoard(names, state.content.activity[ids].astype(np.float64).tolist(), total=total)
+    boards[ACTIVITY] = LiveBoard(names, state.content.ratings.activity[ids].astype(np.float64).tolist(), total=total)
     return Update(state, track, epoch, head_of(state, partition, at), ids, boards)
 
 

@@ -15,8 +15,8 @@ from ratings_core.errors import InputError
 from ratings_core.formats import Contest, FileKind, contests_profile, iter_contests, read_margins, read_profile, read_scores
 from ratings_core.records.roster import Roster
 from ratings_core.solution import Floats
-from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from ratings_core.voting.profile import Unlisted
+from services.control.records import FoldSettings
 from services.imports.files import Account, FileOptions, OutcomeFile, Row, check_rules, decoded_lines
 from services.imports.sources import Source
 from services.solve.problems.checkpointed import games_of
@@ -24,8 +24,8 @@ from services.solve.problems.features import FeatureRows
 from services.solve.problems.history import History
 from services.solve.problems.inputs import MarginsInput, Problem, ProfileInput, ScoresInput
 from services.solve.problems.slices import Slices
-from services.state.clusters import in_groups
 from services.state.dedupe import MAX_CAPACITY, NEW, DedupeWindow
+from services.state.tallies import Tallies
 from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
 from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent
 
@@ -177,8 +177,7 @@ class Counted:
         self._retracted = _keys(retracted_hash(retractions))
         self._seen = DedupeWindow(MAX_CAPACITY)
         self._agents, self._tasks = Roster(), Roster()
-        self._pairs, self._places, self._scores = PairTally(per_task=counting.per_task), PlaceTally(), ScoreTable()
-        self._clusters = PairTally(per_task=True) if counting.clustered else None
+        self._tallies = Tallies(FoldSettings(per_task=counting.per_task, clustered=counting.clustered))
         self._bucket_seconds = counting.bucket_seconds
         self._games = self._measured = 0
 
@@ -193,12 +192,13 @@ class Counted:
 
     def add_columns(self, columns: GameColumns | ScoreColumns) -> None:
         """Count outcomes of which each counts: no id twice, none retracted."""
+        agents, tasks = self._agents.intern_coded(columns.names), self._tasks.intern_packed(columns.tasks)
         if isinstance(columns, GameColumns):
             self._games += len(columns)
-            self._add_games(columns)
+            self._tallies.add_games(columns.batch(agents, tasks), self._buckets(columns.time), columns.meta)
         else:
             self._measured += len(columns)
-            self._add_scores(columns)
+            self._tallies.add_scores(columns.batch(agents, tasks), np.zeros(len(columns), np.int64))
 
     def add_rows(self, rows: Sequence[Row]) -> None:
         """Count the outcomes of rows, in order."""
@@ -208,26 +208,14 @@ class Counted:
         """What was counted. Raises `InputError` where that is nothing, or of both kinds."""
         if bool(self._games) == bool(self._measured):
             raise InputError("file", self._games + self._measured, "must hold outcomes, of one kind: with sides or with scores")
-        agents, tasks = tuple(self._agents.names()), tuple(self._tasks.names())
+        agents, tasks, tallies = tuple(self._agents.names()), tuple(self._tasks.names()), self._tallies
         if self._games:
-            return games_of(agents, History(tasks, self._pairs, self._places, self._clusters))
-        return ScoresInput(agents, tasks, self._scores.means(len(agents), len(tasks)))
-
-    def _add_games(self, columns: GameColumns) -> None:
-        batch = columns.batch(self._agents.intern_coded(columns.names), self._tasks.intern_packed(columns.tasks))
-        bucket = self._buckets(columns.time)
-        for tally in (self._pairs, self._places):
-            tally.add(batch, bucket)
-        if self._clusters is not None:
-            self._clusters.add(in_groups(batch), bucket)
+            return games_of(agents, History(tasks, tallies.pairs, tallies.places, tallies.clusters))
+        return ScoresInput(agents, tasks, tallies.scores.means(len(agents), len(tasks)))
 
     def _buckets(self, times: Floats) -> NDArray[np.int64]:
         """The time bucket of each game."""
         return np.floor(times / self._bucket_seconds).astype(np.int64) if self._bucket_seconds else np.zeros(len(times), np.int64)
-
-    def _add_scores(self, columns: ScoreColumns) -> None:
-        batch = columns.batch(self._agents.intern_coded(columns.names), self._tasks.intern_packed(columns.tasks))
-        self._scores.add(batch, np.zeros(len(batch), np.int64))
 
     def _counts(self, columns: GameColumns | ScoreColumns) -> NDArray[np.bool_]:
         """Which outcomes count: the first of each id, none that is retracted."""

@@ -14,6 +14,8 @@ from services.solve.scheduler.newest import BoardIntervals, JobResult, NewestRes
 
 log = logging.getLogger("equirank.solve")
 
+_LOOK_SECONDS: Final = 2.0
+"""Seconds between two looks for results that the store lost, and for files that could not be written."""
 POOLS_A_LOOK: Final = 200
 """Pools that one look asks the store for. A look at all of very many pools would take longer than solving them."""
 _AWAITS_STORE: Final = "solved boards wait for the store: %s"
@@ -28,7 +30,7 @@ class ResultPublisher:
         """pools_a_look: pools that one look for lost boards asks the store for."""
         self._boards, self._results, self._intervals, self._backoff = boards, results, intervals, backoff
         self._pools_a_look = pools_a_look
-        self._looked_to = ""
+        self._looked_to, self._looked_at = "", float("-inf")
         self._troubles = LogThrottle()
 
     def publish(self) -> None:
@@ -38,6 +40,13 @@ class ResultPublisher:
                 return
             if result.awaits_store and not self._publish(job, result):
                 return
+
+    def look(self, now: float) -> None:
+        """Every two seconds find lost boards, and write the files that are late. now: seconds of a timer that never goes back."""
+        if now - self._looked_at >= _LOOK_SECONDS:
+            self._looked_at = now
+            self.find_lost()
+            self._results.write_late()
 
     def find_lost(self) -> None:
         """Mark for publication the boards that the store lost, in part or completely. Each call asks for the next few pools."""

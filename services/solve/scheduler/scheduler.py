@@ -40,8 +40,6 @@ from services.wire.pools import Kind
 
 log = logging.getLogger("equirank.solve")
 
-_LOOK_SECONDS: Final = 2.0
-"""Seconds between two looks for results that the store lost, and for files that could not be written."""
 _PATIENCE_SECONDS: Final = 60.0
 """Insight waits at most so long for the boards of its pool that are being solved."""
 _FAILED: Final = "failed"
@@ -121,7 +119,6 @@ class SolveScheduler:
         self._ledger = Ledger({job: _as_tried(board) for job, board in results.boards().items()})
         self._plan, self._counters = _Plan(), _Counters()
         self._erased: dict[str, tuple[ErasedName, ...]] = {}
-        self._looked_at = float("-inf")
 
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
         """Take in what ended, plan and start what is due, and publish what the store lacks.
@@ -143,10 +140,7 @@ class SolveScheduler:
         self._plan = _Plan(entries, {JobKind.METHOD: views, JobKind.INSIGHT: reports}, deque(jobs))
         self._start_next(now)
         self._redraw(now, idle=not jobs and self._flights.has_idle_worker)
-        if now - self._looked_at >= _LOOK_SECONDS:
-            self._looked_at = now
-            self._publisher.find_lost()
-            self._results.write_late()
+        self._publisher.look(now)
         self._publisher.publish()
 
     def go_on(self, now: float, seconds: float) -> bool:

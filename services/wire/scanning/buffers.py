@@ -31,26 +31,26 @@ SIDE_START, PLACE, AGENT_START, WEIGHT, TIME, TASK_OF, POOL, RECORD = range(_COL
 class ColumnBuffers:
     """Columns for what records of `size` bytes may hold, and the table by which `scan` finds them. Memory that is not used costs nothing.
 
-    texts: bytes of each kind of text, one after another; starts: int64, where each begins; weight, time: float64; pool: of each outcome a
-    number of its pool's text, of which only neighbours differ; record: of each outcome; later: int64 (k, 4), (outcome, what, begin, end)
-    in the texts of its kind or, of numbers, in the records; the rest as in `GameColumns`, but place, which is int64.
+    table: int64, counts, `FULL`, and each column's address and size. columns: by the word of the table that holds their address. The
+    columns of a kind of text are `TEXTS + 2 * kind`, its bytes one after another, and `STARTS + 2 * kind`, where each text begins.
+    `WEIGHT` and `TIME` are float64; `POOL` has for each outcome a number of its pool's text, of which only neighbours differ; `LATER_ROWS`
+    is int64 (k, 4): (outcome, what, begin, end) in the texts of its kind or, of numbers, in the records. The rest is as in `GameColumns`,
+    but `PLACE`, which is int64.
     """
 
     def __init__(self, size: int) -> None:
         # No name, side or outcome takes fewer bytes of JSON; some more are for a field that is given twice, before that is seen.
         names, sides, outcomes = size // 4 + 8, size // 16 + 8, size // 64 + 8
-        self.texts = [np.empty(size + 4, np.uint8) for _ in range(4)]
-        self.starts = [np.empty(names if kind == NAMES else outcomes, np.int64) for kind in range(4)]
-        self.side_start, self.place, self.agent_start = (np.empty(length, np.int64) for length in (outcomes, sides, sides))
-        self.task_of, self.pool, self.record = (np.empty(outcomes, np.int64) for _ in range(3))
-        self.weight, self.time = np.empty(outcomes), np.empty(outcomes)
-        self.later = np.empty((size // 32 + 1, 4), np.int64)
-        for start in (*self.starts, self.side_start, self.agent_start):
-            start[0] = 0
-        columns: list[NDArray[Any]] = [*self.texts, *self.starts, self.later, self.side_start, self.place, self.agent_start]
-        columns += [self.weight, self.time, self.task_of, self.pool, self.record]  # in the order of the table's words
-        places = [number for column in columns for number in (column.ctypes.data, column.size)]
-        self.table = np.array([*[0] * (COUNTS + 1), *places], np.int64)
+        starts = {STARTS + 2 * kind: names if kind == NAMES else outcomes for kind in range(4)} | {SIDE_START: outcomes, AGENT_START: sides}
+        lengths = starts | {PLACE: sides, TASK_OF: outcomes, POOL: outcomes, RECORD: outcomes}
+        self.columns: dict[int, NDArray[Any]] = {TEXTS + 2 * kind: np.empty(size + 4, np.uint8) for kind in range(4)}
+        self.columns |= {name: np.empty(length, np.int64) for name, length in lengths.items()}
+        self.columns |= {WEIGHT: np.empty(outcomes), TIME: np.empty(outcomes), LATER_ROWS: np.empty((size // 32 + 1, 4), np.int64)}
+        for name in starts:
+            self.columns[name][0] = 0
+        self.table = np.zeros(_COLUMNS + 2 * len(self.columns), np.int64)
+        for name, values in self.columns.items():
+            self.table[name : name + 2] = values.ctypes.data, values.size
 
 
 @inlined

@@ -20,19 +20,30 @@ from services.wire.columns import GameColumns
 from services.wire.rules import MAX_RECORD_BYTES, MAX_TIME, is_pool_name
 from services.wire.scanning import games
 from services.wire.scanning.buffers import (
+    AGENT_START,
     COUNTS,
     IDS,
     LATER,
+    LATER_ROWS,
     LATER_TIME,
     LATER_WEIGHT,
     NAME_COUNT,
     NAMES,
     OUTCOMES,
+    PLACE,
+    POOL,
     POOL_COUNT,
     POOLS,
+    RECORD,
+    SIDE_START,
     SIDES,
+    STARTS,
     TASK_COUNT,
+    TASK_OF,
     TASKS,
+    TEXTS,
+    TIME,
+    WEIGHT,
     ColumnBuffers,
 )
 from services.wire.scanning.values import END
@@ -71,8 +82,9 @@ def scan(values: Sequence[bytes]) -> Scanned:
     n = room.table[:COUNTS].tolist()
     pools = _arena(room, POOLS, n[POOL_COUNT]).names()
     wrong = _wrong(room, data, n[LATER])
-    ids, weight, record = _arena(room, IDS, n[OUTCOMES]), room.weight[: n[OUTCOMES]], room.record[: n[OUTCOMES]]
-    columns, pool = _columns(room, n, ids), room.pool[: n[OUTCOMES]]
+    ids = _arena(room, IDS, n[OUTCOMES])
+    weight, record, pool = (room.columns[name][: n[OUTCOMES]] for name in (WEIGHT, RECORD, POOL))
+    columns = _columns(room, n, ids)
     sound = np.array([is_pool_name(name) for name in pools], np.bool_)[pool]
     if wrong or not sound.all():
         sound &= ~np.isin(record, record[wrong])
@@ -100,16 +112,16 @@ def rest(record: NDArray[np.int64], records: int) -> list[int]:
 
 def _wrong(room: ColumnBuffers, data: bytes, noted: int) -> list[int]:
     """Decide what the kernel left open, and write the numbers that are right; the outcomes in which something breaks a rule."""
-    numbers = {LATER_TIME: room.time, LATER_WEIGHT: room.weight}
+    numbers = {LATER_TIME: room.columns[TIME], LATER_WEIGHT: room.columns[WEIGHT]}
     wrong = []
-    for outcome, what, begin, end in room.later[:noted].tolist():
+    for outcome, what, begin, end in room.columns[LATER_ROWS][:noted].tolist():
         if what in numbers:
             low, high = _BOUNDS[what]
             value = float(data[begin:end])
             if right := low <= value <= high:
                 numbers[what][outcome] = value
         else:
-            right = _is_name(room.texts[what][begin:end].tobytes())
+            right = _is_name(room.columns[TEXTS + 2 * what][begin:end].tobytes())
         if not right:
             wrong.append(outcome)
     return wrong
@@ -124,20 +136,20 @@ def _is_name(text: bytes) -> bool:
 
 
 def _columns(room: ColumnBuffers, n: Sequence[int], ids: Arena) -> GameColumns:
-    outcomes, sides = n[OUTCOMES], n[SIDES]
+    outcomes, sides, columns = n[OUTCOMES], n[SIDES], room.columns
     return GameColumns.hashed(
         ids=ids,
         names=Coded.of(_arena(room, NAMES, n[NAME_COUNT])),
-        side_start=room.side_start[: outcomes + 1],
-        place=room.place[:sides].astype(np.int32),
-        agent_start=room.agent_start[: sides + 1],
-        weight=room.weight[:outcomes],
-        time=room.time[:outcomes],
+        side_start=columns[SIDE_START][: outcomes + 1],
+        place=columns[PLACE][:sides].astype(np.int32),
+        agent_start=columns[AGENT_START][: sides + 1],
+        weight=columns[WEIGHT][:outcomes],
+        time=columns[TIME][:outcomes],
         tasks=_arena(room, TASKS, n[TASK_COUNT]),
-        task_of=room.task_of[:outcomes],
+        task_of=columns[TASK_OF][:outcomes],
     )
 
 
 def _arena(room: ColumnBuffers, kind: int, count: int) -> Arena:
-    start = room.starts[kind]
-    return Arena(room.texts[kind][: start[count]], start[: count + 1])
+    start = room.columns[STARTS + 2 * kind]
+    return Arena(room.columns[TEXTS + 2 * kind][: start[count]], start[: count + 1])

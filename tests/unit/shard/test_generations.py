@@ -193,7 +193,8 @@ def test_scores_of_banned_agents_are_left_out_and_the_others_stay() -> None:
 def test_aliases_in_scores_measure_the_agent_itself() -> None:
     state = built(VALUES, made(pool=SCORES, aliases={"a": "b"}))
     assert "a" not in state.content.agents.names()
-    assert state.content.activity.sum() == fold(VALUES).pools[SCORES].content.activity.sum(), "every measurement counts, for another agent"
+    activity, expected = state.content.ratings.activity, fold(VALUES).pools[SCORES].content.ratings.activity
+    assert activity.sum() == expected.sum(), "every measurement counts, for another agent"
 
 
 def test_initial_ratings_are_where_the_new_generation_starts() -> None:

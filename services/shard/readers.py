@@ -1,0 +1,107 @@
+"""The open readers of a shard: one over all partitions that the topic still holds, and one of the archive for each of the others."""
+
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from typing import Final, NamedTuple
+
+from services.archive.history import History
+from services.control.log import ControlLog
+from services.log.protocol import Log, LogError, OffsetLost, Reader, Record
+from services.log.skipping import open_reader
+from services.shard.forgotten import ForgottenRecords
+from services.shard.slices import size
+
+_AHEAD_SECONDS: Final = 0.005
+"""How long a poll waits for the topic while an archive is read."""
+_FULL_BYTES: Final = 1 << 20
+"""A poll that brought as many bytes is full."""
+_PROBES: Final = 10
+_PROBE_SECONDS: Final = 0.5
+
+
+class Poll(NamedTuple):
+    """What one look at the log brought.
+
+    records: by partition. passed: offset below which all was read, of each partition that ran. full: whether the look brought as much as
+    it may, so that more records are likely to wait.
+    """
+
+    records: Mapping[int, Sequence[Record]]
+    passed: Mapping[int, int]
+    full: bool
+
+
+class LogReaders:
+    """What the topic forgot of a partition comes from the archive; the others go on meanwhile. stopping: set when the shard is to end."""
+
+    def __init__(self, log_: Log, control: ControlLog, most_records: int, stopping: threading.Event) -> None:
+        self._topic, self._control, self._most_records, self._stopping = log_.outcomes, control, most_records, stopping
+        self._history = log_.archived if isinstance(log_.archived, History) else None
+        self._reader: Reader | None = None
+        self._forgotten: list[ForgottenRecords] | None = None
+        """Of partitions whose next records the topic forgot; None while nothing is open."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether `poll` can be called."""
+        return self._forgotten is not None
+
+    def open(self, positions: Mapping[int, int]) -> None:
+        """Open readers at the next offset of each partition. Raises `LogError`."""
+        history = self._history
+        forgotten = [number for number, position in positions.items() if history is not None and history.forgot(number, position)]
+        followed = {number: position for number, position in positions.items() if number not in forgotten}
+        if followed:
+            self._reader = open_reader(self._topic, followed, self._control.known().partitions.skipped)
+        self._forgotten = [self._from_archive(number, positions[number]) for number in forgotten]
+
+    def poll(self, seconds: float, running: Collection[int]) -> Poll:
+        """Read, waiting at most `seconds` for a record. running: the partitions that the readers were opened for. Raises `LogError`."""
+        forgotten = self._forgotten or ()
+        records = {one.partition: taken for one in forgotten if (taken := one.take())}
+        passed = {one.partition: one.position for one in forgotten}
+        seconds = min(seconds, 0.0 if records else _AHEAD_SECONDS) if forgotten else seconds
+        if self._reader is None:
+            self._stopping.wait(seconds)
+        else:
+            records |= self._reader.poll(seconds, self._most_records)
+            passed |= {number: self._reader.position(number) for number in running if number not in passed}
+        if any(one.ended for one in forgotten):
+            self.close()  # the topic holds what follows
+        return Poll(records, passed, self._is_full(records))
+
+    def close(self) -> None:
+        """Close all readers."""
+        self._forgotten = None
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def is_in_archive(self, error: LogError) -> bool:
+        """Whether the topic forgot what it was to give next, so that the archive has to be read, which is not read for it yet."""
+        archived = {one.partition for one in self._forgotten or ()}
+        return self._history is not None and isinstance(error, OffsetLost) and error.forgotten and error.partition not in archived
+
+    def unreadable(self, number: int, position: int) -> LogError | None:
+        """Why a partition cannot be read on from a position, now or ever; None if it can."""
+        try:
+            end = self._topic.end(number)
+            with closing(open_reader(self._topic, {number: position}, self._control.known().partitions.skipped)) as reader:
+                for _ in range(_PROBES):  # sound records may come before the damage
+                    if reader.position(number) >= end:
+                        break
+                    reader.poll(_PROBE_SECONDS, self._most_records)
+        except LogError as error:
+            return error
+        return None
+
+    def _is_full(self, records: Mapping[int, Sequence[Record]]) -> bool:
+        count = sum(map(len, records.values()))
+        return count >= self._most_records or sum(map(size, records.values())) >= _FULL_BYTES
+
+    def _from_archive(self, number: int, position: int) -> ForgottenRecords:
+        topic, skipped = self._history or self._topic, self._control.known().partitions.skipped
+        opened = partial(open_reader, topic, {number: position}, skipped)
+        return ForgottenRecords(number, position, self._topic.begin(number), opened, self._most_records)
