@@ -9,6 +9,7 @@ import numpy as np
 
 from ratings_core import extras
 from ratings_core.errors import InputError
+from services.admin.pool_range import PoolRange
 from services.archive.history import History, next_archived
 from services.control.erasures import NameMatcher
 from services.control.records import ControlState
@@ -31,21 +32,13 @@ class Wanted:
     """What to export.
 
     Attributes:
-        pool: Name of the pool.
-        begin: First offset of the log.
-        end: Offset to end before; None for all there is.
-        since: Outcomes of this time or later, seconds since 1970; None for all.
-        until: Outcomes of before this time; None for all.
+        range: The pool, positions and times.
         agents: Outcomes that one of these agents took part in; empty for all.
         columns: Columns, in this order.
         kind: Rows of this kind only; None for all.
     """
 
-    pool: str
-    begin: int = 0
-    end: int | None = None
-    since: float | None = None
-    until: float | None = None
+    range: PoolRange
     agents: Sequence[str] = ()
     columns: Sequence[str] = COLUMNS
     kind: str | None = None
@@ -53,8 +46,6 @@ class Wanted:
     def __post_init__(self) -> None:
         if unknown := [name for name in self.columns if name not in COLUMNS]:
             raise InputError("column", unknown[0], f"must be one of {', '.join(COLUMNS)}")
-        if self.end is not None and self.end < self.begin:
-            raise InputError("to", self.end, f"must be {self.begin} or more, where the range begins")
 
 
 def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[Any, int]]:
@@ -65,18 +56,17 @@ def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[An
         MissingExtraError: The extra `archive` is not installed.
         LogError: The log or the archive cannot be read.
     """
-    if wanted.pool not in control.pools:
-        raise InputError("pool", wanted.pool, f"must be one of {', '.join(sorted(control.pools)) or 'none: there is no pool yet'}")
+    pool, begin = wanted.range.pool, wanted.range.begin
+    if pool not in control.pools:
+        raise InputError("pool", pool, f"must be one of {', '.join(sorted(control.pools)) or 'none: there is no pool yet'}")
     extras.load("deltalake", "archive", "exporting outcomes")
-    number = partition_of(wanted.pool, log.outcomes.partitions)
-    if wanted.begin < (begin := log.history.begin(number)):
-        rule = f"must be {begin} or more: neither the log nor an archive holds what is before it"
-        raise InputError("from", wanted.begin, rule)
-    end = log.outcomes.end(number) if wanted.end is None else min(wanted.end, log.outcomes.end(number))
-    archive = log.archived.archive(number, wanted.begin) if isinstance(log.archived, History) else None
-    begin = wanted.begin
+    number = partition_of(pool, log.outcomes.partitions)
+    if begin < (held := log.history.begin(number)):
+        raise InputError("from", begin, f"must be {held} or more: neither the log nor an archive holds what is before it")
+    end = log.outcomes.end(number) if wanted.range.end is None else min(wanted.range.end, log.outcomes.end(number))
+    archive = log.archived.archive(number, begin) if isinstance(log.archived, History) else None
     if archive is not None:
-        read = archive.read(begin, end, pool=wanted.pool, kind=wanted.kind, columns=COLUMNS, most=_ROWS)
+        read = archive.read(begin, end, pool=pool, kind=wanted.kind, columns=COLUMNS, most=_ROWS)
         while (table := next_archived(number, read)) is not None:
             yield _filtered(table, wanted, control), table["offset"][-1].as_py() + 1
         begin = min(archive.position, end)
@@ -86,7 +76,7 @@ def tables(log: Log, control: ControlState, wanted: Wanted) -> Iterator[tuple[An
 def _of_topic(log: Log, control: ControlState, wanted: Wanted, begin: int, end: int) -> Iterator[tuple[Any, int]]:
     from services.archive.encode import rows  # noqa: PLC0415 - needs the extra `archive`
 
-    number = partition_of(wanted.pool, log.outcomes.partitions)
+    number = partition_of(wanted.range.pool, log.outcomes.partitions)
     if begin >= end:
         return
     with closing(open_reader(log.history, {number: begin}, control.partitions.skipped)) as reader:
@@ -98,7 +88,7 @@ def _of_topic(log: Log, control: ControlState, wanted: Wanted, begin: int, end: 
             if not records:
                 continue
             table = rows(records)
-            own = np.array([name == wanted.pool for name in table["pool"].to_pylist()], np.bool_)
+            own = np.array([name == wanted.range.pool for name in table["pool"].to_pylist()], np.bool_)
             own &= np.array([wanted.kind in {None, kind} for kind in table["kind"].to_pylist()], np.bool_)
             yield _filtered(table.filter(own).select(COLUMNS), wanted, control), records[-1].offset + 1
 
@@ -107,14 +97,9 @@ def _filtered(table: Any, wanted: Wanted, control: ControlState) -> Any:
     """The rows within the times and of the agents that are wanted, without erased names."""
     from services.archive.erased_rows import erased  # noqa: PLC0415 - needs the extra `archive`
 
-    if names := control.erasures.names(wanted.pool):
-        table, _ = erased(table, {wanted.pool: NameMatcher(names)})
-    keep = np.ones(len(table), np.bool_)
-    times = np.asarray(table["time"].to_numpy(zero_copy_only=False), np.float64)
-    if wanted.since is not None:
-        keep &= times >= wanted.since
-    if wanted.until is not None:
-        keep &= times < wanted.until
+    if names := control.erasures.names(wanted.range.pool):
+        table, _ = erased(table, {wanted.range.pool: NameMatcher(names)})
+    keep = wanted.range.in_time(np.asarray(table["time"].to_numpy(zero_copy_only=False), np.float64))
     if wanted.agents:
         named = set(wanted.agents)
         keep &= np.array([not named.isdisjoint(agents or ()) for agents in table["agents"].to_pylist()], np.bool_)

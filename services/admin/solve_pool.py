@@ -21,6 +21,7 @@ from ratings_core.formats.rows import NOT_CHOSEN, cell_text
 from ratings_core.online import RATERS
 from ratings_core.records.roster import Roster
 from services.admin.export import Wanted, tables
+from services.admin.pool_range import PoolRange
 from services.control.raters import make_raters
 from services.control.records import ControlState, Generation, PoolCreated
 from services.log.partition import partition_of
@@ -49,20 +50,12 @@ class PoolSlice:
     """Which outcomes of a pool are rated.
 
     Attributes:
-        pool: Name of the pool.
-        begin: First offset of the log.
-        end: Offset to end before; None for all there is.
-        since: Outcomes of this time or later, seconds since 1970; None for all.
-        until: Outcomes of before this time; None for all.
+        range: The pool, positions and times.
         where: (column, value) pairs that an outcome must have.
         slice_by: Column whose values part the outcomes; None for one answer.
     """
 
-    pool: str
-    begin: int = 0
-    end: int | None = None
-    since: float | None = None
-    until: float | None = None
+    range: PoolRange
     where: Sequence[tuple[str, str]] = ()
     slice_by: str | None = None
 
@@ -88,7 +81,7 @@ def pool_answers(asked: Asked, log: Log, control: ControlState, wanted: PoolSlic
         MissingExtraError: The extra `archive` is not installed.
         LogError: The log or the archive cannot be read.
     """
-    pool = _pool(log, control, wanted.pool)
+    pool = _pool(log, control, wanted.range.pool)
     return (_folded if asked.method in RATERS else _solved)(asked, log, control, wanted, pool, bucket_seconds)
 
 
@@ -125,7 +118,7 @@ def _folded(
     begun, fold, left_out = time.perf_counter(), offline_fold(asked.method, asked.parameters), Counter[str]()
     rater = make_raters(Kind.GAMES, fold)[asked.method]
     initial = {method: ratings for method, ratings in pool.made.initial.items() if method == asked.method}
-    made = Generation(pool=wanted.pool, number=1, start=0, time=0.0, fold=fold, initial=initial)
+    made = Generation(pool=wanted.range.pool, number=1, start=0, time=0.0, fold=fold, initial=initial)
     slices = Slices(lambda: PoolState(pool.created, made))
     for columns, values in _outcomes(log, control, wanted, pool, left_out):
         for value, part in _parts(columns, values):
@@ -146,12 +139,12 @@ def _outcomes(
     from services.archive.schema import GAME, RETRACTION, SCORES  # noqa: PLC0415 - as above
 
     made = pool.made
-    retractions = tables(log, control, Wanted(wanted.pool, made.start, kind=RETRACTION))
+    retractions = tables(log, control, Wanted(PoolRange(pool.created.pool, made.start), kind=RETRACTION))
     found = [event for table, _ in retractions for event in decode.events(table) if isinstance(event, RetractEvent)]
     edits = Edits(made, Retracted.of(found))
     seen, known = DedupeWindow(made.fold.dedupe_window), Roster()
     kind, columns_of = (GAME, decode.games) if pool.created.kind is Kind.GAMES else (SCORES, decode.scores)
-    for table, _ in tables(log, control, Wanted(wanted.pool, made.start, wanted.end, kind=kind)):
+    for table, _ in tables(log, control, Wanted(PoolRange(pool.created.pool, made.start, wanted.range.end), kind=kind)):
         columns, kept = edits.apply(columns_of(table), known)
         known.intern_coded(columns.names)
         verdict = seen.admit(columns.id_hash, columns.body_hash)
@@ -168,8 +161,7 @@ def _outcomes(
 def _chosen(rows: Any, wanted: PoolSlice, left_out: Counter[str]) -> NDArray[np.bool_]:
     """Which rows are in the ranges and have all wanted values."""
     offset, moment = rows["offset"].to_numpy(), rows["time"].to_numpy()
-    within = (offset >= wanted.begin) & (moment >= (-np.inf if wanted.since is None else wanted.since))
-    within &= moment < (np.inf if wanted.until is None else wanted.until)
+    within = (offset >= wanted.range.begin) & wanted.range.in_time(moment)
     chosen = within.copy()
     for column, value in wanted.where:
         chosen &= _values(rows, column) == value

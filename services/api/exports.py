@@ -11,9 +11,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from ratings_core.errors import MissingExtraError
-from ratings_core.formats.times import seconds
 from services.admin.export import COLUMNS, Wanted, tables
 from services.admin.export_formats import Format, Part, encoded
+from services.admin.pool_range import pool_range
 from services.api.context import Context, context
 from services.api.problems import ApiError, no_pool
 from services.api.replies import problems
@@ -49,8 +49,8 @@ class Exports:
     def parts(self, wanted: Wanted, form: Format) -> Iterator[Part]:
         """The bytes of an export. Raises `ApiError` where there is no such pool, and what `tables` and `encoded` raise."""
         control = self._control.refresh()
-        if wanted.pool not in control.pools:
-            raise no_pool(wanted.pool)
+        if wanted.range.pool not in control.pools:
+            raise no_pool(wanted.range.pool)
         return encoded(tables(self._log, control, wanted), form, wanted.columns)
 
     def take(self) -> None:
@@ -117,8 +117,8 @@ async def get_export(
     """
     here = context(request)
     here.access.check_key(request)
-    first, last = (None if text is None else seconds(text, 1, name) for text, name in ((since, "since"), (until, "until")))
-    wanted = Wanted(check_pool_name(pool), begin, end, first, last, tuple(agent or ()), tuple(column or COLUMNS))
+    asked = pool_range(check_pool_name(pool), (begin, end), since, until)
+    wanted = Wanted(asked, tuple(agent or ()), tuple(column or COLUMNS))
     here.exports.take()
     stream = _Stream(here.exports, wanted, form)
     try:

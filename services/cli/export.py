@@ -7,9 +7,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ratings_core.formats.times import seconds
 from services.admin.export import COLUMNS, Wanted, tables
 from services.admin.export_formats import encoded, format_of
+from services.admin.pool_range import pool_range
 from services.backends import open_log
 from services.cli.installation import settings_of
 from services.control.log import ControlLog
@@ -29,8 +29,7 @@ def export(
 ) -> None:
     """Write a pool's outcomes and retractions to a file, in the order of the log: from the archive and, beyond it, the topic."""
     form = format_of(output)
-    first, last = (None if text is None else seconds(text, 1, name) for text, name in ((since, "--since"), (until, "--until")))
-    wanted = Wanted(pool, begin, end, first, last, tuple(agent or ()), tuple(column or COLUMNS))
+    wanted = Wanted(pool_range(pool, (begin, end), since, until, "--"), tuple(agent or ()), tuple(column or COLUMNS))
     settings = settings_of(data)
     console = Console(soft_wrap=True)
     log = open_log(settings, create=False)

@@ -15,9 +15,9 @@ from ratings_core.errors import InputError
 from ratings_core.formats import FileKind, RowRules
 from ratings_core.formats.features import FIRST_SIDE
 from ratings_core.formats.results import Unplayed
-from ratings_core.formats.times import seconds
 from ratings_core.online import RATERS
 from ratings_core.voting.profile import Unlisted
+from services.admin.pool_range import pool_range
 from services.admin.solve_pool import COLUMNS, PoolSlice, pool_answers
 from services.backends import open_log
 from services.boards.result import Intervals, SolveResult
@@ -123,8 +123,7 @@ def _pool_slice(
     if pool is None:
         raise InputError("pool", None, "must be given where no file is: name a file, or a pool of this installation")
     _refuse(of_files, "for a pool: it is for files (`equirank export` writes one)")
-    since, until = (None if text is None else seconds(text, 1, name) for text, name in zip(times, ("--since", "--until"), strict=True))
-    return PoolSlice(pool, *positions, since, until, rules.where, rules.slice_by)
+    return PoolSlice(pool_range(pool, positions, *times, "--"), rules.where, rules.slice_by)
 
 
 def _pool_answers(asked: Asked, wanted: PoolSlice, bucket_seconds: float | None, settings: Settings) -> Iterator[Answer]:

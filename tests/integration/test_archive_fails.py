@@ -17,7 +17,7 @@ from services.control.log import ControlLog
 from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
-from services.shard import archive_watch, feed
+from services.shard import archive_watch, readers
 from services.shard.worker import ShardWorker
 from tests.integration.test_archive_live import failed, newest_is, retract, served
 from tests.support.archiving import archive, fold, log, settings
@@ -190,16 +190,16 @@ def test_a_shard_that_the_topic_overtakes_goes_on_from_the_archive(settings: Set
     checkpoints = CheckpointStore(settings.checkpoint_url)
     for name in checkpoints.manifests(HOME):
         checkpoints.blobs.remove(name)
-    opened = feed.open_reader
+    opened = readers.open_reader
 
     def overtaken(*given: Any) -> Any:
         """Opens the topic's reader, and then the topic forgets what it is to give."""
-        monkeypatch.setattr(feed, "open_reader", opened)
+        monkeypatch.setattr(readers, "open_reader", opened)
         found = opened(*given)
         forget(settings, position)
         return found
 
-    monkeypatch.setattr(feed, "open_reader", overtaken)
+    monkeypatch.setattr(readers, "open_reader", overtaken)
     with working(settings, log):
         until(lambda: newest_is(settings, before), "the same content")
     assert differences(settings, log) == []
