@@ -7,6 +7,7 @@ the same order, digit for digit. Retractions of the file are known from its begi
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,14 @@ from services.boards.result import AgentRow, CertificateRow, SolveResult
 from services.boards.store.beliefs import believed
 from services.control.raters import make_raters
 from services.control.records import FoldSettings, Generation, PoolCreated
-from services.imports.files import Account, FileOptions, OutcomeFile, Row, check_rules
+from services.imports.files import FileOptions, Row, check_rules
 from services.imports.sources import Source
-from services.solve.problems.load import BadRows, NamedPool, judge_bad_rows, named_pool
+from services.solve.problems.load import OFFLINE, BadRows, NamedPool, named_pool, read_rows
 from services.solve.problems.slices import Slices
 from services.state.dedupe import MAX_CAPACITY
 from services.state.edits import Retracted
 from services.state.pool import PoolState
 from services.wire.pools import Kind
-
-_OFFLINE = "offline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +77,14 @@ def fold_slices(
             raise InputError("method", method, f"must be a solved method for {kind}: online methods rate games, in their order")
         fold = offline_fold(method, parameters)
         rater = make_raters(Kind.GAMES, fold)[method]
-        named = named_pool(source, pool) if kind is FileKind.OUTCOMES else NamedPool(_OFFLINE, [])
+        named = named_pool(source, pool) if kind is FileKind.OUTCOMES else OFFLINE
         slices = Slices(lambda: _state(named, fold))
-        account = Account()
-        file = OutcomeFile(source, named.pool, now=0.0, options=replace(options, kind=kind), one_pool=False)
-        for batch in file.batches(account):
-            for state, rows in slices.parts(batch):
-                _fold(state, rows, path.name)
-        judge_bad_rows(path, kind, account, bad_rows)
-        seconds, skipped = time.perf_counter() - begun, dict(account.skipped)
+        skipped = read_rows(source, replace(options, kind=kind), named, bad_rows, slices, partial(_fold, path.name))
+        seconds = time.perf_counter() - begun
         return {value: Folded(kind, folded_result(state, method, rater, seconds), skipped) for value, state in slices.sorted()}
 
 
-def _fold(state: PoolState, rows: Sequence[Row], file: str) -> None:
+def _fold(file: str, state: PoolState, rows: Sequence[Row]) -> None:
     """Fold rows in order. Raises `InputError` naming the first one that the state refuses."""
     if refused := state.fold([row.event for row in rows]):
         first = refused[0]

@@ -23,6 +23,7 @@ from services.wire.events import GameEvent, RetractEvent, ScoreEvent
 _SEED: Final = np.uint64(0)
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _UNTASKED: Final = np.uint64(0x2545F4914F6CDD1D)
+_UNHASHED: Final = np.zeros(0, np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,9 @@ class GameColumns:
         meta: Arena | None = None,
     ) -> "GameColumns":
         """The columns with their hashes. ids: n outcome ids; weight: float64 (n,), as outcomes give it; meta: None where none has any."""
-        units, body = _units(weight), np.empty(len(weight), np.uint64)
         meta = Arena(np.zeros(0, np.uint8), np.zeros(len(weight) + 1, np.int64)) if meta is None else meta
-        _hash_games(*_texts(names), side_start, place, agent_start, units, tasks.bytes, tasks.start, task_of, body)
-        return cls(names, side_start, place, agent_start, units, time, tasks, task_of, meta, hash128(ids.bytes, ids.start), body)
+        id_hash, units = hash128(ids.bytes, ids.start), _units(weight)
+        return cls(names, side_start, place, agent_start, units, time, tasks, task_of, meta, id_hash, _UNHASHED).renamed(names)
 
     def renamed(self, names: Coded) -> "GameColumns":
         """The same games with other names, as if they had been sent so. names: as many as there are."""
@@ -200,9 +200,8 @@ class ScoreColumns:
         time: NDArray[np.float64],
     ) -> "ScoreColumns":
         """The columns with their hashes. ids: n outcome ids; weight: float64 (n,), as outcomes give it."""
-        units, body, score = _units(weight), np.empty(len(weight), np.uint64), score + 0.0  # no minus zero
-        _hash_scores(*_texts(names), start, score.view(np.uint64), units, tasks.bytes, tasks.start, body)
-        return cls(names, start, score, tasks, units, time, hash128(ids.bytes, ids.start), body)
+        id_hash, score = hash128(ids.bytes, ids.start), score + 0.0  # no minus zero
+        return cls(names, start, score, tasks, _units(weight), time, id_hash, _UNHASHED).renamed(names)
 
     def renamed(self, names: Coded) -> "ScoreColumns":
         """The same measurements with other names, as if they had been sent so. names: as many as there are."""

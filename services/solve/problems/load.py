@@ -3,7 +3,7 @@
 Games are counted as they come, so a file of them may be larger than memory; tables and ballots are read whole.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -23,14 +23,13 @@ from services.solve.problems.checkpointed import games_of
 from services.solve.problems.features import FeatureRows
 from services.solve.problems.history import History
 from services.solve.problems.inputs import MarginsInput, Problem, ProfileInput, ScoresInput
-from services.solve.problems.slices import Slices
+from services.solve.problems.slices import PartT, Slices
 from services.state.dedupe import MAX_CAPACITY, NEW, DedupeWindow
 from services.state.tallies import Tallies
 from services.wire.columns import GameColumns, ScoreColumns, retracted_hash
 from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent
 
 BadRows: TypeAlias = Literal["refuse", "skip"]
-_OFFLINE: Final = "offline"
 _SHOWN_BAD: Final = 20
 """Bad rows that an error names; it counts all."""
 
@@ -116,13 +115,9 @@ def load_slices(
     with Source(path) as source:
         kind = source.kind(options.kind, options.delimiter)
         check_rules(kind, options.rules)
-        account, slices = Account(), Slices(lambda: _collector([], options, counting))
-        file = OutcomeFile(source, _OFFLINE, now=0.0, options=replace(options, kind=kind), one_pool=False)
-        for batch in file.batches(account):
-            for collector, rows in slices.parts(batch):
-                collector.add_rows(rows)
-        judge_bad_rows(path, kind, account, bad_rows)
-        return {value: Loaded(kind, collector.problem(), dict(account.skipped)) for value, collector in slices.sorted()}
+        slices = Slices(lambda: _collector([], options, counting))
+        left_out = read_rows(source, replace(options, kind=kind), OFFLINE, bad_rows, slices, _add_rows)
+        return {value: Loaded(kind, collector.problem(), left_out) for value, collector in slices.sorted()}
 
 
 def _check_buckets(kind: FileKind, counting: Counting) -> None:
@@ -145,17 +140,37 @@ def _held(source: Source, account: Account) -> Iterator[Contest]:
 
 
 def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | None, counting: Counting, bad_rows: BadRows) -> Loaded:
+    named = named_pool(source, pool) if kind is FileKind.OUTCOMES else OFFLINE
+    slices = Slices(lambda: _collector(named.retractions, options, counting))
+    counted = slices.part("")
+    left_out = read_rows(source, replace(options, kind=kind), named, bad_rows, slices, _add_rows)
+    return Loaded(kind, counted.problem(), left_out)
+
+
+def read_rows(
+    source: Source, options: FileOptions, named: "NamedPool", bad_rows: BadRows, slices: Slices[PartT],
+    add: Callable[[PartT, Sequence[Row]], None],
+) -> dict[str, int]:  # fmt: skip
+    """Add the outcomes of a file, in order, each to its slice. Returns the rows that are no outcome, by reason. Raises `InputError`.
+
+    Args:
+        source: The file.
+        options: How it is read; its kind is named.
+        named: The pool whose outcomes are read.
+        bad_rows: Refuse a file with bad rows, or skip and count them.
+        slices: The parts; they are made as values of the column of slices come.
+        add: Adds rows to a part.
+    """
     account = Account()
-    named = named_pool(source, pool) if kind is FileKind.OUTCOMES else NamedPool(_OFFLINE, [])
-    file = OutcomeFile(source, named.pool, now=0.0, options=replace(options, kind=kind), one_pool=False)
-    counted = _collector(named.retractions, options, counting)
+    file = OutcomeFile(source, named.pool, now=0.0, options=options, one_pool=False)
     for batch in file.batches(account):
-        counted.add_rows(batch)
-    judge_bad_rows(source.path, file.kind, account, bad_rows)
-    return Loaded(kind, counted.problem(), dict(account.skipped))
+        for part, rows in slices.parts(batch):
+            add(part, rows)
+    _judge_bad_rows(source.path, file.kind, account, bad_rows)
+    return dict(account.skipped)
 
 
-def judge_bad_rows(path: Path, kind: FileKind, account: Account, bad_rows: BadRows) -> None:
+def _judge_bad_rows(path: Path, kind: FileKind, account: Account, bad_rows: BadRows) -> None:
     """Refuse a file with bad rows, naming the first 20 and how many there are, or count them as left out. Raises `InputError`."""
     total = account.refused.total()
     if not total:
@@ -223,6 +238,10 @@ class Counted:
         return np.asarray(first & ~np.isin(_keys(columns.id_hash), self._retracted))
 
 
+def _add_rows(collector: "Counted | FeatureRows", rows: Sequence[Row]) -> None:
+    collector.add_rows(rows)
+
+
 def _collector(retractions: Sequence[RetractEvent], options: FileOptions, counting: Counting) -> "Counted | FeatureRows":
     """What takes the rows of a file: tallies, or the games themselves where features are asked for."""
     if options.rules.features:
@@ -240,6 +259,10 @@ class NamedPool:
 
     pool: str
     retractions: list[RetractEvent]
+
+
+OFFLINE: Final = NamedPool("offline", [])
+"""Of files whose rows name no pool."""
 
 
 def named_pool(source: Source, pool: str | None) -> NamedPool:
