@@ -1,4 +1,4 @@
-"""A range of a pool's outcomes, by position and by time: what exports and offline ratings begin with."""
+"""A range of a pool's outcomes, by position and by time: which exports and offline ratings read."""
 
 from dataclasses import dataclass
 
@@ -42,6 +42,6 @@ class PoolRange:
 
 
 def pool_range(pool: str, positions: tuple[int, int | None], since: str | None, until: str | None, option: str = "") -> PoolRange:
-    """A range as people write it. since, until: a date, an ISO time or seconds; option: what stands before a name. Raises `InputError`."""
+    """A range as people write it. since, until: a date, an ISO time or seconds; option: prefix of names in errors. Raises `InputError`."""
     first, last = (None if text is None else seconds(text, 1, option + name) for text, name in ((since, "since"), (until, "until")))
     return PoolRange(pool, *positions, first, last)
