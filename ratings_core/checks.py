@@ -198,8 +198,10 @@ def sequence(argument: str, values: Any) -> Sequence[Any]:
 
 
 def _bounds(low: float, above: float, high: float) -> str:
+    if math.isfinite(low) and math.isfinite(high):
+        return f" from {low:g} to {high:g}"
     named = ((">=", low), (">", above), ("<=", high))
-    return "".join(f" {sign} {bound:g}" for sign, bound in named if math.isfinite(bound))
+    return " and".join(f" {sign} {bound:g}" for sign, bound in named if math.isfinite(bound))
 
 
 def _all_of(argument: str, array: Floats, fits: NDArray[np.bool_], rule: str) -> Floats:

@@ -224,7 +224,8 @@ def check_connected(component: Labels, names: Sequence[str] | None) -> None:
         named = [[names[agent] if names is not None else agent for agent in group] for group in sorted(groups, key=len)]
         rule = (
             "must link every two agents by chains of wins both ways, else ratings are not finite"
-            f" ({len(groups)} strongly connected components here: set a prior, or unconnected='components' to rate each by itself)"
+            f" ({len(groups)} strongly connected components here: set a prior, as in options=BradleyTerryOptions(prior=1) or"
+            " --param prior=1; or set unconnected='components' to rate each by itself)"
         )
         raise InputError("wins", named, rule)
 

@@ -12,7 +12,7 @@ from ratings_core import checks
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
 from ratings_core.formats.stream import text_lines
-from ratings_core.formats.table import Source, byte_stream
+from ratings_core.formats.table import Source
 from ratings_core.voting.profile import Ballot, Profile
 
 TYPES: Final = ("soc", "soi", "toc", "toi")
@@ -79,7 +79,7 @@ class _Votes:
 def _lines(source: Source) -> Iterator[tuple[int, str]]:
     if isinstance(source, str):
         return enumerate(source.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), 1)
-    return text_lines(byte_stream(source))
+    return text_lines(source)
 
 
 def write_profile(profile: Profile, title: str = "") -> str:

@@ -62,8 +62,8 @@ def iter_results(
     delimiter: str = ",",
     rules: RowRules = PLAIN,
 ) -> Iterator[Result | Skipped | FormatError]:
-    """The games of a CSV in its order, one held at a time. stream: as `unpacked` returns it; unplayed: what to do with rows whose
-    scores are empty or NA.
+    """The games of a CSV in its order, one held at a time. stream: as `unpacked` returns it; unplayed: what to do with rows in which
+    a score is one of `NOT_PLAYED`.
 
     rules: of single rows; columns: None takes the known ones, with `date` where the file has it. Raises `FormatError` (row, column).
     """
@@ -87,15 +87,16 @@ class _Reader:
     """Takes rows apart by the places of their columns."""
 
     def __init__(self, rows: Rows, columns: ResultColumns) -> None:
-        self._columns = columns
+        self._columns, self._header = columns, rows.header
         self._first, self._second = rows.column(columns.first), rows.column(columns.second)
         self._scores = rows.column(columns.first_score), rows.column(columns.second_score)
         self._time = None if columns.time is None else rows.column(columns.time)
 
     def game(self, line: int, row: list[str], unplayed: Unplayed) -> Result | Skipped:
-        if any(row[i].strip() in NOT_PLAYED for i in self._scores):
+        empty = next((i for i in self._scores if row[i].strip() in NOT_PLAYED), None)
+        if empty is not None:
             if unplayed == "refuse":
-                raise FormatError(line, self._columns.first_score, "NA", "must be a score; rows not played are left out by unplayed=skip")
+                raise FormatError(line, self._header[empty], row[empty], "must be a score; rows not played are left out by unplayed=skip")
             return Skipped(line, NO_RESULT)
         return self._played(line, row)
 

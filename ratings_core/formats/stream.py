@@ -6,7 +6,7 @@ Compressed files need the extra `arrow`.
 
 import io
 from collections.abc import Iterator
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, cast
 
 from ratings_core import extras
 from ratings_core.errors import InputError
@@ -23,6 +23,13 @@ _MARK: Final = b"\xef\xbb\xbf"
 _SHOWN: Final = 40
 
 
+def byte_stream(source: object) -> io.BufferedReader:
+    """`source` where bytes can be read from it. Raises `InputError`, also for a path and a file that was opened as text."""
+    if isinstance(source, io.TextIOBase) or not callable(getattr(source, "readline", None)):
+        raise InputError("source", source, "must be a stream of bytes (open the file with 'rb')")
+    return cast("io.BufferedReader", source)
+
+
 def unpacked(stream: BinaryIO) -> io.BufferedReader:
     """Open a file that may be compressed.
 
@@ -35,10 +42,10 @@ def unpacked(stream: BinaryIO) -> io.BufferedReader:
         The decompressed bytes. Reading them raises `InputError` if compressed data is damaged or ends too early.
 
     Raises:
-        InputError: The file has another compression.
+        InputError: `stream` gives no bytes, or the file has another compression.
         MissingExtraError: The file is compressed and the package pyarrow is not installed.
     """
-    plain: io.BufferedReader = io.BufferedReader(_Filled(stream), HEAD_BYTES)
+    plain: io.BufferedReader = io.BufferedReader(_Filled(byte_stream(stream)), HEAD_BYTES)
     first = plain.peek()[:6]
     if (other := next((name for magic, name in _NOT_READ.items() if first.startswith(magic)), None)) is not None:
         raise InputError("file", other, "must be plain, or packed by gzip or Zstandard")
@@ -101,8 +108,8 @@ class _Filled(io.RawIOBase):
 
 
 def _raw_lines(stream: BinaryIO) -> Iterator[bytes]:
-    number = 0
-    while line := stream.readline(MAX_LINE_BYTES + 1):
+    number, source = 0, byte_stream(stream)
+    while line := source.readline(MAX_LINE_BYTES + 1):
         number += 1
         if len(line) > MAX_LINE_BYTES:
             raise FormatError(number, None, line[:_SHOWN], f"must be a line of at most {MAX_LINE_BYTES} bytes")

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias
 
 from ratings_core import checks
 from ratings_core.errors import InputError
@@ -61,14 +61,7 @@ def rows_of(source: Source, delimiter: str = ",") -> Rows:
     """As `read_rows`, of a text, whose byte order mark is taken off, or of a stream, of which one line is held. Raises `FormatError`."""
     if isinstance(source, str):
         return read_rows(io.StringIO(source.removeprefix("\ufeff"), newline=""), delimiter)
-    return read_rows(csv_lines(byte_stream(source)), delimiter)
-
-
-def byte_stream(source: object) -> io.BufferedReader:
-    """`source` where bytes can be read from it. Raises `InputError`, also for a file that was opened as text."""
-    if not isinstance(source, io.BufferedIOBase | io.RawIOBase):
-        raise InputError("source", source, "must be a text, or a stream of bytes (open the file with 'rb')")
-    return cast("io.BufferedReader", source)
+    return read_rows(csv_lines(source), delimiter)
 
 
 def checked_delimiter(delimiter: str) -> str:

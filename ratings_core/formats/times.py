@@ -4,6 +4,7 @@ import re
 from datetime import UTC, date, datetime
 from typing import Final
 
+from ratings_core.formats.errors import FormatError
 from ratings_core.formats.table import number
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -24,7 +25,10 @@ def seconds(cell: str, row: int, column: str) -> float:
         moment = datetime.fromisoformat(cell)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        return number(cell, row, column)
+        if _NUMBER.fullmatch(cell):
+            return number(cell, row, column)
+        rule = "must be a date such as 2026-03-01, an ISO date and time, or seconds since 1970; --column time= leaves times out"
+        raise FormatError(row, column, cell, rule) from None
 
 
 def midnight(day: date) -> float:

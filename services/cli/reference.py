@@ -44,7 +44,10 @@ def settings_page() -> str:
 
 
 def with_parameters(page: str) -> str:
-    """`page` (docs/reference/methods.md) with its tables as the code says. Raises `InputError` for a table of an unknown method."""
+    """`page` (docs/reference/methods.md) with its tables as the code says. Raises `InputError` if a method is unknown or has no table."""
+    named = {match[1] for match in _BLOCK.finditer(page)}
+    if lacking := [name for name in (*RATERS, *METHODS) if name not in named]:
+        raise InputError("page", lacking, "must hold `<!-- parameters of NAME -->` and `<!-- end -->` for each method")
     return _BLOCK.sub(lambda match: f"{match[1]}{match[2]}{parameter_table(match[1])}", page)
 
 

@@ -186,8 +186,9 @@ def _parameters(given: list[str]) -> dict[str, str]:
 
 def _show(result: SolveResult, left_out: dict[str, int]) -> None:
     console = Console(soft_wrap=True)
-    value = "none" if result.certificate.value is None else f"{result.certificate.value:.3g}"
-    title = f"{result.method} on {result.input}: {result.status}, {result.certificate.kind} {value}, {result.seconds:.3g} s"
+    proof = result.certificate
+    proven = "" if proof.value is None else f"{proof.kind} {proof.value:.3g}, "
+    title = f"{result.method} on {result.input}: {result.status}, {proven}{result.seconds:.3g} s"
     rows = result.agents[:_ROWS_SHOWN]
     tied = tied_within(result.extra)
     told, shown = interval_columns(rows, tied), shower((row.rating for row in rows), tied=tied)

@@ -74,7 +74,9 @@ def fold_slices(
         kind = source.kind(options.kind, options.delimiter)
         check_rules(kind, options.rules)
         if kind in (FileKind.SCORES, FileKind.MARGINS, FileKind.PROFILE):
-            raise InputError("method", method, f"must be a solved method for {kind}: online methods rate games, in their order")
+            hint = "" if options.kind else "; that is a guess: --input results and --column first=HEADER (second, ...) name games"
+            rule = f"must be a solved method for {kind}, as which {path.name} is read: online methods rate games, in their order{hint}"
+            raise InputError("method", method, rule)
         fold = offline_fold(method, parameters)
         rater = make_raters(Kind.GAMES, fold)[method]
         named = named_pool(source, pool) if kind is FileKind.OUTCOMES else OFFLINE

@@ -180,7 +180,8 @@ def _judge_bad_rows(path: Path, kind: FileKind, account: Account, bad_rows: BadR
         return
     place = "line" if kind is FileKind.OUTCOMES else "row"
     lines = [f"{place} {one.line}: {one.path} {one.rule}" for one in account.first[:_SHOWN_BAD]]
-    raise InputError(path.name, f"{total} bad rows", f"must be without bad rows (--bad-rows skip leaves them out): {'; '.join(lines)}")
+    found = "1 bad row" if total == 1 else f"{total} bad rows"
+    raise InputError(path.name, found, f"must be without bad rows (--bad-rows skip leaves them out): {'; '.join(lines)}")
 
 
 class Counted:

@@ -163,7 +163,7 @@ def find(method: str) -> Method:
         rule = f"must be a solved method; this one is live: `equirank pools settings POOL --method {method}` keeps it"
         raise InputError("method", method, rule)
     if method not in METHODS:
-        raise InputError("method", method, f"must be one of {', '.join(METHODS)}")
+        raise InputError("method", method, f"must be one of {', '.join(METHODS)}, or a live method of `solve FILE`: {', '.join(RATERS)}")
     return METHODS[method]
 
 

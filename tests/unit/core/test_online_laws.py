@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from numba import njit
 
 from ratings_core.arrays.digest import digest
 from ratings_core.errors import InputError
@@ -14,6 +15,7 @@ from ratings_core.online import RATERS, Elo, FenchelYoung, Glicko2, Melo, Preque
 from ratings_core.online.games import games_of, scoring
 from ratings_core.online.pairwise import no_noise, play
 from ratings_core.records.outcomes import WEIGHT_ONE
+from tests.support.assembly import FORBIDDEN
 from tests.support.game_streams import at_times, batch_of, duels, game, mixed_games
 from tests.unit.core.online_twins import elo_twin, fenchel_young_twin, glicko2_twin, melo_twin, sco_twin, weng_lin_twin
 
@@ -50,6 +52,29 @@ def folded(rater, games, cuts=(), state=None, score=None):
 
 def kernel_of(rater):
     return sys.modules[type(rater).__module__]._fold
+
+
+def fresh(function):
+    """The kernel compiled again: what comes from the cache cannot be inspected."""
+    options = {name: value for name, value in function.targetoptions.items() if name != "nopython"}
+    return njit(**options)(function.py_func)
+
+
+@pytest.mark.parametrize("rater", [kind() for kind in RATERS.values()], ids=list(RATERS))
+def test_kernels_hold_neither_libm_nor_fused_operations(rater, monkeypatch):
+    compiled = fresh(kernel_of(rater))
+    monkeypatch.setattr(sys.modules[type(rater).__module__], "_fold", compiled)
+    folded(rater, GAMES[:20], score=Prequential())
+    assert compiled.signatures
+    assert not [found[0] for assembly in compiled.inspect_asm().values() for found in FORBIDDEN.finditer(assembly)]
+
+
+@pytest.mark.parametrize(("kind", "setting"), [(kind, one.name) for kind in RATERS.values() for one in dataclasses.fields(kind)])
+def test_no_setting_takes_what_is_no_number(kind, setting):
+    for wrong in (float("nan"), float("-inf"), "x"):
+        with pytest.raises(InputError) as caught:
+            kind(**{setting: wrong} | ({"provisional_outcomes": 5} if setting == "provisional_k" else {}))
+        assert caught.value.argument == setting
 
 
 def test_the_table_holds_every_rater():
