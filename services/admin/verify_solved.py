@@ -46,7 +46,7 @@ def _difference(shown: SolvedBoard, files: ResultFiles, job: Job, identity: str)
         return f"it was solved from another log ({shown.log or 'unnamed'})"
     if not shown.result.agents and shown.error is not None:
         return None  # nothing was solved yet: the board only says why
-    file = next((board for board in files.newest(job) if _solve(board) == _solve(shown)), None)
+    file = next((board for board in files.newest(job) if board.solve == shown.solve), None)
     if file is None:
         return "no result file holds this solve"
     if (shown.result.certificate, shown.result.status) != (file.result.certificate, file.result.status):
@@ -58,11 +58,6 @@ def _difference(shown: SolvedBoard, files: ResultFiles, job: Job, identity: str)
     if wrong is None:
         return f"it has {len(rows)} rows, its file {len(wanted)}"
     return f"row {wrong} is {rows[wrong] if wrong < len(rows) else 'missing'}, in its file {wanted[wrong]}"
-
-
-def _solve(board: SolvedBoard) -> tuple[object, ...]:
-    """Which solve a board shows."""
-    return board.generation, board.position, board.data, board.parameters, board.solved_at
 
 
 def _rated(row: AgentRow) -> tuple[str, float | None, int]:
@@ -77,7 +72,7 @@ def _whole(store: StoreReader, job: Job) -> SolvedBoard | None:
     total = 1
     while len(rows) < total:
         found = store.solved.page(*job, len(rows), _PAGE)
-        if found is None or (first is not None and _solve(found[0]) != _solve(first)):
+        if found is None or (first is not None and found[0].solve != first.solve):
             return None
         first, total = found[0] if first is None else first, found[1]
         rows += found[0].result.agents

@@ -17,8 +17,8 @@ _PATIENCE_SECONDS: Final = 0.25
 class Directory:
     """A pool once seen stays: kind and name never change. Safe to share between threads. history: what generations are folded from."""
 
-    def __init__(self, control: ControlLog, history: Topic, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self.control, self._history, self._monotonic = control, history, monotonic
+    def __init__(self, control: ControlLog, history: Topic) -> None:
+        self.control, self._history = control, history
         self._pools: Mapping[str, PoolCreated] = {}
         self._read_at = float("-inf")
         self._reading = threading.Lock()
@@ -49,7 +49,7 @@ class Directory:
 
     def seen(self) -> Mapping[str, PoolCreated]:
         """All pools, at most about a second old where the log answers: a log that hangs keeps one reader waiting, and only for a moment."""
-        if self._monotonic() - self._read_at > _FRESH_SECONDS and self._reading.acquire(blocking=False):
+        if time.monotonic() - self._read_at > _FRESH_SECONDS and self._reading.acquire(blocking=False):
             reading = threading.Thread(target=self._read, name="pools", daemon=True)
             reading.start()
             reading.join(_PATIENCE_SECONDS)
@@ -61,5 +61,5 @@ class Directory:
         except LogError:
             return  # what readers see comes from the store; writers learn of the log's failure themselves
         finally:
-            self._read_at = self._monotonic()
+            self._read_at = time.monotonic()
             self._reading.release()

@@ -1,7 +1,7 @@
 """The heads of all pools: one read for all who list pools at the same time, and the last one where the store does not answer."""
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from services.api.batched import Batched
@@ -24,8 +24,8 @@ class Heads(NamedTuple):
 class AllHeads:
     """Reads the heads of all pools."""
 
-    def __init__(self, store: StoreReader, readers: Workers, timer: Callable[[], float] = time.monotonic) -> None:
-        self._store, self._readers, self._timer = store, readers, timer
+    def __init__(self, store: StoreReader, readers: Workers) -> None:
+        self._store, self._readers = store, readers
         self._batched = Batched[None, Heads](self._read, _PAUSE_SECONDS)
         self._last: tuple[Heads, float] | None = None
 
@@ -44,9 +44,9 @@ class AllHeads:
         if self._last is None:
             return None
         heads, read_at = self._last
-        return heads._replace(stale_seconds=round(self._timer() - read_at, 3))
+        return heads._replace(stale_seconds=round(time.monotonic() - read_at, 3))
 
     async def _read(self, _: Collection[None]) -> Mapping[None, Heads]:
         heads = await self._readers.run(lambda: Heads(self._store.live.pools(), self._store.heartbeats.read()))
-        self._last = (heads, self._timer())
+        self._last = (heads, time.monotonic())
         return {None: heads}

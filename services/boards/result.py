@@ -113,6 +113,11 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     solved_at: float
     version: str = ""
 
+    @property
+    def solve(self) -> tuple[object, ...]:
+        """Which solve this is: equal for two copies of one result, whatever came after it."""
+        return self.generation, self.position, self.data, self.parameters, self.solved_at
+
 
 class SolvedBoard(Basis, frozen=True, kw_only=True):
     """A result bound to what it was computed from.

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from services.log.sqlite.file import PAGE_BYTES, table_of
+from services.log.sqlite.file import PAGE_BYTES, pragma, table_of
 
 STEP_RECORDS: Final = 1000
 STEP_BYTES: Final = 4 << 20
@@ -79,13 +79,9 @@ def shrink(connection: sqlite3.Connection, kept: int = FREE_PAGES) -> bool:
 
     A file that an earlier release made keeps its size: appends use its free pages.
     """
-    if _pragma(connection, "auto_vacuum") == 0:
+    if pragma(connection, "auto_vacuum") == 0:
         return False
-    free = _pragma(connection, "freelist_count") - kept
+    free = pragma(connection, "freelist_count") - kept
     for _ in range(min(free, STEP_PAGES)):
         connection.execute("PRAGMA incremental_vacuum(1)")  # Python's module takes one step of a statement without columns: one page
     return free > STEP_PAGES
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

@@ -154,14 +154,14 @@ def _closing(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 def _make_or_check(connection: sqlite3.Connection, path: Path, partitions: int) -> str:
-    if _pragma(connection, "application_id") == APPLICATION_ID:
+    if pragma(connection, "application_id") == APPLICATION_ID:
         return _check(connection, path, partitions)
     # Page size, vacuum mode and locks come before the first write; whoever makes the file second finds it made.
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _pragma(connection, "application_id") != APPLICATION_ID:
+        if pragma(connection, "application_id") != APPLICATION_ID:
             _refuse_foreign(connection, path)
             _make(connection, partitions)
         connection.execute("COMMIT")
@@ -173,7 +173,7 @@ def _make_or_check(connection: sqlite3.Connection, path: Path, partitions: int) 
 
 def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if tables or _pragma(connection, "application_id") or _pragma(connection, "user_version"):
+    if tables or pragma(connection, "application_id") or pragma(connection, "user_version"):
         raise LogError(f"{path} is a SQLite database, but not a log of Equirank's; choose another path", retriable=False)
 
 
@@ -194,7 +194,7 @@ def _make(connection: sqlite3.Connection, partitions: int) -> None:
 
 
 def _check(connection: sqlite3.Connection, path: Path, partitions: int) -> str:
-    version = _pragma(connection, "user_version")
+    version = pragma(connection, "user_version")
     if version != SCHEMA_VERSION:
         raise LogError(
             f"{path} has schema version {version}, and this release reads {SCHEMA_VERSION}; use the release that wrote it", retriable=False
@@ -209,7 +209,8 @@ def _check(connection: sqlite3.Connection, path: Path, partitions: int) -> str:
     return str(identity)
 
 
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
+def pragma(connection: sqlite3.Connection, name: str) -> int:
+    """A setting or a figure of an open file, as SQLite names it."""
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 

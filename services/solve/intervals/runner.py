@@ -250,16 +250,12 @@ def _wants(board: SolvedBoard, entry: PoolEntry) -> bool:
 
 def _same_solve(first: SolvedBoard, second: SolvedBoard | None) -> bool:
     """Whether two boards are of one solve; one of them may carry another error."""
-    return second is not None and _identity(first) == _identity(second)
+    return second is not None and first.solve == second.solve
 
 
 def _of_solve(found: IntervalFile, board: SolvedBoard) -> bool:
     """Whether intervals are of the very solve that a board shows."""
-    return (found.generation, found.told.position, found.data, found.parameters, found.solved_at) == _identity(board)
-
-
-def _identity(board: SolvedBoard) -> tuple[object, ...]:
-    return board.generation, board.position, board.data, board.parameters, board.solved_at
+    return (found.generation, found.told.position, found.data, found.parameters, found.solved_at) == board.solve
 
 
 def _row(row: AgentRow, found: IntervalFile) -> AgentRow:

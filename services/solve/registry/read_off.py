@@ -36,6 +36,8 @@ from services.solve.registry.method import Method, Rated, Takes
 from services.solve.registry.parameters import chosen_options
 
 _CHAIN_AGENTS: Final = 1_000
+_LIKELIEST: Final = 20
+"""Profiles that are named."""
 _SHARE: Final = 0.1
 """Equilibria are solved to this share of the regret allowed, as those of all players are added up."""
 
@@ -126,9 +128,9 @@ def _few_profiles(profiles: int) -> None:
         raise InputError("agents x tasks", profiles, f"must be at most {MOST_PROFILES}, as the chain has a state for each")
 
 
-def _likeliest(game: NormalForm, play: JointDistribution, most: int = 20) -> list[dict[str, object]]:
+def _likeliest(game: NormalForm, play: JointDistribution) -> list[dict[str, object]]:
     """The profiles where the populations are found most."""
-    first = np.argsort(-play.probability, kind="stable")[:most]
+    first = np.argsort(-play.probability, kind="stable")[:_LIKELIEST]
     return joints_by_name(game, JointDistribution(play.joints[first], play.probability[first]))
 
 

@@ -3,9 +3,6 @@
 import logging
 from typing import Final
 
-import msgspec
-
-from services.boards.result import Intervals, SolvedBoard
 from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import OtherLog, SolvedWriter, StoredBoard, StoreError
 from services.runtime.logging import LogThrottle
@@ -97,9 +94,6 @@ class ResultPublisher:
         if held is None or held.board.log != board.log:
             return True
         newer = (held.board.generation, held.board.position) > (board.generation, board.position)
-        same = _identity(held.board, held.board.result.intervals) == _identity(board, self._intervals.told(job, board))
+        intervals = self._intervals.told(job, board)
+        same = (held.board.solve, held.board.error, held.board.result.intervals) == (board.solve, board.error, intervals)
         return not newer and (not same or len(result.history) > held.history)
-
-
-def _identity(board: SolvedBoard, intervals: Intervals | msgspec.UnsetType) -> tuple[object, ...]:
-    return board.generation, board.position, board.data, board.parameters, board.solved_at, board.error, intervals
