@@ -1,7 +1,8 @@
-"""The archive beside the JSON topic of SQLite: write, read, and refold, in outcomes a second of one process's CPU time; bytes an outcome.
+"""The archive beside the JSON topics of SQLite and Kafka: write, read, and refold, in outcomes a CPU second; bytes an outcome.
 
 Outcomes are duels of 1,000 agents with 16-byte names and random 16-byte ids, each a record. A refold ends with Elo, SCO, tallies and
-dedupe as a new pool has them; both give the same content, bit for bit.
+dedupe as a new pool has them; archive and topic give the same content, bit for bit. The last line calculates from the measured figures
+what the largest public history needs. `benchmarks.archive_live` measures the archive beside live ingest.
 """
 
 import json
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.common import Row, header, parser, show
+from deploy.local.kafka.broker import Broker, missing
 from services.archive import chain
 from services.archive.encode import rows
 from services.archive.reader import open_reader
@@ -25,6 +27,8 @@ from services.archive.records import parts
 from services.archive.writer import ArchiveWriter, open_writer
 from services.control.directory import FixedDirectory
 from services.control.records import ControlState, FoldSettings, Generation, PoolCreated
+from services.log.kafka.client import Connection
+from services.log.kafka.log import open_kafka_log
 from services.log.protocol import Drops, Record, Topic
 from services.log.sqlite.log import open_sqlite_log
 from services.shard.batch import Batch
@@ -33,6 +37,9 @@ from services.state.pool import PoolState
 from services.wire.pools import Kind
 
 POOL, LOG = "blitz", "benchmark"
+GOAL = 1.2e6
+HISTORY, CORES = 6_500_000_000, 16
+"""Games of the largest public history, about, and the cores that fold it: one pool is folded by one core."""
 
 
 def outcomes(count: int) -> list[bytes]:
@@ -95,6 +102,22 @@ def append(topic: Topic, values: Sequence[bytes]) -> None:
         topic.append(0, [(POOL.encode(), value) for value in values[start : start + 1000]])
 
 
+def kafka_rate(values: Sequence[bytes]) -> float | None:
+    """Outcomes a CPU second of this process, from single JSON records of a Kafka topic; None where no broker can be started."""
+    if reason := missing():
+        print(f"Kafka left out: {reason}")
+        return None
+    with Broker() as broker, closing(open_kafka_log(Connection(broker.bootstrap), 1, topic_prefix="bench.")) as log:
+        append(log.outcomes, values)
+        return len(values) / seconds(lambda: folded(from_topic(log.outcomes)), 1)
+
+
+def history(rate: float, size: float) -> None:
+    """What the largest public history needs. rate: outcomes a CPU second of one core; size: bytes an outcome of the archive."""
+    hours, terabytes = HISTORY / rate / CORES / 3600, HISTORY * size / 1e12
+    print(f"{HISTORY:,} games at these figures: {hours:.2f} hours on {CORES} cores in as many equal pools, {terabytes:.3f} TB of archive")
+
+
 def main() -> None:
     wanted = parser(__doc__ or "")
     wanted.add_argument("--large", type=int, default=0, help="fold also an archive of so many million duels")
@@ -119,9 +142,11 @@ def main() -> None:
         show(Row("read to columns", size, ours, "SQLite read and scan", theirs, "outcomes/s"))
         ours, theirs = (n / seconds(work, times) for work in (lambda: folded(from_archive(url)), lambda: folded(from_topic(topic))))
         show(Row("read and fold", size, ours, "from SQLite", theirs, "outcomes/s"))
+        refold, kafka = ours, kafka_rate(values)
+        show(Row("read and fold", size, refold, "from Kafka, JSON", kafka, "outcomes/s"))
         verified = n / seconds(lambda: chain.verify(chain.genesis(LOG, 0), open_reader(url, 0).read()), times)
         show(Row("verify the chain", size, verified, "-", None, "outcomes/s"))
-        ours = sum(path.stat().st_size for path in Path(folder, "archive").rglob("*.parquet")) / n
+        ours = stored = sum(path.stat().st_size for path in Path(folder, "archive").rglob("*.parquet")) / n
         log_bytes = sum(path.stat().st_size for path in Path(folder).glob("log.sqlite*")) / n
         show(Row("bytes an outcome", size, ours, "SQLite file", log_bytes, "bytes"))
         mine, other = folded(from_archive(url)).arrays(), folded(from_topic(topic)).arrays()
@@ -133,8 +158,12 @@ def main() -> None:
         show(Row("bytes an outcome with the log", size, dropped, "log keeps everything", ours + log_bytes, "bytes"))
         if options.large:
             enlarge(writer, table, options.large * 1_000_000 // n - 1)
-            ours = writer.rows / seconds(lambda: folded(from_archive(url)), 1)
-            show(Row("read and fold", f"{writer.rows:,} duels", ours, f"from SQLite, {size}", theirs, "outcomes/s"))
+            refold = writer.rows / seconds(lambda: folded(from_archive(url)), 1)
+            large = f"{writer.rows:,} duels"
+            show(Row("read and fold", large, refold, f"from SQLite, {size}", theirs, "outcomes/s"))
+            show(Row("read and fold", large, refold, f"from Kafka, JSON, {size}", kafka, "outcomes/s"))
+            show(Row("read and fold", large, refold, "goal", GOAL, "outcomes/s"))
+        history(refold, stored)
 
 
 if __name__ == "__main__":

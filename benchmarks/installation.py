@@ -7,7 +7,9 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from urllib.error import URLError
 
 from services.runtime.settings import Settings
@@ -19,12 +21,12 @@ PARTITIONS = Settings.model_fields["partitions"].default
 class Up:
     """`equirank up` in a folder of its own."""
 
-    def __init__(self, data: Path, pool: str = POOL) -> None:
+    def __init__(self, data: Path, pool: str = POOL, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         self.data, self.pool = data, pool
         unset = {name: value for name, value in os.environ.items() if not name.startswith("EQUIRANK_")}
         own = {"EQUIRANK_DATA": str(data), "EQUIRANK_PORT": "0", "EQUIRANK_METRICS_PORT": "0"}
         command = [sys.executable, "-m", "services.cli.main", "up"]
-        self.process = subprocess.Popen(command, env=unset | own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(command, env={**unset, **own, **settings}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 120.0
         while not (data / "up.json").exists():
             if self.process.poll() is not None or time.monotonic() > deadline:

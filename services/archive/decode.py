@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
 from ratings_core.errors import InputError
+from ratings_core.kernels.compile import kernel
 from services.archive.schema import GAME, RETRACTION, SCORES
-from services.wire.bulk.arrays import arena, coded, tasks
+from services.wire.bulk.arrays import are_equal, arena, coded, tasks
 from services.wire.columns import GameColumns, ScoreColumns
 from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent, Side
 
@@ -29,17 +30,15 @@ def games(table: pa.Table) -> GameColumns:
     _check_kind(table, GAME)
     offsets, agents = _lists(table, "agents")
     side, place = _aligned(table, "sides", offsets), _aligned(table, "places", offsets)
-    begins = np.zeros(len(side), np.bool_)
-    begins[offsets[:-1]] = True
-    begins[1:] |= side[1:] != side[:-1]
-    first = np.flatnonzero(begins)
+    side_start, first = np.zeros(len(offsets), np.int64), np.empty(len(side) + 1, np.int64)
+    first = first[: _cut_sides(offsets, side, side_start, first) + 1]
     named, task_of = tasks(_combined(table["task"]))
     return GameColumns.hashed(
         ids=arena(_combined(table["id"])),
         names=coded(agents),
-        side_start=np.searchsorted(first, offsets).astype(np.int64),
-        place=place[first].astype(np.int32),
-        agent_start=np.append(first, len(side)).astype(np.int64),
+        side_start=side_start,
+        place=place[first[:-1]],
+        agent_start=first,
         weight=table["weight"].to_numpy(),
         time=table["time"].to_numpy(),
         tasks=named,
@@ -99,8 +98,9 @@ def record(table: pa.Table) -> bytes:
 
 
 def _check_kind(table: pa.Table, kind: str) -> None:
-    if others := set(table["kind"].unique().to_pylist()) - {kind}:
-        raise InputError("table", sorted(others), f"must hold rows of kind {kind} only")
+    kinds = _combined(table["kind"])
+    if len(kinds) and not (are_equal(kinds) and kinds[0].as_py() == kind):
+        raise InputError("table", sorted(kinds.unique().to_pylist()), f"must hold rows of kind {kind} only")
 
 
 def _combined(column: pa.ChunkedArray) -> pa.Array:
@@ -122,6 +122,20 @@ def _aligned(table: pa.Table, name: str, offsets: NDArray[np.int64]) -> NDArray[
         raise InputError(name, len(values), "must have one value for each agent of the row")
     numbers: NDArray[Any] = values.to_numpy()
     return numbers
+
+
+@kernel
+def _cut_sides(offset: NDArray[np.int64], side: NDArray[np.int32], side_start: NDArray[np.int64], first: NDArray[np.int64]) -> int:
+    """Write how many sides come before each row, and where each side begins, the end being one more. Returns how many sides there are."""
+    total = 0
+    for i in range(len(offset) - 1):
+        for k in range(offset[i], offset[i + 1]):
+            if k == offset[i] or side[k] != side[k - 1]:
+                first[total] = k
+                total += 1
+        side_start[i + 1] = total
+    first[total] = offset[-1]
+    return total
 
 
 def _metas(table: pa.Table) -> Arena:

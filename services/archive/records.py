@@ -24,9 +24,9 @@ _COLUMNS: Final = (
     "offset", "item", "logged", "kind", "pool", "id", "time", "weight", "task", "agents", "sides", "places", "scores", "retracts", "meta",
     "raw",
 )  # fmt: skip
-_ROWS: Final = 20_000
-"""Rows of a part, about: they fold in some ten milliseconds."""
-_BYTES: Final = 1 << 21
+_ROWS: Final = 1 << 15
+"""Rows of a part, about: they fold in some twenty milliseconds."""
+_BYTES: Final = 1 << 23
 """Bytes of a part, about; outcomes may have thousands of agents."""
 
 
@@ -54,6 +54,8 @@ class ArchivedRecords(Sequence[Record]):
             number = range(len(self))[index]
             return _record(self._of(number, number + 1).to_pylist())
         first, last, _ = index.indices(len(self))
+        if (first, last) == (0, len(self)):
+            return self
         return ArchivedRecords(self._of(first, max(first, last)))
 
     @property

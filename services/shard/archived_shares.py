@@ -59,18 +59,10 @@ def _outcomes(kind: str, rows: Any) -> Outcomes:
 
 
 def _coded(column: Any) -> _Coded:
+    from services.wire.bulk.arrays import are_equal  # noqa: PLC0415 - needs the extra `archive`
+
     texts = column.combine_chunks()
-    if len(texts) and not texts.null_count and _are_equal(texts):  # nearly always, and many times as fast
+    if len(texts) and are_equal(texts):  # nearly always, and many times as fast
         return _Coded([texts[0].as_py()], np.zeros(len(texts), np.int64))
     coded = texts.dictionary_encode()
     return _Coded(coded.dictionary.to_pylist(), coded.indices.fill_null(-1).to_numpy().astype(np.int64))
-
-
-def _are_equal(texts: Any) -> bool:
-    from services.wire.bulk.arrays import arena  # noqa: PLC0415 - as above
-
-    packed = arena(texts)
-    length = int(packed.start[1])
-    if (np.diff(packed.start) != length).any():
-        return False
-    return bool((packed.bytes.reshape(len(texts), length) == packed.bytes[:length]).all())

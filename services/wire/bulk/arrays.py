@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import types
 
 from ratings_core.arrays.arena import Arena
 from ratings_core.arrays.coded import Coded
@@ -33,10 +34,26 @@ def arena(texts: pa.Array) -> Arena:
         return coded(texts).arena()
     if not len(texts):
         return Arena(np.zeros(0, np.uint8), np.zeros(1, np.int64))
-    large = texts.cast(pa.large_string())
-    _, starts, data = large.buffers()
-    start = np.array(np.frombuffer(starts, np.int64)[large.offset : large.offset + len(large) + 1])
+    start, (_, _, data) = starts(texts).astype(np.int64), texts.buffers()
     return Arena(np.array(np.frombuffer(data or b"", np.uint8)[start[0] : start[-1]]), start - start[0])
+
+
+def starts(texts: Any) -> NDArray[Any]:
+    """Where each text begins in its bytes, and the last one ends."""
+    if not len(texts):
+        return np.zeros(1, np.int32)
+    wide = types.is_large_string(texts.type) or types.is_large_binary(texts.type)
+    return np.frombuffer(texts.buffers()[1], np.int64 if wide else np.int32)[texts.offset : texts.offset + len(texts) + 1]
+
+
+def are_equal(texts: Any) -> bool:
+    """Whether all texts are equal, which takes one comparison of their bytes with themselves, and none of them is null."""
+    start, (_, _, data) = starts(texts), texts.buffers()
+    length = start[-1] - start[-2] if len(texts) else 0
+    if texts.null_count or (np.diff(start) != length).any():
+        return False
+    held = np.frombuffer(data or b"", np.uint8)[start[0] : start[-1]]
+    return bool(np.array_equal(held[length:], held[: len(held) - length]))
 
 
 def coded(texts: Any) -> Coded:
@@ -49,5 +66,7 @@ def coded(texts: Any) -> Coded:
 
 def tasks(column: pa.Array) -> tuple[Arena, NDArray[np.int64]]:
     """The tasks that rows name, and for each row its index in them or -1."""
+    if column.null_count == len(column):
+        return arena(column.slice(0, 0)), np.full(len(column), NO_TASK, np.int64)
     named = np.asarray(column.is_valid())
     return arena(column.drop_null()), np.where(named, np.cumsum(named) - 1, NO_TASK).astype(np.int64)

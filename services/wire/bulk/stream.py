@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import ipc, types
 
+from services.wire.bulk.arrays import starts
 from services.wire.bulk.layout import COLUMNS, MAX_BATCHES, MAX_TEXT_BYTES, TEXT_COLUMNS, fits
 from services.wire.bulk.recognition import STREAM_START
 from services.wire.events import Reason
@@ -151,14 +151,8 @@ def _text_bytes(texts: Any) -> int:
     if types.is_list(texts.type) or types.is_large_list(texts.type):
         return _text_bytes(texts.flatten())
     if types.is_dictionary(texts.type):
-        return int(np.diff(_starts(texts.dictionary))[np.asarray(texts.indices.drop_null())].sum())
-    start = _starts(texts)
+        return int(np.diff(starts(texts.dictionary))[np.asarray(texts.indices.drop_null())].sum())
+    start = starts(texts)
     return int(start[-1]) - int(start[0])
 
 
-def _starts(texts: Any) -> NDArray[Any]:
-    """Where each text begins, and the last one ends."""
-    if not len(texts):
-        return np.zeros(1, np.int32)
-    wide = types.is_large_string(texts.type) or types.is_large_binary(texts.type)
-    return np.frombuffer(texts.buffers()[1], np.int64 if wide else np.int32)[texts.offset : texts.offset + len(texts) + 1]
