@@ -76,12 +76,14 @@ print(f"{result}, {megabytes() - before:,.0f} MB of memory")
 _DURABLE: Final = """
 import sys
 try:
+    from services.log.kafka.client import Connection
     from services.log.kafka.log import open_kafka_log
 except ImportError:
     from services.log.kafka import open_kafka_log
+    Connection = str
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 prefix = f"{abs(hash(sys.path[1]))}."
-log = open_kafka_log(sys.argv[1], 1, replication=3, topic_prefix=prefix)
+log = open_kafka_log(Connection(sys.argv[1]), 1, replication=3, topic_prefix=prefix)
 admin = KafkaAdminClient(bootstrap_servers=sys.argv[1])
 asked = [ConfigResource(ConfigResourceType.TOPIC, prefix + "outcomes")]
 found = admin.describe_configs(asked)["topic"][prefix + "outcomes"]
