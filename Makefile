@@ -3,6 +3,8 @@
 SHELL := bash
 BIN := .venv/bin
 WORKERS ?= 2
+# Integration tests wait for servers much of the time.
+SERVED ?= 3
 PYTEST := $(BIN)/python -m pytest -q
 
 .PHONY: help install oracles run test unit integration web system chaos cluster lint bench docs mutants soak
@@ -26,7 +28,7 @@ unit: oracles    ## tests without servers
 	$(PYTEST) tests/unit -n $(WORKERS)
 
 integration: install   ## tests on a real Kafka broker, a real Redis and a real Ray
-	$(PYTEST) tests/integration -n $(WORKERS) --dist loadgroup
+	$(PYTEST) tests/integration -n $(SERVED) --dist loadgroup
 
 web: install     ## the pages in a real browser
 	$(PYTEST) tests/web
