@@ -90,7 +90,7 @@ def games(agents: int, count: int, first: int, seed: int) -> list[GameEvent]:
 def memory(state: PoolState, agents: int, pairs: int, ids: int) -> Iterator[Row]:
     """Steady memory by part."""
     content = state.content
-    by_agent = content.agents.nbytes + content.ratings.nbytes + content.activity.nbytes + agents
+    by_agent = content.agents.nbytes + content.ratings.nbytes + agents
     with_places = by_agent + content.tallies.places.nbytes
     yield Row("memory: an agent, without place tallies", f"{agents:,} agents, 2 methods", by_agent / agents, "goal", GOAL_AGENT, "B")
     yield Row("memory: an agent, with place tallies", "2 places each", with_places / agents, "goal", GOAL_AGENT, "B")

@@ -41,7 +41,7 @@ def by_oracle(pool: str) -> Pool:
 def boards_of(state: PoolState) -> dict[str, dict[str, float]]:
     names, ids = state.content.agents.names(), np.arange(len(state.content.agents), dtype=np.int32)
     ratings = state.content.ratings
-    boards = {"outcomes": dict(zip(names, state.content.activity[ids].tolist(), strict=True))}
+    boards = {"outcomes": dict(zip(names, state.content.ratings.activity[ids].tolist(), strict=True))}
     return boards | {method: dict(zip(names, ratings.read(method, ids).rating.tolist(), strict=True)) for method in ratings.online}
 
 
