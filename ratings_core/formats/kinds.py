@@ -84,8 +84,8 @@ def _csv_kind(filename: str, head: str, delimiter: str) -> FileKind:
     if set(COLUMNS) <= set(header):
         return FileKind.BATTLES
     if len(header) < 2 or len(lines) < 2:
-        rule = "must be a table with a header and rows of a known kind; else name its kind (--input) or what parts its cells (--delimiter)"
-        raise InputError("file", filename, rule if lines else "must hold rows, it is empty")
+        rule = "must be a table with a header and rows of a known kind; else name its kind (--input) or its delimiter (--delimiter)"
+        raise InputError("file", filename, rule if lines else "must hold rows; it is empty")
     names = {(_first_row([line], filename, delimiter) or [""])[0] for line in lines[1:]}
     return FileKind.MARGINS if names <= set(header[1:]) else FileKind.SCORES
 

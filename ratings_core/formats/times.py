@@ -27,7 +27,7 @@ def seconds(cell: str, row: int, column: str) -> float:
     except (ValueError, OverflowError):
         if _NUMBER.fullmatch(cell):
             return number(cell, row, column)
-        rule = "must be a date such as 2026-03-01, an ISO date and time, or seconds since 1970; --column time= leaves times out"
+        rule = "must be a date such as 2026-03-01, an ISO date and time, or seconds since 1970"
         raise FormatError(row, column, cell, rule) from None
 
 

@@ -74,8 +74,9 @@ def fold_slices(
         kind = source.kind(options.kind, options.delimiter)
         check_rules(kind, options.rules)
         if kind in (FileKind.SCORES, FileKind.MARGINS, FileKind.PROFILE):
-            hint = "" if options.kind else "; that is a guess: --input results and --column first=HEADER (second, ...) name games"
-            rule = f"must be a solved method for {kind}, as which {path.name} is read: online methods rate games, in their order{hint}"
+            rule = f"must be a solved method: {path.name} is read as {kind}, and online methods rate games"
+            if options.kind is None:
+                rule += ". The kind was guessed; if the file holds games, say so: --input results --column first=HEADER (second, ...)"
             raise InputError("method", method, rule)
         fold = offline_fold(method, parameters)
         rater = make_raters(Kind.GAMES, fold)[method]
