@@ -4,13 +4,14 @@
 Each row plants pools whose truth is known, solves them as
 `equirank solve --intervals` does (online methods: as boards show them), and counts. `covered` is the share of agents whose interval holds
 the true rating, with its Monte Carlo standard error over pools; `width` is the mean width (points, or the method's unit); `ranks` is the
-share of pools in which all intervals of ranks hold at once; `excluded` is the number of rows whose interval excludes its own estimate.
+share of pools in which all intervals of ranks hold at once; `far` is the share of the tenth of the agents whose ratings are farthest from
+a newcomer's; `excluded` is the number of rows whose interval excludes its own estimate.
 `--before` runs the same pools with another checkout of the project, in the same table.
 
 The truth of a fit is the fit to the true probabilities of all pairs; that of other methods is their answer on the true margins. Planted
-skills are normal with a deviation of 0.7 logits. Online methods have two rows: planted, constant skills, and the method's
+skills are normal with a deviation of 0.7 logits. Online methods have rows of planted, constant skills, and rows of the method's
 own model: skills are drawn from its prior and move as it says (Glicko-2: by the volatility each rating period; Weng-Lin: by tau each
-game). An agent plays about 12 games in a rating period.
+game). An agent plays about 12 games in a rating period, or 4 or 24 in the rows that say so; `half prior` halves the prior's deviation.
 """
 
 import json
@@ -20,6 +21,7 @@ import subprocess
 import sys
 from argparse import SUPPRESS
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +40,8 @@ from services.solve.registry import methods
 
 POINTS = 400 / math.log(10)
 SECONDS = 5.0
+PERIODS = {"own model, 4": 4, "own model, 24": 24}
+"""Games of an agent in a rating period, by kind of pool; 12 in others."""
 NO_PLACES = PlaceCounts(*(np.zeros(0, np.int32) for _ in range(4)), np.zeros(0))
 
 
@@ -87,9 +91,11 @@ def grid(pools: float) -> list[Cell]:
     found += cells("maximal_lottery", "transitive", [(6, 30, 60)]) + cells("maximal_lottery", "cyclic", [(6, 30, 60), (6, 300, 60)])
     found += cells("nash_average_agents", "cyclic", [(6, 30, 60)])
     found += cells("uniform", "tasks", [(5, 40, 100), (20, 200, 40)])
+    own = [(20, 100, 150), (20, 400, 150), (20, 4_000, 75), (50, 1_000, 60), (50, 4_000, 30), (100, 1_000, 30)]
     for method in ("glicko2", "weng_lin"):
-        found += cells(method, "planted", [(20, 400, 60), (20, 4_000, 20)]) + cells(method, "own model", [(20, 400, 60), (20, 4_000, 20)])
-    return found
+        found += cells(method, "planted", [(20, 400, 150), (20, 4_000, 75), (50, 4_000, 30)]) + cells(method, "own model", own)
+        found += cells(method, "half prior", [(20, 400, 150), (50, 4_000, 30)])
+    return found + [cell for kind in PERIODS for cell in cells("glicko2", kind, [(20, 400, 150)])]
 
 
 def chances(rng: np.random.Generator, m: int, *, cyclic: bool) -> Any:
@@ -195,7 +201,8 @@ def offline(cell: Cell, seed: int) -> dict[str, Any]:
     rank = 1 + (np.round(pool.truth, 9)[:, None] < np.round(pool.truth, 9)).sum(axis=1)
     held = all(row.rank_low is None or row.rank_low <= true <= (row.rank_high or 0) for row, true in zip(rows, rank.tolist(), strict=True))
     excluded = sum(not _includes(row) for row in rows)
-    return {"covered": float(inside[known].mean()), "width": float((high - low)[known].mean()), "ranks": float(held), "excluded": excluded}
+    width = float((high - low)[known].mean())
+    return {"covered": float(inside[known].mean()), "width": width, "ranks": float(held), "far": math.nan, "excluded": excluded}
 
 
 def _includes(row: Any) -> bool:
@@ -206,17 +213,18 @@ def _includes(row: Any) -> bool:
 def online(cell: Cell, seed: int) -> dict[str, Any]:
     """Coverage of one pool by the belief of an online method, as its live board shows it. Ratings and skills are centered."""
     rng = np.random.default_rng([seed, cell.agents, cell.games])
-    rater = RATERS[cell.method]()
+    rater = _rater(cell)
     unit, prior = _units(cell.method, rater)
+    period = cell.agents * PERIODS.get(cell.kind, 12) // 2
     skill = rng.normal(0.0, 0.7 if cell.kind == "planted" else prior / unit, cell.agents)
     sides = np.array([rng.permutation(cell.agents)[:2] for _ in range(cell.games)])
     won, uniform = np.zeros(cell.games, bool), rng.random(cell.games)
     for i, (a, b) in enumerate(sides.tolist()):
-        if cell.kind == "own model":
-            _drift(rng, skill, (a, b), i, rater)
+        if cell.kind != "planted" and (rater.name == "weng_lin" or (i and i % period == 0)):
+            _drift(rng, skill, (a, b), rater)
         won[i] = uniform[i] < 1 / (1 + math.exp(skill[b] - skill[a]))
     names = _names(cell.agents)
-    spacing = 60.0 if rater.beliefs is None or rater.beliefs.period_seconds is None else rater.beliefs.period_seconds / (6 * cell.agents)
+    spacing = 60.0 if rater.beliefs is None or rater.beliefs.period_seconds is None else rater.beliefs.period_seconds / period
     games = [
         Outcome((Side((names[a],), 1 if first else 2), Side((names[b],), 2 if first else 1)), time=i * spacing)
         for i, ((a, b), first) in enumerate(zip(sides.tolist(), won.tolist(), strict=True))
@@ -235,14 +243,25 @@ def online(cell: Cell, seed: int) -> dict[str, Any]:
     mean = ends.mean(axis=1)
     truth = unit * (skill - skill.mean()) + mean.mean()
     inside = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
-    return {"covered": float(inside.mean()), "width": float((ends[:, 1] - ends[:, 0]).mean()), "ranks": math.nan, "excluded": 0}
+    from_start = np.abs(mean - (rater.start if cell.method == "glicko2" else rater.mu))
+    far = inside[from_start >= np.quantile(from_start, 0.9)]
+    width = float((ends[:, 1] - ends[:, 0]).mean())
+    return {"covered": float(inside.mean()), "width": width, "ranks": math.nan, "far": float(far.mean()), "excluded": 0}
 
 
-def _drift(rng: np.random.Generator, skill: Any, sides: tuple[int, int], game: int, rater: Any) -> None:
-    """Move skills before a game as the method's model says."""
+def _rater(cell: Cell) -> Any:
+    """The method with its defaults, or with half the deviation before any outcome."""
+    rater: Any = RATERS[cell.method]()
+    if cell.kind != "half prior":
+        return rater
+    return replace(rater, deviation=rater.deviation / 2) if cell.method == "glicko2" else replace(rater, sigma=rater.sigma / 2)
+
+
+def _drift(rng: np.random.Generator, skill: Any, sides: tuple[int, int], rater: Any) -> None:
+    """Move skills as the method's model says: all of them in a new rating period, or those of a game's sides."""
     if rater.name == "weng_lin":
         skill[list(sides)] += rng.normal(0.0, rater.tau / _units(rater.name, rater)[0], 2)
-    elif game and game % (6 * len(skill)) == 0:  # a new rating period
+    else:
         skill += rng.normal(0.0, rater.volatility * rater.scale / POINTS, len(skill))
 
 
@@ -262,7 +281,7 @@ def measured(cell: Cell) -> dict[str, float]:
             failed += 1
     if not found:
         return {"failed": failed}
-    means = {name: float(np.mean([one[name] for one in found])) for name in ("covered", "width", "ranks")}
+    means = {name: float(np.mean([one[name] for one in found])) for name in ("covered", "width", "ranks", "far")}
     error = float(np.std([one["covered"] for one in found], ddof=1) / math.sqrt(len(found))) if len(found) > 1 else math.nan
     return {**means, "error": error, "excluded": sum(one["excluded"] for one in found), "failed": failed}
 
@@ -270,9 +289,10 @@ def measured(cell: Cell) -> dict[str, float]:
 def shown(found: dict[str, float]) -> str:
     """The figures of a row."""
     if "covered" not in found:
-        return f"{'no intervals':>48}"
-    ranks = "     -" if math.isnan(found["ranks"]) else f"{found['ranks']:6.1%}"
-    return f"{found['covered']:7.1%} ±{found['error']:5.1%}{found['width']:10.4g}{ranks:>8}{found['excluded']:9.0f}{found['failed']:7.0f}"
+        return f"{'no intervals':>56}"
+    ranks, far = ("-" if math.isnan(found[name]) else f"{found[name]:6.1%}" for name in ("ranks", "far"))
+    counts = f"{found['excluded']:9.0f}{found['failed']:7.0f}"
+    return f"{found['covered']:7.1%} ±{found['error']:5.1%}{found['width']:10.4g}{ranks:>8}{far:>8}{counts}"
 
 
 def before(checkout: Path, cell: Cell) -> dict[str, float]:
@@ -299,7 +319,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(json.dumps(measured(Cell(*json.loads(chosen.cell)))))
         return
     print(machine(["numpy", "scipy"]))
-    columns = f"{'covered':>15}{'width':>10}{'ranks':>8}{'excluded':>9}{'failed':>7}"
+    columns = f"{'covered':>15}{'width':>10}{'ranks':>8}{'far':>8}{'excluded':>9}{'failed':>7}"
     print(f"{'method':22}{'pool':14}{'agents':>7}{'games':>7}{'pools':>7}{columns}{'   before:' + columns if chosen.before else ''}")
     for cell in grid(0.1 if chosen.quick else chosen.share):
         if chosen.only in cell.label:

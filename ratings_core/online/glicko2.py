@@ -19,12 +19,12 @@ from ratings_core.online.prequential import Prequential, record
 from ratings_core.online.reading import Beliefs, Reading, checked_agents
 from ratings_core.online.state import OnlineState
 from ratings_core.online.volatility import new_volatility
-from ratings_core.records.beliefs import BeliefModel
+from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
-STRETCH: Final = 1.3
-"""What deviations are multiplied by in intervals, found by simulation of pools of the method's own model: they are too small, because a
-period is one step of Newton's method and the errors of agents who met depend on each other (docs/concepts/intervals.md)."""
+STRETCH: Final = Stretch(-0.09, distance=0.13, doubt=0.18)
+"""Found by simulation of pools of the method's own model. Deviations are too small there, because a period is one step of Newton's method
+and the errors of agents who met depend on each other; farthest from the start, results are nearly certain and errors greatest."""
 _MAX_RATING: Final = 1e9
 _MIN_SCALE: Final = 1e-6
 _MAX_TIME: Final = 1e15
@@ -158,7 +158,7 @@ class Glicko2(CheckedSettings):
     @property
     def beliefs(self) -> BeliefModel:
         """As `Rater.beliefs` says: deviations grow by the volatility, up to that of a newcomer; intervals are calibrated by `STRETCH`."""
-        return BeliefModel(newcomer=self.deviation, period_seconds=self.period_seconds, stretch=STRETCH)
+        return BeliefModel(self.deviation, period_seconds=self.period_seconds, start=self.start, logit=self.scale, stretch=STRETCH)
 
     def _known(self, state: GlickoState, ids: NDArray[np.int32], now: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Beliefs]:
         """Ratings, deviations as of period `now`, and what those follow from."""

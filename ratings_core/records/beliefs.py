@@ -11,6 +11,8 @@ LEVEL: Final = 0.95
 """Probability that a belief gives to its `interval`."""
 _WIDTHS: Final = 1.96
 """Deviations on both sides of the mean that hold so much of a normal distribution."""
+_FARTHEST: Final = 6.0
+"""Logits from the start beyond which `Stretch` grows no more: the simulations that it was found by had hardly an agent farther."""
 
 
 class Belief(NamedTuple):
@@ -26,20 +28,43 @@ class Belief(NamedTuple):
     since: int = 0
 
 
+class Stretch(NamedTuple):
+    """True errors over a method's deviations: intervals are wider by this factor than the deviations say.
+
+    It is 1 + (1 - r**2) (base + distance * x**2 + doubt * r). r is the deviation over a newcomer's, 1 at most: 1 - r**2 is the share of
+    the variance that games have taken away, so a newcomer's factor is 1. x is how many logits the mean is from a newcomer's, 6
+    at most. The three numbers of a method were found by simulation (docs/concepts/intervals.md).
+    """
+
+    base: float = 0.0
+    distance: float = 0.0
+    doubt: float = 0.0
+
+    def at(self, x: float, r: float) -> float:
+        """The factor for one agent."""
+        x, r = min(abs(x), _FARTHEST), min(r, 1.0)
+        return 1.0 + (1.0 - r * r) * (self.base + self.distance * x * x + self.doubt * r)
+
+
+NO_STRETCH: Final = Stretch()
+
+
 @dataclass(frozen=True, slots=True)
 class BeliefModel:
     """What all beliefs of a method have in common.
 
     newcomer: deviation before any outcome, in the ratings' unit; none grows beyond it; below: how many deviations, as the last outcome left
     them, the value that ranks lies below the mean; period_seconds: length of the periods, counted from 1970, at whose
-    end the deviations of those who were away have grown; None where they do not grow; stretch: true errors over the method's deviations,
-    by which intervals are wider than deviations say.
+    end the deviations of those who were away have grown; None where they do not grow; start: mean before any outcome; logit: points
+    by which log odds differ by 1; stretch: by which intervals are wider than deviations say.
     """
 
     newcomer: float
     below: float = 0.0
     period_seconds: float | None = None
-    stretch: float = 1.0
+    start: float = 0.0
+    logit: float = 1.0
+    stretch: Stretch = NO_STRETCH
 
     def deviation(self, belief: Belief, time: float | None) -> float:
         """Of a belief as of `time`, seconds since 1970: variance has grown by wander**2 for every whole period away.
@@ -55,5 +80,6 @@ class BeliefModel:
 
     def interval(self, rating: float, belief: Belief, time: float | None) -> tuple[float, float]:
         """Where the strength of an agent of that rating is as of `time`, by `LEVEL`: its mean and 1.96 stretched deviations."""
-        mean, reach = rating + self.below * belief.deviation, _WIDTHS * self.stretch * self.deviation(belief, time)
+        mean, deviation = rating + self.below * belief.deviation, self.deviation(belief, time)
+        reach = _WIDTHS * deviation * self.stretch.at((mean - self.start) / self.logit, deviation / self.newcomer)
         return mean - reach, mean + reach

@@ -16,6 +16,7 @@ from services.shard.partition import Partition
 from services.shard.publishing.publisher import Publisher
 from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
+from tests.support.belief_reach import reach
 from tests.support.boards import Content
 from tests.support.game_streams import Game, at_times, batch_of, game, mixed_games
 from tests.support.pools import first_generation, pool_of
@@ -82,9 +83,9 @@ def agrees(store: RedisStore, method: str, games: list[Game]) -> dict[str, float
     np.testing.assert_allclose([row.rating for row in shown], expected.rating, rtol=1e-12)
     np.testing.assert_allclose([row.deviation for row in shown], expected.deviation, rtol=0, atol=1e-9)
     mean = state.rating if method == "weng_lin" else expected.rating
-    reach = 1.96 * {"weng_lin": 1.0, "glicko2": 1.3}[method] * expected.deviation
-    np.testing.assert_allclose([row.low for row in shown], mean - reach, rtol=1e-12)
-    np.testing.assert_allclose([row.high for row in shown], mean + reach, rtol=1e-12)
+    half = reach(method, mean, expected.deviation)
+    np.testing.assert_allclose([row.low for row in shown], mean - half, rtol=1e-12)
+    np.testing.assert_allclose([row.high for row in shown], mean + half, rtol=1e-12)
     newcomer = rater.read(rater.init(1), np.zeros(1, np.int32)).deviation
     assert newcomer is not None
     doubted = expected.provisional(outcomes=PROVISIONAL.outcomes, deviation=PROVISIONAL.deviation * newcomer[0])

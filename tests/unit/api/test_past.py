@@ -19,6 +19,7 @@ from services.demo import simulated
 from services.runtime.settings import PROVISIONAL
 from services.state.pool import PoolState
 from services.wire.pools import Kind
+from tests.support.belief_reach import reach
 from tests.support.boards import head_of, solved_of
 
 POOL = simulated.POOL
@@ -121,8 +122,9 @@ def test_deviations_are_those_of_then(believing: World, method: str, position: i
     assert reading.deviation is not None
     deviations = dict(zip(names, reading.deviation.tolist(), strict=True))
     assert {row.agent: row.deviation for row in board.rows} == pytest.approx(deviations, rel=1e-13)
-    reach = 1.96 * {"weng_lin": 1.0, "glicko2": 1.3}[method]
-    assert all(row.high - row.low == pytest.approx(2 * reach * deviations[row.agent]) for row in board.rows)  # type: ignore[operator]
+    for row in board.rows:
+        half = reach(method, row.rating, deviations[row.agent])
+        assert (row.low, row.high) == pytest.approx((row.rating - half, row.rating + half))  # type: ignore[operator]
     widest = PROVISIONAL.deviation * {"weng_lin": 25 / 3, "glicko2": 350.0}[method]
     marked = dict(zip(names, reading.provisional(outcomes=PROVISIONAL.outcomes, deviation=widest).tolist(), strict=True))
     assert {row.agent: row.provisional for row in board.rows} == marked

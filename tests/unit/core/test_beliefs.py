@@ -3,8 +3,11 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ratings_core.records.beliefs import Belief, BeliefModel
+from ratings_core.online import RATERS
+from ratings_core.records.beliefs import Belief, BeliefModel, Stretch
 
 WEEK = 604_800.0
 MODEL = BeliefModel(newcomer=350.0, period_seconds=WEEK)
@@ -13,8 +16,18 @@ PLAYED_IN_WEEK_4 = Belief(50.0, wander=10.0, since=5)
 
 @pytest.mark.parametrize(
     ("time", "variance"),
-    [(None, 2500), (0.0, 2500), (-1e15, 2500), (4.5 * WEEK, 2500), (5 * WEEK, 2500), (5.99 * WEEK, 2500), (6 * WEEK, 2600),
-     (7.5 * WEEK, 2700), (105 * WEEK, 12_500), (1e15, 350**2)],
+    [
+        (None, 2500),
+        (0.0, 2500),
+        (-1e15, 2500),
+        (4.5 * WEEK, 2500),
+        (5 * WEEK, 2500),
+        (5.99 * WEEK, 2500),
+        (6 * WEEK, 2600),
+        (7.5 * WEEK, 2700),
+        (105 * WEEK, 12_500),
+        (1e15, 350**2),
+    ],
 )
 def test_variance_grows_for_each_whole_period_away_up_to_a_newcomers(time: float | None, variance: float) -> None:
     assert MODEL.deviation(PLAYED_IN_WEEK_4, time) == math.sqrt(variance)
@@ -37,9 +50,28 @@ def test_the_interval_is_around_the_mean_as_wide_as_the_deviation_then() -> None
 
 
 def test_the_stretch_widens_the_interval_and_leaves_the_deviation() -> None:
-    wide = BeliefModel(newcomer=350.0, period_seconds=WEEK, stretch=1.25)
-    assert wide.interval(1500.0, PLAYED_IN_WEEK_4, None) == pytest.approx((1500 - 122.5, 1500 + 122.5))
-    assert wide.deviation(PLAYED_IN_WEEK_4, None) == 50.0
+    """At 2 logits from the start and a deviation of a tenth of a newcomer's: 1 + .99 (-.1 + .2 * 4 + .5 * .1)."""
+    wide = BeliefModel(newcomer=500.0, start=1500.0, logit=100.0, stretch=Stretch(-0.1, distance=0.2, doubt=0.5))
+    reach = 1.96 * 50.0 * 1.7425
+    assert wide.interval(1700.0, Belief(50.0), None) == pytest.approx((1700 - reach, 1700 + reach))
+    assert wide.deviation(Belief(50.0), None) == 50.0
+
+
+@pytest.mark.parametrize("method", ["glicko2", "weng_lin"])
+@given(x=st.floats(-1e6, 1e6), r=st.floats(0.0, 1e3))
+def test_every_stretch_is_above_a_third_and_bounded(method: str, x: float, r: float) -> None:
+    model = RATERS[method]().beliefs
+    assert model is not None
+    assert 1 / 3 < model.stretch.at(x, r) < 6.0
+
+
+@pytest.mark.parametrize("method", ["glicko2", "weng_lin"])
+def test_a_newcomer_s_interval_is_that_of_the_prior(method: str) -> None:
+    model = RATERS[method]().beliefs
+    assert model is not None
+    low, high = model.interval(model.start, Belief(model.newcomer), None)
+    assert (low + high) / 2 == pytest.approx(model.start)
+    assert high - low == pytest.approx(2 * 1.96 * model.newcomer)
 
 
 def test_a_value_that_ranks_below_the_mean_lies_below_its_interval() -> None:

@@ -1,0 +1,16 @@
+"""How far the interval of an online method's belief reaches: docs/concepts/intervals.md, written again for arrays."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+_MODELS = {"glicko2": (1500.0, 350.0, 173.7178, -0.09, 0.13, 0.18), "weng_lin": (25.0, 25 / 3, math.sqrt(2) * 25 / 6, -0.15, 0.11, -0.70)}
+"""Mean and deviation of a newcomer, points a logit, and base, distance and doubt of the page, at the defaults of the methods."""
+
+
+def reach(method: str, mean: Any, deviation: Any) -> Any:
+    """Half the widths of the intervals of agents with these means and deviations."""
+    start, newcomer, logit, base, distance, doubt = _MODELS[method]
+    x, r = np.minimum(np.abs(mean - start) / logit, 6.0), deviation / newcomer
+    return 1.96 * deviation * (1 + (1 - r**2) * (base + distance * x**2 + doubt * r))
