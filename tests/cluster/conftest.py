@@ -24,6 +24,7 @@ from tests.cluster.cluster import (
     run,
     wait_until,
 )
+from tests.cluster.figures import LINES, note
 from tests.cluster.prometheus import Prometheus
 
 BURST = 100_000
@@ -36,6 +37,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         own = (item for item in items if item.path.parent == Path(__file__).parent)
         for item in (item for item in own if not item.path.name.startswith("test_1_") or shutil.which("helm") is None):
             item.add_marker(pytest.mark.skip(reason="no cluster: run `make cluster`, or name one by EQUIRANK_KUBECONFIG"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if LINES:
+        terminalreporter.section("measured")
+    for line in LINES:
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +93,7 @@ def monitoring(loader: Loader, values: list[str]) -> Iterator[Prometheus]:
     yield scraping
     if PICTURES:
         for path in pictures.draw(scraping, Path(PICTURES), time.monotonic() - began):
-            print(f"wrote {path}")
+            note(f"wrote {path}")
     if not DISPOSABLE:
         prometheus.remove()
 

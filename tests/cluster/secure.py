@@ -122,8 +122,8 @@ def _server(name: str, command: list[str], port: int) -> list[dict[str, Any]]:
         "command": command,
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "readinessProbe": {"tcpSocket": {"port": port}, "periodSeconds": 2},
-        # Without a request it would get next to no processor beside pods that have one.
-        "resources": {"requests": {"cpu": "200m", "memory": "384Mi" if name == "kafka" else "64Mi"}},
+        # Without a request it would get next to no processor beside pods that have one. All pods together have two cores.
+        "resources": {"requests": {"cpu": "100m" if name == "kafka" else "20m", "memory": "384Mi" if name == "kafka" else "64Mi"}},
         "volumeMounts": [{"name": folder, "mountPath": f"/{folder}"} for folder in folders],
     }
     spec = {

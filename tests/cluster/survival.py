@@ -1,17 +1,15 @@
 """What the disaster tests and the rotation tests share: an event under load, and the judgement of what came of it."""
 
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from tests.cluster.cluster import Loader, Status, wait_until
+from tests.cluster.figures import note
 
 RECORDS: Final = 20
 LEAST_SECONDS: Final = 5.0
 MOST_SECONDS: Final = 240.0
-_TABLE: Final[list[str]] = []
 
 
 def survive(loader: Loader, name: str, disaster: Callable[[], object], recovered: Callable[[], bool]) -> Status:
@@ -31,18 +29,10 @@ def survive(loader: Loader, name: str, disaster: Callable[[], object], recovered
     asked, failed = after.asked - before.asked, after.failed - before.failed
     difference = {pool: after.sent[pool] - after.counted.get(pool, 0) for pool in after.sent}
     lost, doubled = sum(max(0, gap) for gap in difference.values()), sum(max(0, -gap) for gap in difference.values())
-    _TABLE.append(f"{name} | {after.stall:.1f} | {asked} | {failed} | {lost} | {doubled}")
-    print(_TABLE[-1], *(after.errors[-failed:] if failed else []), sep="\n")
+    note(f"{name}: folding stalled for {after.stall:.1f} s; {asked} requests, {failed} failed; {lost} lost, {doubled} doubled")
+    print(*(after.errors[-failed:] if failed else []), sep="\n")
     assert (lost, doubled) == (0, 0)
     # A write that failed may be in the log all the same: it was sent again with its id, and dropped as a duplicate.
     assert after.repeated <= after.duplicates <= after.repeated + after.failed
     assert failed < 0.001 * asked, f"{failed} of {asked} requests failed"
     return after
-
-
-def print_table() -> None:
-    """Print a row for each event so far, and write the rows to the file that EQUIRANK_CLUSTER_TABLE names."""
-    lines = ["disaster | longest stall of folding, s | requests | failed | lost | doubled", *_TABLE]
-    print("\n" + "\n".join(lines))
-    if "EQUIRANK_CLUSTER_TABLE" in os.environ:
-        Path(os.environ["EQUIRANK_CLUSTER_TABLE"]).write_text("\n".join(lines) + "\n", encoding="utf-8")

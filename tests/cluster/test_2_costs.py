@@ -6,6 +6,7 @@ import time
 import pytest
 
 from tests.cluster.cluster import FULL, Loader, kubectl, objects, pods
+from tests.cluster.figures import note
 
 COMPONENTS = ("api", "engine", "head", "shards", "solves")
 _MEMORY = """cd /sys/fs/cgroup; [ -d memory ] && cd memory
@@ -22,7 +23,7 @@ def working_set(pod: str) -> int:
 def test_memory_at_rest_is_far_below_the_limits(loader: Loader) -> None:
     loader.settled(120)
     measured = {component: working_set(pods(component)[0]) >> 20 for component in COMPONENTS}
-    print("\nMiB at rest:", measured)
+    note("MiB at rest: " + ", ".join(f"{component} {used}" for component, used in measured.items()))
     limits = {"api": 1024, "engine": 2048, "head": 2048, "shards": 2048, "solves": 2048}
     assert {component for component, used in measured.items() if used > 0.75 * limits[component]} == set()
 
@@ -44,5 +45,5 @@ def test_start_up(loader: Loader) -> None:
         for condition in pod["status"]["conditions"]
         if condition["type"] == "PodScheduled"
     ]
-    print(f"\nseconds from the first pod scheduled to the first outcome folded in every pool: {folded - min(scheduled):.0f}")
+    note(f"{folded - min(scheduled):.0f} s from the first pod scheduled to the first outcome folded in every pool")
     loader.settled(240)

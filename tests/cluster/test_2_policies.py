@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from tests.cluster.cluster import NAMESPACE, RELEASE, Loader, apply, kubectl, objects, run, wait_until
+from tests.cluster.figures import note
 
 HOSTILE: Final = "hostile"
 RAY: Final = ("head", "shards", "solves", "engine")
@@ -105,7 +106,7 @@ def test_nothing_else_is_open(hostile: Hostile) -> None:
     attempts = hostile.attempts(*hostile.closed)
     assert len(attempts) > 10
     assert _refused(attempts), attempts
-    print(f"{len(attempts)} ports refused")
+    note(f"{len(attempts)} ports refused to a hostile pod")
 
 
 def test_without_the_policies_everything_is_open(hostile: Hostile, loader: Loader) -> None:

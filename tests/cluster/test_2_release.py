@@ -1,10 +1,11 @@
 """A release on a real cluster: outcomes in, boards out, equal to an offline fold."""
 
 from tests.cluster.cluster import RELEASE, Loader, helm, pods
+from tests.cluster.figures import note
 
 
 def test_the_chart_installs_and_becomes_ready(release: dict[str, float]) -> None:
-    print(f"ready after {release['ready']:.0f} s")
+    note(f"every pod ready after {release['ready']:.0f} s")
 
 
 def test_a_hundred_thousand_outcomes_are_counted_once_each(loader: Loader) -> None:

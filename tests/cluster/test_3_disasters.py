@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.cluster import CHART, COMPONENTS, FULL, NAMESPACE, RELEASE, Loader, helm, kubectl, objects, pods, ready, wait_until
-from tests.cluster.survival import print_table, survive
+from tests.cluster.figures import note
+from tests.cluster.survival import survive
 
 NODE = os.environ.get("EQUIRANK_CLUSTER_NODE")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def table(loader: Loader) -> object:
-    """Prints the table of all disasters at the end, and holds the boards against an offline fold once more."""
+    """Holds the boards against an offline fold once more at the end."""
     yield
-    print_table()
     verdict = loader.execute("equirank", "verify")
     assert "no difference" in verdict, verdict
 
@@ -105,7 +105,8 @@ class TestFull:
     def test_solve_pods_come_and_go_with_the_solves(self, loader: Loader, values: list[str]) -> None:
         scaled = _upgrade(values, ["--set", "solves.minReplicas=0,solves.maxReplicas=2,solves.idleSeconds=20"])
         survive(loader, "helm upgrade, solve pods from 0 on", scaled, lambda: all_ready(solves=1) or all_ready(solves=2))
-        print(f"no solve pod {wait_until('idle solve pods are removed', lambda: all_ready(solves=0), 600):.0f} s after the last outcome")
+        idle = wait_until("idle solve pods are removed", lambda: all_ready(solves=0), 600)
+        note(f"no solve pod {idle:.0f} s after the last outcome")
         survive(loader, "helm upgrade, 1 solve pod again", _upgrade(values, []), all_ready)
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.cluster import cluster, secure
 from tests.cluster.cluster import CHART, FULL, RELEASE, Loader, ready, wait_until
 from tests.cluster.secure import api, ask, change_grants, grants, helm, kubectl
-from tests.cluster.survival import print_table, survive
+from tests.cluster.survival import survive
 
 pytestmark = [pytest.mark.usefixtures("secured"), pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")]
 
@@ -34,7 +34,6 @@ def load(secured: None) -> Iterator[Loader]:
     loader.rate(10)
     wait_until(f"{BURST} outcomes are counted", lambda: sum(loader.status().counted.values()) >= BURST, 240)
     yield loader
-    print_table()
     verdict = api("equirank", "verify")
     assert "no difference" in verdict, verdict
 
