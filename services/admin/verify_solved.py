@@ -23,27 +23,25 @@ def verify_solved(log: Log, checkpoints: CheckpointStore, store: StoreReader) ->
     files = ResultFiles(checkpoints.blobs, 1)
     for head in store.live.pools():
         for method in store.solved.methods(head.pool):
-            position, difference = _compared(Job(head.pool, method), files, store, log.outcomes.identity)
+            position, difference = _compared(Job(head.pool, method), files, store)
             partition = partition_of(head.pool, log.outcomes.partitions)
             yield Finding(partition=partition, pool=head.pool, what=f"solved board {method}", position=position, difference=difference)
 
 
-def _compared(job: Job, files: ResultFiles, store: StoreReader, identity: str) -> tuple[int, str | None]:
+def _compared(job: Job, files: ResultFiles, store: StoreReader) -> tuple[int, str | None]:
     """Position of a board, and how it differs from its file. One that is switched meanwhile is read again."""
     position, difference = 0, None
     for _ in range(_TRIES):
         shown = _whole(store, job)
         if shown is None:
             return position, None  # its method is no longer chosen, or just being switched
-        position, difference = shown.position, _difference(shown, files, job, identity)
+        position, difference = shown.position, _difference(shown, files, job)
         if difference is None:
             break
     return position, difference
 
 
-def _difference(shown: SolvedBoard, files: ResultFiles, job: Job, identity: str) -> str | None:
-    if shown.log != identity:
-        return f"it was solved from another log ({shown.log or 'unnamed'})"
+def _difference(shown: SolvedBoard, files: ResultFiles, job: Job) -> str | None:
     if not shown.result.agents and shown.error is not None:
         return None  # nothing was solved yet: the board only says why
     file = next((board for board in files.newest(job) if board.solve == shown.solve), None)

@@ -195,11 +195,11 @@ def _entry(value: Value, version: Version, now: float) -> _Entry:
 def _part_of(asked: Asked, version: PoolVersion) -> Version | None:
     """The part of a pool's version that an answer depends on; None where there is nothing to answer with."""
     if asked.kind == "boards":
-        return None if version.head is None else (version.head, version.holder, tuple(version.solved.items()))
+        return None if version.head is None else (version.head, tuple(version.solved.items()))
     method = INSIGHT if asked.kind == "insight" else asked.method
     if method in version.solved:
-        return (version.holder, version.solved[method])
-    return None if version.head is None or asked.kind == "insight" else (version.head, version.holder)
+        return (version.solved[method],)
+    return None if version.head is None or asked.kind == "insight" else (version.head,)
 
 
 def _age(entry: _Entry, now: float) -> None:

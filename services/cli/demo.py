@@ -26,7 +26,7 @@ def demo(scenario: Annotated[Scenario, typer.Argument()] = Scenario.ARENA) -> No
         if scenario is Scenario.ARENA:
             feed(settings, log, stop)
         else:
-            attack(settings, log, open_store(settings).solved, stop)
+            attack(settings, log, open_store(settings, log.outcomes.identity).solved, stop)
         stop.wait()
     finally:
         log.close()

@@ -40,14 +40,14 @@ def erase(
     hold the name later count for the token. See docs/operations/erasure.md for what the topic and backups still hold.
     """
     settings, console = settings_of(data), Console(soft_wrap=True)
-    with _control(settings) as control:
+    with _opened(settings) as (identity, control):
         if status:
             _list(console, control.refresh(), pool)
             return
         if pool is None or agent is None or by is None:
             missing = next(name for name, value in (("--pool", pool), ("--agent", agent), ("--by", by)) if value is None)
             raise InputError(missing, None, "must be given: `equirank erase --pool POOL --agent NAME --by WHO`, or --status")
-        with _boards(settings) as boards:
+        with _boards(settings, identity) as boards:
             request = request_erasure(control, boards, pool, agent, by, unknown=unknown)
         console.print(f"{agent} of {pool} becomes {request.name.token}", highlight=False)
         _follow(console, control, request, wait=wait)
@@ -90,16 +90,17 @@ def _time(seconds: float) -> str:
 
 
 @contextmanager
-def _control(settings: Settings) -> Iterator[ControlLog]:
+def _opened(settings: Settings) -> Iterator[tuple[str, ControlLog]]:
+    """The identity of the outcomes' log, and the control log."""
     with closing(open_log(settings, create=False)) as log, closing(ControlLog(log.control)) as control:
-        yield control
+        yield log.outcomes.identity, control
 
 
 @contextmanager
-def _boards(settings: Settings) -> Iterator[LiveReader | None]:
+def _boards(settings: Settings, identity: str) -> Iterator[LiveReader | None]:
     """The live boards; None where the store does not answer."""
     try:
-        store = open_store(settings)
+        store = open_store(settings, identity)
         store.ping()
     except StoreError:
         yield None

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import Final
 
 from rich.table import Table
@@ -39,13 +40,11 @@ class _Boards:
     def __call__(self, now: float) -> Sequence[Table | Text]:
         if now > self._until:
             return []
-        store = open_store(self._settings)
         try:
-            tables = boards(store, POOLS)
+            with closing(open_store(self._settings)) as store:
+                tables = boards(store, POOLS)
         except StoreError:
             return []
-        finally:
-            store.close()
         if tables:
             self._until = now
         return tables or []

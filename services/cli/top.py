@@ -1,7 +1,6 @@
 """`equirank top`: the best of a board, for people or for programs."""
 
 import time
-from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +18,6 @@ from services.boards.history import Difference, Moved
 from services.boards.reading import Board, board, changes, methods_of
 from services.boards.result import Intervals
 from services.boards.store.protocol import PoolHead, StoreReader
-from services.boards.store.redis import RedisStore
 from services.cli.installation import settings_of
 from services.cli.interval_columns import contribution_column, interval_columns, interval_line, roster_line, unrated_line
 from services.cli.no_pool import no_pool
@@ -181,13 +179,12 @@ def _arrow(moved: Moved) -> str:
     return f"▲{up}" if up > 0 else f"▼{-up}" if up < 0 else "="
 
 
-def folding_trouble(settings: Settings, store: RedisStore, pool: str) -> str | None:
+def folding_trouble(settings: Settings, store: StoreReader, pool: str) -> str | None:
     """Why the boards of a pool may not be of now, in words; None where folding goes on."""
-    head, holder = store.live.head(pool), store.versions.read([pool])[pool].holder
-    if head is None or holder is None:
+    head = store.live.head(pool)
+    if head is None:
         return None
-    with closing(open_store(settings, holder)) as known:
-        found = freshness([head.partition], known.heartbeats.read(), settings.fresh_seconds)
+    found = freshness([head.partition], store.heartbeats.read(), settings.fresh_seconds)
     return None if found.fresh else found.says
 
 

@@ -29,7 +29,7 @@ def verify(
     settings = settings_of(data)
     log, checkpoints = open_log(settings, create=False), CheckpointStore(settings.checkpoint_url)
     console = Console(soft_wrap=True)
-    store = _store(settings, console)
+    store = _store(settings, log.outcomes.identity, console)
     findings: list[Finding] = []
     for number in range(log.outcomes.partitions):
         for finding in verify_partition(number, log, checkpoints, None if store is None else store.live):
@@ -49,9 +49,9 @@ def verify(
     sys.exit(1 if differences else 0)
 
 
-def _store(settings: Settings, console: Console) -> StoreReader | None:
+def _store(settings: Settings, identity: str, console: Console) -> StoreReader | None:
     try:
-        store = open_store(settings)
+        store = open_store(settings, identity)
         store.ping()
     except StoreError as error:
         console.print(f"checkpoints only, as the store does not answer: {error}")

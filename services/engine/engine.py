@@ -117,7 +117,7 @@ class Engine:
                 began = time.monotonic()
                 guard.check()
                 self._tick(solves, archiver, eraser, checkpoints, control)
-                self._forget_others(store, control)
+                self._tidy(store, control)
                 self._pause(solves, stop, time.monotonic() - began)
             archiver.cancel()
             eraser.cancel()
@@ -210,16 +210,22 @@ class Engine:
             if not solves.go_on(time.monotonic(), min(left, _TICK_SECONDS)):
                 stop.wait(min(left, _TICK_SECONDS))
 
-    def _forget_others(self, store: RedisStore, control: ControlLog) -> None:
-        """Once in a while, take pools out of the store that a log which is gone left there: no shard of this one would ever write them."""
+    def _tidy(self, store: RedisStore, control: ControlLog) -> None:
+        """Once in a while, tell the store that this engine is here, and remove what no shard will write again: pools that the log lost,
+        and all that logs left whose engines are gone.
+        """
         if (now := time.monotonic()) < self._sweep_at:
             return
         self._sweep_at = now + _SWEEP_SECONDS
         try:
-            for pool in store.forget_others(control.refresh().pools):
-                log.info("removed what another log left", extra={"pool": pool})
+            store.logs.register()
+            lost = store.live.names() - control.refresh().pools.keys()  # in this order: a pool is in the control log before its boards are
+            store.live.remove(lost)
+            removed = [*lost, *store.logs.remove_gone()]
+            if removed:
+                log.info("removed from the store: %s", ", ".join(sorted(removed)))
         except (StoreError, LogError) as error:
-            self._troubles.warn(log, "what other logs left waits: %s", error)
+            self._troubles.warn(log, "the removal of keys that nobody writes waits for the store or the log: %s", error)
 
     def _ask(self, shard: _Shard) -> None:
         """Take in a shard's answer, and ask again. A shard that does not answer shows by its age in the metrics."""

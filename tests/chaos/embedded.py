@@ -75,7 +75,7 @@ class Embedded:
 
     @contextmanager
     def reader(self) -> Iterator[RedisStore]:
-        with closing(RedisStore(f"unix://{self._one.redis_socket}")) as store:
+        with closing(RedisStore(f"unix://{self._one.redis_socket}", self._log.outcomes.identity)) as store:
             yield store
 
     def board(self, pool: str, method: str) -> dict[str, float]:
@@ -140,11 +140,8 @@ class Embedded:
         reader.close()
 
     def _store(self, ask: Callable[[RedisStore], T]) -> T:
-        store = RedisStore(f"unix://{self._one.redis_socket}")
-        try:
+        with self.reader() as store:
             return ask(store)
-        finally:
-            store.close()
 
     # -- faults
 

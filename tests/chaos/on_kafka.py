@@ -85,7 +85,9 @@ class OnKafka:
 
     def __init__(self, cluster: Cluster, brokers: Sequence[Broker], server: Redis, ways: Mapping[str, Proxy]) -> None:
         self._cluster, self._brokers, self._redis = cluster, brokers, server
-        self._store = RedisStore(server.url)
+        with cluster.log() as log:
+            self._identity = log.outcomes.identity
+        self._store = RedisStore(server.url, self._identity)
         # It gives up early and is not idempotent: what it sends again may stand in the log twice.
         self._producer = KafkaProducer(
             bootstrap_servers=cluster.bootstrap, acks="all", enable_idempotence=False, retries=1, compression_type="lz4",
@@ -147,7 +149,7 @@ class OnKafka:
 
     @contextmanager
     def reader(self) -> Iterator[RedisStore]:
-        with closing(RedisStore(self._redis.url)) as store:
+        with closing(RedisStore(self._redis.url, self._identity)) as store:
             yield store
 
     def board(self, pool: str, method: str) -> dict[str, float]:

@@ -60,7 +60,8 @@ def main() -> int:
     log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
     timer = Timer()
     try:
-        ShardWorker(settings, range(PARTITIONS), "paused", log, HeldBoards(RedisStore(url).live, int(outcomes), timer), timer=timer).run()
+        boards = HeldBoards(RedisStore(url, log.outcomes.identity).live, int(outcomes), timer)
+        ShardWorker(settings, range(PARTITIONS), "paused", log, boards, timer=timer).run()
     except Fenced:
         return FENCED
     finally:

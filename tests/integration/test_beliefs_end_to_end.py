@@ -8,7 +8,6 @@ import redis
 from ratings_core.online import RATERS, Rater
 from services.boards import reading as boards
 from services.boards.reading import Board
-from services.boards.store import keys
 from services.boards.store.redis import RedisStore
 from services.control.records import FoldSettings
 from services.runtime.settings import PROVISIONAL
@@ -21,7 +20,7 @@ from tests.support.boards import Content
 from tests.support.game_streams import Game, at_times, batch_of, game, mixed_games
 from tests.support.pools import first_generation, pool_of
 from tests.support.redis import flush, redis_url
-from tests.support.stores import other, raw, store
+from tests.support.stores import KEYS, other, raw, store
 
 __all__ = ["other", "raw", "redis_url", "store"]
 
@@ -110,7 +109,7 @@ def test_deviations_of_those_away_grow_while_others_play_and_are_not_written(sto
     shard.play(GAMES)
     before = agrees(store, "glicko2", GAMES)
     with redis.Redis.from_url(redis_url, decode_responses=True) as raw:
-        written = raw.hgetall(keys.beliefs(POOL, 1, "glicko2"))
+        written = raw.hgetall(KEYS.beliefs(POOL, 1, "glicko2"))
         games = list(GAMES)
         for weeks in (0.3, 4, 60, 5000):
             late = [game(0, 1, time=LAST + weeks * WEEK)]
@@ -118,7 +117,7 @@ def test_deviations_of_those_away_grow_while_others_play_and_are_not_written(sto
             games += late
             after = agrees(store, "glicko2", games)
             agrees(store, "weng_lin", games)
-        changed = {name for name, text in raw.hgetall(keys.beliefs(POOL, 1, "glicko2")).items() if text != written[name]}
+        changed = {name for name, text in raw.hgetall(KEYS.beliefs(POOL, 1, "glicko2")).items() if text != written[name]}
     assert changed == {"agent-0", "agent-1"}
     assert all(after[name] > before[name] for name in before.keys() - changed)
     assert max(after.values()) == 350.0
@@ -147,9 +146,9 @@ def test_a_board_of_an_earlier_release_gets_its_beliefs_at_the_next_start(store:
     first.play(GAMES)
     first.publisher.drain(first.now, {}, {})
     with redis.Redis.from_url(redis_url) as raw:
-        raw.delete(*(keys.beliefs(POOL, 1, method) for method in METHODS))
-        told = raw.get(keys.head(POOL))
-        raw.set(keys.head(POOL), told[: told.index(b',"beliefs"')] + b"}")
+        raw.delete(*(KEYS.beliefs(POOL, 1, method) for method in METHODS))
+        told = raw.get(KEYS.head(POOL))
+        raw.set(KEYS.head(POOL), told[: told.index(b',"beliefs"')] + b"}")
     assert all(row.deviation is None for row in board_of(store, "glicko2").rows)
     again = Shard(other, EPOCH + 1, first.state)
     late = [game(0, 1, time=LAST)]

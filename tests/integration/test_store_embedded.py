@@ -13,6 +13,7 @@ import pytest
 from services.boards.store.embedded import EmbeddedRedis, embedded_url
 from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
+from tests.support.stores import LOG
 
 HOLD = """
 import sys
@@ -32,7 +33,7 @@ def test_it_serves_on_a_private_socket_and_leaves_nothing(tmp_path: Path) -> Non
     folder = tmp_path / "redis"
     server = EmbeddedRedis(folder)
     try:
-        store = RedisStore(server.url)
+        store = RedisStore(server.url, LOG)
         store.ping()
         store.close()
         assert embedded_url(folder) == server.url
@@ -54,7 +55,7 @@ def test_a_long_path_gets_a_short_socket(tmp_path: Path) -> None:
     try:
         assert len(str(server.socket)) < 100
         assert stat.S_IMODE(server.socket.parent.stat().st_mode) == 0o700
-        store = RedisStore(embedded_url(folder))
+        store = RedisStore(embedded_url(folder), LOG)
         store.ping()
         store.close()
     finally:
@@ -72,7 +73,7 @@ def test_a_server_in_place_of_a_dead_one_has_its_address(tmp_path: Path) -> None
     second = EmbeddedRedis(folder)
     try:
         assert second.url == first.url
-        store = RedisStore(first.url)
+        store = RedisStore(first.url, LOG)
         store.ping()
         store.close()
     finally:
@@ -95,7 +96,7 @@ def test_a_folder_that_is_not_private_is_not_used_again(tmp_path: Path, left: st
 def test_a_path_with_odd_characters_works(tmp_path: Path) -> None:
     server = EmbeddedRedis(tmp_path / "a b%20?#ü")
     try:
-        store = RedisStore(server.url)
+        store = RedisStore(server.url, LOG)
         store.ping()
         store.close()
     finally:

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from services.boards.store import keys
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from services.boards.store.redis import RedisStore
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import serving
+from tests.support.stores import KEYS, LOG
 
 GARBAGE = [b"\xff\xfe", b"{garbage", b"{}", b"null", b"[]", b"", b"7"]
 
@@ -23,7 +23,7 @@ def url() -> Iterator[str]:
 @pytest.fixture
 def store(url: str) -> Iterator[RedisStore]:
     redis.Redis.from_url(url).flushall()
-    one = RedisStore(url)
+    one = RedisStore(url, LOG)
     for pool in ("blitz", "other"):
         publish(one, pool, 1)
     yield one
@@ -38,7 +38,7 @@ def publish(store: RedisStore, pool: str, position: int) -> None:
 
 @pytest.mark.parametrize("value", GARBAGE)
 def test_a_head_hides_its_own_pool_only_until_it_is_written_again(store: RedisStore, url: str, value: bytes) -> None:
-    redis.Redis.from_url(url).set(keys.head("other"), value)
+    redis.Redis.from_url(url).set(KEYS.head("other"), value)
     assert [head.pool for head in store.live.pools()] == ["blitz"]
     assert store.live.head("other") is None
     assert store.live.page("other", "elo", 0, 1) is None
@@ -49,8 +49,8 @@ def test_a_head_hides_its_own_pool_only_until_it_is_written_again(store: RedisSt
 
 def test_a_key_of_a_foreign_type_hides_its_own_pool_only(store: RedisStore, url: str) -> None:
     client = redis.Redis.from_url(url)
-    client.delete(keys.head("other"))
-    client.rpush(keys.head("other"), "x")
+    client.delete(KEYS.head("other"))
+    client.rpush(KEYS.head("other"), "x")
     assert [head.pool for head in store.live.pools()] == ["blitz"]
     assert store.versions.read(["blitz", "other"])["other"].head is None
     publish(store, "other", 2)
@@ -59,7 +59,7 @@ def test_a_key_of_a_foreign_type_hides_its_own_pool_only(store: RedisStore, url:
 
 @pytest.mark.parametrize("value", GARBAGE)
 def test_a_solved_board_is_missing_until_it_is_written_again(store: RedisStore, url: str, value: bytes) -> None:
-    redis.Redis.from_url(url).hset(keys.solved("other", "maximal_lottery"), "board", value)
+    redis.Redis.from_url(url).hset(KEYS.solved("other", "maximal_lottery"), "board", value)
     assert store.solved.page("other", "maximal_lottery", 0, 1) is None
     assert store.solved.complete(["other", "blitz"])["other"] == {}, "its owner learns that it must publish it"
     assert "maximal_lottery" in store.solved.complete(["blitz"])["blitz"]
@@ -70,13 +70,13 @@ def test_a_solved_board_is_missing_until_it_is_written_again(store: RedisStore, 
 @pytest.mark.parametrize("value", GARBAGE)
 def test_a_row_is_left_out(store: RedisStore, url: str, value: bytes) -> None:
     client = redis.Redis.from_url(url)
-    version = client.hget(keys.solved("other", "maximal_lottery"), "version")
-    client.lset(keys.rows("other", "maximal_lottery", version.decode()), 0, value)
+    version = client.hget(KEYS.solved("other", "maximal_lottery"), "version")
+    client.lset(KEYS.rows("other", "maximal_lottery", version.decode()), 0, value)
     found = store.solved.page("other", "maximal_lottery", 0, 2)
     assert found is not None
     assert len(found[0].result.agents) == 1
 
 
 def test_names_that_are_no_pools_are_left_out(store: RedisStore, url: str) -> None:
-    redis.Redis.from_url(url).sadd(keys.POOLS, b"\xff", "NO POOL", "../x")
+    redis.Redis.from_url(url).sadd(KEYS.pools, b"\xff", "NO POOL", "../x")
     assert [head.pool for head in store.live.pools()] == ["blitz", "other"]

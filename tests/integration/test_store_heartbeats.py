@@ -9,13 +9,12 @@ import pytest
 import redis
 
 from services.boards.folding import Heartbeat, freshness
-from services.boards.store import keys
 from services.boards.store.redis import RedisStore
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.heartbeat import HeartbeatThread
 from tests.support.redis import Server, redis_url
-from tests.support.stores import other, raw, store
+from tests.support.stores import KEYS, LOG, other, raw, store
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, until, working
 
 __all__ = ["other", "raw", "redis_url", "store"]
@@ -50,7 +49,7 @@ def test_a_superseded_shard_does_not_speak_for_its_partition(store: RedisStore, 
 def test_a_lower_epoch_takes_over_once_the_higher_one_is_long_silent(store: RedisStore, raw: redis.Redis) -> None:
     """Such as after the control log was made anew: its epochs begin at 0 again."""
     store.heartbeats.write([beat(0, epoch=5, position=20)])
-    name = keys.folding("")
+    name = KEYS.folding
     epoch, at, body = str(raw.hget(name, "0")).split(" ", 2)
     raw.hset(name, "0", f"{epoch} {float(at) - 61:.6f} {body}")
     assert 60.0 < store.heartbeats.read()[0].age < 70.0
@@ -70,7 +69,7 @@ def test_each_log_has_its_own(store: RedisStore, redis_url: str) -> None:
 @pytest.mark.parametrize("garbage", ["", "x", "1 2", "1 2 {}", "1 now {}", '1 2 {"partition":"x"}'])
 def test_what_is_no_heartbeat_is_left_out_and_written_anew(store: RedisStore, raw: redis.Redis, garbage: str) -> None:
     store.heartbeats.write([beat(0), beat(1)])
-    raw.hset(keys.folding(""), "0", garbage)
+    raw.hset(KEYS.folding, "0", garbage)
     assert positions(store) == {1: 10}
     store.heartbeats.write([beat(0)])
     assert positions(store) == {0: 10, 1: 10}
@@ -78,8 +77,8 @@ def test_what_is_no_heartbeat_is_left_out_and_written_anew(store: RedisStore, ra
 
 def test_a_heartbeat_from_before_the_clock_was_put_back_is_old(store: RedisStore, raw: redis.Redis) -> None:
     store.heartbeats.write([beat(0)])
-    epoch, at, body = str(raw.hget(keys.folding(""), "0")).split(" ", 2)
-    raw.hset(keys.folding(""), "0", f"{epoch} {float(at) + 3600:.6f} {body}")
+    epoch, at, body = str(raw.hget(KEYS.folding, "0")).split(" ", 2)
+    raw.hset(KEYS.folding, "0", f"{epoch} {float(at) + 3600:.6f} {body}")
     assert store.heartbeats.read()[0].age > 3500
 
 
@@ -95,7 +94,7 @@ class Stuck:
 
 def test_heartbeats_go_on_through_a_store_that_was_away(tmp_path: Path) -> None:
     server = Server(tmp_path)
-    with closing(RedisStore(server.url)) as store:
+    with closing(RedisStore(server.url, LOG)) as store:
         thread = HeartbeatThread(store.heartbeats, Stuck())
         thread.start()
         until(lambda: 0 in store.heartbeats.read(), "a heartbeat is there")
@@ -108,7 +107,7 @@ def test_heartbeats_go_on_through_a_store_that_was_away(tmp_path: Path) -> None:
 
 def test_a_folding_thread_that_hangs_is_seen_though_heartbeats_go_on(tmp_path: Path) -> None:
     server = Server(tmp_path)
-    with closing(RedisStore(server.url)) as store:
+    with closing(RedisStore(server.url, LOG)) as store:
         thread = HeartbeatThread(store.heartbeats, Stuck())
         thread.start()
         until(lambda: not freshness([0], store.heartbeats.read(), 2.5).fresh and bool(store.heartbeats.read()), "it is seen")

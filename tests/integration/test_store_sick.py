@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import redis
 
-from services.boards.store import keys
+from services.boards.store.keys import Keys
 from services.boards.store.protocol import ACTIVITY, StoreError
 from services.boards.store.redis import RedisStore
 from services.control.log import ControlLog
@@ -24,6 +24,7 @@ from services.shard.worker import ShardWorker
 from services.wire.pools import Kind
 from tests.support.disk import fill, mounted
 from tests.support.redis import SERVERS, Server, content
+from tests.support.stores import LOG
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, store_of, until, working
 
 POOL = simulated.POOL
@@ -66,36 +67,34 @@ def folded(worker: ShardWorker) -> int:
     return next((one.position for one in worker.health().partitions if one.partition == HOME), -1)
 
 
-def shown(raw: redis.Redis) -> dict[str, object]:
+def shown(raw: redis.Redis, keys: Keys) -> dict[str, object]:
     """What every key holds, but for what changes with each publication."""
     found = content(raw)
     fence, head = found[keys.fence(POOL)], found[keys.head(POOL)]
     assert isinstance(fence, dict)
     assert isinstance(head, str)
     same = {**msgspec.json.decode(head), "published_at": None}
-    return {**found, keys.fence(POOL): {**fence, "token": None, "seen": None}, keys.head(POOL): same}
+    return {**found, keys.fence(POOL): {**fence, "token": None}, keys.head(POOL): same}
 
 
-KEYS = [
-    keys.POOLS,
-    keys.fence(POOL),
-    keys.head(POOL),
-    keys.boards(POOL),
-    *(keys.live(POOL, 1, method) for method in (*ONLINE, ACTIVITY)),
-    keys.beliefs(POOL, 1, "weng_lin"),
-]
+def names_of(keys: Keys) -> list[str]:
+    """Of all keys of the pool."""
+    boards = [keys.live(POOL, 1, method) for method in (*ONLINE, ACTIVITY)]
+    return [keys.pools, keys.fence(POOL), keys.head(POOL), keys.boards(POOL), *boards, keys.beliefs(POOL, 1, "weng_lin")]
 
 
 def test_whichever_key_is_evicted_comes_back_as_it_was(settings: Settings, log: Log, raw: redis.Redis) -> None:
     """Though nobody plays: an eviction policy takes keys one by one, and the others stay."""
     play(log, 0, 300)
+    keys = Keys(log.outcomes.identity)
+    names = names_of(keys)
     with working(settings, log) as worker:
         until(lambda: published(settings) == 300, "300 outcomes published")
-        whole = shown(raw)
-        assert sorted(whole) == sorted(KEYS)
-        for key in KEYS:
+        whole = shown(raw, keys)
+        assert sorted(whole) == sorted(names)
+        for key in names:
             assert raw.delete(key) == 1
-            until(lambda: set(raw.keys()) == set(KEYS) and shown(raw) == whole, f"all is as it was before {key} went")
+            until(lambda: set(raw.keys()) == set(names) and shown(raw, keys) == whole, f"all is as it was before {key} went")
         assert worker.health().counters["store_losses"] >= 1
     assert differences(settings, log) == []
 
@@ -105,11 +104,12 @@ def test_a_board_evicted_between_two_games_is_never_shown_in_part_for_long(setti
     play(log, 0, 300)
     with working(settings, log):
         until(lambda: published(settings) == 300, "300 outcomes published")
-        agents = raw.zcard(keys.live(POOL, 1, "elo"))
-        raw.delete(keys.live(POOL, 1, "elo"))
+        elo = Keys(log.outcomes.identity).live(POOL, 1, "elo")
+        agents = raw.zcard(elo)
+        raw.delete(elo)
         play(log, 300, 310)
         until(lambda: published(settings) == 310, "310 outcomes published")
-        assert raw.zcard(keys.live(POOL, 1, "elo")) == agents, "not before the board is whole"
+        assert raw.zcard(elo) == agents, "not before the board is whole"
     assert differences(settings, log) == []
 
 
@@ -265,7 +265,7 @@ def test_a_server_that_loads_an_old_copy_is_waited_for(settings: Settings, log: 
 def until_answered(url: str) -> None:
     def answers() -> bool:
         try:
-            with closing(RedisStore(url)) as store:
+            with closing(RedisStore(url, LOG)) as store:
                 store.ping()
         except StoreError:
             return False

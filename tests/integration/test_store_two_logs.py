@@ -1,242 +1,195 @@
-"""One Redis and two logs, each with pools of the same names: neither fences the other, and no reader sees the other's boards."""
+"""One Redis and two logs, each with pools of the same names: neither reads or changes the other's keys, and who is gone leaves none."""
 
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import msgspec
 import pytest
 import redis
-from rich.console import Console
 
+from services.backends import open_log, open_store
 from services.boards.history import kept
 from services.boards.insight import insight
-from services.boards.result import SolvedBoard
-from services.boards.store import keys
-from services.boards.store.live import STALE_SECONDS, LiveBoards
-from services.boards.store.protocol import INSIGHT, Fence, OtherLog, PoolHead, StoreError, StoreLost
+from services.boards.store import logs
+from services.boards.store.keys import LOGS
+from services.boards.store.live import STALE_SECONDS
+from services.boards.store.logs import GONE_SECONDS
+from services.boards.store.protocol import INSIGHT, Fence, StoreError
 from services.boards.store.redis import RedisStore
-from services.cli import replay
-from services.cli.pools import _heads, _reached
 from services.runtime.settings import Settings
 from tests.support.boards import head_of, solved_of
 from tests.support.redis import content, redis_url
-from tests.support.stores import live, names, raw, store
+from tests.support.stores import LOG, live, names, raw, store
 
 __all__ = ["raw", "redis_url", "store"]
-"""store: of a program that knows no log."""
-OLD, NEW, METHOD = "old log", "new log", "maximal_lottery"
+ANOTHER, METHOD = "kafka:cluster:topic", "maximal_lottery"
 
 
 @pytest.fixture
-def old(redis_url: str, raw: redis.Redis) -> Iterator[RedisStore]:
-    store = RedisStore(redis_url, OLD)
+def another(redis_url: str, raw: redis.Redis) -> Iterator[RedisStore]:
+    store = RedisStore(redis_url, ANOTHER)
     yield store
     store.close()
 
 
-@pytest.fixture
-def new(redis_url: str, raw: redis.Redis) -> Iterator[RedisStore]:
-    store = RedisStore(redis_url, NEW)
-    yield store
-    store.close()
-
-
-def board_of(log: str, position: int, method: str = METHOD) -> SolvedBoard:
-    return msgspec.structs.replace(solved_of(position=position, method=method), log=log)
-
-
-def solve(store: RedisStore, log: str, position: int) -> None:
-    """A board with its history, and insight."""
-    assert store.solved.publish(board_of(log, position))
-    store.solved.publish_history("blitz", METHOD, [kept(board_of(log, at)) for at in (position - 1, position)])
-    assert store.solved.publish(board_of(log, position, INSIGHT))
+def publish(store: RedisStore, position: int, epoch: int, **ratings: float) -> None:
+    """Live boards, a solved one with its history, and insight."""
+    assert store.live.publish(head_of(position=position, outcomes=position), epoch, live(**ratings))
+    past = [solved_of(position=at, ratings=list(ratings.items())) for at in (position - 1, position)]
+    assert store.solved.publish(past[1])
+    store.solved.publish_history("blitz", METHOD, map(kept, past))
+    assert store.solved.publish(solved_of(position=position, method=INSIGHT))
 
 
 def nothing_is_seen(store: RedisStore) -> None:
-    """Of what another log's writers left on the pool."""
+    assert store.live.pools() == []
+    assert store.live.head("blitz") is None
+    assert store.live.published("blitz") is None
+    assert store.live.page("blitz", "elo", 0, 10) is None
     assert store.solved.page("blitz", METHOD, 0, 10) is None
     assert store.solved.around("blitz", METHOD, "rock", 3) is None
     assert store.solved.methods("blitz") == []
     assert store.solved.history("blitz", METHOD) == []
     assert store.solved.past("blitz", METHOD, 0) is None
-    assert not (store.agent("blitz", "rock") or {}).keys() & {METHOD, INSIGHT}
+    assert store.solved.complete(["blitz"]) == {"blitz": {}}
+    assert store.agent("blitz", "rock") is None
     assert insight(store.solved, "blitz", now=0.0).position is None
+    version = store.versions.read(["blitz"])["blitz"]
+    assert (version.head, version.listed, dict(version.solved)) == (None, False, {})
 
 
-def test_a_pool_that_another_log_writes_is_refused_with_words(redis_url: str, store: RedisStore, raw: redis.Redis) -> None:
-    assert store.live.publish(head_of(position=99), 50, live(a=1.0))
-    new = RedisStore(redis_url, "another log")
-    assert new.live.published("blitz") is None
-    before = content(raw)
-    with pytest.raises(StoreError, match="written from another log") as raised:
-        new.live.publish(head_of(position=1), 2, live(b=2.0))
-    assert raised.value.retriable
-    assert content(raw) == before
-    new.close()
+def seen(store: RedisStore) -> object:
+    """All that readers see of the pool."""
+    page = store.solved.page("blitz", METHOD, 0, 10)
+    return names(store), store.live.published("blitz"), page, store.solved.history("blitz", METHOD), store.agent("blitz", "rock")
 
 
-def test_a_pool_that_another_log_left_is_taken_whole(redis_url: str, store: RedisStore, raw: redis.Redis) -> None:
-    assert store.live.publish(head_of(position=99, generation=3), 50, live(a=1.0))
-    assert store.solved.publish(solved_of(position=99, generation=3))
-    raw.hset(keys.fence("blitz"), "seen", 0)
-    new = RedisStore(redis_url, "another log")
-    with pytest.raises(StoreLost):
-        new.live.publish(head_of(position=1), 2, live(b=2.0))
-    assert [key for key in content(raw) if "rows" not in key and "index" not in key] == [keys.POOLS]
-    assert new.live.publish(head_of(position=1), 2, live(b=2.0, c=1.0))
-    assert new.live.published("blitz") == Fence(2, 1, 1)
-    assert names(new) == [("b", 2.0, 1), ("c", 1.0, 2)]
-    assert new.solved.methods("blitz") == []
-    assert not raw.exists(keys.live("blitz", 3, "elo"))
-    new.close()
+def test_a_log_sees_nothing_of_what_another_one_wrote(store: RedisStore, another: RedisStore) -> None:
+    publish(store, 99, 50, rock=1.0)
+    nothing_is_seen(another)
 
 
-def test_pools_of_a_log_that_is_gone_leave_the_lists(redis_url: str, store: RedisStore, raw: redis.Redis) -> None:
-    for pool in ("dead", "living", "shared"):
-        assert store.live.publish(head_of(pool), 50, live(a=1.0))
-        raw.hset(keys.fence(pool), "seen", 0)
-    raw.hset(keys.fence("living"), "seen", raw.time()[0])
-    assert store.forget_others(["dead", "shared"]) == [], "a log's own pools stay, and those of which it may not know yet"
-    new = RedisStore(redis_url, "another log")
-    assert new.forget_others(["shared"]) == [], "and those of a log whose engine was just here, though nobody writes them"
-    raw.hset(keys.LOGS, "", 0)
-    assert new.forget_others(["shared"]) == ["dead"]
-    assert set(raw.hgetall(keys.LOGS)) == {"another log"}
-    assert [head.pool for head in store.live.pools()] == ["living", "shared"]
-    assert new.live.pools() == []
-    assert not raw.keys("equirank:{dead}:*")
-    assert new.forget_others(["shared"]) == []
-    new.close()
+def test_writers_of_both_at_once_never_disturb_each_other(store: RedisStore, another: RedisStore) -> None:
+    """Whatever their epochs and positions: those of one log mean nothing in the other."""
+    publish(store, 99, 50, rock=1.0, paper=2.0)
+    publish(another, 2, 1, rock=3.0)
+    before = seen(store)
+    for position in (3, 4, 5):
+        publish(another, position, 1, rock=float(position))
+        assert seen(store) == before
+    assert not another.live.publish(head_of(position=4), 1, live(rock=0.0)), "each is fenced by its own"
+    publish(store, 100, 50, rock=1.5)
+    assert another.live.published("blitz") == Fence(1, 1, 5)
+    assert names(another) == [("rock", 5.0, 1)]
+    assert [one.position for one in another.solved.history("blitz", METHOD)] == [5, 4]
 
 
-def test_a_solved_board_of_another_log_is_older_than_any(store: RedisStore) -> None:
-    assert store.solved.publish(solved_of(position=99, generation=3))
-    assert store.solved.publish(msgspec.structs.replace(solved_of(position=1), log="another log"))
-    assert [one.board.log for one in store.solved.complete(["blitz"])["blitz"].values()] == ["another log"]
+@pytest.mark.parametrize("removal", ["a board", "a pool", "all pools"])
+def test_what_one_log_removes_stays_of_the_other(store: RedisStore, another: RedisStore, removal: str) -> None:
+    publish(store, 9, 5, rock=1.0)
+    publish(another, 9, 5, rock=1.0)
+    before = seen(store)
+    if removal == "a board":
+        another.solved.remove("blitz", METHOD)
+        assert another.solved.methods("blitz") == []
+    elif removal == "a pool":
+        another.live.forget("blitz")
+        assert another.live.head("blitz") is None
+    else:
+        another.live.remove(another.live.names())
+        nothing_is_seen(another)
+    assert seen(store) == before
 
 
-def test_a_new_log_sees_nothing_of_a_pool_that_another_one_writes(old: RedisStore, new: RedisStore) -> None:
-    assert old.live.publish(head_of(position=99), 50, live(rock=1.0))
-    solve(old, OLD, 99)
-    assert new.live.head("blitz") is None
-    assert new.live.pools() == []
-    assert new.live.page("blitz", "elo", 0, 10) is None
-    assert new.agent("blitz", "rock") is None
-    nothing_is_seen(new)
-    assert old.solved.methods("blitz") == [METHOD]
-    assert [one.position for one in old.solved.history("blitz", METHOD)] == [99, 98]
-
-
-def test_what_is_solved_from_another_log_does_not_replace_what_stands(old: RedisStore, new: RedisStore, raw: redis.Redis) -> None:
-    """An engine on a data folder of its own looks every two seconds whether its boards stand."""
-    assert old.live.publish(head_of(position=5), 50, live(rock=1.0))
-    solve(old, OLD, 5)
-    before = content(raw)
-    with pytest.raises(OtherLog, match="written from another log"):
-        new.solved.publish(board_of(NEW, 900))
-    assert content(raw) == before, "nor are its rows left behind"
-
-
-def test_nothing_is_sent_for_a_board_that_the_holders_of_its_pool_do_not_let_in(
-    old: RedisStore, new: RedisStore, raw: redis.Redis
-) -> None:
-    """It is tried again at every step of an engine, for as long as both logs are written."""
-    assert old.live.publish(head_of(position=9), 5, live(rock=1.0))
-    raw.config_resetstat()
-    with pytest.raises(OtherLog):
-        new.solved.publish(board_of(NEW, 5))
-    assert "cmdstat_rpush" not in raw.info("commandstats")
-
-
-def test_a_board_that_another_log_solved_is_not_taken_away_with_ones_own(old: RedisStore, new: RedisStore) -> None:
-    assert old.live.publish(head_of(position=9), 5, live(rock=1.0))
-    solve(old, OLD, 9)
-    new.solved.remove("blitz", METHOD)
-    assert old.solved.methods("blitz") == [METHOD]
-    assert len(old.solved.history("blitz", METHOD)) == 2
-    old.solved.remove("blitz", METHOD)
-    assert old.solved.methods("blitz") == []
-
-
-def test_the_rows_of_a_board_that_was_taken_away_expire(old: RedisStore, raw: redis.Redis) -> None:
+def test_the_rows_of_a_board_that_was_taken_away_expire(store: RedisStore, raw: redis.Redis) -> None:
     """Readers that are on it see it to the end of their page; it does not take memory for good."""
-    assert old.live.publish(head_of(position=9), 5, live(rock=1.0))
-    assert old.solved.publish(board_of(OLD, 9))
-    version = raw.hget(keys.solved("blitz", METHOD), "version")
+    assert store.solved.publish(solved_of(position=9))
+    version = raw.hget(store.keys.solved("blitz", METHOD), "version")
     assert isinstance(version, str)
-    old.solved.remove("blitz", METHOD)
-    rows = keys.rows("blitz", METHOD, version)
+    store.solved.remove("blitz", METHOD)
+    rows = store.keys.rows("blitz", METHOD, version)
     assert raw.exists(rows)
     assert 0 < raw.ttl(rows) <= STALE_SECONDS
 
 
-def test_boards_that_stood_before_their_pool_had_a_writer_are_not_taken_for_the_new_ones(
-    old: RedisStore, new: RedisStore, store: RedisStore, raw: redis.Redis
-) -> None:
-    """A store that was flushed gets solved boards of both logs before any shard has claimed the pool."""
-    solve(old, OLD, 99)
-    assert new.live.publish(head_of(position=1), 2, live(rock=2.0))
-    for reader in (new, store):
-        nothing_is_seen(reader)
-        assert [head.position for head in reader.live.pools()] == [1]
-    with pytest.raises(OtherLog):
-        old.solved.publish(board_of(OLD, 100))
-    assert new.solved.publish(board_of(NEW, 1))
-    for reader in (new, store):
-        found = reader.solved.page("blitz", METHOD, 0, 10)
-        assert found is not None
-        assert (found[0].log, found[0].position) == (NEW, 1)
-        assert reader.solved.history("blitz", METHOD) == [], "the other's history went with its board"
-    assert sorted(raw.smembers(keys.methods("blitz"))) == [INSIGHT, METHOD]
-    assert new.forget_others(["blitz"]) == []
-    assert raw.smembers(keys.methods("blitz")) == {METHOD}, "what nobody will solve again is swept away"
-    assert new.solved.methods("blitz") == [METHOD]
-
-
-def test_sweeping_leaves_alone_what_belongs_to_the_writers_of_a_pool(old: RedisStore, new: RedisStore, raw: redis.Redis) -> None:
-    assert old.live.publish(head_of(position=99), 50, live(rock=1.0))
-    solve(old, OLD, 99)
-    before = content(raw)
-    assert new.forget_others(["blitz"]) == []
-    assert {**content(raw), keys.LOGS: None} == {**before, keys.LOGS: None}
-
-
-def test_pools_that_a_log_lost_leave_the_lists(store: RedisStore, raw: redis.Redis) -> None:
-    for pool in ("kept", "lost"):
-        assert store.live.publish(head_of(pool), 50, live(a=1.0))
-        raw.hset(keys.fence(pool), "seen", 0)
-    assert store.forget_others(["kept"]) == ["lost"]
-    assert [head.pool for head in store.live.pools()] == ["kept"]
-
-
 def test_a_pool_that_is_forgotten_may_be_written_under_an_older_epoch(store: RedisStore, raw: redis.Redis) -> None:
-    assert store.live.publish(head_of(position=99, generation=3), 50, live(a=1.0))
-    assert store.solved.publish(solved_of(position=99, generation=3))
+    publish(store, 99, 50, rock=1.0)
     store.live.forget("blitz")
-    assert [key for key in content(raw) if "rows" not in key and "index" not in key] == [keys.POOLS]
+    assert list(content(raw)) == [store.keys.pools]
     assert store.live.publish(head_of(position=1), 2, live(b=2.0))
     assert names(store) == [("b", 2.0, 1)]
 
 
-def test_commands_that_know_their_log_do_not_take_the_heads_of_another_for_its_own(
-    redis_url: str, old: RedisStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def silent(raw: redis.Redis, log: str, seconds: int) -> None:
+    """As if its engine was there last so long ago."""
+    raw.hset(LOGS, log, int(raw.time()[0]) - seconds)
+
+
+def test_an_engine_removes_every_key_of_a_log_whose_engine_is_gone(store: RedisStore, another: RedisStore, raw: redis.Redis) -> None:
+    publish(store, 9, 5, rock=1.0)
+    own = content(raw)
+    publish(another, 9, 5, rock=1.0)
+    for one in (store, another):
+        one.logs.register()
+    silent(raw, ANOTHER, GONE_SECONDS - 60)
+    assert store.logs.remove_gone() == []
+    assert another.live.head("blitz") is not None
+    silent(raw, ANOTHER, GONE_SECONDS)
+    assert store.logs.remove_gone() == [ANOTHER]
+    left = content(raw)
+    assert list(left.pop(LOGS)) == [LOG]  # type: ignore[call-overload]
+    assert left == own
+    assert store.logs.remove_gone() == []
+
+
+def test_a_log_whose_engine_comes_back_writes_all_of_it_again(store: RedisStore, another: RedisStore, raw: redis.Redis) -> None:
+    publish(another, 9, 5, rock=1.0)
+    silent(raw, ANOTHER, GONE_SECONDS)
+    assert store.logs.remove_gone() == [ANOTHER]
+    with pytest.raises(StoreError, match="the store lost pool blitz"):
+        another.live.publish(head_of(position=10), 5, live(rock=1.0))
+    publish(another, 10, 5, rock=1.0)
+
+
+def test_a_round_is_bounded_and_the_next_one_goes_on(
+    store: RedisStore, another: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else a replay into a new log would end at once, with the numbers of the old one."""
+    monkeypatch.setattr(logs, "_SCANS_A_ROUND", 2)
+    with raw.pipeline() as pipe:
+        for i in range(5000):
+            pipe.set(another.keys.head(f"pool{i}"), "x")
+        pipe.execute()
+    silent(raw, ANOTHER, GONE_SECONDS)
+    rounds, left = 0, 5000
+    while store.logs.remove_gone() == []:
+        rounds += 1
+        assert raw.hexists(LOGS, ANOTHER), "what is not removed yet is not forgotten"
+        assert left - 4000 <= (left := raw.dbsize() - 1) < 5000
+    assert rounds >= 1
+    assert content(raw) == {}
+
+
+def positions(reader: RedisStore) -> list[int]:
+    """Of the pools that it shows."""
+    with closing(reader):
+        return [head.position for head in reader.live.pools()]
+
+
+def test_readers_that_do_not_know_their_log_take_the_only_one_or_ask_their_settings(
+    store: RedisStore, raw: redis.Redis, redis_url: str, tmp_path: Path
+) -> None:
     settings = Settings(data=tmp_path, redis=redis_url)
-    assert old.live.publish(head_of(position=99), 5, live(rock=1.0))
-    assert list(_heads(settings, OLD)) == ["blitz"]
-    assert _heads(settings, NEW) == {}
-    with closing(_reached(settings, NEW) or old) as reached:
-        assert reached.live.head("blitz") is None
-    waited: list[PoolHead | None] = []
-
-    def seen(boards: LiveBoards, pool: str, _: int) -> PoolHead:
-        waited.append(boards.head(pool))
-        return head_of()
-
-    monkeypatch.setattr(replay, "await_position", seen)
-    done = replay.Replayed(path=tmp_path, rows=1, sent=1, before=0, skipped={}, refused={}, first=[], partition=0, position=7)
-    replay._wait(settings, NEW, "blitz", done, Console())
-    replay._wait(settings, OLD, "blitz", done, Console())
-    assert [head and head.position for head in waited] == [None, 99]
+    assert store.live.publish(head_of(position=9), 5, live(rock=1.0))
+    with pytest.raises(StoreError, match="holds no boards yet, and the log of these settings cannot be opened"):
+        open_store(settings)
+    store.logs.register()
+    assert positions(open_store(settings)) == [9]
+    silent(raw, ANOTHER, 0)
+    with pytest.raises(StoreError, match=f"boards of 2 logs \\({ANOTHER}, {LOG}\\), .* set EQUIRANK_KAFKA or the data folder"):
+        open_store(settings)
+    log = open_log(settings)
+    own = RedisStore(redis_url, log.outcomes.identity)
+    assert own.live.publish(head_of(position=3), 1, live(rock=2.0))
+    own.close()
+    log.close()
+    assert positions(open_store(settings)) == [3]

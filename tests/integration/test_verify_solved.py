@@ -8,8 +8,7 @@ import pytest
 
 from services.admin.verify_solved import verify_solved
 from services.boards.result import SolvedBoard
-from services.boards.store import keys
-from services.boards.store.protocol import LiveBoard, OtherLog
+from services.boards.store.protocol import LiveBoard
 from services.boards.store.redis import RedisStore
 from services.checkpoints.blob_files import BlobFiles
 from services.checkpoints.checkpoint import CheckpointStore
@@ -65,11 +64,3 @@ def test_boards_are_what_their_files_hold_or_it_says_where_not(tmp_path: Path, l
     assert differences(log, store, tmp_path) == ["row 2499 is missing, in its file ('a2499', 0.00039999999999995595, 2500)"]
     publish(msgspec.structs.replace(good, result=msgspec.structs.replace(good.result, status="approximate")))
     assert "approximate" in str(differences(log, store, tmp_path)[0])
-    another = msgspec.structs.replace(good, log="another")
-    with pytest.raises(OtherLog):
-        store.solved.publish(another)
-    store.connection.client.delete(keys.fence("blitz"))
-    assert store.solved.publish(another)
-    ignorant = RedisStore(f"unix://{store.connection.client.connection_pool.connection_kwargs['path']}")
-    assert differences(log, ignorant, tmp_path) == ["it was solved from another log (another)"]
-    ignorant.close()

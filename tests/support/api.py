@@ -48,7 +48,7 @@ def running(
 ) -> Iterator[Running]:
     """patience: of the application with Redis, as `RedisStore` has it."""
     log = open_sqlite_log(folder / "log.sqlite", 8)
-    store = RedisStore(redis_url, patience=patience)
+    store = RedisStore(redis_url, log.outcomes.identity, patience=patience)
     app = create_app(Settings(data=folder, redis=redis_url, **settings), log, store, clock=clock)
     try:
         with served(app) as url, httpx.Client(base_url=url, headers={"Host": "127.0.0.1:8000"}, timeout=30.0, trust_env=False) as client:

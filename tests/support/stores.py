@@ -7,9 +7,14 @@ from collections.abc import Iterator
 import pytest
 import redis
 
+from services.boards.store.keys import Keys
 from services.boards.store.protocol import LiveBoard
 from services.boards.store.redis import RedisStore
 from tests.support.redis import flush
+
+LOG = "log"
+"""Identity of the log of these stores."""
+KEYS = Keys(LOG)
 
 
 @pytest.fixture
@@ -21,14 +26,14 @@ def raw(redis_url: str) -> Iterator[redis.Redis]:
 
 @pytest.fixture
 def store(redis_url: str, raw: redis.Redis) -> Iterator[RedisStore]:
-    store = RedisStore(redis_url)
+    store = RedisStore(redis_url, LOG)
     yield store
     store.close()
 
 
 @pytest.fixture
 def other(redis_url: str, raw: redis.Redis) -> Iterator[RedisStore]:
-    store = RedisStore(redis_url)
+    store = RedisStore(redis_url, LOG)
     yield store
     store.close()
 

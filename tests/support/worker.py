@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from services.admin.verify import verify_partition
+from services.backends import open_log
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
@@ -64,14 +65,17 @@ def working(settings: Settings, log: Log) -> Iterator[ShardWorker]:
         raise failures[0]
 
 
-def store_of(settings: Settings) -> closing[RedisStore]:
-    """What readers see; closed on the way out."""
+def store_of(settings: Settings, log: Log | None = None) -> closing[RedisStore]:
+    """What readers see, closed on the way out. log: where it is not the one in the data folder."""
     assert settings.redis is not None
-    return closing(RedisStore(settings.redis))
+    if log is not None:
+        return closing(RedisStore(settings.redis, log.outcomes.identity))
+    with closing(open_log(settings, create=False)) as own:
+        return store_of(settings, own)
 
 
-def published(settings: Settings) -> int:
-    with store_of(settings) as store:
+def published(settings: Settings, log: Log | None = None) -> int:
+    with store_of(settings, log) as store:
         head = store.live.head(simulated.POOL)
     return -1 if head is None else head.outcomes
 
@@ -83,7 +87,7 @@ def newest_digest(settings: Settings) -> str:
 
 
 def differences(settings: Settings, log: Log) -> list[str | None]:
-    with store_of(settings) as store:
+    with store_of(settings, log) as store:
         found = list(verify_partition(HOME, log, CheckpointStore(settings.checkpoint_url), store.live))
     assert {finding.what for finding in found} - {"generation under construction"} == {"checkpoint", "live boards"}
     return [finding.difference for finding in found if finding.difference is not None]

@@ -7,6 +7,7 @@ import ray
 
 from services.boards.store.redis import RedisStore
 from tests.support.redis import serving
+from tests.support.stores import LOG
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +26,6 @@ def redis_url() -> Iterator[str]:
 
 @pytest.fixture
 def store(redis_url: str) -> Iterator[RedisStore]:
-    store = RedisStore(redis_url)
+    store = RedisStore(redis_url, LOG)
     yield store
     store.close()

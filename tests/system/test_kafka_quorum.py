@@ -78,7 +78,7 @@ def test_a_leader_that_dies_loses_and_doubles_nothing(tmp_path: Path) -> None:
         producer = Producer(log)
         with working(settings, log) as worker:
             producer.start()
-            until(lambda: published(settings) >= 200, "the stream flows")
+            until(lambda: published(settings, log) >= 200, "the stream flows")
             for _ in range(2):
                 first = until(lambda: leader(admin, log), "a broker leads")
                 quorum.brokers[first - 1].kill()
@@ -86,10 +86,10 @@ def test_a_leader_that_dies_loses_and_doubles_nothing(tmp_path: Path) -> None:
                 for _ in range(5):
                     open_kafka_log(Connection(quorum.bootstrap, timeout=20.0), PARTITIONS, topic_prefix=prefix).close()
                 seen = producer.sent
-                until(lambda seen=seen: published(settings) >= seen + 200, "the stream flows again", 120.0)
+                until(lambda seen=seen: published(settings, log) >= seen + 200, "the stream flows again", 120.0)
                 quorum.brokers[first - 1].resume()
             producer.stopping.set()
             producer.join(60.0)
-            until(lambda: published(settings) == producer.sent, "all that was acknowledged counts, once", 60.0)
+            until(lambda: published(settings, log) == producer.sent, "all that was acknowledged counts, once", 60.0)
             assert all(one.stopped is None for one in worker.health().partitions)
         assert differences(settings, log) == []

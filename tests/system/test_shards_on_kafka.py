@@ -138,7 +138,7 @@ def transactions(kafka: str, log: KafkaLog) -> Iterator[Transactions]:  # noqa: 
 def test_a_head_deleted_below_the_checkpoint_stops_that_partition_alone(settings: Settings, log: KafkaLog, admin: KafkaAdminClient) -> None:
     play(log, 0, 200)
     with working(settings, log):
-        until(lambda: published(settings) == 200, "200 outcomes published")
+        until(lambda: published(settings, log) == 200, "200 outcomes published")
     play(log, 200, 400)
     admin.delete_records({TopicPartition(log.outcomes.name, HOME): 30})
     with working(settings, log) as worker:
@@ -147,7 +147,7 @@ def test_a_head_deleted_below_the_checkpoint_stops_that_partition_alone(settings
         assert "restore a checkpoint" in why
         assert told(worker).position == 20, "nothing was skipped"
         assert told(worker, AWAY).stopped is None
-        assert published(settings) == 200
+        assert published(settings, log) == 200
     with working(settings, log) as worker:
         assert "no offset 20" in stopped(worker), "a restart changes nothing"
 
@@ -164,7 +164,7 @@ def test_a_topic_made_anew_stops_its_partitions_for_good_and_nothing_of_it_count
     """later: games in the new topic, which ends before or after what was folded of the old one."""
     play(log, 0, 200)
     with working(settings, log) as worker:
-        until(lambda: published(settings) == 200, "200 outcomes published")
+        until(lambda: published(settings, log) == 200, "200 outcomes published")
         until(lambda: told(worker).checkpoint == 20, "a checkpoint of all")
         admin.delete_topics([log.outcomes.name])
         until(lambda: admin.describe_topics([log.outcomes.name])[0]["error_code"] != 0, "the topic is gone")
@@ -174,16 +174,16 @@ def test_a_topic_made_anew_stops_its_partitions_for_good_and_nothing_of_it_count
         for why in stops(worker):
             assert f"made anew: what was folded is of log {log.outcomes.identity}, this is {other.outcomes.identity}" in why
             assert "EQUIRANK_TOPIC_PREFIX" in why
-        with store_of(settings) as store:
+        with store_of(settings, log) as store:
             until(lambda: (head := store.live.head(simulated.POOL)) is not None and "made anew" in (head.stopped or ""), "readers are told")
         assert told(worker).position == 20
-    assert published(settings) == 200
+    assert published(settings, log) == 200
     with closing(other), working(settings, other) as worker:
         why = stopped(worker)
         assert f"was folded from log {log.outcomes.identity}, this is {other.outcomes.identity}" in why
         assert "EQUIRANK_TOPIC_PREFIX" in why
         assert len(stops(worker)) == PARTITIONS, "those without a checkpoint, too: what is known of their pools is of the old one"
-        assert published(settings) == 200
+        assert published(settings, log) == 200
 
 
 def test_aborted_transactions_are_no_lag_and_the_group_shows_none(
@@ -199,12 +199,12 @@ def test_aborted_transactions_are_no_lag_and_the_group_shows_none(
     transactions.commit()
     transactions.begin(games(500, 600))
     with working(settings, log) as worker:
-        until(lambda: published(settings) == 200, "what was committed is published")
+        until(lambda: published(settings, log) == 200, "what was committed is published")
         play(log, 200, 300)  # after the open transaction: nobody may see it before that one ends
         until(lambda: committed() == log.outcomes.end(HOME) == 21, "ten records, ten of the transaction and its mark: no lag beside it")
-        assert published(settings) == 200
+        assert published(settings, log) == 200
         transactions.abort()
-        until(lambda: published(settings) == 300, "the rest")
+        until(lambda: published(settings, log) == 300, "the rest")
         until(lambda: committed() == log.outcomes.end(HOME) == 42, "the aborted records and the mark at the end are passed")
         assert told(worker).lag == 0
         assert told(worker).lag_seconds == 0.0

@@ -25,6 +25,7 @@ from services.solve.results import ResultFiles
 from services.solve.worker.tasks import solve_pool
 from tests.support.redis import Server, flush
 from tests.support.solves import BAD, DEADLINE, GOOD, POOL, OtherSolve, World
+from tests.support.stores import LOG
 
 pytestmark = [
     pytest.mark.xdist_group("ray"),
@@ -164,7 +165,7 @@ def test_redis_killed_while_solves_run_gets_every_board_when_it_is_started_again
     """It dies by SIGKILL with a solve under way: results go to files, the metrics say what waits, and nothing is solved twice."""
     with TemporaryDirectory(prefix="eqr-") as folder:
         server = Server(Path(folder))
-        store = RedisStore(server.url)
+        store = RedisStore(server.url, LOG)
         try:
             _killed_and_started_again(World(tmp_path, store, OtherSolve(treacherous(harm))), server, harm)
         finally:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import redis
 
-from services.boards.store import keys
 from services.boards.store.protocol import INSIGHT
 from services.boards.store.redis import RedisStore
 from tests.support.redis import content
 from tests.support.solves import BAD, GOOD, POOL, World
+from tests.support.stores import KEYS, LOG
 
 pytestmark = [
     pytest.mark.xdist_group("ray"),
@@ -30,7 +30,7 @@ def shown(raw: redis.Redis) -> dict[str, object]:
 
 def _name(key: str) -> str:
     """Without the version."""
-    return ":".join(key.split(":")[:4])
+    return ":".join(key.split(":")[:5])
 
 
 def test_whichever_key_of_a_solved_board_is_evicted_comes_back(tmp_path: Path, store: RedisStore, redis_url: str) -> None:
@@ -44,7 +44,7 @@ def test_whichever_key_of_a_solved_board_is_evicted_comes_back(tmp_path: Path, s
         whole = shown(raw)
         ended = world.runner.health(0.0).ended
         evicted = sorted(whole)
-        assert keys.history(POOL, BAD) in evicted
+        assert KEYS.history(POOL, BAD) in evicted
         for name in evicted:
             [key] = [key for key in content(raw) if _name(key) == name and raw.ttl(key) < 0]
             assert raw.delete(key) == 1
@@ -56,7 +56,7 @@ def test_solves_go_on_while_the_store_hangs_and_their_boards_reach_it_later(
     tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("services.boards.store.connection._TIMEOUT_SECONDS", 0.5)
-    with redis.Redis.from_url(redis_url) as raw, closing(RedisStore(redis_url)) as store:
+    with redis.Redis.from_url(redis_url) as raw, closing(RedisStore(redis_url, LOG)) as store:
         world, pid = World(tmp_path, store), int(raw.info("server")["process_id"])
         position = world.play(50)
         world.until(world.solved(BAD, position), "a first solve")

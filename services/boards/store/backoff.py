@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from services.boards.store.protocol import OtherLog, StoreError
+from services.boards.store.protocol import StoreError
 
 _LOAD: Final = 4.0
 """An attempt that waited for s seconds is followed by a rest of _LOAD * s: most of the time is left for other work, and a store that
@@ -26,12 +26,10 @@ class Backoff:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """A store that fails inside is left alone for a while; the failure goes on. That another log holds a pool is an answer."""
+        """A store that fails inside is left alone for a while; the failure goes on."""
         began = self._timer()
         try:
             yield
-        except OtherLog:
-            raise
         except StoreError:
             now = self._timer()
             self._until = now + min(_LOAD * (now - began), _MOST_SECONDS)

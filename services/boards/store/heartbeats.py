@@ -6,8 +6,9 @@ from typing import Final
 import msgspec
 
 from services.boards.folding import Heard, Heartbeat
-from services.boards.store import keys, scripts
+from services.boards.store import scripts
 from services.boards.store.connection import Connection
+from services.boards.store.keys import Keys
 
 SUPERSEDED_SECONDS: Final = 60
 """For so long after its last heartbeat the owner of a partition with a higher epoch keeps the place against one with a lower epoch."""
@@ -21,8 +22,8 @@ _decode = msgspec.json.Decoder(Heartbeat).decode
 class Heartbeats:
     """Writes and reads the heartbeats of one log's partitions. Their ages go by the clock of Redis."""
 
-    def __init__(self, connection: Connection, log: str) -> None:
-        self._redis, self._key = connection, keys.folding(log)
+    def __init__(self, connection: Connection, keys: Keys) -> None:
+        self._redis, self._key = connection, keys.folding
 
     def write(self, heartbeats: Sequence[Heartbeat]) -> None:
         """Write each partition's heartbeat. One of a superseded shard changes nothing."""

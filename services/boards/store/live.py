@@ -3,7 +3,7 @@
 import math
 import secrets
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -12,18 +12,15 @@ import msgspec
 from ratings_core.errors import InputError
 from ratings_core.records.beliefs import BeliefModel
 from services.boards.result import AgentRow
-from services.boards.store import keys, scripts
+from services.boards.store import scripts
 from services.boards.store.beliefs import believed, of_text, text_of
 from services.boards.store.connection import Call, Command, Connection, command_of
-from services.boards.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, OtherLog, PoolHead, StoreLost
+from services.boards.store.keys import Keys, check_method
+from services.boards.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, PoolHead, StoreLost
 from services.wire.pools import check_pool_name, is_pool_name
 
 MEMBERS_A_CALL: Final = 200
 """Most board members that one script writes: readers wait no longer than that takes."""
-ABANDONED_SECONDS: Final = 60
-"""A pool that writers of another log claimed this long ago, and never again, is theirs no more."""
-GONE_SECONDS: Final = 600
-"""A log whose engine was not here for so long is gone, and what it left may be removed."""
 STALE_SECONDS: Final = 60
 """How long a board that was switched away stays, for readers that are in the middle of it."""
 _CALLS_A_TRIP: Final = 16
@@ -39,8 +36,8 @@ class LiveBoards:
     Remembers what it committed, so that a store that lost it is found out.
     """
 
-    def __init__(self, connection: Connection, log: str) -> None:
-        self._redis, self._log = connection, log
+    def __init__(self, connection: Connection, keys: Keys) -> None:
+        self._redis, self._keys = connection, keys
         self._committed: dict[str, Fence] = {}
         self._lock = threading.Lock()
 
@@ -49,7 +46,7 @@ class LiveBoards:
         pool, fence = check_pool_name(head.pool), Fence(epoch, head.generation, head.position)
         token = f"{epoch}-{secrets.token_hex(8)}"
         calls = [self._claim(pool, fence, token)]
-        calls += [_write(head, token, method, part) for method, board in boards.items() for part in _parts(method, board)]
+        calls += [self._write(head, token, method, part) for method, board in boards.items() for part in _parts(method, board)]
         for trip in range(0, len(calls), _CALLS_A_TRIP):
             for verdict in self._redis.calls(calls[trip : trip + _CALLS_A_TRIP]):
                 if not self._took(pool, verdict):
@@ -58,14 +55,16 @@ class LiveBoards:
 
     def published(self, pool: str) -> Fence | None:
         """The fence that stands for `pool`; None when the store knows nothing of it (it is new, or was lost)."""
-        fields = ["epoch", "generation", "position", "log"]
-        *stands, log = self._redis.run(lambda client: client.hmget(keys.fence(check_pool_name(pool)), fields))
-        return None if None in stands or log != self._log else Fence(*map(int, stands))
+        stands = self._redis.run(lambda client: client.hmget(self._keys.fence(check_pool_name(pool)), Fence._fields))
+        return None if None in stands else Fence(*map(int, stands))
+
+    def names(self) -> set[str]:
+        """Names of all pools that were published, also of those that have no head any more."""
+        return set(self._redis.run(lambda client: client.smembers(self._keys.pools)))
 
     def pools(self) -> list[PoolHead]:
         """All pools by name."""
-        names = self._redis.run(lambda client: client.smembers(keys.POOLS))
-        return [head for head in self._heads(sorted(filter(is_pool_name, names))).values() if head is not None]
+        return [head for head in self._heads(sorted(filter(is_pool_name, self.names()))).values() if head is not None]
 
     def head(self, pool: str) -> PoolHead | None:
         """What `pool` shows first; None when the store knows nothing of it."""
@@ -89,7 +88,7 @@ class LiveBoards:
         """How many outcomes each of `agents` took part in, 0 for those not known."""
         if not agents:
             return []
-        name = keys.live(pool, generation, ACTIVITY)
+        name = self._keys.live(pool, generation, ACTIVITY)
         found = self._redis.run(lambda client: client.zmscore(name, list(agents)))
         return list(map(_outcomes, found))
 
@@ -99,7 +98,7 @@ class LiveBoards:
         if head is None:
             return {}
         methods = _live_methods(head)
-        answers = self._redis.calls([(scripts.RANK, _board_keys(head, method), [agent]) for method in methods])
+        answers = self._redis.calls([(scripts.RANK, self._board_keys(head, method), [agent]) for method in methods])
         found = zip(methods, answers, strict=True)
         return {method: _ranked_alone(head, method, agent, *at) for method, at in found if at is not None}
 
@@ -109,49 +108,20 @@ class LiveBoards:
         with self._lock:
             self._committed.pop(pool, None)
 
-    def forget_others(self, known: Collection[str]) -> list[str]:
-        """Remove the pools, none of those `known`, that a log left which is gone, or this one before it lost them; their names.
-
-        Call it now and then: it also says that this log is not gone, whether or not its pools are written.
-        """
-        others = self._living() - {self._log}
-        names = sorted(set(self._redis.run(lambda client: client.smembers(keys.POOLS))) - set(known))
-        fences = self._redis.pipeline(command_of("hmget", keys.fence(name), ["log", "seen"]) for name in names) if names else []
-        now = self._now()
-        stands = zip(names, fences, strict=True)
-        left = [name for name, (log, seen) in stands if (log or "") not in others and now - int(seen or 0) >= ABANDONED_SECONDS]
-        for pool in left:
+    def remove(self, pools: Iterable[str]) -> None:
+        """Remove everything of `pools`, and no longer list them."""
+        for pool in pools:
             self._remove(pool)
-        if left:
-            self._redis.run(lambda client: client.srem(keys.POOLS, *left))
-        return left
-
-    def _living(self) -> set[str]:
-        """Identities of the logs that have engines, this one among them; the others are forgotten."""
-        now = self._now()
-        self._redis.run(lambda client: client.hset(keys.LOGS, self._log, now))
-        heard: dict[str, str] = self._redis.run(lambda client: client.hgetall(keys.LOGS))
-        gone = [log for log, at in heard.items() if now - int(at) >= GONE_SECONDS]
-        if gone:
-            self._redis.run(lambda client: client.hdel(keys.LOGS, *gone))
-        return heard.keys() - set(gone)
-
-    def _now(self) -> int:
-        """Seconds since 1970 by the server's clock."""
-        return int(self._redis.run(lambda client: client.time())[0])
+            self._redis.run(command_of("srem", self._keys.pools, pool))
 
     def _claim(self, pool: str, fence: Fence, token: str) -> Call:
         with self._lock:
             last = self._committed.get(pool)
         known = last if last is not None and last.epoch == fence.epoch else ("", "", "")
-        return scripts.CLAIM, [keys.fence(pool)], [*fence, *known, token, self._log, ABANDONED_SECONDS]
+        return scripts.CLAIM, [self._keys.fence(pool)], [*fence, *known, token]
 
     def _took(self, pool: str, verdict: int) -> bool:
-        if verdict == scripts.FOREIGN:
-            raise OtherLog(pool, ABANDONED_SECONDS)
-        if verdict == scripts.ABANDONED:
-            self.forget(pool)
-        if verdict in {scripts.LOST, scripts.ABANDONED}:
+        if verdict == scripts.LOST:
             with self._lock:
                 self._committed.pop(pool, None)
             raise StoreLost(pool)
@@ -159,9 +129,10 @@ class LiveBoards:
 
     def _remove(self, pool: str) -> None:
         """Remove a pool, its fence last, so that an interrupted removal can be continued."""
+        keys = self._keys
         boards, methods = self._redis.pipeline([command_of("smembers", keys.boards(pool)), command_of("smembers", keys.methods(pool))])
         versions = self._redis.pipeline([command_of("hget", keys.solved(pool, method), "version") for method in methods])
-        names = [name for field in boards for name in _keys_of(pool, field)]
+        names = [name for field in boards for name in self._keys_of(pool, field)]
         for method, version in zip(methods, versions, strict=True):
             names += [keys.solved(pool, method), keys.rows(pool, method, version or ""), keys.index(pool, method, version or "")]
         names += [keys.history(pool, method) for method in methods]
@@ -169,17 +140,16 @@ class LiveBoards:
         self._redis.pipeline([command_of("unlink", name) for name in names])
 
     def _heads(self, pools: Sequence[str]) -> dict[str, PoolHead | None]:
-        """By name; None for those that the store knows nothing of, and for another log's where this one is known."""
-        commands = [command for pool in pools for command in (held_by(pool), command_of("get", keys.head(pool)))]
+        """By name; None for those that the store knows nothing of."""
+        commands = [command_of("get", self._keys.head(pool)) for pool in pools]
         answers = self._redis.pipeline(commands, skip_garbage=True) if commands else []
-        stands = zip(pools, answers[::2], answers[1::2], strict=True)
-        return {pool: self._redis.decoded(_decode_head, head) if self._log in ("", log) else None for pool, log, head in stands}
+        return {pool: self._redis.decoded(_decode_head, head) for pool, head in zip(pools, answers, strict=True)}
 
     def _commit(self, head: PoolHead, fence: Fence, token: str, boards: Mapping[str, LiveBoard]) -> bool:
-        pool = head.pool
+        pool, keys = head.pool, self._keys
         names, sizes = [keys.fence(pool), keys.head(pool), keys.boards(pool)], list[str | int]()
         for method, total in ((method, board.total) for method, board in boards.items() if board.total):
-            names += [_board_keys(head, method)[0], _board_keys(head, method)[-1]]
+            names += [self._board_keys(head, method)[0], self._board_keys(head, method)[-1]]
             sizes += [f"{head.generation}/{method}", total]
         answer = self._redis.call(scripts.COMMIT, names, [token, *fence, _encode_head(head).decode(), *sizes])
         verdict, stale = (answer[0], answer[1:]) if isinstance(answer, list) else (answer, [])
@@ -187,9 +157,9 @@ class LiveBoards:
             return False
         with self._lock:
             self._committed[pool] = fence
-        self._redis.run(lambda client: client.sadd(keys.POOLS, pool))  # after the head: a listed pool has one
+        self._redis.run(lambda client: client.sadd(keys.pools, pool))  # after the head: a listed pool has one
         if stale:
-            self._redis.pipeline(_retire(pool, stale))
+            self._redis.pipeline(self._retire(pool, stale))
         return True
 
     def _pages(self, pool: str, methods: Sequence[str], script: scripts.Script, arguments: Sequence[str | int]) -> list[BoardPage]:
@@ -198,13 +168,33 @@ class LiveBoards:
         known = [] if head is None else [method for method in methods if method in _live_methods(head)]
         if head is None or not known:
             return []
-        answers = self._redis.calls([(script, _page_keys(head, method), arguments) for method in known])
+        answers = self._redis.calls([(script, self._page_keys(head, method), arguments) for method in known])
         return [_page(head, method, _Answer(*answer)) for method, answer in zip(known, answers, strict=True) if answer is not None]
 
+    def _write(self, head: PoolHead, token: str, method: str, part: Sequence[bytes]) -> Call:
+        board, beliefs = self._keys_of(head.pool, field := f"{head.generation}/{check_method(method)}")
+        names = [self._keys.fence(head.pool), board, self._keys.boards(head.pool), *([beliefs] if len(part) > 1 else [])]
+        return scripts.WRITE, names, [token, field, *part]
 
-def held_by(pool: str) -> Command:
-    """Reads the identity of the log whose writers hold a pool; none where nobody does."""
-    return command_of("hget", keys.fence(pool), "log")
+    def _keys_of(self, pool: str, field: str) -> tuple[str, str]:
+        """The keys of a live board, which the set of a pool's boards names by `field`: of its ratings, and of its beliefs if it has any."""
+        generation, method = field.split("/", 1)
+        return self._keys.live(pool, int(generation), method), self._keys.beliefs(pool, int(generation), method)
+
+    def _board_keys(self, head: PoolHead, method: str) -> list[str]:
+        """The keys that a reader of a live board names."""
+        board, beliefs = self._keys_of(head.pool, f"{head.generation}/{method}")
+        return [board, beliefs] if method in head.beliefs else [board]
+
+    def _page_keys(self, head: PoolHead, method: str) -> list[str]:
+        """The keys that a reader of a live board's rows names."""
+        board, *beliefs = self._board_keys(head, method)
+        return [board, self._keys.live(head.pool, head.generation, ACTIVITY), *beliefs]
+
+    def _retire(self, pool: str, stale: Sequence[str]) -> Iterator[Command]:
+        for field in stale:
+            yield from (command_of("expire", name, STALE_SECONDS) for name in self._keys_of(pool, field))
+        yield command_of("srem", self._keys.boards(pool), *stale)
 
 
 def check_window(start: int, count: int) -> None:
@@ -241,36 +231,6 @@ def _check_board(method: str, board: LiveBoard) -> None:
     for name, numbers in (("values", board.values), ("beliefs", [one for belief in board.beliefs for one in belief])):
         if not all(map(math.isfinite, numbers)):
             raise InputError(f"boards[{method}].{name}", next(one for one in numbers if not math.isfinite(one)), "must be finite")
-
-
-def _write(head: PoolHead, token: str, method: str, part: Sequence[bytes]) -> Call:
-    board, beliefs = _keys_of(head.pool, field := f"{head.generation}/{keys.check_method(method)}")
-    names = [keys.fence(head.pool), board, keys.boards(head.pool), *([beliefs] if len(part) > 1 else [])]
-    return scripts.WRITE, names, [token, field, *part]
-
-
-def _keys_of(pool: str, field: str) -> tuple[str, str]:
-    """The keys of a live board, which the set of a pool's boards names by `field`: of its ratings, and of its beliefs if it has any."""
-    generation, method = field.split("/", 1)
-    return keys.live(pool, int(generation), method), keys.beliefs(pool, int(generation), method)
-
-
-def _board_keys(head: PoolHead, method: str) -> list[str]:
-    """The keys that a reader of a live board names."""
-    board, beliefs = _keys_of(head.pool, f"{head.generation}/{method}")
-    return [board, beliefs] if method in head.beliefs else [board]
-
-
-def _page_keys(head: PoolHead, method: str) -> list[str]:
-    """The keys that a reader of a live board's rows names."""
-    board, *beliefs = _board_keys(head, method)
-    return [board, keys.live(head.pool, head.generation, ACTIVITY), *beliefs]
-
-
-def _retire(pool: str, stale: Sequence[str]) -> Iterator[Command]:
-    for field in stale:
-        yield from (command_of("expire", name, STALE_SECONDS) for name in _keys_of(pool, field))
-    yield command_of("srem", keys.boards(pool), *stale)
 
 
 class _Answer(NamedTuple):

@@ -3,9 +3,8 @@
 Laws, held by tests against every implementation:
 
 1. Fenced per pool by (epoch, generation, position): an older epoch is refused, the same epoch only goes forward
-   (an equal position is accepted again), a newer epoch is accepted. A refused write changes nothing. They are compared within one
-   log: a pool that another log's writers hold raises `OtherLog`, and is theirs no more once they are gone. Readers that know their log
-   see nothing of another's; those that do not never see two of them mixed.
+   (an equal position is accepted again), a newer epoch is accepted. A refused write changes nothing. A store holds the boards of one
+   log: programs of several logs share a Redis without reading or changing each other's boards, also of pools of equal names.
 2. Values are absolute: publishing the same again is harmless.
 3. Live boards promise per-agent values no older than the position shown. A new generation has its own boards;
    readers see the old or the new one, never a mix.
@@ -123,14 +122,12 @@ class StoredBoard(NamedTuple):
 class PoolVersion(NamedTuple):
     """A pool's publications. Two equal ones mean equal boards.
 
-    head: text of the pool's head, None where readers see none; holder: identity of the log whose writers hold the pool;
-    solved: by method, the version of its board and the log it was solved from. listed: whether the store lists the pool, also without
-    boards. A store that was emptied lists none until the pool's boards are written again.
+    head: text of the pool's head, None if the store has no head; solved: by method, the version of its board. listed: whether the store
+    lists the pool, also without boards. A store that was emptied lists none until the pool's boards are written again.
     """
 
     head: str | None
-    holder: str | None
-    solved: Mapping[str, tuple[str | None, ...]]
+    solved: Mapping[str, str | None]
     listed: bool
 
 
@@ -147,17 +144,6 @@ class StoreLost(StoreError):  # noqa: N818 - names the fact, as the writer acts 
 
     def __init__(self, pool: str) -> None:
         super().__init__(f"the store lost pool {pool}: publish all of its agents and solved boards again", retriable=True)
-
-
-class OtherLog(StoreError):  # noqa: N818 - names the fact
-    """Writers of another log hold this pool of the store. It says nothing of other pools."""
-
-    def __init__(self, pool: str, seconds: int) -> None:
-        super().__init__(
-            f"pool {pool} of this Redis is written from another log: give each log a Redis of its own, "
-            f"or end the other and wait {seconds} s",
-            retriable=True,
-        )
 
 
 ACTIVITY = "outcomes"
@@ -185,11 +171,10 @@ class LiveWriter(PoolHeads, Protocol):
         """Write changed agents of each live board and then the head; False when fenced (nothing written).
 
         Raises `StoreLost` where an earlier publication of this writer is gone, or part of one; the next call, with every agent, is taken.
-        Raises `OtherLog`.
         """
 
     def published(self, pool: str) -> Fence | None:
-        """The fence of `pool` from this log; None when the store knows nothing of the pool (it is new, or was lost)."""
+        """The fence of `pool`; None when the store knows nothing of the pool (it is new, or was lost)."""
 
     def forget(self, pool: str) -> None:
         """Remove everything of `pool`, its fence last: it was folded from records that the log lost."""
@@ -215,7 +200,7 @@ class SolvedWriter(Protocol):
     """What the engine does with solved boards."""
 
     def publish(self, board: SolvedBoard) -> bool:
-        """Publish one solved board under its method; False where the store has a newer one. Raises `OtherLog`."""
+        """Publish one solved board under its method; False where the store has a newer one."""
 
     def publish_history(self, pool: str, method: str, history: Iterable[Kept], *, changed: bool = False) -> None:
         """Replace the kept solves of a method, oldest first; after `publish` of the newest.
@@ -227,7 +212,7 @@ class SolvedWriter(Protocol):
         """By pool and method, insight among them, the boards of which the store holds every row."""
 
     def remove(self, pool: str, method: str) -> None:
-        """Remove a solved board that is not another log's. Readers that are on it see it to the end of their page."""
+        """Remove a solved board. Readers that are on it see it to the end of their page."""
 
 
 class SolvedReader(Protocol):
@@ -260,7 +245,7 @@ class HeartbeatReader(Protocol):
     """What readers ask of heartbeats."""
 
     def read(self) -> dict[int, Heard]:
-        """Newest heartbeat of each partition of the reader's log that has one."""
+        """Newest heartbeat of each partition that has one."""
 
 
 class VersionReader(Protocol):

@@ -12,8 +12,6 @@ ACCEPTED: Final = 1
 FENCED: Final = 0
 LOST: Final = -1
 MOVED: Final = -2
-FOREIGN: Final = -3
-ABANDONED: Final = -4
 
 
 class Script(NamedTuple):
@@ -36,27 +34,20 @@ local function older(a, b)
   end
   return false
 end
-local stands = redis.call('HMGET', KEYS[1], 'epoch', 'committed', 'generation', 'position', 'log', 'seen')
-local now = tonumber(redis.call('TIME')[1])
-if stands[1] and (stands[5] or '') ~= ARGV[8] then
-  if now - (tonumber(stands[6] or '') or 0) < tonumber(ARGV[9]) then return -3 end
-  return -4
-end
+local stands = redis.call('HMGET', KEYS[1], 'epoch', 'committed', 'generation', 'position')
 if (tonumber(stands[1] or '') or -1) > wanted[1] then return 0 end
 local committed = stands[2] and {tonumber(stands[2]), tonumber(stands[3]), tonumber(stands[4])}
 if ARGV[4] ~= '' then
   if not committed or older(committed, {tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])}) then return -1 end
 end
 if committed and committed[1] == wanted[1] and older(wanted, committed) then return 0 end
-redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'token', ARGV[7], 'log', ARGV[8], 'seen', now)
+redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'token', ARGV[7])
 return 1
 """
 )
 """KEYS fence; ARGV[1..3] epoch, generation, position of the writer, ARGV[4..6] what it committed last ('' where nothing), ARGV[7] a
-token for this publication, which begins with the epoch, ARGV[8] identity of the writer's log, ARGV[9] seconds after which another log's
-claim is abandoned. The next claim takes the token away. Epochs and positions of another log mean nothing here: -3 where its
-writers claimed the pool not long ago, -4 where they are gone and the pool's keys may be removed. Positions stay below 2^53: Lua's
-doubles compare them exactly."""
+token for this publication, which begins with the epoch. The next claim takes the token away. Positions stay below 2^53: Lua's doubles
+compare them exactly."""
 
 _HOLD = """
 local stands = redis.call('HMGET', KEYS[1], 'token', 'epoch')
@@ -164,18 +155,14 @@ the board."""
 
 FLIP: Final = _script(
     """
-local holder = redis.call('HGET', KEYS[7], 'log')
-if holder and holder ~= ARGV[9] then return -3 end
-local stands = redis.call('HMGET', KEYS[1], 'generation', 'position', 'version', 'log')
+local stands = redis.call('HMGET', KEYS[1], 'generation', 'position', 'version')
 if (stands[3] or '') ~= ARGV[4] then return -2 end
 if redis.call('LLEN', KEYS[3]) ~= tonumber(ARGV[5]) or redis.call('HLEN', KEYS[4]) ~= tonumber(ARGV[5]) then return -1 end
 local generation, position = tonumber(stands[1] or ''), tonumber(stands[2] or '')
 local g, p = tonumber(ARGV[1]), tonumber(ARGV[2])
-if generation and (stands[4] or '') == ARGV[9] and (generation > g or (generation == g and position > p)) then return 0 end
-redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'position', ARGV[2], 'version', ARGV[3], 'total', ARGV[5], 'board', ARGV[6],
-  'log', ARGV[9])
+if generation and (generation > g or (generation == g and position > p)) then return 0 end
+redis.call('HSET', KEYS[1], 'generation', ARGV[1], 'position', ARGV[2], 'version', ARGV[3], 'total', ARGV[5], 'board', ARGV[6])
 redis.call('SADD', KEYS[2], ARGV[7])
-if (stands[4] or '') ~= ARGV[9] then redis.call('DEL', KEYS[8]) end
 redis.call('PERSIST', KEYS[3])
 redis.call('PERSIST', KEYS[4])
 if ARGV[4] ~= '' then
@@ -185,10 +172,9 @@ end
 return 1
 """
 )
-"""KEYS solved, methods, new rows, new index, old rows, old index, fence, history; ARGV generation, position, new version, old version
-('' for none), total, board, method, seconds the old one stays, identity of the board's log (a board of another log is older than any, and
-its history goes with it). -1 when the rows are not whole: the store lost them, or took a part twice; -2 when another version stands than
-the one named: look again; -3 when writers of another log hold the pool."""
+"""KEYS solved, methods, new rows, new index, old rows, old index; ARGV generation, position, new version, old version ('' for none),
+total, board, method, seconds the old one stays. -1 when the rows are not whole: the store lost them, or took a part twice; -2 when another
+version stands than the one named: look again."""
 
 REPLACE: Final = _script(
     """

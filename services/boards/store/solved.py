@@ -8,10 +8,11 @@ import msgspec
 
 from services.boards.history import Kept, Past
 from services.boards.result import AgentRow, SolvedBoard
-from services.boards.store import keys, scripts
+from services.boards.store import scripts
 from services.boards.store.connection import Command, Connection, command_of
-from services.boards.store.live import ABANDONED_SECONDS, MEMBERS_A_CALL, STALE_SECONDS, check_window, held_by
-from services.boards.store.protocol import INSIGHT, OtherLog, StoredBoard, StoreError
+from services.boards.store.keys import Keys, check_method
+from services.boards.store.live import MEMBERS_A_CALL, STALE_SECONDS, check_window
+from services.boards.store.protocol import INSIGHT, StoredBoard, StoreError
 from services.wire.pools import check_pool_name
 
 _UPLOAD_SECONDS: Final = 600
@@ -29,18 +30,16 @@ _POINTER: Final = ("version", "total", "board")
 
 
 class SolvedBoards:
-    """Publishes and reads solved boards. log: identity of the reader's log; where it is not known, that of the pool's live boards."""
+    """Publishes and reads solved boards."""
 
-    def __init__(self, connection: Connection, log: str = "") -> None:
-        self._redis, self._log = connection, log
+    def __init__(self, connection: Connection, keys: Keys) -> None:
+        self._redis, self._keys = connection, keys
 
     def publish(self, board: SolvedBoard) -> bool:
         """Publish one solved board under its method; False when a newer one stands."""
-        pool, method = check_pool_name(board.pool), keys.check_method(board.result.method)
+        pool, method = check_pool_name(board.pool), check_method(board.result.method)
         version = secrets.token_hex(8)
-        fresh = [keys.rows(pool, method, version), keys.index(pool, method, version)]
-        if self._redis.run(held_by(pool)) not in {None, board.log}:  # the switch would refuse it, when all rows were sent
-            raise OtherLog(pool, ABANDONED_SECONDS)
+        fresh = [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
         try:
             self._upload(fresh, board.result.agents)
             flipped = self._flip(board, version, fresh)
@@ -56,7 +55,7 @@ class SolvedBoards:
 
         changed: whether earlier solves may differ from those that stand, so that all are written.
         """
-        name, kept = keys.history(check_pool_name(pool), keys.check_method(method)), list(history)
+        name, kept = self._keys.history(check_pool_name(pool), check_method(method)), list(history)
         if not changed and len(kept) > 1 and self._append(name, kept[-2], kept[-1], len(kept)):
             return
         texts = [_encode(part).decode() for one in kept for part in (one.past, one)]
@@ -64,62 +63,44 @@ class SolvedBoards:
 
     def history(self, pool: str, method: str) -> list[Past]:
         """The kept solves of a method, newest first; insight, which has no rows to compare, has none."""
-        if method == INSIGHT or not self._shown(pool, [method]):
+        if method == INSIGHT:
             return []
-        name = keys.history(check_pool_name(pool), keys.check_method(method))
+        name = self._keys.history(check_pool_name(pool), check_method(method))
         texts = self._redis.call(scripts.EVERY_OTHER, [name], [])
         decoded = [self._redis.decoded(_decode_past, text) for text in reversed(texts)]
         return [past for past in decoded if past is not None]
 
     def past(self, pool: str, method: str, index: int) -> Kept | None:
         """One of `history` with its rows; None if that index does not exist."""
-        name = keys.history(check_pool_name(pool), keys.check_method(method))
-        if not self._shown(pool, [method]):
-            return None
+        name = self._keys.history(check_pool_name(pool), check_method(method))
         text = self._redis.run(lambda client: client.lindex(name, -1 - 2 * index))
         return self._redis.decoded(_decode_kept, text)
 
     def remove(self, pool: str, method: str) -> None:
-        """Take a solved board away that is not another log's; readers that are on it see it to the end of their page."""
-        log = self._redis.run(_solved_from(check_pool_name(pool), method))
-        if not (self._log and log and log != self._log):
-            self._remove(pool, method)
-
-    def _remove(self, pool: str, method: str) -> None:
-        name = keys.solved(pool, method)
+        """Take a solved board away; readers that are on it see it to the end of their page."""
+        name = self._keys.solved(check_pool_name(pool), check_method(method))
         version = self._redis.run(lambda client: client.hget(name, "version"))
-        old = [] if version is None else [keys.rows(pool, method, version), keys.index(pool, method, version)]
+        old = [] if version is None else [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
         self._redis.pipeline(
             [
-                command_of("srem", keys.methods(pool), method),
-                command_of("delete", name, keys.history(pool, method)),
+                command_of("srem", self._keys.methods(pool), method),
+                command_of("delete", name, self._keys.history(pool, method)),
                 *(command_of("expire", one, STALE_SECONDS) for one in old),
             ]
         )
 
     def methods(self, pool: str) -> list[str]:
         """The methods that have a solved board, by name; insight is not one of them."""
-        members = self._redis.run(lambda client: client.smembers(keys.methods(check_pool_name(pool))))
-        return self._shown(pool, sorted(set(members) - {INSIGHT}))
-
-    def forget_others(self, pools: Iterable[str]) -> None:
-        """Remove what other logs solved for `pools` that this log's writers hold."""
-        names = list(pools)
-        holders = self._redis.pipeline(held_by(pool) for pool in names) if names else []
-        mine = [pool for pool, holder in zip(names, holders, strict=True) if holder == self._log]
-        members = self._redis.pipeline(command_of("smembers", keys.methods(pool)) for pool in mine) if mine else []
-        jobs = [(pool, method) for pool, methods in zip(mine, members, strict=True) for method in sorted(methods)]
-        logs = self._redis.pipeline(_solved_from(*job) for job in jobs) if jobs else []
-        for job in [job for job, log in zip(jobs, logs, strict=True) if log != self._log]:
-            self._remove(*job)
+        members = self._redis.run(lambda client: client.smembers(self._keys.methods(check_pool_name(pool))))
+        return sorted(set(members) - {INSIGHT})
 
     def complete(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
         """By pool and method, insight among them, the boards of which every row is there and can be found: in three round trips for all."""
-        members = self._redis.pipeline([command_of("smembers", keys.methods(check_pool_name(pool))) for pool in pools])
+        members = self._redis.pipeline([command_of("smembers", self._keys.methods(check_pool_name(pool))) for pool in pools])
         jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
-        pointers = map(self._pointer_of, self._redis.pipeline([_pointed(*job) for job in jobs], skip_garbage=True))
+        pointers = map(self._pointer_of, self._redis.pipeline([self._pointed(*job) for job in jobs], skip_garbage=True))
         stands = {job: at for job, at in zip(jobs, pointers, strict=True) if at is not None}
-        sizes = self._redis.pipeline([command for job, at in stands.items() for command in _sizes(*job, at[0])])
+        sizes = self._redis.pipeline([command for job, at in stands.items() for command in self._sizes(*job, at[0])])
         found: dict[str, dict[str, StoredBoard]] = {pool: {} for pool in pools}
         each = zip(stands.items(), sizes[::3], sizes[1::3], sizes[2::3], strict=True)
         for ((pool, method), (_, total, board)), rows, index, history in each:
@@ -135,7 +116,7 @@ class SolvedBoards:
             if found is None:
                 return None
             version, total, board = found
-            rows = self._redis.pipeline([command_of("lrange", keys.rows(pool, method, version), start, start + count - 1)])[0]
+            rows = self._redis.pipeline([command_of("lrange", self._keys.rows(pool, method, version), start, start + count - 1)])[0]
             if len(rows) == max(0, min(count, total - start)):
                 return self._with_rows(board, rows), total
         raise _switching(pool, method)
@@ -148,7 +129,7 @@ class SolvedBoards:
             if found is None:
                 return None
             version, total, board = found
-            names = [keys.rows(pool, method, version), keys.index(pool, method, version)]
+            names = [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
             rows = self._redis.call(scripts.SOLVED_AROUND, names, [agent, count])
             if rows is not None:
                 return self._with_rows(board, rows), total
@@ -166,16 +147,6 @@ class SolvedBoards:
         last, *texts = (_encode(part).decode() for part in (before.past, newest.past, newest))
         return bool(self._redis.call(scripts.APPEND, [name], [last, 2 * count, *texts]))
 
-    def _shown(self, pool: str, methods: Sequence[str]) -> list[str]:
-        """Those of `methods` whose board is of the log that readers look at."""
-        holder, *logs = self._redis.pipeline([held_by(check_pool_name(pool)), *(_solved_from(pool, method) for method in methods)])
-        return [method for method, log in zip(methods, logs, strict=True) if log is not None and self._is_ours(log, holder)]
-
-    def _is_ours(self, log: str, holder: str | None) -> bool:
-        """Whether readers may see a board that was solved from `log`, on a pool that `holder` writes."""
-        wanted = self._log or holder
-        return not wanted or log == wanted
-
     def _upload(self, names: Sequence[str], agents: Sequence[AgentRow]) -> None:
         rows, index = names
         for start in range(0, len(agents), MEMBERS_A_CALL):
@@ -187,16 +158,13 @@ class SolvedBoards:
         bare = msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=[]))
         shown, total = _encode(bare).decode(), len(board.result.agents)
         for _ in range(_TRIES):
-            old = self._redis.run(lambda client: client.hget(keys.solved(pool, method), "version")) or ""
+            old = self._redis.run(lambda client: client.hget(self._keys.solved(pool, method), "version")) or ""
             if old == version:  # we switched to it, but the answer was lost and the connection tried again
                 return True
-            names = [keys.solved(pool, method), keys.methods(pool), *fresh, keys.rows(pool, method, old), keys.index(pool, method, old)]
-            names += [keys.fence(pool), keys.history(pool, method)]
-            verdict = self._redis.call(
-                scripts.FLIP, names, [board.generation, board.position, version, old, total, shown, method, STALE_SECONDS, board.log]
-            )
-            if verdict == scripts.FOREIGN:
-                raise OtherLog(pool, ABANDONED_SECONDS)
+            names = [self._keys.solved(pool, method), self._keys.methods(pool), *fresh]
+            names += [self._keys.rows(pool, method, old), self._keys.index(pool, method, old)]
+            arguments = [board.generation, board.position, version, old, total, shown, method, STALE_SECONDS]
+            verdict = self._redis.call(scripts.FLIP, names, arguments)
             if verdict == scripts.LOST:
                 raise StoreError(f"the store lost rows of {method} of pool {pool} during their upload, or took some twice", retriable=True)
             if verdict != scripts.MOVED:
@@ -210,8 +178,7 @@ class SolvedBoards:
             return  # they expire by themselves
 
     def _pointer(self, pool: str, method: str) -> _Pointer | None:
-        fields, log, holder = self._redis.pipeline([_pointed(pool, method), _solved_from(pool, method), held_by(pool)], skip_garbage=True)
-        return self._pointer_of(fields) if self._is_ours(log or "", holder) else None
+        return self._pointer_of(self._redis.pipeline([self._pointed(pool, method)], skip_garbage=True)[0])
 
     def _pointer_of(self, fields: Any) -> _Pointer | None:
         version, total, text = fields or (None, None, None)
@@ -222,6 +189,16 @@ class SolvedBoards:
         rows = [row for text in texts if (row := self._redis.decoded(_decode_row, text)) is not None]
         return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows))
 
+    def _pointed(self, pool: str, method: str) -> Command:
+        name = self._keys.solved(check_pool_name(pool), check_method(method))
+        return command_of("hmget", name, _POINTER)
+
+    def _sizes(self, pool: str, method: str, version: str) -> Iterator[Command]:
+        """Asks for the lengths of a board's rows, of their index, and of its history."""
+        yield command_of("llen", self._keys.rows(pool, method, version))
+        yield command_of("hlen", self._keys.index(pool, method, version))
+        yield command_of("llen", self._keys.history(pool, method))
+
 
 def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) -> Iterator[Command]:
     lines = [_encode(row).decode() for row in part]
@@ -230,23 +207,6 @@ def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) ->
     yield command_of("expire", rows, _UPLOAD_SECONDS)
     yield lambda pipe: pipe.hset(index, mapping=places)
     yield command_of("expire", index, _UPLOAD_SECONDS)
-
-
-def _pointed(pool: str, method: str) -> Command:
-    name = keys.solved(check_pool_name(pool), keys.check_method(method))
-    return command_of("hmget", name, _POINTER)
-
-
-def _solved_from(pool: str, method: str) -> Command:
-    name = keys.solved(pool, keys.check_method(method))
-    return command_of("hget", name, "log")
-
-
-def _sizes(pool: str, method: str, version: str) -> Iterator[Command]:
-    """Asks for the lengths of a board's rows, of their index, and of its history."""
-    yield command_of("llen", keys.rows(pool, method, version))
-    yield command_of("hlen", keys.index(pool, method, version))
-    yield command_of("llen", keys.history(pool, method))
 
 
 def _switching(pool: str, method: str) -> StoreError:

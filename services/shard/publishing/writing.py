@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from services.boards.store.protocol import Fence, LiveWriter, OtherLog, PoolHead, StoreError, StoreLost
+from services.boards.store.protocol import Fence, LiveWriter, PoolHead, StoreError, StoreLost
 from services.log.protocol import LogError
 from services.shard.publishing.updates import Update
 
@@ -50,7 +50,7 @@ class BoardWriter:
             except (StoreError, LogError) as error:
                 log.warning("not published, changes gather: %s", error, extra={"pool": update.head.pool, "position": update.head.position})
                 ends.append((update, End.FAILED))
-                down = error.retriable and not isinstance(error, OtherLog)
+                down = error.retriable
         return ends
 
     def _write_one(self, update: Update) -> End:

@@ -4,7 +4,7 @@ import logging
 from typing import Final
 
 from services.boards.store.backoff import Backoff
-from services.boards.store.protocol import OtherLog, SolvedWriter, StoredBoard, StoreError
+from services.boards.store.protocol import SolvedWriter, StoredBoard, StoreError
 from services.runtime.logging import LogThrottle
 from services.solve.planning.jobs import Job
 from services.solve.scheduler.newest import BoardIntervals, JobResult, NewestResults
@@ -31,7 +31,7 @@ class ResultPublisher:
         self._troubles = LogThrottle()
 
     def publish(self) -> None:
-        """Publish the results that the store has to be given. A board that another log holds does not delay the others."""
+        """Publish the results that the store has to be given, until it fails."""
         for job, result in self._results.items():
             if not self._backoff.over:
                 return
@@ -83,7 +83,7 @@ class ResultPublisher:
                     result.history_changed = False
         except StoreError as error:
             self._troubles.warn(log, _AWAITS_STORE, error)
-            return isinstance(error, OtherLog)
+            return False
         result.awaits_store, result.published = False, result.board
         self._troubles.over(_AWAITS_STORE)
         return True
@@ -91,7 +91,7 @@ class ResultPublisher:
     def _lacks(self, held: StoredBoard | None, job: Job, result: JobResult) -> bool:
         """Whether the store has to be given a result. It does not where a newer one of another writer stands."""
         board = result.board
-        if held is None or held.board.log != board.log:
+        if held is None:
             return True
         newer = (held.board.generation, held.board.position) > (board.generation, board.position)
         intervals = self._intervals.told(job, board)

@@ -175,7 +175,7 @@ def test_of_a_store_that_is_filled_again_readers_get_the_solved_board_that_was_l
 def test_while_the_store_hangs_readers_get_what_was_last_known_and_see_that(tmp_path: Path) -> None:
     server = Server(tmp_path)
     with running(tmp_path, server.url, patience=0.2) as here:
-        store = RedisStore(server.url)
+        store = RedisStore(server.url, here.log.outcomes.identity)
         board = LiveBoard(["rock"], [1.0])
         store.live.publish(head_of(position=1, online=["elo"]), 1, {"elo": board, ACTIVITY: board})
         known = {path: here.client.get(path) for path in (*PATHS[:2], "/v1/pools")}

@@ -17,6 +17,7 @@ from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.metrics import API, Metrics
 from services.runtime.settings import Settings
+from tests.support.stores import LOG
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def asked(app: Any, *received: Message, path: str = "/v1/outcomes") -> list[Mess
 
 def test_a_client_that_hangs_up_is_no_failure_and_writes_nothing(log: Log, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     settings = Settings(data=tmp_path)
-    store = RedisStore("unix:///nowhere")
+    store = RedisStore("unix:///nowhere", LOG)
     app = create_app(settings, log, store, clock=lambda: 0.0)
     half = {"type": "http.request", "body": b'[{"v": 1, "id": "half', "more_body": True}
     with caplog.at_level(logging.INFO, "equirank.api"):

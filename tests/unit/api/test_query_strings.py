@@ -35,7 +35,7 @@ FAMILIES = {
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory, api_redis: str) -> Iterator[FastAPI]:
     folder: Path = tmp_path_factory.mktemp("queries")
-    with closing(open_sqlite_log(folder / "log.sqlite", 8)) as log, closing(RedisStore(api_redis)) as store:
+    with closing(open_sqlite_log(folder / "log.sqlite", 8)) as log, closing(RedisStore(api_redis, log.outcomes.identity)) as store:
         yield create_app(Settings(data=folder, redis=api_redis), log, store)
 
 

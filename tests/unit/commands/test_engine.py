@@ -3,7 +3,6 @@
 import logging
 import subprocess
 import sys
-from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -187,25 +186,35 @@ def test_a_shard_that_is_another_process_was_started_again() -> None:
     assert found == {"shard-0": 2.0, "shard-1": 0.0}
 
 
-class Left:
-    """A store that another log's pools were left in."""
+class Untidy:
+    """A store with a pool that the log lost; it goes away when it is asked to remove what gone logs left."""
 
     def __init__(self) -> None:
-        self.asked: list[list[str]] = []
+        self.live = self.logs = self
+        self.removed: list[set[str]] = []
+        self.registered = 0
 
-    def forget_others(self, known: Iterable[str]) -> list[str]:
-        self.asked.append(list(known))
+    def register(self) -> None:
+        self.registered += 1
+
+    def names(self) -> set[str]:
+        return {"blitz", "lost"}
+
+    def remove(self, pools: set[str]) -> None:
+        self.removed.append(pools)
+
+    def remove_gone(self) -> list[str]:
         raise StoreError("away", retriable=True)
 
 
-def test_what_other_logs_left_is_looked_for_once_in_a_while(driver: Engine, caplog: pytest.LogCaptureFixture) -> None:
-    store, control = Left(), SimpleNamespace(refresh=lambda: SimpleNamespace(pools={"blitz": None}))
+def test_what_no_shard_writes_again_is_removed_once_in_a_while(driver: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    store, control = Untidy(), SimpleNamespace(refresh=lambda: SimpleNamespace(pools={"blitz": None, "young": None}))
     for _ in range(3):
-        driver._forget_others(store, control)
-    assert store.asked == [["blitz"]]
+        driver._tidy(store, control)
+    assert (store.registered, store.removed) == (1, [{"lost"}])
     driver._sweep_at = 0.0
-    driver._forget_others(store, control)
-    assert len(store.asked) == 2
+    driver._tidy(store, control)
+    assert store.registered == 2
     assert caplog.text.count("away") == 1, "what lasts is not told each time"
 
 

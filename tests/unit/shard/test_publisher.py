@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 import pytest
 
-from services.boards.store.protocol import ACTIVITY, Fence, LiveBoard, OtherLog, PoolHead, StoreError
+from services.boards.store.protocol import ACTIVITY, Fence, LiveBoard, PoolHead, StoreError
 from services.control.records import FoldSettings
 from services.demo import simulated
 from services.shard.fencing import Fenced
@@ -119,14 +119,6 @@ def test_a_pool_that_the_store_refuses_holds_no_other_up(store: FakeStore) -> No
     driver.publisher.drain(driver.now, {}, {})
 
 
-def test_a_pool_that_another_log_holds_keeps_no_other_waiting(store: FakeStore) -> None:
-    driver = Driver(store, partition_with(10))
-    store.fails = lambda pool: OtherLog(pool, 60) if pool == "pool0" else None
-    driver.round()
-    assert len(store.written) == 9
-    driver.publisher.drain(driver.now, {}, {})
-
-
 def test_a_stopped_pool_shows_where_it_stopped(store: FakeStore) -> None:
     partition = partition_with(2)
     driver = Driver(store, partition)
@@ -188,7 +180,7 @@ def test_a_pool_told_a_moment_ago_keeps_no_other_from_being_told(store: FakeStor
     for pool, state in partition.pools.items():
         state.stop("broken", 5, broken=True)
         store.heads[pool] = head_of(pool, position=4)
-    store.fails = lambda pool: OtherLog(pool, 5) if pool == "pool1" else None
+    store.fails = lambda pool: StoreError("a foreign type", retriable=False) if pool == "pool1" else None
     driver.round()
     assert [store.heads[pool].stopped for pool in partition.pools] == ["broken", None]
     store.fails = lambda _: None
