@@ -42,6 +42,8 @@ log = logging.getLogger("equirank.engine")
 _TICK_SECONDS: Final = 0.25
 _LONGEST_PAUSE: Final = 2.0
 _HEALTH_SECONDS: Final = 10.0
+_START_SECONDS: Final = 90.0
+"""Within so many seconds an actor has started, if a node has room for it. Twice as many count for each further one in its place."""
 _STOP_SECONDS: Final = 20.0
 _SWEEP_SECONDS: Final = 60.0
 _ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
@@ -59,11 +61,17 @@ class LocalCheckpoints(Exception):  # noqa: N818 - names the fact
 
 @dataclass(slots=True)
 class _Shard:
-    """A shard actor, the question that is under way, and its last answer. again: starts another actor in its place."""
+    """A shard actor, the question that is under way, and its last answer.
+
+    again: starts another actor in its place, which may take so many seconds to start. waits_since: when it was created or Ray began to
+    start it again, None once it has answered. patience: how many seconds a start may take.
+    """
 
     name: str
     actor: Any
-    again: "Callable[[], _Shard] | None" = None
+    again: "Callable[[float], _Shard] | None" = None
+    waits_since: float | None = None
+    patience: float = _START_SECONDS
     asked: Any = None
     asked_at: float = 0.0
     health: WorkerHealth | None = None
@@ -166,7 +174,7 @@ class Engine:
     def _solve_workers(self) -> int:
         return self._settings.solve_workers or max(1, (os.cpu_count() or 2) - 1)
 
-    def _start_shard(self, index: int, partitions: int, engine: int) -> _Shard:
+    def _start_shard(self, index: int, partitions: int, engine: int, patience: float = _START_SECONDS) -> _Shard:
         """Start the actor that folds every partition whose number is `index` modulo the number of shards."""
         # No name in Ray: it would be taken where two installations share a cluster, or where an engine takes over from a living one.
         remote = ray.remote(ShardActor).options(
@@ -180,7 +188,7 @@ class Engine:
         numbers = list(range(index, partitions, self._settings.shards))
         name = f"shard-{index}"
         again = partial(self._start_shard, index, partitions, engine)
-        return _Shard(name, remote.remote(self._settings, numbers, name, engine), again)
+        return _Shard(name, remote.remote(self._settings, numbers, name, engine), again, time.monotonic(), patience)
 
     def _tick(
         self, solves: SolveScheduler, archiver: Archiver, eraser: Eraser, checkpoints: CheckpointStore, control: ControlLog
@@ -234,20 +242,40 @@ class Engine:
             if ray.wait([shard.asked], timeout=0)[0]:
                 self._answered(shard)
             elif now - shard.asked_at > _HEALTH_SECONDS:
-                why = cluster.lacking(self._settings.shards) or "it is busy, starts, or cannot be reached"
+                lacking = cluster.lacking(self._settings.shards)
+                why = lacking or "it is busy, starts, or cannot be reached"
                 log.warning("%s has not answered for %.0f s: %s", shard.name, now - shard.asked_at, why)
                 shard.asked, shard.answers = None, False
+                shard = self._started_in_time(shard, has_room=lacking is None)
         if shard.asked is None:
             shard.asked, shard.asked_at = shard.actor.health.remote(), now
+
+    def _started_in_time(self, shard: _Shard, *, has_room: bool) -> _Shard:
+        """The shard, or another one in its place if it takes too long to start.
+
+        Ray forgets to create an actor if its control service restarts at that moment: the actor waits for ever then.
+        """
+        if shard.waits_since is None or shard.again is None:
+            return shard
+        now = time.monotonic()
+        if not has_room:
+            shard.waits_since = now
+        if now - shard.waits_since <= shard.patience:
+            return shard
+        log.error("%s has not started within %.0f s, and a node has room for it: starting it again", shard.name, shard.patience)
+        ray.kill(shard.actor, no_restart=True)
+        other = shard.again(2 * shard.patience)
+        self._shards[self._shards.index(shard)] = other
+        return other
 
     def _answered(self, shard: _Shard) -> None:
         try:
             shard.health, fenced = ray.get(shard.asked)
         except ray.exceptions.RayError as error:
             self._troubles.warn(log, f"{shard.name} is being restarted: %s", str(error).splitlines()[0])
-            shard.answers, shard.asked = False, None
+            shard.answers, shard.asked, shard.waits_since = False, None, shard.waits_since or time.monotonic()
             return
-        shard.answers, shard.asked = True, None
+        shard.answers, shard.asked, shard.waits_since = True, None, None
         self._troubles.over(f"{shard.name} is being restarted: %s")
         self._silence = self._silence or Silence(SILENT_SHARDS_SECONDS)
         self._silence.heard()
@@ -269,7 +297,7 @@ class Engine:
         self._shards.remove(shard)
         if newest and shard.again is not None:
             log.warning("%s was superseded by a shard of an older engine: starting it again", shard.name)
-            self._shards.append(shard.again())
+            self._shards.append(shard.again(_START_SECONDS))
             return
         log.error("%s was taken over by another engine: it ends", shard.name)
         if not self._shards:

@@ -3,6 +3,7 @@
 import logging
 import subprocess
 import sys
+import time
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -161,6 +162,39 @@ def test_a_cluster_without_room_for_shards_is_told_at_the_start_and_while_they_w
     assert start in waits
     assert "shard-1" in silent
     assert "room" not in silent
+
+
+@pytest.mark.parametrize(
+    ("waited", "room", "replaced"),
+    [(91.0, True, True), (89.0, True, False), (None, True, False), (91.0, False, False)],
+    ids=["too long", "not too long", "it has answered", "no node has room"],
+)
+def test_a_shard_that_does_not_start_is_started_again_and_may_take_twice_as_long(
+    driver: Engine, fake: FakeRay, waited: float | None, room: bool, replaced: bool
+) -> None:
+    fake.there = False
+    fake.resources = {cluster.SHARD: 4.0 if room else 0.0}
+    actor = SimpleNamespace(health=Answer(None))
+    since = None if waited is None else time.monotonic() - waited
+    given: list[float] = []
+
+    def again(patience: float) -> engine._Shard:
+        given.append(patience)
+        return engine._Shard("shard-0", SimpleNamespace(health=Answer(None)), again, time.monotonic(), patience)
+
+    shard = engine._Shard("shard-0", actor, again, since, asked=Answer(None), asked_at=float("-inf"))
+    driver._shards = [shard]
+    driver._ask(shard)
+    assert (given, fake.killed) == (([180.0], [actor]) if replaced else ([], []))
+    assert (driver._shards == [shard]) is not replaced
+    assert driver._shards[0].asked is not None, "whoever is there is asked"
+
+
+def test_a_shard_that_ray_starts_again_waits_for_its_start_once_more(driver: Engine, fake: FakeRay) -> None:
+    shard = engine._Shard("shard-0", SimpleNamespace(health=Answer(None)), asked=Answer(ray.exceptions.RayActorError()))
+    driver._shards = [shard]
+    driver._ask(shard)
+    assert shard.waits_since is not None
 
 
 def health_of(owner: str) -> WorkerHealth:
