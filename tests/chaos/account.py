@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from services.boards.store.protocol import PoolHead, StoreReader
+from tests.chaos.archived import compare
 from tests.chaos.fold import Tallies
 from tests.chaos.held import held
 from tests.chaos.oracle import Expected, Letter, Pool, expected
@@ -34,6 +35,8 @@ def settle(system: System, refused: Mapping[bytes, Mapping[int, str]], accepted:
     report.wrong += missing(accepted, wanted)
     _pools(system, wanted, report)
     _letters(system.letters(), wanted, report)
+    report.archived, complaints = compare(system.archive, system.partitions, system.records(), system.skipped)
+    report.wrong += complaints
     fine, said = system.verify()
     report.verified = said.strip().splitlines()[-1] if said.strip() else "verify said nothing"
     if not fine:

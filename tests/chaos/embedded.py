@@ -29,7 +29,10 @@ from tests.support.ray_processes import SCHEDULED, parts_of
 T = TypeVar("T")
 
 _PARTITIONS: Final = 8
-_CREATES: Final = {"EQUIRANK_CREATE_POOLS": "false", "EQUIRANK_SOLVE_SECONDS": "20"}
+_SETTINGS: Final = {
+    "EQUIRANK_CREATE_POOLS": "false", "EQUIRANK_SOLVE_SECONDS": "20", "EQUIRANK_ARCHIVE_SECONDS": "5", "EQUIRANK_DROP_ARCHIVED": "false",
+}  # fmt: skip
+"""The log keeps what is archived: the oracle reads it from its beginning."""
 _ENGINE: Final = "services.cli.main engine"
 
 
@@ -39,7 +42,9 @@ class Embedded:
     partitions = _PARTITIONS
 
     def __init__(self, data: Path) -> None:
-        self._one = Installation(data, environment=_CREATES).ready()
+        self.archive = str(data / "archive")
+        self._environment = _SETTINGS | {"EQUIRANK_ARCHIVE": self.archive}
+        self._one = Installation(data, environment=self._environment).ready()
         self._log = open_sqlite_log(data / "log.sqlite", _PARTITIONS)
         self.k: dict[str, float] = {}
         self.skipped: set[tuple[int, int]] = set()
@@ -203,7 +208,7 @@ class Embedded:
         self._one.process.kill()
         self._one.process.wait()
         until(lambda: not self._one.processes(), "no process left", 30.0)
-        self._one = Installation(self._one.data, environment=_CREATES).ready()
+        self._one = Installation(self._one.data, environment=self._environment).ready()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from tests.support.cluster import PARTITIONS, Cluster
 
 _SETTINGS: Final = {
     "EQUIRANK_TOPIC_PREFIX": "soak.", "EQUIRANK_PARTITIONS": str(PARTITIONS),
-    "EQUIRANK_CHECKPOINT_SECONDS": "1", "EQUIRANK_SOLVE_SECONDS": "20",
+    "EQUIRANK_CHECKPOINT_SECONDS": "1", "EQUIRANK_SOLVE_SECONDS": "20", "EQUIRANK_ARCHIVE_SECONDS": "5",
 }  # fmt: skip
 _OF_SERVERS: Final = (
     "kill shard", "pause shard", "pause engine", "kill broker", "pause broker", "kill redis", "pause redis", "flush redis",
@@ -88,7 +88,7 @@ class OnInstallation(OnKafka):
 @contextmanager
 def on_installation(folder: Path) -> Iterator[OnInstallation]:
     """A running installation with the pools of the traffic, ended on the way out."""
-    with Installation(folder, _SETTINGS) as installation:
+    with Installation(folder, _SETTINGS | {"EQUIRANK_ARCHIVE": str(folder / "archive")}) as installation:
         installation.wait_until_ready()
         cluster = _Installed(folder, installation)
         for pool, kind in POOLS.items():

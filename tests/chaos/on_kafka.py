@@ -98,7 +98,7 @@ class OnKafka:
         self._ends_consumer: KafkaConsumer | None = None
         self.k: dict[str, float] = {}
         self.skipped: set[tuple[int, int]] = set()
-        self.checkpoints = cluster.environment["EQUIRANK_CHECKPOINTS"]
+        self.checkpoints, self.archive = cluster.environment["EQUIRANK_CHECKPOINTS"], cluster.environment["EQUIRANK_ARCHIVE"]
         self.forgetful = {"kill redis", "flush redis", "put old data of redis back", "kill shards, redis and a broker at once"}
         self.faults = {
             "kill shard": self._kill_shard,
@@ -358,7 +358,10 @@ def on_kafka(folder: Path, brokers: int) -> Iterator[OnKafka]:
         network = Network(server.url.removeprefix("unix://"))
         cluster = Cluster(folder, kafka.bootstrap, server.url)
         cluster.more = {program: network.environment(program) for program in ("engine", "api")}
-        cluster.environment |= {"EQUIRANK_KAFKA_REPLICATION": str(brokers), "EQUIRANK_SOLVE_SECONDS": "20"}
+        cluster.environment |= {
+            "EQUIRANK_KAFKA_REPLICATION": str(brokers), "EQUIRANK_SOLVE_SECONDS": "20",
+            "EQUIRANK_ARCHIVE": str(folder / "archive"), "EQUIRANK_ARCHIVE_SECONDS": "5",
+        }  # fmt: skip
         try:
             cluster.start("api")
             cluster.start("engine")

@@ -21,6 +21,8 @@ class Report:
     """Cells of tallies that were compared with the oracle's."""
     looks: int = 0
     """Boards that readers looked at during the run."""
+    archived: int = 0
+    """Records in the archive, which were compared with the log's."""
     lost: int = 0
     doubled: int = 0
     seconds: float = 0.0
@@ -38,6 +40,7 @@ class Report:
             f"bad ones in the dead letters with their reason: {self.bad.total()} ({_listed(self.bad)})",
             f"compared with the oracle, all equal or listed below: boards of every pool, {self.cells} cells of tallies",
             f"boards checked by readers during the run: {self.looks}",
+            f"records in the archive: {self.archived}",
             f"lost: {self.lost}",
             f"doubled: {self.doubled}",
             f"max catch-up seconds: {self.catch_up.get(slowest, 0.0):.1f} ({slowest})",

@@ -26,6 +26,8 @@ class System(Protocol):
     """Partition and offset of records that an operator skipped."""
     checkpoints: str
     """URL of the checkpoints."""
+    archive: str
+    """URL of the archive."""
 
     def send(self, batch: Sequence[Sent]) -> list[bool]:
         """Which records the log accepted. One that it did not may be there all the same."""

@@ -32,4 +32,5 @@ def test_nothing_is_lost_or_doubled(capsys: pytest.CaptureFixture[str]) -> None:
     assert report.retracted > 0
     assert report.switches > 0
     assert report.faults.keys() == system.faults.keys()
+    assert report.archived > report.records / 2
     assert "no difference" in report.verified

@@ -37,7 +37,7 @@ class Unwatched:
         self.forgetful: set[str] = set()
         self.k: dict[str, float] = {}
         self.skipped: set[tuple[int, int]] = set()
-        self.checkpoints = "memory://"
+        self.checkpoints = self.archive = "memory://"
 
     def nothing(self, _: random.Random) -> None:
         return
