@@ -252,7 +252,7 @@ def test_a_shard_that_lost_its_partitions_is_started_again_by_the_newest_engine_
     driver, again = Engine(Settings(), EngineMetrics(None)), shard((None, False))
     driver._guard = SimpleNamespace(is_newest=lambda: newest)  # type: ignore[assignment]
     one = shard((None, True))
-    one.again = lambda: again
+    one.again = lambda _: again
     driver._shards = [one]
     driver._ask(one)
     if newest:
