@@ -63,15 +63,15 @@ def open_store(settings: Settings, log: str | None = None) -> RedisStore:
 
 
 def _log_in(url: str, settings: Settings) -> str:
-    """The only log whose engine has been at this Redis. If there are several, or no engine has been there yet, the settings' log."""
-    with closing(connection.Connection(url)) as redis:
-        found = logs.written_logs(redis)
-    if len(found) == 1:
-        return found[0]
+    """The settings' log; where it cannot be opened, the only log that an engine wrote boards of."""
     try:
         with closing(open_log(settings, create=False)) as log:
             return log.outcomes.identity
     except LogError as error:
+        with closing(connection.Connection(url)) as redis:
+            found = logs.written_logs(redis)
+        if len(found) == 1:
+            return found[0]
         held = f"boards of {len(found)} logs ({', '.join(found)})" if found else "no boards yet"
         msg = f"this Redis holds {held}, and the log of these settings cannot be opened ({error}): set EQUIRANK_KAFKA or the data folder"
         raise StoreError(msg, retriable=error.retriable) from error

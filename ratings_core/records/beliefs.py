@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 LEVEL: Final = 0.95
-"""Probability that a belief gives to its `interval`."""
+"""Share of true strengths that an `interval` is meant to hold."""
 _WIDTHS: Final = 1.96
 """Deviations on both sides of the mean that hold so much of a normal distribution."""
 _FARTHEST: Final = 6.0
@@ -29,11 +29,11 @@ class Belief(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """True errors over a method's deviations: intervals are wider by this factor than the deviations say.
+    """True errors over a method's deviations: intervals are as wide as the deviations say, times this factor.
 
-    It is 1 + (1 - r**2) (base + distance * x**2 + doubt * r). r is the deviation over a newcomer's, 1 at most: 1 - r**2 is the share of
-    the variance that games have taken away, so a newcomer's factor is 1. x is how many logits the mean is from a newcomer's, 6
-    at most. The three numbers of a method were found by simulation (docs/concepts/intervals.md).
+    It is 1 + (1 - r**2) (base + distance * x**2 + doubt * r). r is the deviation that the last outcome left over a newcomer's, 1 at most:
+    1 - r**2 is the share of the variance that games have taken away, so a newcomer's factor is 1. x is how many logits the mean is from a
+    newcomer's, 6 at most. The three numbers of a method were found by simulation (docs/concepts/intervals.md).
     """
 
     base: float = 0.0
@@ -56,7 +56,7 @@ class BeliefModel:
     newcomer: deviation before any outcome, in the ratings' unit; none grows beyond it; below: how many deviations, as the last outcome left
     them, the value that ranks lies below the mean; period_seconds: length of the periods, counted from 1970, at whose
     end the deviations of those who were away have grown; None where they do not grow; start: mean before any outcome; logit: points
-    by which log odds differ by 1; stretch: by which intervals are wider than deviations say.
+    by which log odds differ by 1; stretch: factor of the widths of intervals.
     """
 
     newcomer: float
@@ -81,5 +81,6 @@ class BeliefModel:
     def interval(self, rating: float, belief: Belief, time: float | None) -> tuple[float, float]:
         """Where the strength of an agent of that rating is as of `time`, by `LEVEL`: its mean and 1.96 stretched deviations."""
         mean, deviation = rating + self.below * belief.deviation, self.deviation(belief, time)
-        reach = _WIDTHS * deviation * self.stretch.at((mean - self.start) / self.logit, deviation / self.newcomer)
+        # By the deviation that the last outcome left: so an interval never narrows while its agent is away.
+        reach = _WIDTHS * deviation * self.stretch.at((mean - self.start) / self.logit, belief.deviation / self.newcomer)
         return mean - reach, mean + reach

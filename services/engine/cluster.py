@@ -39,16 +39,26 @@ def start_of_a_node(shards: int) -> str:
 
 def lacking(shards: int) -> str | None:
     """What to tell where the cluster's nodes hold fewer than so many shards; None where they hold all, or nobody knows now."""
-    try:
-        room = int(ray.cluster_resources().get(SHARD, 0))
-    except ray.exceptions.RayError:
-        return None
-    if room >= shards:
+    room = _room()
+    if room is None or room >= shards:
         return None
     return (
         f"the Ray cluster has room for {room} of {shards} shards, and the others wait: start nodes with "
         f"--resources='{{\"{SHARD}\": N}}', N being how many each of them holds"
     )
+
+
+def has_room(shards: int) -> bool:
+    """Whether the cluster's nodes hold so many shards; also False where nobody knows now."""
+    room = _room()
+    return room is not None and room >= shards
+
+
+def _room() -> int | None:
+    try:
+        return int(ray.cluster_resources().get(SHARD, 0))
+    except ray.exceptions.RayError:
+        return None
 
 
 def join(address: str, shards: int, **local: Any) -> None:

@@ -219,14 +219,13 @@ class Engine:
                 stop.wait(min(left, _TICK_SECONDS))
 
     def _tidy(self, store: RedisStore, control: ControlLog) -> None:
-        """Once in a while, tell the store that this engine is here, and remove what no shard will write again: pools that the log lost,
-        and all that logs left whose engines are gone.
+        """Once in a while, remove what no shard will write again (pools that the log lost, keys of logs whose engines are gone), and tell
+        the store that this engine is here. In this order: a full store refuses writes and takes removals.
         """
         if (now := time.monotonic()) < self._sweep_at:
             return
         self._sweep_at = now + _SWEEP_SECONDS
         try:
-            store.logs.register()
             lost = store.live.names() - control.refresh().pools.keys()  # in this order: a pool is in the control log before its boards are
             store.live.remove(lost)
             removed = [*lost, *store.logs.remove_gone()]
@@ -234,6 +233,10 @@ class Engine:
                 log.info("removed from the store: %s", ", ".join(sorted(removed)))
         except (StoreError, LogError) as error:
             self._troubles.warn(log, "the removal of keys that nobody writes waits for the store or the log: %s", error)
+        try:
+            store.logs.register()
+        except StoreError as error:
+            self._troubles.warn(log, "the store could not be told that this engine is here: %s", error)
 
     def _ask(self, shard: _Shard) -> None:
         """Take in a shard's answer, and ask again. A shard that does not answer shows by its age in the metrics."""
@@ -242,15 +245,14 @@ class Engine:
             if ray.wait([shard.asked], timeout=0)[0]:
                 self._answered(shard)
             elif now - shard.asked_at > _HEALTH_SECONDS:
-                lacking = cluster.lacking(self._settings.shards)
-                why = lacking or "it is busy, starts, or cannot be reached"
+                why = cluster.lacking(self._settings.shards) or "it is busy, starts, or cannot be reached"
                 log.warning("%s has not answered for %.0f s: %s", shard.name, now - shard.asked_at, why)
                 shard.asked, shard.answers = None, False
-                shard = self._started_in_time(shard, has_room=lacking is None)
+        shard = self._started_in_time(shard)
         if shard.asked is None:
             shard.asked, shard.asked_at = shard.actor.health.remote(), now
 
-    def _started_in_time(self, shard: _Shard, *, has_room: bool) -> _Shard:
+    def _started_in_time(self, shard: _Shard) -> _Shard:
         """The shard, or another one in its place if it takes too long to start.
 
         Ray forgets to create an actor if its control service restarts at that moment: the actor waits for ever then.
@@ -258,13 +260,16 @@ class Engine:
         if shard.waits_since is None or shard.again is None:
             return shard
         now = time.monotonic()
-        if not has_room:
-            shard.waits_since = now
         if now - shard.waits_since <= shard.patience:
             return shard
-        log.error("%s has not started within %.0f s, and a node has room for it: starting it again", shard.name, shard.patience)
+        if not cluster.has_room(self._settings.shards):  # it waits for a node, or for Ray itself
+            shard.waits_since = now
+            return shard
+        why = "although the nodes have room for all shards"
+        log.error("%s has not started within %.0f s, %s: starting it again", shard.name, shard.patience, why)
         ray.kill(shard.actor, no_restart=True)
         other = shard.again(2 * shard.patience)
+        other.health = shard.health
         self._shards[self._shards.index(shard)] = other
         return other
 

@@ -82,7 +82,8 @@ def agrees(store: RedisStore, method: str, games: list[Game]) -> dict[str, float
     np.testing.assert_allclose([row.rating for row in shown], expected.rating, rtol=1e-12)
     np.testing.assert_allclose([row.deviation for row in shown], expected.deviation, rtol=0, atol=1e-9)
     mean = state.rating if method == "weng_lin" else expected.rating
-    half = reach(method, mean, expected.deviation)
+    assert expected.beliefs is not None
+    half = reach(method, mean, expected.deviation, expected.beliefs.deviation)
     np.testing.assert_allclose([row.low for row in shown], mean - half, rtol=1e-12)
     np.testing.assert_allclose([row.high for row in shown], mean + half, rtol=1e-12)
     newcomer = rater.read(rater.init(1), np.zeros(1, np.int32)).deviation

@@ -166,6 +166,28 @@ def test_a_round_is_bounded_and_the_next_one_goes_on(
         assert raw.hexists(LOGS, ANOTHER), "what is not removed yet is not forgotten"
         assert left - 4000 <= (left := raw.dbsize() - 1) < 5000
     assert rounds >= 1
+
+
+def test_removal_stops_when_the_engine_is_back_and_a_later_one_leaves_nothing(
+    store: RedisStore, another: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "_SCANS_A_ROUND", 1)
+    with raw.pipeline() as pipe:
+        for i in range(5000):
+            pipe.set(another.keys.head(f"pool{i}"), "x")
+        pipe.execute()
+    silent(raw, ANOTHER, GONE_SECONDS)
+    assert store.logs.remove_gone() == []
+    another.logs.register()
+    kept = raw.dbsize()
+    assert store.logs.remove_gone() == []
+    assert raw.dbsize() == kept
+    for i in range(5000):  # also where the scan that was given up had been already
+        raw.set(another.keys.head(f"pool{i}"), "x")
+    silent(raw, ANOTHER, GONE_SECONDS)
+    while store.logs.remove_gone() == []:
+        assert raw.hexists(LOGS, ANOTHER)
+    assert raw.dbsize() == 0 or list(content(raw)) == [LOGS]
     assert content(raw) == {}
 
 
@@ -193,3 +215,6 @@ def test_readers_that_do_not_know_their_log_take_the_only_one_or_ask_their_setti
     own.close()
     log.close()
     assert positions(open_store(settings)) == [3]
+    raw.delete(LOGS)
+    silent(raw, ANOTHER, 0)
+    assert positions(open_store(settings)) == [3], "the only log in the store is another installation's"

@@ -22,7 +22,6 @@ from services.control.records import PoolCreated
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
 from tests.support.boards import head_of, solved_of
-from tests.support.stores import LOG
 
 APP = typer.Typer()
 APP.command()(top)
@@ -32,8 +31,9 @@ APP.command()(top)
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("data")
     server = EmbeddedRedis(folder / STORE_FOLDER)
-    store = RedisStore(server.url, LOG)
-    store.logs.register()
+    log = open_log(Settings(data=folder))
+    store = RedisStore(server.url, log.outcomes.identity)
+    log.close()
     names = ["[red]a", r"b\[1]"]
     store.live.publish(head_of(online=["elo"]), 1, {"elo": LiveBoard(names, [1510.25, 1490.0]), ACTIVITY: LiveBoard(names, [10.0, 9.0])})
     store.solved.publish(solved_of())

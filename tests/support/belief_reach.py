@@ -9,8 +9,8 @@ _MODELS = {"glicko2": (1500.0, 350.0, 173.7178, -0.09, 0.13, 0.18), "weng_lin": 
 """Mean and deviation of a newcomer, points a logit, and base, distance and doubt of the page, at the defaults of the methods."""
 
 
-def reach(method: str, mean: Any, deviation: Any) -> Any:
-    """Half the widths of the intervals of agents with these means and deviations."""
+def reach(method: str, mean: Any, deviation: Any, left: Any) -> Any:
+    """Half the widths of intervals. left: deviations as the last outcomes left them."""
     start, newcomer, logit, base, distance, doubt = _MODELS[method]
-    x, r = np.minimum(np.abs(mean - start) / logit, 6.0), deviation / newcomer
+    x, r = np.minimum(np.abs(mean - start) / logit, 6.0), left / newcomer
     return 1.96 * deviation * (1 + (1 - r**2) * (base + distance * x**2 + doubt * r))

@@ -10,6 +10,7 @@ GONE_SECONDS: Final = 3600
 _KEYS_A_SCAN: Final = 1000
 _SCANS_A_ROUND: Final = 100
 """Bounds the time of a round: a Redis of millions of keys is gone through in several ones."""
+_FORGET: Final = "return redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] and redis.call('HDEL', KEYS[1], ARGV[1]) or 0"
 
 
 class Logs:
@@ -17,7 +18,8 @@ class Logs:
 
     def __init__(self, connection: Connection, log: str) -> None:
         self._redis, self._log = connection, log
-        self._cursors: dict[str, int] = {}
+        self._scans: dict[str, tuple[int, bool]] = {}
+        """Where the scan for a log's keys goes on, and whether it has found none so far."""
 
     def register(self) -> None:
         """Note that this log's engine is here."""
@@ -25,32 +27,41 @@ class Logs:
         self._redis.run(lambda client: client.hset(LOGS, self._log, now))
 
     def remove_gone(self) -> list[str]:
-        """Remove the keys of logs whose engine is gone. Returns those of which nothing is left: a large one takes several rounds."""
+        """Remove keys of one log whose engine is gone. Returns it once nothing is left of it: a large one takes several rounds."""
         now = self._now()
         seen: dict[str, str] = self._redis.run(lambda client: client.hgetall(LOGS))
-        return [log for log, at in seen.items() if log != self._log and now - int(at) >= GONE_SECONDS and self._remove(log)]
+        gone = sorted(log for log, at in seen.items() if log != self._log and now - int(at) >= GONE_SECONDS)
+        self._scans = {log: scan for log, scan in self._scans.items() if log in gone}
+        return [log for log in gone[:1] if self._remove(log, seen[log])]
 
     def _now(self) -> int:
         """Seconds since 1970 by the server's clock, which all engines share."""
         return int(self._redis.run(lambda client: client.time())[0])
 
-    def _remove(self, log: str) -> bool:
-        """Whether the scan for the log's keys came to its end."""
-        cursor = self._cursors.pop(log, 0)
+    def _remove(self, log: str, seen: str) -> bool:
+        """Whether a whole scan found no key of the log any more. seen: when its engine was here last; nothing is removed if it is back."""
+        cursor, clean = self._scans.pop(log, (0, True))
         for _ in range(_SCANS_A_ROUND):
-            cursor = self._remove_part(log, cursor)
+            cursor, names = self._part(log, cursor)
+            if names and self._redis.run(lambda client: client.hget(LOGS, log)) != seen:
+                return False
+            self._unlink(names)
+            clean = clean and not names
             if cursor == 0:
-                self._redis.run(lambda client: client.hdel(LOGS, log))
-                return True
-        self._cursors[log] = cursor
+                if clean:
+                    return bool(self._redis.run(lambda client: client.eval(_FORGET, 1, LOGS, log, seen)))
+                clean = True  # a key may have been written behind the scan
+        self._scans[log] = cursor, clean
         return False
 
-    def _remove_part(self, log: str, cursor: int) -> int:
-        """Remove the log's keys in the next part of the scan; the cursor of the part after it, 0 after the last one."""
+    def _part(self, log: str, cursor: int) -> tuple[int, list[str]]:
+        """The next part of the scan for a log's keys: where it goes on, 0 at its end, and the keys."""
         following, names = self._redis.run(lambda client: client.scan(cursor, Keys(log).pattern, _KEYS_A_SCAN))
+        return int(following), names
+
+    def _unlink(self, names: list[str]) -> None:
         if names:
             self._redis.run(lambda client: client.unlink(*names))
-        return int(following)
 
 
 def written_logs(connection: Connection) -> list[str]:

@@ -122,8 +122,10 @@ def test_deviations_are_those_of_then(believing: World, method: str, position: i
     assert reading.deviation is not None
     deviations = dict(zip(names, reading.deviation.tolist(), strict=True))
     assert {row.agent: row.deviation for row in board.rows} == pytest.approx(deviations, rel=1e-13)
+    assert reading.beliefs is not None
+    left = dict(zip(names, reading.beliefs.deviation.tolist(), strict=True))
     for row in board.rows:
-        half = reach(method, row.rating, deviations[row.agent])
+        half = reach(method, row.rating, deviations[row.agent], left[row.agent])
         assert (row.low, row.high) == pytest.approx((row.rating - half, row.rating + half))  # type: ignore[operator]
     widest = PROVISIONAL.deviation * {"weng_lin": 25 / 3, "glicko2": 350.0}[method]
     marked = dict(zip(names, reading.provisional(outcomes=PROVISIONAL.outcomes, deviation=widest).tolist(), strict=True))

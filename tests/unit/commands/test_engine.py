@@ -190,11 +190,30 @@ def test_a_shard_that_does_not_start_is_started_again_and_may_take_twice_as_long
     assert driver._shards[0].asked is not None, "whoever is there is asked"
 
 
-def test_a_shard_that_ray_starts_again_waits_for_its_start_once_more(driver: Engine, fake: FakeRay) -> None:
-    shard = engine._Shard("shard-0", SimpleNamespace(health=Answer(None)), asked=Answer(ray.exceptions.RayActorError()))
+def test_a_shard_that_ray_cannot_start_again_is_replaced_though_every_answer_is_an_error(driver: Engine, fake: FakeRay) -> None:
+    error = Answer(ray.exceptions.RayActorError())
+    shard = engine._Shard("shard-0", SimpleNamespace(health=error), asked=error)
     driver._shards = [shard]
     driver._ask(shard)
     assert shard.waits_since is not None
+    assert driver._shards == [shard], "it may take its time"
+    shard.waits_since -= 91.0
+    other = engine._Shard("shard-0", SimpleNamespace(health=Answer(None)))
+    shard.again = lambda _: other
+    driver._ask(shard)
+    assert driver._shards == [other]
+
+
+def test_no_shard_is_replaced_while_nobody_knows_the_nodes(driver: Engine, fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> dict[str, float]:
+        raise ray.exceptions.RaySystemError("the control service does not answer")
+
+    monkeypatch.setattr(fake, "cluster_resources", unknown)
+    fake.there = False
+    shard = engine._Shard("shard-0", SimpleNamespace(health=Answer(None)), lambda _: pytest.fail("replaced"), time.monotonic() - 91.0)
+    driver._shards = [shard]
+    driver._ask(shard)
+    assert driver._shards == [shard]
 
 
 def health_of(owner: str) -> WorkerHealth:

@@ -1,6 +1,7 @@
 """Deviations and intervals of beliefs, by hand."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -63,6 +64,19 @@ def test_every_stretch_is_above_a_third_and_bounded(method: str, x: float, r: fl
     model = RATERS[method]().beliefs
     assert model is not None
     assert 1 / 3 < model.stretch.at(x, r) < 6.0
+
+
+@given(
+    rating=st.floats(0.0, 3000.0),
+    left=st.floats(1.0, 350.0),
+    wander=st.floats(1.0, 350.0),
+    weeks=st.lists(st.integers(0, 2000), min_size=2),
+)
+def test_an_interval_never_narrows_while_its_agent_is_away(rating: float, left: float, wander: float, weeks: list[int]) -> None:
+    model = RATERS["glicko2"]().beliefs
+    assert model is not None
+    ends = [model.interval(rating, Belief(left, wander, since=0), week * WEEK) for week in sorted(weeks)]
+    assert all(wider >= narrower * (1 - 1e-9) for narrower, wider in pairwise(high - low for low, high in ends))
 
 
 @pytest.mark.parametrize("method", ["glicko2", "weng_lin"])
