@@ -1,5 +1,7 @@
 """The chart without a cluster: it is accepted by helm, and values that mean nothing are refused."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.cluster.cluster import CHART, run
@@ -22,6 +24,37 @@ def test_values_that_mean_nothing_are_refused(value: str) -> None:
     with pytest.raises(AssertionError, match="values don't meet the specifications") as refused:
         run("helm", "template", "x", str(CHART), "-f", str(CHART / "values-demo.yaml"), "--set", value)
     assert value.partition(".")[0] in str(refused.value)
+
+
+def test_numbers_of_settings_are_written_whole(tmp_path: Path) -> None:
+    """Helm reads numbers of a file as floating point."""
+    values = tmp_path / "values.yaml"
+    values.write_text("settings: {max_agents: 10000000, solve_memory_bytes: 8589934592, checkpoint_seconds: 2.5, create_pools: false}\n")
+    rendered = run("helm", "template", "x", str(CHART), "-f", str(CHART / "values-demo.yaml"), "-f", str(values))
+    written = {"MAX_AGENTS": "10000000", "SOLVE_MEMORY_BYTES": "8589934592", "CHECKPOINT_SECONDS": "2.5", "CREATE_POOLS": "false"}
+    for name, text in written.items():
+        assert f'EQUIRANK_{name}: "{text}"' in rendered
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ("kafka.sasl.mechanism=SCRAM-SHA-512,kafka.sasl.username=equirank", "kafka.sasl.existingSecret"),
+        ("redis.username=equirank", "redis.existingSecret"),
+    ],
+)
+def test_a_user_needs_a_secret_with_its_password(given: str, missing: str) -> None:
+    with pytest.raises(AssertionError, match=missing):
+        run("helm", "template", "x", str(CHART), "--set", f"kafka.bootstrapServers=kafka:9092,redis.host=redis,{given}")
+
+
+def test_nobody_scrapes_where_nobody_is_named() -> None:
+    def policies(*options: str) -> list[str]:
+        rendered = run("helm", "template", "x", str(CHART), "-f", str(CHART / "values-demo.yaml"), *options)
+        return [part for part in rendered.split("\n---\n") if "kind: NetworkPolicy" in part]
+
+    assert any("port: 9464" in policy for policy in policies())
+    assert not any("port: 9464" in policy for policy in policies("--set-json", "networkPolicy.metricsFrom=[]"))
 
 
 @pytest.mark.parametrize("missing", ["kafka.bootstrapServers", "redis.host"])

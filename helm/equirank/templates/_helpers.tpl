@@ -105,6 +105,7 @@ server.properties: |
 {{- if $kafka.sasl.mechanism }}
 {{- $_ := set $options "sasl_mechanism" $kafka.sasl.mechanism }}
 {{- $_ := set $options "sasl_plain_username" (required "kafka.sasl.username" $kafka.sasl.username) }}
+{{- $_ := required "kafka.sasl.existingSecret: the Secret with the password" $kafka.sasl.existingSecret }}
 {{- $_ := set $options "sasl_plain_password" "$(KAFKA_PASSWORD)" }}
 {{- end }}
 {{- toJson $options }}
@@ -113,6 +114,7 @@ server.properties: |
 {{/* URL of Redis. The password is put in by the kubelet. */}}
 {{- define "equirank.redisUrl" -}}
 {{- $redis := .Values.redis }}
+{{- if $redis.username }}{{ $_ := required "redis.existingSecret: the Secret with the password of redis.username" $redis.existingSecret }}{{ end }}
 {{- $user := ternary (printf "%s:$(REDIS_PASSWORD)@" $redis.username) "" (ne $redis.existingSecret "") }}
 {{- $ca := ternary (printf "?ssl_ca_certs=/etc/equirank/redis/%s" $redis.tls.caKey) "" (ne $redis.tls.caSecret "") }}
 {{- printf "%s://%s%s:%d/%d%s" (ternary "rediss" "redis" $redis.tls.enabled) $user (include "equirank.redisHost" .) (int $redis.port) (int $redis.database) $ca }}
@@ -218,7 +220,9 @@ topologySpreadConstraints:
 {{/* Settings that hold no secret: a change of them restarts engine and API. */}}
 {{- define "equirank.settings" -}}
 {{- range $name, $value := .Values.settings }}
-EQUIRANK_{{ upper $name }}: {{ ternary (toJson $value) ($value | toString) (or (kindIs "slice" $value) (kindIs "map" $value)) | quote }}
+{{- /* Helm reads numbers of files as float64, which would be written as 1e+07. */ -}}
+{{- $whole := and (kindIs "float64" $value) (eq (toString (floor $value)) (toString $value)) }}
+EQUIRANK_{{ upper $name }}: {{ if $whole }}{{ printf "%.0f" $value | quote }}{{ else if or (kindIs "slice" $value) (kindIs "map" $value) }}{{ toJson $value | quote }}{{ else }}{{ $value | toString | quote }}{{ end }}
 {{- end }}
 EQUIRANK_KAFKA: {{ include "equirank.kafkaServers" . | quote }}
 EQUIRANK_KAFKA_REPLICATION: {{ ternary .Values.demo.kafkaBrokers .Values.kafka.replication .Values.demo.enabled | quote }}
