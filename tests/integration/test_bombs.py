@@ -51,15 +51,15 @@ def test_a_bomb_stops_its_partition_alone_and_is_skipped_by_an_operators_word(
         log.outcomes.append(AWAY, [(None, b"no json")])
         until(lambda: [one.position for one in worker.health().partitions if one.partition == AWAY] == [1], "the others go on")
         told = f"has a damaged batch at offsets {at} to {at}: it holds more than {MAX_BATCH_BYTES} bytes after decompression"
-        with store_of(settings) as store:
+        with store_of(settings, log) as store:
             until(lambda: (head := store.live.head(simulated.POOL)) is not None and told in (head.stopped or ""), "readers are told")
-        assert published(settings) == 100
+        assert published(settings, log) == 100
         with closing(ControlLog(log.control)) as control:
             skipped = partition_decisions.skip(HOME, at, log, control, CheckpointStore(settings.checkpoint_url), 0.0)
         assert (skipped.begin, skipped.end) == (at, at + 1)
-        until(lambda: published(settings) == 200, "it goes on")
+        until(lambda: published(settings, log) == 200, "it goes on")
         assert peak() < BOMB_BYTES // 2
     with working(settings, log):
         play(log, 200, 210)
-        until(lambda: published(settings) == 210, "it goes on after a restart")
+        until(lambda: published(settings, log) == 210, "it goes on after a restart")
     assert differences(settings, log) == []
