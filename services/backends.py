@@ -52,10 +52,10 @@ def open_store(settings: Settings, log: str | None = None) -> RedisStore:
 
     Args:
         settings: Of the installation.
-        log: Identity of the outcomes' log. None where the caller has not opened the log: the store is asked.
+        log: Identity of the outcomes' log. None where the caller does not know it: that of the settings' log is taken.
 
     Raises:
-        StoreError: The store does not answer, or holds boards of several logs and the settings' log cannot be opened.
+        StoreError: The store does not answer, or the settings' log cannot be opened and the store holds no boards, or those of several logs.
 
     """
     url = store_url(settings)

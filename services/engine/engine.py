@@ -43,7 +43,7 @@ _TICK_SECONDS: Final = 0.25
 _LONGEST_PAUSE: Final = 2.0
 _HEALTH_SECONDS: Final = 10.0
 _START_SECONDS: Final = 90.0
-"""Within so many seconds an actor has started, if a node has room for it. Twice as many count for each further one in its place."""
+"""An actor that takes longer to start is replaced if the nodes hold all shards. Each further one in its place may take twice as long."""
 _STOP_SECONDS: Final = 20.0
 _SWEEP_SECONDS: Final = 60.0
 _ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")

@@ -1,4 +1,4 @@
-"""The archive beside the log after a run: it holds every record of the log up to its position, once, and nothing else."""
+"""The archive beside the log after a run: it has rows of every record of the log up to its position, each item once, and of no other record."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable

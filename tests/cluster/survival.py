@@ -30,7 +30,8 @@ def survive(loader: Loader, name: str, disaster: Callable[[], object], recovered
     difference = {pool: after.sent[pool] - after.counted.get(pool, 0) for pool in after.sent}
     lost, doubled = sum(max(0, gap) for gap in difference.values()), sum(max(0, -gap) for gap in difference.values())
     note(f"{name}: folding stalled for {after.stall:.1f} s; {asked} requests, {failed} failed; {lost} lost, {doubled} doubled")
-    print(*(after.errors[-failed:] if failed else []), sep="\n")
+    if failed:
+        print(*after.errors[-failed:], sep="\n")
     assert (lost, doubled) == (0, 0)
     # A write that failed may be in the log all the same: it was sent again with its id, and dropped as a duplicate.
     assert after.repeated <= after.duplicates <= after.repeated + after.failed

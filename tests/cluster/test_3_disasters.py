@@ -20,7 +20,7 @@ NODE = os.environ.get("EQUIRANK_CLUSTER_NODE")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def table(loader: Loader) -> object:
+def verified(loader: Loader) -> object:
     """Holds the boards against an offline fold once more at the end."""
     yield
     verdict = loader.execute("equirank", "verify")

@@ -1,6 +1,6 @@
 """Key layout of the Redis store.
 
-Every key of a log begins with `equirank:LOG`, LOG being the log's identity, so programs of two logs never read or write the same key. A
+Every key of a log begins with `equirank:LOG`, LOG being the log's identity, so two logs share no key; only `Logs` removes those of another one. A
 pool's keys share one cluster slot, because only the pool's name stands in braces. Agents are members and values, never part of a key.
 
 - equirank:logs  hash: identity of a log -> when its engine was here last, seconds since 1970
