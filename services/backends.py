@@ -55,7 +55,7 @@ def open_store(settings: Settings, log: str | None = None) -> RedisStore:
         log: Identity of the outcomes' log. None where the caller does not know it: that of the settings' log is taken.
 
     Raises:
-        StoreError: The store does not answer, or the settings' log cannot be opened and the store holds no boards, or those of several logs.
+        StoreError: The store does not answer. Or the settings' log cannot be opened, and the store has boards of no log or of several ones.
 
     """
     url = store_url(settings)

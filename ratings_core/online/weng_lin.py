@@ -21,7 +21,8 @@ from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
 STRETCH: Final = Stretch(-0.15, distance=0.11, doubt=-0.70)
-"""Found by simulation of pools of the method's own model and of narrower ones: deviations are too wide near the start, and too narrow far from it."""
+"""Found by simulation of pools of the method's own model and of narrower ones: deviations are too wide near the start, too
+narrow far from it."""
 _MAX_RATING: Final = 1e9
 _MIN_SIGMA: Final = 1e-6
 _FURTHEST: Final = -300.0

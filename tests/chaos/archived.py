@@ -1,4 +1,4 @@
-"""The archive beside the log after a run: it has rows of every record of the log up to its position, each item once, and of no other record."""
+"""The archive beside the log after a run: it has each record of the log up to its position, each item once, and no other record."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable

@@ -1,7 +1,8 @@
 """Key layout of the Redis store.
 
-Every key of a log begins with `equirank:LOG`, LOG being the log's identity, so two logs share no key; only `Logs` removes those of another one. A
-pool's keys share one cluster slot, because only the pool's name stands in braces. Agents are members and values, never part of a key.
+Every key of a log begins with `equirank:LOG`, LOG being the log's identity, so two logs share no key; only `Logs` removes keys of another
+log. A pool's keys share one cluster slot, because only the pool's name stands in braces. Agents are members and values, never part of a
+key.
 
 - equirank:logs  hash: identity of a log -> when its engine was here last, seconds since 1970
 - equirank:LOG:pools  set of pool names
