@@ -17,7 +17,7 @@ a partition, or that it could read the log, for too long; `unknown`: the store c
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     """A shard's report about one partition.
 
-    epoch: epoch of the partition's owner; shard: name and process of the owner; position: first offset not yet folded; lag: records
+    epoch: epoch of the partition's owner; shard: NAME/HOST/PROCESS of the owner; position: first offset not yet folded; lag: records
     not yet folded; lag_seconds: upper bound of how long the first of them has waited; idle_seconds: seconds since the folding thread
     last learned from the log where the partition ends; stopped: whether the partition stopped.
     """

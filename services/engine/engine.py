@@ -246,7 +246,8 @@ class Engine:
                 self._answered(shard)
             elif now - shard.asked_at > _HEALTH_SECONDS:
                 why = cluster.lacking(self._settings.shards) or "it is busy, starts, or cannot be reached"
-                log.warning("%s has not answered for %.0f s: %s", shard.name, now - shard.asked_at, why)
+                name = shard.name if shard.health is None else shard.health.owner
+                log.warning("%s has not answered for %.0f s: %s", name, now - shard.asked_at, why)
                 shard.asked, shard.answers = None, False
         shard = self._started_in_time(shard)
         if shard.asked is None:

@@ -135,6 +135,8 @@ class EngineMetrics(Collector):
         for name, value in _PARTITION.items():
             yield _family(name, [((str(one.partition),), number) for one in told if (number := value(one)) is not None])
         yield _family("equirank_partition_status", [((str(one.partition), one.status.value), 1.0) for one in told])
+        owners = [((str(one.partition), *health.owner.split("/")[:2]), 1.0) for health in healths for one in health.partitions]
+        yield _family("equirank_partition_owner", owners)
         held = [((str(one.partition), part), float(size)) for one in told for part, size in sorted(one.memory.items())]
         yield _family("equirank_state_bytes", held)
         for counter, name in _COUNTERS.items():
@@ -155,7 +157,7 @@ class EngineMetrics(Collector):
 
 
 def _shard(health: WorkerHealth) -> str:
-    """The shard's name, without the process that it is now."""
+    """The shard's name, without the host and the process that it is now."""
     return health.owner.partition("/")[0]
 
 

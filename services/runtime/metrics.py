@@ -13,7 +13,7 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 FOLD_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 CHECKPOINT_BUCKETS: Final = (0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
-BOUNDED: Final = frozenset({"method", "route", "status", "reason", "partition", "shard", "part"})
+BOUNDED: Final = frozenset({"method", "route", "status", "reason", "partition", "shard", "part", "host"})
 """Labels whose number of values stays small. Other labels are refused by the tests."""
 
 _FAST: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -64,6 +64,12 @@ ENGINE: Final = (
     Metric("gauge", "equirank_partition_epoch", "Epoch of the partition's owner.", ("partition",)),
     Metric("gauge", "equirank_partition_isolated", "1 where shards died at one record, which waits for an operator.", ("partition",)),
     Metric("gauge", "equirank_partition_status", "1 for the status of the partition's lifecycle.", ("partition", "status")),
+    Metric(
+        "gauge",
+        "equirank_partition_owner",
+        "1 for the shard that reported the partition last, and its host: on Kubernetes, the name of its pod.",
+        ("partition", "shard", "host"),
+    ),
     Metric("gauge", "equirank_partition_stopped", "1 where the partition stopped; the shard's log says why.", ("partition",)),
     Metric("gauge", "equirank_checkpoint_position", "Log offset of the newest checkpoint.", ("partition",)),
     Metric("gauge", "equirank_checkpoint_timestamp_seconds", "When the newest checkpoint was written.", ("partition",)),

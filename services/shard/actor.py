@@ -7,6 +7,7 @@ The engine asks `health`; nothing else ever asks a shard.
 import gc
 import logging
 import os
+import socket
 import threading
 import time
 from collections.abc import Sequence
@@ -43,7 +44,7 @@ class ShardActor:
         gc.set_threshold(*GC_THRESHOLD)
         if os.nice(0) > 0:
             log.warning("this shard runs at nice %d, as others or solves may hold it up; start Ray with RAY_worker_niceness=0", os.nice(0))
-        self._settings, self._partitions, self._owner = settings, partitions, f"{owner}/{os.getpid()}"
+        self._settings, self._partitions, self._owner = settings, partitions, f"{owner}/{socket.gethostname()}/{os.getpid()}"
         self._engine = engine
         self._worker: ShardWorker | None = None
         self._fenced = self._stopped = False

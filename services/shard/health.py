@@ -49,8 +49,9 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress and counters of a shard since its start. progress_at: when it last polled its log, by its own clock.
+    """Progress and counters of a shard since its start.
 
+    owner: NAME/HOST/PROCESS; progress_at: when it last polled its log, by its own clock;
     odd_times: late and future outcomes; folds: calls of the fold; pauses: of the fold, by what it paused for; checkpoints: how long
     those written took; published_at: when the store took something last.
     """

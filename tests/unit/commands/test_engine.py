@@ -14,6 +14,7 @@ import ray
 
 from services.boards.store.protocol import StoreError
 from services.cli.engine import _ray_folder
+from services.control.lifecycles import PartitionStatus
 from services.engine import cluster, engine
 from services.engine.archiver import Archiver
 from services.engine.engine import Engine
@@ -21,8 +22,9 @@ from services.engine.metrics import EngineMetrics
 from services.runtime.durations import Durations
 from services.runtime.metrics import CHECKPOINT_BUCKETS
 from services.runtime.settings import Settings
-from services.shard.health import WorkerHealth
+from services.shard.health import PartitionHealth, WorkerHealth
 from services.solve.scheduler.health import SolveHealth
+from services.state.content import COUNTERS
 from tests.support.erasures import NoErasures
 from tests.support.fake_ray import Answer, FakeRay
 from tests.support.task_pool import FakeTaskPool
@@ -234,9 +236,20 @@ def health_of(owner: str) -> WorkerHealth:
 def test_a_shard_that_is_another_process_was_started_again() -> None:
     metrics = EngineMetrics(None)
     for pids in ((1, 7), (1, 7), (2, 7), (3, 7)):
-        metrics.shards([health_of(f"shard-{i}/{pid}") for i, pid in enumerate(pids)], 2)
+        metrics.shards([health_of(f"shard-{i}/machine/{pid}") for i, pid in enumerate(pids)], 2)
     found = {sample.labels["shard"]: sample.value for family in metrics.collect() for sample in family.samples if "restarts" in sample.name}
     assert found == {"shard-0": 2.0, "shard-1": 0.0}
+
+
+def test_a_partition_is_told_with_its_shard_and_host() -> None:
+    metrics, counts = EngineMetrics(None), dict.fromkeys(COUNTERS, 0)
+    partition = PartitionHealth(
+        partition=3, epoch=1, position=0, lag=0, lag_seconds=0.0, folded_at=None, checkpoint=None, checkpoint_at=None,
+        status=PartitionStatus.RUNNING, stopped=None, isolated=None, pools=0, pools_stopped=0, pools_frozen=0, agents=0, counts=counts,
+    )  # fmt: skip
+    metrics.shards([msgspec.structs.replace(health_of("shard-0/machine/1"), partitions=[partition])], 1)
+    told = [sample.labels for family in metrics.collect() for sample in family.samples if sample.name == "equirank_partition_owner"]
+    assert told == [{"partition": "3", "shard": "shard-0", "host": "machine"}]
 
 
 class Untidy:
@@ -272,7 +285,7 @@ def test_what_no_shard_writes_again_is_removed_once_in_a_while(driver: Engine, c
 
 
 def test_a_shard_that_stopped_answering_is_not_counted(driver: Engine) -> None:
-    health = health_of("shard-0/1")
+    health = health_of("shard-0/machine/1")
     shard = engine._Shard("shard-0", None, asked=Answer((health, False)))
     driver._shards = [shard]
     counted = []

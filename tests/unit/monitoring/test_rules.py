@@ -134,6 +134,28 @@ def test_every_alert_fires_when_it_has_to_and_only_then(tmp_path: Path) -> None:
     promtool("test", "rules", str(tmp_path / "test.json"))  # one run, because each start takes a second of a busy machine
 
 
+@needs_promtool
+@pytest.mark.parametrize("host", ["equirank-shards-x", ""])
+@pytest.mark.parametrize(
+    ("alert", "label", "value"), [("EquirankShardSilent", "shard", "shard-1"), ("EquirankPartitionIsolated", "partition", "3")]
+)
+def test_an_alert_names_the_host_of_its_shard_where_it_is_known(tmp_path: Path, alert: str, label: str, value: str, host: str) -> None:
+    known = {f'equirank_partition_owner{{{label}="{value}",host="{host}"}}': "1x20"} if host else {}
+    test = _test("host", alert, True, CASES[alert].fires | known)
+    words = {f"{{{{ $labels.{label} }}}}": value, "{{ $value | humanizeDuration }}": "10m 0s"}
+    annotations = {name: _replaced(text, words) for name, text in ALERTS[alert]["annotations"].items() if name != "host"}
+    fired = {"exp_labels": ALERTS[alert]["labels"] | {label: value}, "exp_annotations": annotations | {"host": host}}
+    test["alert_rule_test"] = [{"eval_time": f"{MINUTES}m", "alertname": alert, "exp_alerts": [fired]}]
+    (tmp_path / "test.json").write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "15s", "tests": [test]}))
+    promtool("test", "rules", str(tmp_path / "test.json"))
+
+
+def _replaced(text: str, words: dict[str, str]) -> str:
+    for word, other in words.items():
+        text = text.replace(word, other)
+    return text
+
+
 def _test(name: str, alert: str, fires: bool, series: dict[str, str]) -> dict[str, Any]:
     """A test group of promtool (JSON is YAML): whether one instance of the alert fires after the minutes, or none."""
     samples = [{"labels": "{}", "value": 1}] if fires else []
@@ -144,7 +166,7 @@ def _test(name: str, alert: str, fires: bool, series: dict[str, str]) -> dict[st
 
 @pytest.mark.parametrize("alert", ALERTS)
 def test_an_alert_uses_metrics_that_exist(alert: str) -> None:
-    used = set(re.findall(r"equirank_\w+", ALERTS[alert]["expr"]))
+    used = set(re.findall(r"equirank_\w+", str(ALERTS[alert])))
     assert used <= SERIES
     assert used or "up{" in ALERTS[alert]["expr"]
 

@@ -49,7 +49,7 @@ def test_pools_and_builds_are_counted_together_now_and_then() -> None:
 
 
 def test_the_engine_tells_them_by_partition_and_part() -> None:
-    metrics, health = EngineMetrics(None), health_of("shard-0/1")
+    metrics, health = EngineMetrics(None), health_of("shard-0/machine/1")
     checkpointer = cast("Any", SimpleNamespace(newest=None))
     owned = PartitionRuntime(Partition(3, 4), 1, checkpointer, cast("Any", None), Attempts(3, 1, 0, cast("Any", None)), even_at=0.0)
     owned.partition.pools["p"] = pool(10)
