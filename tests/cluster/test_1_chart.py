@@ -41,9 +41,10 @@ def test_numbers_of_settings_are_written_whole(tmp_path: Path) -> None:
     [
         ("kafka.sasl.mechanism=SCRAM-SHA-512,kafka.sasl.username=equirank", "kafka.sasl.existingSecret"),
         ("redis.username=equirank", "redis.existingSecret"),
+        ("kafka.tls.clientSecret=client", "kafka.tls.enabled=true"),
     ],
 )
-def test_a_user_needs_a_secret_with_its_password(given: str, missing: str) -> None:
+def test_a_value_that_needs_another_one_names_it(given: str, missing: str) -> None:
     with pytest.raises(AssertionError, match=missing):
         run("helm", "template", "x", str(CHART), "--set", f"kafka.bootstrapServers=kafka:9092,redis.host=redis,{given}")
 

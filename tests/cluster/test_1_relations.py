@@ -131,6 +131,19 @@ def test_each_mount_has_its_volume_and_each_volume_a_mount(chart: Chart) -> None
         assert mounts == {volume["name"] for volume in pod.spec.get("volumes", [])}, pod.owner
 
 
+def test_every_process_finds_the_files_that_the_options_of_kafka_name(chart: Chart) -> None:
+    """Shards and solves get the options from the engine, so their pods have the files, too."""
+    own = [pod for pod in chart.pods() if pod.labels["app.kubernetes.io/component"] in ("api", "engine", "shards", "solves")]
+    assert len(own) == 4
+    variables = [variable for pod in own for variable in pod.spec["containers"][0].get("env", [])]
+    (options,) = {variable["value"] for variable in variables if variable["name"] == "EQUIRANK_KAFKA_OPTIONS"}
+    folders = {path.rpartition("/")[0] for name, path in json.loads(options).items() if name.startswith("ssl_") and name.endswith("file")}
+    tls = chart.values["kafka"]["tls"]
+    assert len(folders) == sum(bool(tls[name]) for name in ("caSecret", "clientSecret"))
+    for pod in own:
+        assert folders <= {mount["mountPath"] for mount in pod.spec["containers"][0]["volumeMounts"]}, pod.owner
+
+
 def test_no_pod_has_more_rights_than_the_restricted_standard_allows(chart: Chart) -> None:
     for pod in chart.pods():
         assert pod.spec["securityContext"]["runAsNonRoot"] is True

@@ -1,4 +1,4 @@
-"""A broker that asks who comes: the log by PLAIN, by SCRAM and over TLS, and what is said of a wrong password, mechanism or certificate."""
+"""A broker that asks who comes: the log by PLAIN, by SCRAM, over TLS and by a certificate of its own, and what is said of wrong ones."""
 
 import gc
 import json
@@ -36,10 +36,21 @@ def _collected() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with key and certificate, in PEM, of a client that the broker knows and of a stranger."""
+    folder = tmp_path_factory.mktemp("certificates")
+    for name in ("client", "stranger"):
+        files = ["-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}", "-days", "2"]
+        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", *files]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory, certificates: Path) -> Iterator[Broker]:
     if reason := missing():
         pytest.skip(f"no Kafka broker: {reason}")
-    with Broker(tmp_path_factory.mktemp("sasl"), users={"equirank": "right"}) as broker:
+    with Broker(tmp_path_factory.mktemp("sasl"), users={"equirank": "right"}, clients=certificates / "client.pem") as broker:
         yield broker
 
 
@@ -53,15 +64,41 @@ def opened(broker: Broker, timeout: float = 20.0, protocol: str = "SASL_PLAINTEX
 )
 def test_every_client_of_the_log_comes_in(broker: Broker, protocol: str, mechanism: str) -> None:
     trusted = {"ssl_cafile": str(broker.certificate)} if protocol == "SASL_SSL" else {}
-    log = opened(broker, protocol=protocol, sasl_mechanism=mechanism, **trusted)
-    (offset,) = log.outcomes.append(0, [(b"blitz", mechanism.encode())])
+    writes_and_reads(opened(broker, protocol=protocol, sasl_mechanism=mechanism, **trusted), mechanism.encode())
+
+
+def writes_and_reads(log: KafkaLog, value: bytes) -> None:
+    (offset,) = log.outcomes.append(0, [(b"blitz", value)])
     reader = log.outcomes.reader({0: offset})
     while not (records := reader.poll(1.0, 10).get(0, [])):
         pass
-    assert [(record.offset, record.value) for record in records] == [(offset, mechanism.encode())]
+    assert [(record.offset, record.value) for record in records] == [(offset, value)]
     assert log.outcomes.end(0) == offset + 1
     reader.close()
     log.close()
+
+
+def shown(broker: Broker, folder: Path, name: str | None, timeout: float) -> KafkaLog:
+    """The log at the address that asks for a client's certificate. name: whose certificate is shown, if any."""
+    files = {} if name is None else {"ssl_certfile": str(folder / f"{name}.pem"), "ssl_keyfile": str(folder / f"{name}.key")}
+    options = {"security_protocol": "SSL", "ssl_cafile": str(broker.certificate)} | files
+    return open_kafka_log(Connection(broker.mutual, options, timeout), 1)
+
+
+def test_a_client_comes_in_by_its_certificate(broker: Broker, certificates: Path) -> None:
+    writes_and_reads(shown(broker, certificates, "client", 20.0), b"by certificate")
+
+
+@pytest.mark.parametrize("name", [None, "stranger"])
+def test_a_client_without_a_known_certificate_is_told_so(broker: Broker, certificates: Path, name: str | None) -> None:
+    with pytest.raises(LogError, match=r"within 3 s; the last try: .*certificate"):
+        shown(broker, certificates, name, 3.0)
+
+
+def test_a_certificate_that_cannot_be_read_is_named_at_once(broker: Broker, certificates: Path) -> None:
+    with pytest.raises(LogError, match="ssl_certfile") as caught:
+        shown(broker, certificates, "nobody", 60.0)
+    assert not caught.value.retriable
 
 
 @pytest.mark.parametrize(

@@ -111,10 +111,13 @@ class Broker:
     bootstrap: address for clients. It dies with the thread that made it, however that ends (Linux parent-death signal); the folder
     that a killed maker leaves is removed by the next one. seat: as a member of a `Quorum`, which waits for all of its members. users:
     name -> password of those who may come in at `asking`, a second address that asks for SASL (PLAIN or SCRAM-SHA-512), and at
-    `encrypted`, which does so over TLS with `certificate`, a PEM file.
+    `encrypted`, which does so over TLS with `certificate`, a PEM file. clients: PEM file of the certificates that clients have to show at
+    `mutual`, over TLS and without a name.
     """
 
-    def __init__(self, parent: Path | None = None, seat: Seat | None = None, users: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, parent: Path | None = None, seat: Seat | None = None, users: Mapping[str, str] | None = None, clients: Path | None = None
+    ) -> None:
         base = Path(parent or tempfile.gettempdir())
         _sweep(base)
         self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
@@ -122,9 +125,9 @@ class Broker:
         fcntl.flock(self._owner, fcntl.LOCK_EX)
         self._classpath = f"{jars()}/*"
         self._process: subprocess.Popen[bytes] | None = None
-        self.bootstrap = self.asking = self.encrypted = ""
+        self.bootstrap = self.asking = self.encrypted = self.mutual = ""
         self.certificate = self.folder / "certificate.pem"
-        self._users = dict(users or {})
+        self._users, self._clients = dict(users or {}), clients
         try:
             if seat is None:
                 _on_port_pairs(self._begin_alone, self._drop_data)
@@ -216,16 +219,19 @@ class Broker:
             "log.cleaner.dedupe.buffer.size": "8388608",
             "log.retention.check.interval.ms": "1000",
         }
+        if self._users or self._clients:
+            settings |= {**self._make_keys(), "inter.broker.listener.name": "PLAINTEXT"}
         if self._users:
             settings |= self._asking_for_sasl(settings)
+        if self._clients:
+            settings |= self._asking_for_certificates(settings, self._clients)
         lines = "".join(f"{name}={value}\n" for name, value in settings.items())
         (self.folder / "server.properties").write_text(lines, encoding="utf-8")
         shutil.copyfile(HERE / "log4j2.properties", self.folder / "log4j2.properties")
 
     def _asking_for_sasl(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """What a listener for users adds to the broker's settings."""
+        """What listeners for users add to the broker's settings."""
         self.asking, self.encrypted = (f"127.0.0.1:{port}" for port in _port_pairs(1)[0])
-        keys = self._make_keys()
         known = " ".join(f'user_{name}="{password}"' for name, password in self._users.items())
         module = "org.apache.kafka.common.security"
         jaas = {
@@ -233,12 +239,19 @@ class Broker:
             "scram-sha-512": f"{module}.scram.ScramLoginModule required;",
         }
         return {
-            **{name: f"{settings[name]},ASKING://{self.asking},TLS://{self.encrypted}" for name in ("listeners", "advertised.listeners")},
-            "listener.security.protocol.map": f"{settings['listener.security.protocol.map']},ASKING:SASL_PLAINTEXT,TLS:SASL_SSL",
-            **keys,
-            "inter.broker.listener.name": "PLAINTEXT",
+            **_with_listener(settings, f"ASKING://{self.asking},TLS://{self.encrypted}", "ASKING:SASL_PLAINTEXT,TLS:SASL_SSL"),
             "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
             **{f"listener.name.{one}.{how}.sasl.jaas.config": text for one in ("asking", "tls") for how, text in jaas.items()},
+        }
+
+    def _asking_for_certificates(self, settings: Mapping[str, str], clients: Path) -> dict[str, str]:
+        """What a listener for clients with certificates adds to the broker's settings."""
+        (port,) = free_ports(1)
+        self.mutual = f"127.0.0.1:{port}"
+        trusted = {"client.auth": "required", "truststore.type": "PEM", "truststore.location": str(clients)}
+        return {
+            **_with_listener(settings, f"MUTUAL://{self.mutual}", "MUTUAL:SSL"),
+            **{f"listener.name.mutual.ssl.{name}": value for name, value in trusted.items()},
         }
 
     def _make_keys(self) -> dict[str, str]:
@@ -335,6 +348,12 @@ def _on_port_pairs(start: Callable[[], Started], undo: Callable[[], None]) -> St
                 raise
             undo()
     return start()
+
+
+def _with_listener(settings: Mapping[str, str], listener: str, protocol: str) -> dict[str, str]:
+    """The broker's settings that name its listeners, with more of them. protocol: NAME:PROTOCOL of each, separated by commas."""
+    more = {"listeners": listener, "advertised.listeners": listener, "listener.security.protocol.map": protocol}
+    return {name: f"{settings[name]},{value}" for name, value in more.items()}
 
 
 def _sweep(base: Path) -> None:

@@ -102,6 +102,11 @@ server.properties: |
 {{- $protocol := ternary (ternary "SASL_SSL" "SSL" (ne $kafka.sasl.mechanism "")) (ternary "SASL_PLAINTEXT" "PLAINTEXT" (ne $kafka.sasl.mechanism "")) $kafka.tls.enabled }}
 {{- if ne $protocol "PLAINTEXT" }}{{ $_ := set $options "security_protocol" $protocol }}{{ end }}
 {{- with $kafka.tls.caSecret }}{{ $_ := set $options "ssl_cafile" (printf "/etc/equirank/kafka/%s" $kafka.tls.caKey) }}{{ end }}
+{{- if $kafka.tls.clientSecret }}
+{{- if not $kafka.tls.enabled }}{{ fail "kafka.tls.clientSecret needs kafka.tls.enabled=true" }}{{ end }}
+{{- $_ := set $options "ssl_certfile" (printf "/etc/equirank/kafka-client/%s" $kafka.tls.clientCertificateKey) }}
+{{- $_ := set $options "ssl_keyfile" (printf "/etc/equirank/kafka-client/%s" $kafka.tls.clientPrivateKeyKey) }}
+{{- end }}
 {{- if $kafka.sasl.mechanism }}
 {{- $_ := set $options "sasl_mechanism" $kafka.sasl.mechanism }}
 {{- $_ := set $options "sasl_plain_username" (required "kafka.sasl.username" $kafka.sasl.username) }}
@@ -155,6 +160,9 @@ server.properties: |
 {{- if .Values.kafka.tls.caSecret }}
 - {name: kafka-ca, mountPath: /etc/equirank/kafka, readOnly: true}
 {{- end }}
+{{- if .Values.kafka.tls.clientSecret }}
+- {name: kafka-client, mountPath: /etc/equirank/kafka-client, readOnly: true}
+{{- end }}
 {{- if .Values.redis.tls.caSecret }}
 - {name: redis-ca, mountPath: /etc/equirank/redis, readOnly: true}
 {{- end }}
@@ -167,6 +175,9 @@ server.properties: |
 {{- end }}
 {{- with .Values.kafka.tls.caSecret }}
 - {name: kafka-ca, secret: {secretName: {{ . }}}}
+{{- end }}
+{{- with .Values.kafka.tls.clientSecret }}
+- {name: kafka-client, secret: {secretName: {{ . }}}}
 {{- end }}
 {{- with .Values.redis.tls.caSecret }}
 - {name: redis-ca, secret: {secretName: {{ . }}}}
