@@ -1,7 +1,8 @@
 """What a crowd does to the API: many pollers, unfinished bodies, many writers, a log that hangs, a store that hangs.
 
 `python -m benchmarks.crowd [--quick] [--before CHECKOUT] [--case NAME]`. With `--before`, every case also runs the API of another checkout
-of Equirank, in the same run, so that both see the same machine. A case starts `equirank api` as its own process on one core. On the other
+of Equirank, in the same run, so that both see the same machine; it has to read the keys of this one (`services/boards/store/keys.py`), or
+all its answers are 404: no checkout before e7298dd does. A case starts `equirank api` as its own process on one core. On the other
 cores run a Redis server, a publisher (the stream: every 200 ms), and clients on one thread that wait for nothing but sockets.
 
 Goal: 2,000 board polls a second with p99 <= 20 ms, on 5,000 open connections.

@@ -20,12 +20,11 @@ def survive(loader: Loader, name: str, disaster: Callable[[], object], recovered
     loader.rate(RECORDS)
     loader.wait_until_folded(loader.status(), MOST_SECONDS)
     before = loader.status()
-    loader.watch()
-    disaster()
-    time.sleep(LEAST_SECONDS)
-    wait_until(f"{name}: Kubernetes has recovered", recovered, MOST_SECONDS)
-    loader.wait_until_folded(loader.status(), MOST_SECONDS)
-    after = loader.settled(MOST_SECONDS)
+    try:
+        after = _after(loader, name, disaster, recovered)
+    except Exception as error:
+        note(f"{name}: FAILED: {str(error).partition(chr(10))[0]}")
+        raise
     asked, failed = after.asked - before.asked, after.failed - before.failed
     difference = {pool: after.sent[pool] - after.counted.get(pool, 0) for pool in after.sent}
     lost, doubled = sum(max(0, gap) for gap in difference.values()), sum(max(0, -gap) for gap in difference.values())
@@ -37,3 +36,13 @@ def survive(loader: Loader, name: str, disaster: Callable[[], object], recovered
     assert after.repeated <= after.duplicates <= after.repeated + after.failed
     assert failed < 0.001 * asked, f"{failed} of {asked} requests failed"
     return after
+
+
+def _after(loader: Loader, name: str, disaster: Callable[[], object], recovered: Callable[[], bool]) -> Status:
+    """The status once everything that was sent until the recovery is counted."""
+    loader.watch()
+    disaster()
+    time.sleep(LEAST_SECONDS)
+    wait_until(f"{name}: Kubernetes has recovered", recovered, MOST_SECONDS)
+    loader.wait_until_folded(loader.status(), MOST_SECONDS)
+    return loader.settled(MOST_SECONDS)

@@ -90,9 +90,12 @@ class TestFull:
 
     def test_a_redis_that_is_wiped(self, loader: Loader) -> None:
         # Until shards find out and write their boards again, a second or so, readers get what the API knew last.
+        restarts = _restarts("head")
         wipe = ["exec", pods("redis")[0], "--", "redis-cli", "flushall"]
         after = survive(loader, "Redis wiped", lambda: kubectl(*wipe), all_ready)
         assert after.stall < 10
+        # Ray's head lost its state with the boards, and is started again.
+        survive(loader, "head started again after Redis was wiped", lambda: None, lambda: _restarts("head") != restarts and all_ready())
 
     @pytest.mark.parametrize("number", range(COMPONENTS["kafka"]))
     def test_a_broker_that_is_restarted(self, loader: Loader, number: int) -> None:

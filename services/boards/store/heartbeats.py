@@ -13,7 +13,8 @@ from services.boards.store.keys import Keys
 SUPERSEDED_SECONDS: Final = 60
 """For so long after its last heartbeat the owner of a partition with a higher epoch keeps the place against one with a lower epoch."""
 KEPT_SECONDS: Final = 30 * 24 * 3600
-"""How long the heartbeats of an installation that was switched off stay, so that readers can say since when nothing was folded."""
+"""How long the heartbeats of an installation that was switched off stay, so that readers can say since when nothing was folded. Beside an
+engine of another log they are removed after `logs.GONE_SECONDS` with all keys of their log."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Heartbeat).decode
