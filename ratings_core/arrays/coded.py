@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
 from ratings_core.errors import InputError
+from ratings_core.kernels.compile import kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,14 @@ class Coded:
         """The texts at `indices` (k,), in that order."""
         return Coded(self.texts, self.code[indices])
 
+    def used(self) -> "Coded":
+        """The same, without texts that do not occur; the others in order of their first occurrence."""
+        order, code = np.empty(len(self.texts), np.int32), np.empty(len(self), np.int32)
+        count, in_order = _first_uses(self.code, np.full(len(self.texts), -1, np.int32), order, code)
+        if in_order and count == len(self.texts):
+            return self
+        return Coded(self.texts.take(order[:count].astype(np.int64)), code)
+
     def arena(self) -> Arena:
         """The texts one after another."""
         return self.texts.take(self.code.astype(np.int64))
@@ -51,3 +60,23 @@ class Coded:
     def names(self) -> list[str]:
         """The texts as strings."""
         return self.arena().names()
+
+
+@kernel
+def _first_uses(
+    code: NDArray[np.int32], place: NDArray[np.int32], order: NDArray[np.int32], renumbered: NDArray[np.int32]
+) -> tuple[int, bool]:
+    """Number texts by their first use. place: -1 for each text; order and renumbered are written.
+
+    Returns:
+        How many texts are used, and whether they kept their numbers.
+    """
+    count, in_order = np.int32(0), True
+    for i in range(len(code)):
+        text = code[i]
+        if place[text] < 0:
+            place[text], order[count] = count, text
+            in_order &= text == count
+            count += 1
+        renumbered[i] = place[text]
+    return count, in_order

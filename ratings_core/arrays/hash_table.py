@@ -24,8 +24,10 @@ _EMPTY: Final = -1
 _FIRST_ROWS: Final = 16
 _AHEAD: Final = 16
 """Keys whose slots are read before they are filled: misses of the cache that overlap cost one."""
-_WINDOW: Final = 64
-"""Increments whose rows are read before they change."""
+WINDOW: Final = 64
+"""Numbers that `add_window` adds at a time."""
+CACHED: Final = 1 << 14
+"""Slots of a table that stays in the processor's cache, about: there, a window costs more than it saves."""
 _DIGIT_BITS: Final = 11
 _DIGIT: Final = np.uint64((1 << _DIGIT_BITS) - 1)
 _SIGN: Final = np.uint64(1 << 63)
@@ -91,16 +93,6 @@ class HashTable:
                 return
             self.reserve(1)
 
-    def add(self, added: "Increments", count: int) -> None:
-        """Add the first `count` of `added` to the rows of their keys; new keys in their order."""
-        done = 0
-        while True:
-            with self.undo(lambda: count) as undo:
-                done, self.size, _ = _add(self.slots, self.rows, self.size, self.limit, added, done, count, undo)
-            if done == count:
-                return
-            self.reserve(1)
-
     def undo(self, most: Callable[[], int]) -> AbstractContextManager[Undo]:
         """What a kernel needs that changes at most `most()` rows; it has to end within the context."""
         if self._log is not None and not self._log.open:
@@ -144,28 +136,6 @@ class HashTable:
         return bool(_index(self.rows, self.size, self.slots, np.zeros(1, np.int64)))
 
 
-class Increments(NamedTuple):
-    """What is added to rows: n numbers, each to one column of one key's row.
-
-    Attributes:
-        key: int64 (n,).
-        column: int64 (n,), from 1.
-        value: int64 (n,).
-        head: int32 (n,), scratch of the kernel that adds them.
-    """
-
-    key: NDArray[np.int64]
-    column: NDArray[np.int64]
-    value: NDArray[np.int64]
-    head: NDArray[np.int32]
-
-
-def increments(room: int) -> Increments:
-    """Room for so many."""
-    key, column, value = np.empty((3, room), np.int64)
-    return Increments(key, column, value, np.empty(room, np.int32))
-
-
 class FrozenRows(NamedTuple):
     """The first `size` of `rows` as they were; log: what was changed since."""
 
@@ -195,6 +165,29 @@ def row_of(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, key: in
     return np.int64(size)
 
 
+@kernel
+def add_window(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, window: NDArray[np.int64], count: int, undo: Undo) -> int:
+    """Add the first `count` numbers of a window to the rows of their keys, for which there must be room. The new size.
+
+    All first slots are read before all first rows, and these before the rows change: misses of the cache that overlap cost one.
+    window: int64 (4, `WINDOW`): key, column from 1, number, and scratch.
+    """
+    mask = np.int64(len(slots) - 1)
+    for i in range(count):
+        window[3, i] = slots[np.int64(mix64(np.uint64(window[0, i]))) & mask]
+    for i in range(count):
+        if window[3, i] != _EMPTY and rows[window[3, i], 0] != window[0, i]:
+            window[3, i] = _EMPTY
+    for i in range(count):
+        row = window[3, i]
+        if row == _EMPTY:
+            row = row_of(slots, rows, size, window[0, i])
+            size += row == size
+        save(undo, rows, row)
+        rows[row, window[1, i]] += window[2, i]
+    return size
+
+
 @unlocked
 def _index(rows: NDArray[np.int64], size: int, slots: NDArray[np.int32], touched: NDArray[np.int64]) -> bool:
     """Fill empty `slots` with the first `size` rows; whether two had the same key.
@@ -213,41 +206,6 @@ def _index(rows: NDArray[np.int64], size: int, slots: NDArray[np.int32], touched
             slot = (slot + 1) & mask
         slots[slot] = row
     return equal
-
-
-@kernel
-def _add(
-    slots: NDArray[np.int32],
-    rows: NDArray[np.int64],
-    size: int,
-    limit: int,
-    added: Increments,
-    done: int,
-    count: int,
-    undo: Undo,
-) -> tuple[int, int, np.int64]:
-    """Increments from `done` on, while there is room. In steps for some at a time: misses of the cache that overlap cost one.
-
-    Returns:
-        Increments done and the new size; the third number has no meaning: it keeps the compiler from removing the early reads.
-    """
-    mask, touched = np.int64(len(slots) - 1), np.int64(0)
-    for begin in range(done, count, _WINDOW):
-        end = min(begin + _WINDOW, count)
-        for i in range(begin, end):
-            added.head[i] = slots[np.int64(mix64(np.uint64(added.key[i]))) & mask]
-        for i in range(begin, end):
-            touched += rows[max(added.head[i], 0), 0]
-        for i in range(begin, end):
-            row = np.int64(added.head[i])
-            if row == _EMPTY or rows[row, 0] != added.key[i]:
-                if size == limit:
-                    return i, size, touched
-                row = row_of(slots, rows, size, added.key[i])
-                size += row == size
-            save(undo, rows, row)
-            rows[row, added.column[i]] += added.value[i]
-    return count, size, touched
 
 
 @kernel

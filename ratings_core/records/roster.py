@@ -11,13 +11,12 @@ from ratings_core.arrays.coded import Coded
 from ratings_core.arrays.frozen import Frozen, Still
 from ratings_core.arrays.hashing import hash_slice
 from ratings_core.errors import InputError
-from ratings_core.kernels.compile import inlined, kernel
+from ratings_core.kernels.compile import kernel
 
 UNKNOWN: Final = -1
 """What `lookup` answers for a name that is not in the roster."""
 MAX_NAMES: Final = 2**31 - 1
 _EMPTY: Final = -1
-_NOT_ASKED: Final = -2
 _AHEAD: Final = 64
 _SEED: Final = np.uint64(0)
 _ARRAYS: Final = frozenset({"bytes", "start"})
@@ -53,19 +52,20 @@ class Roster:
 
     def intern_packed(self, arena: Arena) -> NDArray[np.int32]:
         """Ids of the names of `arena` (n,), new names added in their order. Raises `InputError` where one is empty."""
-        return self.intern_coded(Coded.of(arena))
+        _refuse_empty(arena, slice(None))
+        data, start = np.ascontiguousarray(arena.bytes), np.ascontiguousarray(arena.start)
+        ids, done = np.empty(len(arena), np.int32), 0
+        while True:
+            done, self._size = _intern(data, start, done, ids, self._bytes, self._start, self._slots, self._size)
+            if done == len(ids):
+                return ids
+            self._grow(int(start[done + 1] - start[done]))
 
     def intern_coded(self, names: Coded) -> NDArray[np.int32]:
         """The same for coded names. A name is hashed and compared once a call, however often it occurs."""
-        data, start = _checked(names)
-        known, ids = np.full(len(names.texts), UNKNOWN, np.int32), np.empty(len(names), np.int32)
-        room, done = np.empty((2, _AHEAD), np.int64), 0
-        while True:
-            held = self._bytes, self._start, self._slots, self._size
-            done, self._size = _intern(data, start, names.code, done, known, ids, *held, room)
-            if done == len(ids):
-                return ids
-            self._grow(int(start[names.code[done] + 1] - start[names.code[done]]))
+        used = names.used()
+        _refuse_empty(used.texts, used.code)
+        return self.intern_packed(used.texts)[used.code]
 
     def lookup(self, names: Sequence[str]) -> NDArray[np.int32]:
         """Ids of `names` (n,), -1 for those unknown (the empty name always is). Adds nothing."""
@@ -73,14 +73,14 @@ class Roster:
 
     def lookup_packed(self, arena: Arena) -> NDArray[np.int32]:
         """Ids of the names of `arena` (n,), -1 for those unknown. Adds nothing."""
-        return self.lookup_coded(Coded.of(arena))
+        ids = np.empty(len(arena), np.int32)
+        _lookup(np.ascontiguousarray(arena.bytes), np.ascontiguousarray(arena.start), ids, self._bytes, self._start, self._slots)
+        return ids
 
     def lookup_coded(self, names: Coded) -> NDArray[np.int32]:
         """The same for coded names."""
-        known, ids = np.full(len(names.texts), _NOT_ASKED, np.int32), np.empty(len(names), np.int32)
-        data, start = np.ascontiguousarray(names.texts.bytes), np.ascontiguousarray(names.texts.start)
-        _lookup(data, start, names.code, known, ids, self._bytes, self._start, self._slots)
-        return ids
+        used = names.used()
+        return self.lookup_packed(used.texts)[used.code]
 
     def count_new(self, names: Coded) -> int:
         """How many names `intern_coded(names)` would add. Adds nothing; raises `InputError` where one is empty."""
@@ -149,13 +149,11 @@ class Roster:
             _rehash(self._bytes, self._start, self._slots, self._size)
 
 
-def _checked(names: Coded) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Bytes and starts of the texts for kernels. Raises `InputError` where a name is empty."""
-    data, start = np.ascontiguousarray(names.texts.bytes), np.ascontiguousarray(names.texts.start)
-    empty = start[1:] == start[:-1]
-    if empty.any() and (found := np.flatnonzero(empty[names.code])).size:
-        raise InputError(f"names[{found[0]}]", "", "must not be empty")
-    return data, start
+def _refuse_empty(texts: Arena, code: NDArray[np.int32] | slice) -> None:
+    """Raises `InputError` with the position of the first empty name."""
+    empty = texts.start[1:] == texts.start[:-1]
+    if empty.any():
+        raise InputError(f"names[{np.argmax(empty[code])}]", "", "must not be empty")
 
 
 @overload
@@ -196,89 +194,70 @@ def _equal(data: NDArray[np.uint8], begin: int, held: NDArray[np.uint8], at: int
 def _intern(
     data: NDArray[np.uint8],
     start: NDArray[np.int64],
-    code: NDArray[np.int32],
     done: int,
-    known: NDArray[np.int32],
     ids: NDArray[np.int32],
     held: NDArray[np.uint8],
     held_start: NDArray[np.int64],
     slots: NDArray[np.int32],
     size: int,
-    room: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Ids from name `done` on; stops before a new name for which there is no room. Names done and names held.
-
-    known: id of each text, -1 where it was not looked up or is new. room: int64 (2, 64), scratch.
-    """
+    """Ids from name `done` on; stops before a new name for which there is no room. Names done and names held."""
     for i in range(done, len(ids)):
         if (i - done) % _AHEAD == 0:
-            _look_up(data, start, code, i, min(i + _AHEAD, len(ids)), known, held, held_start, slots, room)
-        text = code[i]
-        if known[text] == UNKNOWN:
-            slot = _slot_of(data, start[text], start[text + 1], held, held_start, slots)
-            if slots[slot] == _EMPTY:
-                length, used = start[text + 1] - start[text], held_start[size]
-                if used + length > len(held) or size + 2 > len(held_start) or 2 * (size + 1) > len(slots):
-                    return i, size
-                for k in range(length):
-                    held[used + k] = data[start[text] + k]
-                slots[slot] = size
-                size += 1
-                held_start[size] = used + length
-            known[text] = slots[slot]
-        ids[i] = known[text]
+            _look_up(data, start, i, min(i + _AHEAD, len(ids)), ids, held, held_start, slots)
+        if ids[i] != UNKNOWN:
+            continue
+        slot = _slot_of(data, start[i], start[i + 1], held, held_start, slots)
+        if slots[slot] == _EMPTY:
+            length, used = start[i + 1] - start[i], held_start[size]
+            if used + length > len(held) or size + 2 > len(held_start) or 2 * (size + 1) > len(slots):
+                return i, size
+            for k in range(length):
+                held[used + k] = data[start[i] + k]
+            slots[slot] = size
+            size += 1
+            held_start[size] = used + length
+        ids[i] = slots[slot]
     return len(ids), size
 
 
-@inlined
+@kernel
 def _look_up(
     data: NDArray[np.uint8],
     start: NDArray[np.int64],
-    code: NDArray[np.int32],
     begin: int,
     end: int,
-    known: NDArray[np.int32],
+    ids: NDArray[np.int32],
     held: NDArray[np.uint8],
     held_start: NDArray[np.int64],
     slots: NDArray[np.int32],
-    room: NDArray[np.int64],
 ) -> None:
-    """Find the texts of names `begin` to `end` that stand in the first slot they may. A step at a time for all of them: misses of the
+    """Ids of names `begin` to `end` that stand in the first slot they may, -1 for others. A step at a time for all of them: misses of the
     cache that overlap cost one.
     """
-    mask, texts, at, asked = np.int64(len(slots) - 1), room[0], room[1], 0
+    mask = np.int64(len(slots) - 1)
     for i in range(begin, end):
-        if known[code[i]] == UNKNOWN:
-            texts[asked] = code[i]
-            asked += 1
-    for i in range(asked):
-        at[i] = slots[np.int64(hash_slice(data, start[texts[i]], start[texts[i] + 1], _SEED)[0]) & mask]
-    for i in range(asked):
-        length = start[texts[i] + 1] - start[texts[i]]
-        if at[i] == _EMPTY or held_start[at[i] + 1] - held_start[at[i]] != length:
-            at[i] = _EMPTY
-    for i in range(asked):
-        begins = start[texts[i]]
-        if at[i] != _EMPTY and _equal(data, begins, held, held_start[at[i]], start[texts[i] + 1] - begins):
-            known[texts[i]] = at[i]
+        ids[i] = slots[np.int64(hash_slice(data, start[i], start[i + 1], _SEED)[0]) & mask]
+    at = np.empty(_AHEAD, np.int64)
+    for i in range(begin, end):
+        known = ids[i] != _EMPTY and held_start[ids[i] + 1] - held_start[ids[i]] == start[i + 1] - start[i]
+        at[i - begin] = held_start[ids[i]] if known else -1
+    for i in range(begin, end):
+        if at[i - begin] < 0 or not _equal(data, start[i], held, at[i - begin], start[i + 1] - start[i]):
+            ids[i] = UNKNOWN
 
 
 @kernel
 def _lookup(
     data: NDArray[np.uint8],
     start: NDArray[np.int64],
-    code: NDArray[np.int32],
-    known: NDArray[np.int32],
     ids: NDArray[np.int32],
     held: NDArray[np.uint8],
     held_start: NDArray[np.int64],
     slots: NDArray[np.int32],
 ) -> None:
     for i in range(len(ids)):
-        text = code[i]
-        if known[text] == _NOT_ASKED:
-            known[text] = slots[_slot_of(data, start[text], start[text + 1], held, held_start, slots)]
-        ids[i] = known[text]
+        ids[i] = slots[_slot_of(data, start[i], start[i + 1], held, held_start, slots)]
 
 
 @kernel

@@ -14,9 +14,6 @@ from ratings_core.records.outcomes import MAX_SCORE, MAX_SIDES, MAX_WEIGHT, NO_T
 MAX_UNITS: Final = int(MAX_WEIGHT) * WEIGHT_ONE
 """The largest weight of an outcome in units of 2**-20."""
 
-MOST_INCREMENTS: Final = 1 << 14
-"""Pairs or places that are written before they are added: more than one outcome has, and few enough to stay in the cache."""
-
 _SOUND, _SIDES, _WEIGHT, _EMPTY_SIDE, _AGENT, _TWICE = range(6)
 _RULES: Final = {
     _SIDES: f"must have 2 to {MAX_SIDES} sides within the batch",

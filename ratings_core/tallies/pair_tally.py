@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
-from ratings_core.arrays.frozen import Frozen, Joined, Still
-from ratings_core.arrays.hash_table import Increments, increments
+from ratings_core.arrays.frozen import Frozen, Joined, Still, Undo, save
+from ratings_core.arrays.hash_table import CACHED, WINDOW, add_window, row_of
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined, kernel, unlocked
 from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
-from ratings_core.tallies.batches import MOST_INCREMENTS, Group, game_columns, groups
+from ratings_core.tallies.batches import Group, game_columns, groups
 from ratings_core.tallies.pair_counts import PairCounts
 from ratings_core.tallies.slabs import Slabs, Totals
 from ratings_core.tallies.tally import Tally
@@ -50,10 +50,13 @@ class PairTally(Tally):
 
     def _add_group(self, columns: Any, group: Group) -> None:
         slab, done = self.slabs.at(group.bucket, group.task), 0
-        pairs = increments(min(MOST_INCREMENTS, _pairs_of(columns, group)))
-        while done < len(group.select):
-            done, count = _pairs(group.select, done, columns, pairs)
-            slab.add(pairs, count)
+        while True:
+            with slab.undo(lambda: _pairs_of(columns, group)) as undo:
+                done, slab.size = _add(slab.slots, slab.rows, slab.size, slab.limit, group.select, done, columns, undo)
+            if done == len(group.select):
+                break
+            sides = int(columns.side_start[group.select[done] + 1] - columns.side_start[group.select[done]])
+            slab.reserve(sides * (sides - 1) // 2)
         if not slab.size:  # teams only
             self.slabs.remove(group.bucket, group.task)
 
@@ -124,23 +127,35 @@ def _counts(totals: Totals) -> PairCounts:
 
 
 @kernel
-def _pairs(select: NDArray[np.int64], done: int, columns: Any, pairs: Increments) -> tuple[int, int]:
-    """Write the pairs of outcomes of `select` from `done` on, while all pairs of one fit. Outcomes done and pairs written."""
-    count = 0
-    for i in range(done, len(select)):
-        lo, hi = columns.side_start[select[i]], columns.side_start[select[i] + 1]
-        if count + (hi - lo) * (hi - lo - 1) // 2 > len(pairs.key):
-            return i, count
+def _add(
+    slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any, undo: Undo
+) -> tuple[int, int]:
+    """Outcomes of `select` from `done` on, while all pairs of one fit. Outcomes done and the new size."""
+    window, count, cached = np.empty((4, WINDOW), np.int64), 0, len(slots) <= CACHED
+    while done < len(select):
+        lo, hi = columns.side_start[select[done]], columns.side_start[select[done] + 1]
+        if size + count + (hi - lo) * (hi - lo - 1) // 2 > limit:
+            size, count = add_window(slots, rows, size, window, count, undo), 0
+            if size + (hi - lo) * (hi - lo - 1) // 2 > limit:
+                return done, size
         for s in range(lo, hi):
             for t in range(s + 1, hi):
                 at, other = columns.agent_start[s], columns.agent_start[t]
                 if columns.agent_start[s + 1] - at == 1 and columns.agent_start[t + 1] - other == 1:
                     a, b = np.int64(columns.agent[at]), np.int64(columns.agent[other])
-                    pairs.key[count] = min(a, b) << 32 | max(a, b)
-                    pairs.column[count] = _column(columns.place[s], columns.place[t], a > b)
-                    pairs.value[count] = columns.weight[select[i]]
+                    key, column = min(a, b) << 32 | max(a, b), _column(columns.place[s], columns.place[t], a > b)
+                    if cached:
+                        row = row_of(slots, rows, size, key)
+                        size += row == size
+                        save(undo, rows, row)
+                        rows[row, column] += columns.weight[select[done]]
+                        continue
+                    if count == WINDOW:
+                        size, count = add_window(slots, rows, size, window, count, undo), 0
+                    window[0, count], window[1, count], window[2, count] = key, column, columns.weight[select[done]]
                     count += 1
-    return len(select), count
+        done += 1
+    return done, add_window(slots, rows, size, window, count, undo)
 
 
 @inlined

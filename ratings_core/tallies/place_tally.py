@@ -7,11 +7,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.arrays.hash_table import Increments, increments
+from ratings_core.arrays.frozen import Undo, save
+from ratings_core.arrays.hash_table import CACHED, WINDOW, add_window, row_of
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.records.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
-from ratings_core.tallies.batches import MOST_INCREMENTS, Group, game_columns, groups, in_all
+from ratings_core.tallies.batches import Group, game_columns, groups, in_all
 from ratings_core.tallies.slabs import Slabs
 from ratings_core.tallies.tally import Tally
 
@@ -60,10 +61,12 @@ class PlaceTally(Tally):
 
     def _add_group(self, columns: Any, group: Group) -> None:
         slab, done = self.slabs.at(group.bucket), 0
-        places = increments(min(MOST_INCREMENTS, in_all(columns.side_start, group)))
-        while done < len(group.select):
-            done, count = _places(group.select, done, columns, places)
-            slab.add(places, count)
+        while True:
+            with slab.undo(lambda: in_all(columns.side_start, group)) as undo:
+                done, slab.size = _add(slab.slots, slab.rows, slab.size, slab.limit, group.select, done, columns, undo)
+            if done == len(group.select):
+                break
+            slab.reserve(int(columns.side_start[group.select[done] + 1] - columns.side_start[group.select[done]]))
         if not slab.size:  # teams only
             self.slabs.remove(group.bucket)
 
@@ -86,22 +89,34 @@ class PlaceTally(Tally):
 
 
 @kernel
-def _places(select: NDArray[np.int64], done: int, columns: Any, places: Increments) -> tuple[int, int]:
-    """Write the places in outcomes of `select` from `done` on, while all sides of one fit. Outcomes done and places written."""
+def _add(
+    slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any, undo: Undo
+) -> tuple[int, int]:
+    """Outcomes of `select` from `done` on, while all sides of one fit. Outcomes done and the new size."""
     side_start, place, agent_start, agent, weight = columns
-    count = 0
-    for i in range(done, len(select)):
-        lo, hi = side_start[select[i]], side_start[select[i] + 1]
-        if count + hi - lo > len(places.key):
-            return i, count
+    window, count, cached = np.empty((4, WINDOW), np.int64), 0, len(slots) <= CACHED
+    while done < len(select):
+        lo, hi = side_start[select[done]], side_start[select[done] + 1]
+        if size + count + hi - lo > limit:
+            size, count = add_window(slots, rows, size, window, count, undo), 0
+            if size + hi - lo > limit:
+                return done, size
         for s in range(lo, hi):
             at = agent_start[s]
             if agent_start[s + 1] - at == 1:
-                places.key[count] = np.int64(agent[at]) << 24 | (hi - lo) << 16 | _standing(place, lo, hi, place[s])
-                places.column[count] = 1
-                places.value[count] = weight[select[i]]
+                key = np.int64(agent[at]) << 24 | (hi - lo) << 16 | _standing(place, lo, hi, place[s])
+                if cached:
+                    row = row_of(slots, rows, size, key)
+                    size += row == size
+                    save(undo, rows, row)
+                    rows[row, 1] += weight[select[done]]
+                    continue
+                if count == WINDOW:
+                    size, count = add_window(slots, rows, size, window, count, undo), 0
+                window[0, count], window[1, count], window[2, count] = key, 1, weight[select[done]]
                 count += 1
-    return len(select), count
+        done += 1
+    return done, add_window(slots, rows, size, window, count, undo)
 
 
 @inlined
