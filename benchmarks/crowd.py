@@ -23,7 +23,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -32,8 +34,11 @@ import redis
 
 from benchmarks.api import DIRTY, POOL, PUBLISH_SECONDS, agent, process, publish
 from benchmarks.common import header, parser
+from deploy.local.kafka.broker import Broker
 from services.boards.store.keys import Keys
 from services.boards.store.redis import RedisStore
+from services.log.kafka.client import Connection
+from services.log.kafka.log import open_kafka_log
 from services.log.sqlite.log import open_sqlite_log
 from tests.support.boards import solved_of
 from tests.support.redis import serving
@@ -280,10 +285,12 @@ def polls(checkout: Path, *, quick: bool) -> str:
     for name, path in (("page", POLL), ("board", BOARD)):
         with api(checkout, stream=True, agents=AGENTS) as here:
             seen, cpu = poll(here, path, connections, rate, seconds)
+            memory = here.memory_mb()
         count = len(seen.latencies)
         told.append(
             f"{name}: {connections} connections, asked {rate:g}/s, answered {count / seconds:,.0f}/s {dict(seen.answers)}, "
-            f"p50 {seen.percentile(0.5):.1f} ms, p99 {seen.percentile(0.99):.1f} ms, {1000 * cpu / max(1, count):.2f} ms of CPU each"
+            f"p50 {seen.percentile(0.5):.1f} ms, p99 {seen.percentile(0.99):.1f} ms, {1000 * cpu / max(1, count):.2f} ms of CPU each, "
+            f"{memory:.0f} MB"
         )
     return "; ".join(told)
 
@@ -335,6 +342,39 @@ def writers(checkout: Path, *, quick: bool) -> str:
     return f"writers: {dict(answers)}, the longest waited {longest:.1f} s"
 
 
+def sends(checkout: Path, *, quick: bool) -> str:
+    """Eight writers into Kafka that send again as soon as they are answered, one outcome and 100 outcomes a request."""
+    requests, told = (400 if quick else 4000), []
+    with Broker() as broker:
+        open_kafka_log(Connection(broker.bootstrap), 8).close()
+        for size in (1, 100):
+            with api(checkout, EQUIRANK_KAFKA=broker.bootstrap, EQUIRANK_CREATE_POOLS="true") as here:
+                cpu, began = here.cpu_seconds(), time.perf_counter()
+                send = partial(_send, here, requests // 8, size)
+                with ThreadPoolExecutor(8) as threads:
+                    answers = sum(threads.map(send, range(8)), Counter[str]())
+                seconds, cpu = time.perf_counter() - began, here.cpu_seconds() - cpu
+                told.append(
+                    f"{size} a request: {requests * size / seconds:,.0f} outcomes/s {dict(answers)}, "
+                    f"{1000 * cpu / requests:.2f} ms of CPU a request, {here.memory_mb():.0f} MB"
+                )
+    return "; ".join(told)
+
+
+def _send(here: Api, requests: int, size: int, writer: int) -> Counter[str]:
+    """So many requests of one of eight writers, over one connection; how they were answered."""
+    answers = Counter[str]()
+    with closing(http.client.HTTPConnection("127.0.0.1", here.port, timeout=_LONGEST)) as connection:
+        for number in range(requests):
+            start = (8 * number + writer) * size
+            body = f"[{','.join(OUTCOME % (size * 10**9 + item) for item in range(start, start + size))}]"
+            connection.request("POST", "/v1/outcomes", body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            answer.read()
+            answers[str(answer.status)] += 1
+    return answers
+
+
 def hung(checkout: Path, *, quick: bool) -> str:
     """Pages while the log hangs under writers: another process holds it for 10 s."""
     hold = 3.0 if quick else 10.0
@@ -379,7 +419,8 @@ def garbage(checkout: Path, *, quick: bool) -> str:  # noqa: ARG001 - all cases 
 
 
 CASES: Final[dict[str, Callable[..., str]]] = {
-    "polls": polls, "flood": flood, "bodies": bodies, "writers": writers, "hung": hung, "frozen": frozen, "garbage": garbage,
+    "polls": polls, "flood": flood, "bodies": bodies, "writers": writers, "sends": sends,
+    "hung": hung, "frozen": frozen, "garbage": garbage,
 }  # fmt: skip
 
 

@@ -1,11 +1,11 @@
-"""What a release costs: memory at rest of each container, and seconds from pods without state to the first outcome folded."""
+"""What a release costs: memory and processor time of each container, and seconds from pods without state to the first outcome folded."""
 
 import datetime as dt
 import time
 
 import pytest
 
-from tests.cluster.cluster import FULL, Loader, kubectl, objects, pods
+from tests.cluster.cluster import FULL, Loader, kubectl, objects, pods, wait_until
 from tests.cluster.figures import note
 
 COMPONENTS = ("api", "engine", "head", "shards", "solves")
@@ -26,6 +26,29 @@ def test_memory_at_rest_is_far_below_the_limits(loader: Loader) -> None:
     note("MiB at rest: " + ", ".join(f"{component} {used}" for component, used in measured.items()))
     limits = {"api": 1024, "engine": 2048, "head": 2048, "shards": 2048, "solves": 2048}
     assert {component for component, used in measured.items() if used > 0.75 * limits[component]} == set()
+
+
+_CPU = """cd /sys/fs/cgroup; [ -f cpu.stat ] && sed -n 's/^usage_usec //p' cpu.stat || echo $(($(cat cpuacct/cpuacct.usage) / 1000))"""
+
+
+def cpu_seconds(pod: str) -> float:
+    """Processor time of the container of a pod since its start."""
+    return int(kubectl("exec", pod, "--", "sh", "-c", _CPU)) / 1e6
+
+
+def test_processor_time_under_load(loader: Loader) -> None:
+    """Of one pod of each component, while 5,000 outcomes come through Kafka, and readers and a writer ask the API."""
+    loader.rate(20)
+    measured = {component: pods(component)[0] for component in COMPONENTS}
+    before, began, used = loader.status(), time.monotonic(), {component: cpu_seconds(pod) for component, pod in measured.items()}
+    wanted = sum(before.sent.values()) + 5_000
+    wait_until("5,000 outcomes more are sent", lambda: sum(loader.status().sent.values()) >= wanted, 240)
+    after, seconds = loader.status(), time.monotonic() - began
+    spent = {component: cpu_seconds(pod) - used[component] for component, pod in measured.items()}
+    outcomes, requests = sum(after.sent.values()) - sum(before.sent.values()), after.asked - before.asked
+    shares = ", ".join(f"{component} {1000 * used / seconds:.0f}" for component, used in spent.items())
+    note(f"thousandths of a core at {outcomes / seconds:.0f} outcomes/s and {requests / seconds:.0f} requests/s: {shares}")
+    assert min(spent.values()) > 0
 
 
 @pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")

@@ -94,7 +94,8 @@ def test_the_user_of_kafka(load: Loader) -> None:
         change_grants("add", "equirank-2")
         assert grants("equirank-2") == 4
         patch("passwords", **{"kafka-2": "kafka-pw-2"})
-        helm("upgrade", RELEASE, str(CHART), "--reuse-values", "--set", "kafka.sasl.username=equirank-2,kafka.sasl.passwordKey=kafka-2")
+        changed = "kafka.sasl.username=equirank-2,kafka.sasl.passwordKey=kafka-2"
+        helm("upgrade", RELEASE, str(CHART), "--reset-then-reuse-values", "--set", changed)
         wait_for_rollout("api", "engine")
         wait_until("every pod is ready", all_ready, 240)
         change_grants("remove", "equirank")
