@@ -9,11 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 from pyarrow.dataset import ParquetReadOptions
+from pyarrow.fs import SubTreeFileSystem
 
 from services.archive.chain import BLOCK_ROWS, ChainHead, genesis
 from services.archive.schema import CODED, NAMES, SCHEMA, SEGMENT_ROWS, fields
 from services.archive.table import begin_of, log_of, position_of, table_uri
 from services.runtime.deadlines import Calls
+from services.runtime.object_stores import SCHEMES, open_file_system, scheme_of
 
 OPEN_SECONDS: Final = 15.0
 """Deadline for opening a table."""
@@ -39,7 +41,8 @@ class ArchiveReader:
 
     def __init__(self, table: DeltaTable) -> None:
         self._table = table
-        self._data = table.to_pyarrow_dataset(schema=CODED, parquet_read_options=ParquetReadOptions(dictionary_columns={NAMES}))
+        options = ParquetReadOptions(dictionary_columns={NAMES})
+        self._data = table.to_pyarrow_dataset(schema=CODED, parquet_read_options=options, filesystem=_files(table.table_uri))
         self.begin, self.position, self.rows, self.log = begin_of(table), position_of(table), rows_of(table), log_of(table)
 
     def holds(self, offset: int) -> bool:
@@ -175,6 +178,17 @@ def open_reader(url: str, partition: int, version: int | None = None) -> Archive
     """
     uri = table_uri(url, partition)
     return _CALLS.run(uri, lambda: ArchiveReader(DeltaTable(uri, version=version)), OPEN_SECONDS)
+
+
+def _files(uri: str) -> SubTreeFileSystem | None:
+    """The files of a table by pyarrow's own driver; None where it has none for the URI.
+
+    deltalake's driver calls Python from threads of pyarrow. Where one of these is late, the end of the process is a crash.
+    """
+    if scheme_of(uri) not in SCHEMES:
+        return None
+    store, path = open_file_system(uri)
+    return SubTreeFileSystem(path, store)
 
 
 def rows_of(table: DeltaTable) -> int:

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import fsspec
+from fsspec.implementations.arrow import ArrowFSWrapper
 from fsspec.implementations.local import LocalFileSystem
 
 from services.runtime.deadlines import Calls
+from services.runtime.object_stores import OBJECT_STORES, open_file_system, scheme_of
 
 T = TypeVar("T")
 
@@ -26,13 +28,13 @@ class BlobFiles:
     """Files under `url`, by their names relative to it. Methods raise `OSError`; past a deadline it is `TimeoutError`.
 
     Args:
-        url: Any URL that fsspec knows.
+        url: A folder, a URL of one of the `OBJECT_STORES`, or any other URL that fsspec has a driver for.
         seconds: Deadline of a call.
 
     """
 
     def __init__(self, url: str, seconds: float = CALL_SECONDS) -> None:
-        self._fs, self._root = fsspec.core.url_to_fs(url)
+        self._fs, self._root = _file_system(url)
         self._seconds, self._calls = seconds, Calls(MOST_CALLS, "blob-files")
 
     @property
@@ -91,7 +93,8 @@ class BlobFiles:
         self._call(name, lambda: self._fs.rm_file(self._path(name)))
 
     def _write(self, path: str, parts: Sequence[bytes | memoryview]) -> None:
-        self._fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+        if not isinstance(self._fs, ArrowFSWrapper):  # an object store has no folders
+            self._fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
         with self._fs.open(path, "wb") as file:
             for part in parts:
                 file.write(part)
@@ -105,3 +108,11 @@ class BlobFiles:
     def _call(self, name: str, work: Callable[[], T], size: int = 0) -> T:
         """Return `work()`, which moves `size` bytes. Raises what it raises, and `TimeoutError`."""
         return self._calls.run(self._path(name), work, self._seconds + size / SLOWEST)
+
+
+def _file_system(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
+    """The file system that a URL names, and the path in it."""
+    if scheme_of(url) not in OBJECT_STORES:
+        return fsspec.core.url_to_fs(url)
+    store, path = open_file_system(url)
+    return ArrowFSWrapper(store), path

@@ -18,6 +18,9 @@ COMPONENTS: Final = {"api": 2, "engine": 1, "head": 1, "shards": 2, "solves": 1,
 """Pods of the release by component."""
 _OF_RELEASE: Final = {"app.kubernetes.io/name": "equirank", "app.kubernetes.io/instance": RELEASE, "app.kubernetes.io/component": LOADER}
 """Labels that let a pod reach Kafka and Redis: the policies open them to pods of the release only."""
+_IMAGE: Final = os.environ.get("EQUIRANK_CLUSTER_DEMO_IMAGE", "docker.io/apache/kafka:4.1.1")
+SERVERS: Final = {"image": _IMAGE, "imagePullPolicy": "Never" if _IMAGE.startswith("localhost/") else "IfNotPresent"}
+"""Image of a container that runs Kafka, Redis or the object store."""
 FULL: Final = bool(os.environ.get("EQUIRANK_CLUSTER_FULL"))
 """Whether slow tests run, too: `FULL=1 make cluster`."""
 DISPOSABLE: Final = "EQUIRANK_CLUSTER_NODE" in os.environ and not os.environ.get("KEEP")
@@ -225,3 +228,23 @@ def secret(name: str, **values: str) -> dict[str, Any]:
     """A Secret with the values."""
     data = {key.replace("__", "."): base64.b64encode(value.encode()).decode() for key, value in values.items()}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
+
+
+def volume(node: str, name: str) -> dict[str, Any]:
+    """A volume of the local node, which has no provisioner: a folder in the node's folder, made where it is missing."""
+    spec = {
+        "capacity": {"storage": "20Gi"},
+        "accessModes": ["ReadWriteMany", "ReadWriteOnce"],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "hostPath": {"path": f"{node}/state/volumes/{name}", "type": "Directory"},
+    }
+    folder = Path(node) / "state" / "volumes" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o777)
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
+
+
+def claim(name: str) -> dict[str, Any]:
+    """A claim that any volume of a gigabyte serves."""
+    spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}

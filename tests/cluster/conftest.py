@@ -1,5 +1,6 @@
 """One release on a real cluster for all cluster tests: `make cluster`, or EQUIRANK_KUBECONFIG for a cluster that runs already."""
 
+import json
 import os
 import shutil
 import time
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import pictures, prometheus, secure
+from tests.cluster import pictures, prometheus, secure, store
 from tests.cluster.cluster import (
     CHART,
     COMPONENTS,
@@ -22,12 +23,13 @@ from tests.cluster.cluster import (
     kubectl,
     ready,
     run,
+    volume,
     wait_until,
 )
 from tests.cluster.figures import LINES, note
 from tests.cluster.prometheus import Prometheus
 
-BURST = 100_000
+BURST, SECURED_BURST = 100_000, 5_000
 PICTURES = os.environ.get("EQUIRANK_CLUSTER_PICTURES", "")
 DEMO_IMAGES = os.environ.get("EQUIRANK_CLUSTER_DEMO_IMAGE", "")
 
@@ -60,7 +62,7 @@ def release(values: list[str]) -> Iterator[dict[str, float]]:
     """The chart, installed in a namespace with the restricted pod security standard; the seconds until its parts were ready."""
     run("kubectl", "apply", "-f", "-", stdin=_namespace())
     if "EQUIRANK_CLUSTER_NODE" in os.environ:
-        run("kubectl", "apply", "-f", "-", stdin=_volume(os.environ["EQUIRANK_CLUSTER_NODE"]))
+        run("kubectl", "apply", "-f", "-", stdin=json.dumps(volume(os.environ["EQUIRANK_CLUSTER_NODE"], "checkpoints")))
     helm("upgrade", "--install", RELEASE, str(CHART), *values)
     yield {"ready": wait_until("every pod is ready", lambda: ready(COMPONENTS), 300)}
     if not DISPOSABLE:
@@ -78,11 +80,23 @@ def loader(release: dict[str, float]) -> Loader:
 
 @pytest.fixture(scope="session")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A second release, beside a Kafka and a Redis that ask for users over TLS."""
+    """A second release, beside a Kafka and a Redis that ask for users over TLS, with its state in an object store."""
+    store.install("equirank", secure.STORE_PASSWORD)
     secure.install(tmp_path_factory.mktemp("secure"))
     yield
     if not DISPOSABLE:
         secure.remove()
+        store.remove()
+
+
+@pytest.fixture(scope="session")
+def secured_load(secured: None) -> Loader:
+    """The load on the secured release, after its first burst was counted. It writes as a user of its own, as every producer should."""
+    wait_until("every pod is ready", lambda: ready(secure.COMPONENTS, secure.NAMESPACE), 300)
+    loader = Loader(SECURED_BURST, secure.NAMESPACE, {"EQUIRANK_KAFKA_OPTIONS": json.dumps(secure.PRODUCER)})
+    loader.rate(10)
+    wait_until(f"{SECURED_BURST} outcomes are counted", lambda: sum(loader.status().counted.values()) >= SECURED_BURST, 240)
+    return loader
 
 
 @pytest.fixture(scope="session")
@@ -103,18 +117,4 @@ def _namespace() -> str:
 apiVersion: v1
 kind: Namespace
 metadata: {{name: {NAMESPACE}, labels: {{pod-security.kubernetes.io/enforce: restricted}}}}
-"""
-
-
-def _volume(node: str) -> str:
-    """The local node has no provisioner: one volume, a folder of the node."""
-    return f"""
-apiVersion: v1
-kind: PersistentVolume
-metadata: {{name: checkpoints}}
-spec:
-  capacity: {{storage: 20Gi}}
-  accessModes: [ReadWriteMany, ReadWriteOnce]
-  persistentVolumeReclaimPolicy: Retain
-  hostPath: {{path: {node}/state/volumes/checkpoints, type: Directory}}
 """

@@ -1,19 +1,28 @@
-"""A release beside a Kafka with SASL over TLS and ACLs and a Redis with TLS and ACL: what the tests of security and of rotation share."""
+"""A release beside a Kafka with SASL over TLS and ACLs, a Redis with TLS and ACL, and an object store with users.
+
+The tests of the object store, of security, of rotation and of restoring share it.
+"""
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any, Final
 
-from tests.cluster import cluster
-from tests.cluster.cluster import CHART, RELEASE, image, run, secret, wait_until
+from tests.cluster import cluster, store
+from tests.cluster.cluster import CHART, RELEASE, SERVERS, image, run, secret, wait_until
 
 NAMESPACE: Final = "secure"
-IMAGE: Final = os.environ.get("EQUIRANK_CLUSTER_DEMO_IMAGE", "docker.io/apache/kafka:4.1.1")
 KAFKA_PASSWORD, ADMIN_PASSWORD, REDIS_PASSWORD, RAY_TOKEN = "kafka-pw-1", "admin-pw-1", "redis-pw-1", "r" * 64
-PRODUCER_PASSWORD = "producer-pw-1"  # noqa: S105 - of a server that lives as long as the test
+PRODUCER_PASSWORD, STORE_PASSWORD = "producer-pw-1", "store-pw-1"
 WRITE_KEY, ADMIN_KEY = "write-key-1", "admin-key-1"
+
+COMPONENTS: Final = {"api": 1, "engine": 1, "head": 1, "shards": 1, "solves": 1}
+"""Pods of the release by component."""
+PRODUCER: Final = {
+    "security_protocol": "SASL_SSL", "ssl_cafile": "/etc/equirank/kafka/ca.crt", "sasl_mechanism": "SCRAM-SHA-512",
+    "sasl_plain_username": "producer", "sasl_plain_password": PRODUCER_PASSWORD,
+}  # fmt: skip
+"""Options of a producer's connection to Kafka."""
 
 _SERVER: Final = """
 process.roles=broker,controller
@@ -86,6 +95,7 @@ VALUES: Final = {
     "demo": {"enabled": False},
     "shards": {"count": 1},
     "api": {"replicas": 1, "minAvailable": 0},
+    "settings": {"archive_seconds": 2},
 }
 
 
@@ -117,8 +127,7 @@ def _server(name: str, command: list[str], port: int) -> list[dict[str, Any]]:
     folders = {"tls": {"secret": {"secretName": "tls"}}, "config": {"secret": {"secretName": "config"}}, "data": {"emptyDir": {}}}
     container = {
         "name": name,
-        "image": IMAGE,
-        "imagePullPolicy": "Never" if IMAGE.startswith("localhost/") else "IfNotPresent",
+        **SERVERS,
         "command": command,
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "readinessProbe": {"tcpSocket": {"port": port}, "periodSeconds": 2},
@@ -170,15 +179,14 @@ def helm(*arguments: str) -> str:
     return cluster.helm(*arguments, namespace=NAMESPACE)
 
 
-def install(folder: Path) -> None:
-    """Start Kafka and Redis, and a release that uses their TLS and users."""
+def install(folder: Path, *options: str) -> None:
+    """Start Kafka and Redis, and a release that uses their TLS and users, and the object store. options: further ones of helm."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     run("kubectl", "apply", "-f", "-", stdin=json.dumps(namespace))
-    cluster.apply(*secrets(folder), *servers(), namespace=NAMESPACE)
+    cluster.apply(*secrets(folder), store.credentials("equirank", STORE_PASSWORD), *servers(), namespace=NAMESPACE)
     (folder / "values.json").write_text(json.dumps(VALUES))
-    options = ["-f", str(CHART / "values-demo.yaml"), "-f", str(folder / "values.json"), *image()]
-    # A folder of each pod's own serves one shard: checkpoints are not what these tests are about.
-    helm("upgrade", "--install", RELEASE, str(CHART), *options, "--set", "checkpoints.url=memory://checkpoints")
+    files = [str(CHART / "values-demo.yaml"), str(CHART / "ci" / "object-store.yaml"), str(folder / "values.json")]
+    helm("upgrade", "--install", RELEASE, str(CHART), *[f"--values={file}" for file in files], *image(), *options)
     kubectl("wait", "--for=condition=Ready", "pod/kafka", "pod/redis", "--timeout=180s")
     change_grants("add", "equirank", "producer")
     wait_until("the users have their ACLs", lambda: grants("equirank") == grants("producer") == 4, 120)

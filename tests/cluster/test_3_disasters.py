@@ -5,6 +5,7 @@ Each test notes what was sent, makes the disaster, waits until every pool counts
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -12,11 +13,29 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import CHART, COMPONENTS, FULL, NAMESPACE, RELEASE, Loader, helm, kubectl, objects, pods, ready, wait_until
+from tests.cluster.cluster import (
+    CHART,
+    COMPONENTS,
+    FULL,
+    NAMESPACE,
+    RELEASE,
+    Loader,
+    apply,
+    claim,
+    helm,
+    kubectl,
+    objects,
+    pods,
+    ready,
+    run,
+    volume,
+    wait_until,
+)
 from tests.cluster.figures import note
 from tests.cluster.survival import survive
 
 NODE = os.environ.get("EQUIRANK_CLUSTER_NODE")
+OTHER_CLAIM = "checkpoints-2"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,7 +62,8 @@ def deleted(component: str, *options: str) -> tuple[Callable[[], object], Callab
     return delete, lambda: gone[0] not in pods(component) and all_ready()
 
 
-@pytest.mark.parametrize("component", ["shards", *(["head", "engine", "api", "solves"] if FULL else [])])
+@pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")  # test_4_object_store.py always deletes a shard
+@pytest.mark.parametrize("component", ["shards", "head", "engine", "api", "solves"])
 def test_a_deleted_pod(loader: Loader, component: str) -> None:
     survive(loader, f"{component} pod deleted", *deleted(component))
 
@@ -111,6 +131,28 @@ class TestFull:
         idle = wait_until("idle solve pods are removed", lambda: all_ready(solves=0), 600)
         note(f"no solve pod {idle:.0f} s after the last outcome")
         survive(loader, "helm upgrade, 1 solve pod again", _upgrade(values, []), all_ready)
+
+    @pytest.mark.skipif(NODE is None, reason="the node is not ours")
+    def test_checkpoints_that_are_lost(self, loader: Loader, values: list[str]) -> None:
+        """As docs/operations/disasters.md says: the release gets a new claim, and folds again from the log."""
+        folder = Path(str(NODE)) / "state" / "volumes" / "checkpoints"
+        assert list(folder.rglob("*.json"))
+
+        def lose() -> None:
+            for part in folder.iterdir():
+                shutil.rmtree(part)
+            run("kubectl", "apply", "-f", "-", stdin=json.dumps(volume(str(NODE), OTHER_CLAIM)))
+            apply(claim(OTHER_CLAIM))
+            _upgrade(values, ["--set", f"checkpoints.volume.existingClaim={OTHER_CLAIM}"])()
+
+        survive(loader, "checkpoint volume lost", lose, lambda: all_ready() and _claims() == {OTHER_CLAIM})
+        assert list((folder.parent / OTHER_CLAIM).rglob("*.json"))
+
+
+def _claims() -> set[str]:
+    """Names of the claims that the shards' pods mount."""
+    volumes = [volume for pod in objects("pods", "shards") for volume in pod["spec"]["volumes"]]
+    return {volume["persistentVolumeClaim"]["claimName"] for volume in volumes if "persistentVolumeClaim" in volume}
 
 
 def _upgrade(values: list[str], options: list[str]) -> Callable[[], object]:

@@ -10,30 +10,20 @@ from hashlib import sha256
 
 import pytest
 
-from tests.cluster import cluster, secure
+from tests.cluster import cluster, secure, store
 from tests.cluster.cluster import CHART, FULL, RELEASE, Loader, ready, wait_until
 from tests.cluster.secure import api, ask, change_grants, grants, helm, kubectl
 from tests.cluster.survival import survive
 
 pytestmark = [pytest.mark.usefixtures("secured"), pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")]
 
-BURST = 5_000
-all_ready = partial(ready, {"api": 1, "engine": 1, "head": 1, "shards": 1, "solves": 1}, secure.NAMESPACE)
-PRODUCER = {
-    "security_protocol": "SASL_SSL", "ssl_cafile": "/etc/equirank/kafka/ca.crt", "sasl_mechanism": "SCRAM-SHA-512",
-    "sasl_plain_username": "producer", "sasl_plain_password": secure.PRODUCER_PASSWORD,
-}  # fmt: skip
-"""The load writes as a user of its own, as every producer should."""
+all_ready = partial(ready, secure.COMPONENTS, secure.NAMESPACE)
 
 
 @pytest.fixture(scope="module")
-def load(secured: None) -> Iterator[Loader]:
+def load(secured_load: Loader) -> Iterator[Loader]:
     """The load on the secured release. At the end every board equals an offline fold."""
-    wait_until("every pod is ready", all_ready, 300)
-    loader = Loader(BURST, secure.NAMESPACE, {"EQUIRANK_KAFKA_OPTIONS": json.dumps(PRODUCER)})
-    loader.rate(10)
-    wait_until(f"{BURST} outcomes are counted", lambda: sum(loader.status().counted.values()) >= BURST, 240)
-    yield loader
+    yield secured_load
     verdict = api("equirank", "verify")
     assert "no difference" in verdict, verdict
 
@@ -103,7 +93,7 @@ def test_the_user_of_kafka(load: Loader) -> None:
         change_user("equirank", "--delete-config", "SCRAM-SHA-512")
 
     survive(load, "user of Kafka replaced", rotate, all_ready)
-    old = PRODUCER | {"sasl_plain_username": "equirank", "sasl_plain_password": secure.KAFKA_PASSWORD}
+    old = secure.PRODUCER | {"sasl_plain_username": "equirank", "sasl_plain_password": secure.KAFKA_PASSWORD}
     said = api("env", f"EQUIRANK_KAFKA_OPTIONS={json.dumps(old)}", "equirank", "partitions", "list")
     assert "refuses user equirank by SCRAM-SHA-512" in said
 
@@ -120,6 +110,22 @@ def test_a_key_of_the_api(load: Loader) -> None:
 
     survive(load, "key of the API rotated", rotate, all_ready)
     assert ask("POST", "/v1/outcomes", secure.WRITE_KEY, {}) == "403 key does not allow this"
+
+
+def test_the_credentials_of_the_object_store(load: Loader) -> None:
+    def rotate() -> None:
+        store.add_user("equirank-2", "store-pw-2")
+        patch("object-store", AWS_ACCESS_KEY_ID="equirank-2", AWS_SECRET_ACCESS_KEY="store-pw-2")  # noqa: S106 - of the test's server
+        kubectl("delete", "pod", "-l", "app.kubernetes.io/component in (engine,head,shards,solves)")
+        restart("api")
+        wait_until("every pod is ready", all_ready, 240)
+        store.remove_user("equirank")
+
+    survive(load, "credentials of the object store rotated", rotate, all_ready)
+    old = [f"{name}={value}" for name, value in store.environment("equirank", secure.STORE_PASSWORD).items()]
+    said = api("env", *old, "equirank", "verify")
+    assert "no difference" not in said
+    assert "UserNotFound" in said  # of S3 itself: InvalidAccessKeyId
 
 
 def test_the_token_of_ray(load: Loader) -> None:
