@@ -113,6 +113,7 @@ class BlobFiles:
 def _file_system(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     """The file system that a URL names, and the path in it."""
     if scheme_of(url) not in OBJECT_STORES:
-        return fsspec.core.url_to_fs(url)
+        other: tuple[fsspec.AbstractFileSystem, str] = fsspec.core.url_to_fs(url)
+        return other
     store, path = open_file_system(url)
     return ArrowFSWrapper(store), path

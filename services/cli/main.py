@@ -135,7 +135,8 @@ def _expected(error: Exception) -> str | None:
         return _settings(error)
     if _OF_JSON in names:
         return f"{error}: lists and tables are JSON there, as in EQUIRANK_WRITE_KEYS='[\"key-1\"]'"
-    if not names.isdisjoint(MENDABLE) or isinstance(error, ConnectionError | TimeoutError | ChildProcessError):
+    of_store = isinstance(error, OSError) and error.errno is None  # what an object store said, in words
+    if of_store or not names.isdisjoint(MENDABLE) or isinstance(error, ConnectionError | TimeoutError | ChildProcessError):
         return " ".join(str(error).split())
     if isinstance(error, OSError) and error.errno in _OF_FILES:
         where = "" if error.filename is None else f"{error.filename}: "
