@@ -27,7 +27,7 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.common import machine, parser
-from ratings_core.formats.features import FIRST_SIDE
+from ratings_core.records.names import FIRST_SIDE
 from services.solve.registry.method import Takes
 from services.solve.registry.methods import METHODS
 

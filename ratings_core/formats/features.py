@@ -7,10 +7,9 @@ from typing import Any, Final, Literal, TypeAlias
 from ratings_core.errors import InputError
 from ratings_core.formats.errors import FormatError
 from ratings_core.formats.table import number
+from ratings_core.records.names import FIRST_SIDE
 
 Form: TypeAlias = Literal["column", "difference", "relative", "first"]
-FIRST_SIDE: Final = "first-side"
-"""The feature that is 1 in every game: the advantage of the side that is named first."""
 _FORMS: Final[Mapping[str, Form]] = {"~": "relative", ":": "difference"}
 """Sign between two columns -> what is made of them. The relative sign comes first, so a column may hold a colon in that form."""
 

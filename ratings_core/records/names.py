@@ -22,6 +22,8 @@ from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 
 MAX_NAME_BYTES: Final = 256
+FIRST_SIDE: Final = "first-side"
+"""Name of the feature that is 1 in every game: the advantage of the side that is named first."""
 
 _SEPARATOR: Final = "\n"
 _LINE_END: Final = 0x0A

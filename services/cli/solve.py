@@ -13,9 +13,9 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind, RowRules
-from ratings_core.formats.features import FIRST_SIDE
 from ratings_core.formats.results import Unplayed
 from ratings_core.online import RATERS
+from ratings_core.records.names import FIRST_SIDE
 from ratings_core.voting.profile import Unlisted
 from services.admin.pool_range import pool_range
 from services.admin.solve_pool import COLUMNS, PoolSlice, pool_answers

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from ratings_core.arrays.arena import Arena
-from ratings_core.formats.features import FIRST_SIDE
+from ratings_core.records.names import FIRST_SIDE
 from ratings_core.solution import Floats
 
 MAX_FEATURE: Final = 1e15

@@ -194,6 +194,11 @@ def test_reading_a_board_imports_no_engine() -> None:
     assert _imported("import services.cli.top", ENGINE) == ""
 
 
+def test_a_shard_imports_no_solver() -> None:
+    """A shard that is started again folds sooner."""
+    assert _imported("import services.shard.worker", ("scipy.optimize", "ratings_core.voting", "ratings_core.games", "ratings_core.formats")) == ""
+
+
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["nonsense"]])
 def test_the_list_of_commands_imports_none_of_them(words: list[str]) -> None:
     heavy = (*ENGINE, "numpy", "scipy", "fastapi", "redis", "services.runtime.settings", "services.cli.top")
