@@ -22,7 +22,7 @@ from ratings_core.online.volatility import new_volatility
 from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
-STRETCH: Final = Stretch(-0.09, distance=0.13, doubt=0.18)
+STRETCH: Final = Stretch(-0.10, distance=0.17, doubt=0.18)
 """Found by simulation of pools of the method's own model. Deviations are too small there, because a period is one step of Newton's method
 and the errors of agents who met depend on each other; farthest from the start, results are nearly certain and errors greatest."""
 _MAX_RATING: Final = 1e9

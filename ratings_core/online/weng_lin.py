@@ -20,7 +20,7 @@ from ratings_core.online.state import OnlineState
 from ratings_core.records.beliefs import BeliefModel, Stretch
 from ratings_core.records.outcomes import MAX_SIDES, OutcomeBatch
 
-STRETCH: Final = Stretch(-0.15, distance=0.11, doubt=-0.70)
+STRETCH: Final = Stretch(0.16, distance=0.26, doubt=-0.88, spread=-0.27)
 """Found by simulation of pools of the method's own model and of narrower ones: deviations are too wide near the start, too
 narrow far from it."""
 _MAX_RATING: Final = 1e9

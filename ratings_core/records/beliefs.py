@@ -11,8 +11,10 @@ LEVEL: Final = 0.95
 """Share of true strengths that an `interval` is meant to hold."""
 _WIDTHS: Final = 1.96
 """Deviations on both sides of the mean that hold so much of a normal distribution."""
-_FARTHEST: Final = 6.0
+_FARTHEST: Final = 4.0
 """Logits from the start beyond which `Stretch` grows no more: the simulations that it was found by had hardly an agent farther."""
+_WIDEST: Final = 1.5
+"""Logits beyond which a newcomer's deviation counts no more: the simulations had none that was wider."""
 
 
 class Belief(NamedTuple):
@@ -31,19 +33,21 @@ class Belief(NamedTuple):
 class Stretch(NamedTuple):
     """True errors over a method's deviations: intervals are as wide as the deviations say, times this factor.
 
-    It is 1 + (1 - r**2) (base + distance * x**2 + doubt * r). r is the deviation that the last outcome left over a newcomer's, 1 at most:
-    1 - r**2 is the share of the variance that games have taken away, so a newcomer's factor is 1. x is how many logits the mean is from a
-    newcomer's, 6 at most. The three numbers of a method were found by simulation (docs/concepts/intervals.md).
+    It is 1 + (1 - r**2) (base + distance * x**2 + doubt * r + spread * n). r is the deviation that the last outcome left over a newcomer's,
+    1 at most: 1 - r**2 is the share of the variance that games have taken away, so a newcomer's factor is 1. x is how many logits the mean
+    is from a newcomer's, 4 at most; n a newcomer's deviation in logits, 1.5 at most. The four numbers of a method were found by simulation
+    (docs/concepts/intervals.md).
     """
 
     base: float = 0.0
     distance: float = 0.0
     doubt: float = 0.0
+    spread: float = 0.0
 
-    def at(self, x: float, r: float) -> float:
+    def at(self, x: float, r: float, n: float) -> float:
         """The factor for one agent."""
-        x, r = min(abs(x), _FARTHEST), min(r, 1.0)
-        return 1.0 + (1.0 - r * r) * (self.base + self.distance * x * x + self.doubt * r)
+        x, r, n = min(abs(x), _FARTHEST), min(r, 1.0), min(n, _WIDEST)
+        return 1.0 + (1.0 - r * r) * (self.base + self.distance * x * x + self.doubt * r + self.spread * n)
 
 
 NO_STRETCH: Final = Stretch()
@@ -82,5 +86,6 @@ class BeliefModel:
         """Where the strength of an agent of that rating is as of `time`, by `LEVEL`: its mean and 1.96 stretched deviations."""
         mean, deviation = rating + self.below * belief.deviation, self.deviation(belief, time)
         # By the deviation that the last outcome left: so an interval never narrows while its agent is away.
-        reach = _WIDTHS * deviation * self.stretch.at((mean - self.start) / self.logit, belief.deviation / self.newcomer)
+        place = (mean - self.start) / self.logit, belief.deviation / self.newcomer, self.newcomer / self.logit
+        reach = _WIDTHS * deviation * self.stretch.at(*place)
         return mean - reach, mean + reach

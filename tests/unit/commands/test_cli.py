@@ -196,7 +196,8 @@ def test_reading_a_board_imports_no_engine() -> None:
 
 def test_a_shard_imports_no_solver() -> None:
     """A shard that is started again folds sooner."""
-    assert _imported("import services.shard.worker", ("scipy.optimize", "ratings_core.voting", "ratings_core.games", "ratings_core.formats")) == ""
+    solvers = "scipy.optimize", "ratings_core.voting", "ratings_core.games", "ratings_core.formats"
+    assert _imported("import services.shard.worker", solvers) == ""
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["nonsense"]])

@@ -51,19 +51,19 @@ def test_the_interval_is_around_the_mean_as_wide_as_the_deviation_then() -> None
 
 
 def test_the_stretch_widens_the_interval_and_leaves_the_deviation() -> None:
-    """At 2 logits from the start and a deviation of a tenth of a newcomer's: 1 + .99 (-.1 + .2 * 4 + .5 * .1)."""
-    wide = BeliefModel(newcomer=500.0, start=1500.0, logit=100.0, stretch=Stretch(-0.1, distance=0.2, doubt=0.5))
-    reach = 1.96 * 50.0 * 1.7425
-    assert wide.interval(1700.0, Belief(50.0), None) == pytest.approx((1700 - reach, 1700 + reach))
-    assert wide.deviation(Belief(50.0), None) == 50.0
+    """2 logits from the start, a tenth of a newcomer's 1.2 logits: 1 + .99 (-.1 + .2 * 4 + .5 * .1 - .25 * 1.2)."""
+    wide = BeliefModel(newcomer=120.0, start=1500.0, logit=100.0, stretch=Stretch(-0.1, distance=0.2, doubt=0.5, spread=-0.25))
+    reach = 1.96 * 12.0 * 1.4455
+    assert wide.interval(1700.0, Belief(12.0), None) == pytest.approx((1700 - reach, 1700 + reach))
+    assert wide.deviation(Belief(12.0), None) == 12.0
 
 
 @pytest.mark.parametrize("method", ["glicko2", "weng_lin"])
-@given(x=st.floats(-1e6, 1e6), r=st.floats(0.0, 1e3))
-def test_every_stretch_is_above_a_third_and_bounded(method: str, x: float, r: float) -> None:
+@given(x=st.floats(-1e6, 1e6), r=st.floats(0.0, 1e3), n=st.floats(0.0, 1e3))
+def test_every_stretch_is_above_a_third_and_bounded(method: str, x: float, r: float, n: float) -> None:
     model = RATERS[method]().beliefs
     assert model is not None
-    assert 1 / 3 < model.stretch.at(x, r) < 6.0
+    assert 1 / 3 < model.stretch.at(x, r, n) < 6.0
 
 
 @given(
