@@ -1,6 +1,8 @@
 """A release on a real cluster: outcomes in, boards out, equal to an offline fold."""
 
-from tests.cluster.cluster import RELEASE, Loader, helm, pods
+import re
+
+from tests.cluster.cluster import RELEASE, Loader, helm, kubectl, pods
 from tests.cluster.figures import note
 
 
@@ -24,6 +26,17 @@ def test_every_board_equals_an_offline_fold_of_the_log(loader: Loader) -> None:
 
 def test_helm_test_passes(loader: Loader) -> None:
     assert "Phase:          Succeeded" in helm("test", RELEASE)
+
+
+def test_the_logs_of_the_pods_say_what_shards_do(loader: Loader) -> None:
+    for pod in pods("shards"):
+        assert "taken over under epoch" in kubectl("logs", pod), pod
+
+
+def test_the_engine_names_the_pod_that_holds_each_partition(loader: Loader) -> None:
+    metrics = kubectl("exec", f"deployment/{RELEASE}-engine", "--", "wget", "-qO-", "http://127.0.0.1:9464/metrics")
+    hosts = dict(re.findall(r'equirank_partition_owner\{host="([^"]+)",partition="(\d+)"', metrics))
+    assert set(hosts) == set(pods("shards"))
 
 
 def test_two_replicas_answer(loader: Loader) -> None:
