@@ -79,18 +79,20 @@ def loader(release: dict[str, float]) -> Loader:
 
 
 @pytest.fixture(scope="session")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A second release, beside a Kafka and a Redis that ask for users over TLS, with its state in an object store."""
-    store.install("equirank", secure.STORE_PASSWORD)
-    secure.install(tmp_path_factory.mktemp("secure"))
-    yield
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A second release, beside a Kafka, a Redis and an object store that ask for users over TLS. The folder has its certificates."""
+    folder = tmp_path_factory.mktemp("secure")
+    _, key, certificate = secure.certificates(folder)
+    store.install("equirank", secure.STORE_PASSWORD, key, certificate)
+    secure.install(folder)
+    yield folder
     if not DISPOSABLE:
         secure.remove()
         store.remove()
 
 
 @pytest.fixture(scope="session")
-def secured_load(secured: None) -> Loader:
+def secured_load(secured: Path) -> Loader:
     """The load on the secured release, after its first burst was counted. It writes as a user of its own, as every producer should."""
     wait_until("every pod is ready", lambda: ready(secure.COMPONENTS, secure.NAMESPACE), 300)
     loader = Loader(SECURED_BURST, secure.NAMESPACE, {"EQUIRANK_KAFKA_OPTIONS": json.dumps(secure.PRODUCER)})

@@ -101,7 +101,7 @@ VALUES: Final = {
 
 def secrets(folder: Path) -> list[dict[str, Any]]:
     """Secrets with a throw-away authority, certificates of kafka and redis, passwords, keys and Ray's token."""
-    authority, key, certificate = _certificates(folder)
+    authority, key, certificate = certificates(folder)
     return [
         secret("authority", ca__crt=authority),
         secret("tls", ca__crt=authority, tls__crt=certificate, tls__key=key, server__pem=key + certificate),
@@ -147,15 +147,20 @@ def _server(name: str, command: list[str], port: int) -> list[dict[str, Any]]:
     ]
 
 
-def _certificates(folder: Path) -> tuple[str, str, str]:
-    """(authority, key, certificate) in PEM, for the names kafka and redis."""
+def certificates(folder: Path) -> tuple[str, str, str]:
+    """(authority, key, certificate) in PEM, for the names of all servers; made if the folder has none."""
+    if not (folder / "tls.crt").exists():
+        _make_certificates(folder)
+    return (folder / "ca.crt").read_text(), (folder / "tls.key").read_text(), (folder / "tls.crt").read_text()
+
+
+def _make_certificates(folder: Path) -> None:
     elliptic = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     _openssl(folder, "req", "-x509", *elliptic, "-days", "2", "-subj", "/CN=throw-away", "-keyout", "ca.key", "-out", "ca.crt")
     _openssl(folder, "req", *elliptic, "-subj", "/CN=servers", "-keyout", "tls.key", "-out", "tls.csr")
-    (folder / "names").write_text("subjectAltName=DNS:kafka,DNS:redis,DNS:localhost\n")
+    (folder / "names").write_text(f"subjectAltName=DNS:kafka,DNS:redis,DNS:{store.HOST},DNS:localhost\n")
     signing = ["-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "names"]
     _openssl(folder, "x509", "-req", "-in", "tls.csr", *signing, "-out", "tls.crt")
-    return (folder / "ca.crt").read_text(), (folder / "tls.key").read_text(), (folder / "tls.crt").read_text()
 
 
 def _openssl(folder: Path, *arguments: str) -> None:

@@ -1,4 +1,4 @@
-"""An S3-compatible server in a namespace of its own, which outlives the releases that keep checkpoints and archive in it."""
+"""An S3-compatible server with TLS in a namespace of its own, which outlives the releases that keep checkpoints and archive in it."""
 
 import json
 from typing import Any, Final
@@ -8,16 +8,20 @@ from tests.cluster.cluster import SERVERS, run, secret
 
 NAMESPACE: Final = "objects"
 PORT: Final = 7070
+HOST: Final = f"s3.{NAMESPACE}"
 BUCKET: Final = "ratings"
 ROOT_SECRET: Final = "root-pw-1"  # noqa: S105 - of a server that lives as long as the test
-_SERVE: Final = f"mkdir -p /data/objects/{BUCKET} /data/users && exec versitygw --port :{PORT} --iam-dir /data/users posix /data/objects"
+_SERVE: Final = (
+    f"mkdir -p /data/objects/{BUCKET} /data/users && exec versitygw --port :{PORT} --cert /tls/tls.crt --key /tls/tls.key "
+    "--iam-dir /data/users posix /data/objects"
+)
 
 
-def install(user: str, password: str) -> None:
-    """Start the server with an empty bucket and one user."""
+def install(user: str, password: str, key: str, certificate: str) -> None:
+    """Start the server with an empty bucket and one user. key, certificate: of the server, in PEM."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     run("kubectl", "apply", "-f", "-", stdin=json.dumps(namespace))
-    cluster.apply(*_objects(), namespace=NAMESPACE)
+    cluster.apply(secret("tls", tls__key=key, tls__crt=certificate), *_objects(), namespace=NAMESPACE)
     cluster.kubectl("wait", "--for=condition=Ready", "pod/s3", "--timeout=120s", namespace=NAMESPACE)
     add_user(user, password)
 
@@ -33,10 +37,10 @@ def credentials(user: str, password: str) -> dict[str, Any]:
 
 
 def environment(user: str, password: str) -> dict[str, str]:
-    """The variables of that Secret."""
+    """The variables of that Secret. The pods have the authority's certificate, which is also that of Redis."""
     return {
-        "AWS_ENDPOINT_URL": f"http://s3.{NAMESPACE}:{PORT}",
-        "AWS_ALLOW_HTTP": "true",
+        "AWS_ENDPOINT_URL": f"https://{HOST}:{PORT}",
+        "SSL_CERT_FILE": "/etc/equirank/redis/ca.crt",
         "AWS_REGION": "us-east-1",
         "AWS_ACCESS_KEY_ID": user,
         "AWS_SECRET_ACCESS_KEY": password,
@@ -60,7 +64,7 @@ def files(prefix: str) -> list[str]:
 
 
 def _administer(*command: str) -> None:
-    connection = ["--access", "root", "--secret", ROOT_SECRET, "--endpoint-url", f"http://localhost:{PORT}"]
+    connection = ["--access", "root", "--secret", ROOT_SECRET, "--endpoint-url", f"https://localhost:{PORT}", "--allow-insecure"]
     cluster.kubectl("exec", "s3", "--", "versitygw", "admin", *connection, *command, namespace=NAMESPACE)
 
 
@@ -74,13 +78,13 @@ def _objects() -> list[dict[str, Any]]:
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "readinessProbe": {"tcpSocket": {"port": PORT}, "periodSeconds": 2},
         "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}},
-        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+        "volumeMounts": [{"name": name, "mountPath": f"/{name}"} for name in ("data", "tls")],
     }
     spec = {
         "securityContext": {"runAsNonRoot": True, "runAsUser": 10001, "fsGroup": 10001, "seccompProfile": {"type": "RuntimeDefault"}},
         "automountServiceAccountToken": False,
         "containers": [server],
-        "volumes": [{"name": "data", "emptyDir": {}}],
+        "volumes": [{"name": "data", "emptyDir": {}}, {"name": "tls", "secret": {"secretName": "tls"}}],
     }
     labels = {"app": "s3"}
     return [

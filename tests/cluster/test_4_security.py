@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -32,7 +33,7 @@ TOP = ("equirank", "top", "--pool", "helm-test", "--count", "1")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def answers_of_kafka(secured: None) -> Iterator[Mapping[str, Future[str]]]:
+def answers_of_kafka(secured: Path) -> Iterator[Mapping[str, Future[str]]]:
     """What a command says to each wrong connection to Kafka. Some wait for half a minute, so they run beside the first tests."""
     kubectl("rollout", "status", f"deployment/{RELEASE}-engine", f"deployment/{RELEASE}-api", "--timeout=240s")
     with ThreadPoolExecutor(2) as pool:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -37,13 +38,13 @@ def boards(pools: list[str]) -> dict[str, tuple[int, list[tuple[str, float]]]]:
     return found
 
 
-def test_a_lost_namespace_is_made_again_from_the_archive(secured_load: Loader, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_lost_namespace_is_made_again_from_the_archive(secured: Path, secured_load: Loader) -> None:
     before = secured_load.settled(120)
     wait_until("everything is archived", lambda: is_archived(before.sent, before.duplicates), 120)
     expected = boards(sorted(before.sent))
     _lose()
     began = time.monotonic()
-    secure.install(tmp_path_factory.mktemp("restored"), "--set", ELSEWHERE)
+    secure.install(secured, "--set", ELSEWHERE)
     wait_until("every pod is ready", all_ready, 300)
     kubectl("rollout", "status", f"deployment/{RELEASE}-engine", "--timeout=240s")
     engine = ["exec", "-i", f"deployment/{RELEASE}-engine", "--"]

@@ -18,9 +18,11 @@ from services.archive.writer import ArchiveMovedError, ArchiveWriter, open_write
 from services.checkpoints.blob_files import BlobFiles
 from services.checkpoints.checkpoint import CheckpointStore
 from services.checkpoints.objects import BadObject
+from services.cli import main as cli
 from tests.support import archive
 from tests.support.object_store import BUCKET, SECRET, serving
 
+pytestmark = pytest.mark.timeout(1200)  # the first one builds the server
 RECORDS = archive.mixed(11, 60)
 RESTORE = Path(__file__).resolve().parents[2] / "deploy" / "restore" / "archived_pools.py"
 
@@ -81,6 +83,19 @@ def test_a_store_that_refuses_is_not_taken_for_an_empty_one(url: str, wrong: dic
         assert SECRET not in str(refused.value)
     with pytest.raises(OSError, match=r"InvalidAccessKeyId|UserNotFound|SignatureDoesNotMatch"):
         open_writer(f"{url}/archive", 0, archive.LOG)
+
+
+def test_a_command_says_in_a_line_that_the_store_refuses(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "guessed")
+    monkeypatch.setattr(cli, "application", lambda _: lambda **_: CheckpointStore(url).manifests(0))
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    told = capsys.readouterr().err
+    assert (ended.value.code, told.count("\n")) == (2, 1)
+    assert told.startswith("equirank: ")
+    assert "AWS Error ACCESS_DENIED" in told
 
 
 def test_of_two_writers_of_an_archive_exactly_one_wins(url: str) -> None:
