@@ -184,11 +184,14 @@ def helm(*arguments: str) -> str:
     return cluster.helm(*arguments, namespace=NAMESPACE)
 
 
-def install(folder: Path, *options: str) -> None:
-    """Start Kafka and Redis, and a release that uses their TLS and users, and the object store. options: further ones of helm."""
+def install(folder: Path, *options: str, store_user: tuple[str, str] = ("equirank", STORE_PASSWORD)) -> None:
+    """Start Kafka and Redis, and a release that uses their TLS and users, and the object store.
+
+    folder: of the certificates. options: further ones of helm. store_user: name and password of a user of the object store.
+    """
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     run("kubectl", "apply", "-f", "-", stdin=json.dumps(namespace))
-    cluster.apply(*secrets(folder), store.credentials("equirank", STORE_PASSWORD), *servers(), namespace=NAMESPACE)
+    cluster.apply(*secrets(folder), store.credentials(*store_user), *servers(), namespace=NAMESPACE)
     (folder / "values.json").write_text(json.dumps(VALUES))
     files = [str(CHART / "values-demo.yaml"), str(CHART / "ci" / "object-store.yaml"), str(folder / "values.json")]
     helm("upgrade", "--install", RELEASE, str(CHART), *[f"--values={file}" for file in files], *image(), *options)

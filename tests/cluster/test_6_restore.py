@@ -16,6 +16,7 @@ from tests.cluster.test_4_object_store import all_ready, is_archived
 pytestmark = pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")
 
 ELSEWHERE: Final = "kafka.topicPrefix=equirank-2.,checkpoints.url=s3://ratings/equirank-2,settings.archive=s3://ratings/archive-2"
+USER: Final = ("restored", "store-pw-3")
 SCRIPT: Final = CHART.parents[1] / "deploy" / "restore" / "archived_pools.py"
 REPLAY: Final = 'for file in /tmp/pools/*.parquet; do equirank replay "$file" --pool "$(basename "$file" .parquet)" || exit; done'
 _BOARDS: Final = """
@@ -44,7 +45,8 @@ def test_a_lost_namespace_is_made_again_from_the_archive(secured: Path, secured_
     expected = boards(sorted(before.sent))
     _lose()
     began = time.monotonic()
-    secure.install(secured, "--set", ELSEWHERE)
+    store.add_user(*USER)
+    secure.install(secured, "--set", ELSEWHERE, store_user=USER)
     wait_until("every pod is ready", all_ready, 300)
     kubectl("rollout", "status", f"deployment/{RELEASE}-engine", "--timeout=240s")
     engine = ["exec", "-i", f"deployment/{RELEASE}-engine", "--"]
