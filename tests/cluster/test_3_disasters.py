@@ -146,6 +146,9 @@ class TestFull:
             _upgrade(values, ["--set", f"checkpoints.volume.existingClaim={OTHER_CLAIM}"])()
 
         survive(loader, "checkpoint volume lost", lose, lambda: all_ready() and _claims() == {OTHER_CLAIM})
+        verify = ["equirank", "verify"]
+        again = wait_until("every board is solved again", lambda: "no difference" in loader.execute(*verify, check=False), 600)
+        note(f"every solved board has its file again {again:.0f} s later")
         assert list((folder.parent / OTHER_CLAIM).rglob("*.json"))
 
 
