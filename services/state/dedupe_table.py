@@ -100,8 +100,10 @@ def _find(
 
 
 @inlined
-def _remove(ring: NDArray[np.uint64], slots: NDArray[np.uint32], position: int, layout: Layout) -> None:
-    """Empty the slot of a position, then move back each later entry that the empty slot would cut off from its home."""
+def _remove(ring: NDArray[np.uint64], slots: NDArray[np.uint32], position: int, layout: Layout) -> np.int64:
+    """Empty the slot of a position, then move back each later entry that the empty slot would cut off from its home. The slot that is
+    empty at the end.
+    """
     hole = _home(_hash(ring, position), slots)
     while np.int64(slots[hole]) & layout.position_mask != position + 1:
         hole = _after(hole, slots)
@@ -118,6 +120,7 @@ def _remove(ring: NDArray[np.uint64], slots: NDArray[np.uint32], position: int, 
             hole = slot
         slot = _after(slot, slots)
     slots[hole] = 0
+    return hole
 
 
 @inlined
@@ -188,8 +191,10 @@ def fold(
             if size < layout.capacity:
                 return i, size, oldest, total
             position = oldest
-            _remove(ring, slots, position, layout)
-            _, slot, distance = _find(ids, i, hashed, ring, slots, layout)  # removal may have moved the end of its run
+            hole = _remove(ring, slots, position, layout)
+            before = _steps(_home(hashed, slots), hole, slots)
+            if before < distance:  # the search for the id ends there now
+                slot, distance = hole, before
             oldest = oldest + 1 if oldest + 1 < layout.capacity else 0
         else:
             size += 1

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ratings_core.arrays.arena import Arena, pack
 from ratings_core.arrays.coded import Coded
 from ratings_core.arrays.hashing import hash128, hash_slice, mix64
-from ratings_core.kernels.compile import inlined, kernel
+from ratings_core.kernels.compile import kernel
 from ratings_core.records.outcomes import NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
 from services.wire.events import GameEvent, RetractEvent, ScoreEvent
 
@@ -93,7 +93,7 @@ class GameColumns:
         """The same games with other names, as if they had been sent so. names: as many as there are."""
         body = np.empty(len(self), np.uint64)
         tasks, sides = self.tasks, (self.side_start, self.place, self.agent_start)
-        _hash_games(*_texts(names), *sides, self.weight, tasks.bytes, tasks.start, self.task_of, body)
+        _hash_games(*_hashed(names), *sides, self.weight, tasks.bytes, tasks.start, self.task_of, body)
         return replace(self, names=names, body_hash=body)
 
     @classmethod
@@ -206,7 +206,7 @@ class ScoreColumns:
     def renamed(self, names: Coded) -> "ScoreColumns":
         """The same measurements with other names, as if they had been sent so. names: as many as there are."""
         body, bits = np.empty(len(self), np.uint64), self.score.view(np.uint64)
-        _hash_scores(*_texts(names), self.start, bits, self.weight, self.tasks.bytes, self.tasks.start, body)
+        _hash_scores(*_hashed(names), self.start, bits, self.weight, self.tasks.bytes, self.tasks.start, body)
         return replace(self, names=names, body_hash=body)
 
     def __len__(self) -> int:
@@ -240,9 +240,9 @@ def retracted_hash(events: Sequence[RetractEvent]) -> NDArray[np.uint64]:
     return hash128(ids.bytes, ids.start)
 
 
-def _texts(names: Coded) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]]:
-    """Coded names as kernels take them, with room for the hash of each text."""
-    return names.texts.bytes, names.texts.start, names.code, np.zeros(len(names.texts), np.uint64)
+def _hashed(names: Coded) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
+    """The code of each name, and the hash of each text."""
+    return names.code, _hash_names(names.texts.bytes, names.texts.start, names.code)
 
 
 def _units(weight: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -290,19 +290,18 @@ def _chain(h: np.uint64, x: np.uint64) -> np.uint64:
     return np.uint64(mix64(h * _STEP + x))
 
 
-@inlined
-def _name_hash(names: NDArray[np.uint8], start: NDArray[np.int64], name: np.int32, hashes: NDArray[np.uint64]) -> np.uint64:
-    """Hash of a name, taken once. hashes: of all names, 0 where it was not taken."""
-    known: np.uint64 = hashes[name]
-    if known == 0:
-        known = hashes[name] = hash_slice(names, start[name], start[name + 1], _SEED)[0]
-    return known
+@kernel
+def _hash_names(names: NDArray[np.uint8], start: NDArray[np.int64], name: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Hashes of the texts that `name` points to, 0 for the others. A loop of its own, because calls in the loop of outcomes are slow."""
+    hashes = np.zeros(len(start) - 1, np.uint64)
+    for k in range(len(name)):
+        if hashes[name[k]] == 0:
+            hashes[name[k]] = hash_slice(names, start[name[k]], start[name[k] + 1], _SEED)[0]
+    return hashes
 
 
 @kernel
 def _hash_games(
-    names: NDArray[np.uint8],
-    name_start: NDArray[np.int64],
     name: NDArray[np.int32],
     hashes: NDArray[np.uint64],
     side_start: NDArray[np.int64],
@@ -322,14 +321,12 @@ def _hash_games(
             h = _chain(h, np.uint64(place[s]))
             h = _chain(h, np.uint64(agent_start[s + 1] - agent_start[s]))
             for a in range(agent_start[s], agent_start[s + 1]):
-                h = _chain(h, _name_hash(names, name_start, name[a], hashes))
+                h = _chain(h, hashes[name[a]])
         out[i] = h
 
 
 @kernel
 def _hash_scores(
-    names: NDArray[np.uint8],
-    name_start: NDArray[np.int64],
     name: NDArray[np.int32],
     hashes: NDArray[np.uint64],
     start: NDArray[np.int64],
@@ -344,5 +341,5 @@ def _hash_scores(
         h = _chain(h, hash_slice(tasks, task_start[i], task_start[i + 1], _SEED)[0])
         total = np.uint64(0)
         for a in range(start[i], start[i + 1]):
-            total += _chain(_name_hash(names, name_start, name[a], hashes), score_bits[a])
+            total += _chain(hashes[name[a]], score_bits[a])
         out[i] = _chain(h, total)

@@ -25,7 +25,8 @@ def settle(system: System, refused: Mapping[bytes, Mapping[int, str]], accepted:
         report: Takes what is lost, doubled or different.
 
     """
-    wanted = expected(system.records(), refused, system.k, system.skipped)
+    records = list(system.records())
+    wanted = expected(records, refused, system.k, system.skipped)
     for pool, kept in sorted(wanted.pools.items()):
         if pool in POOLS:
             report.outcomes += kept.outcomes
@@ -35,7 +36,7 @@ def settle(system: System, refused: Mapping[bytes, Mapping[int, str]], accepted:
     report.wrong += missing(accepted, wanted)
     _pools(system, wanted, report)
     _letters(system.letters(), wanted, report)
-    report.archived, complaints = compare(system.archive, system.partitions, system.records(), system.skipped)
+    report.archived, complaints = compare(system.archive, system.partitions, records, refused, system.skipped)
     report.wrong += complaints
     fine, said = system.verify()
     report.verified = said.strip().splitlines()[-1] if said.strip() else "verify said nothing"

@@ -14,6 +14,7 @@ from typing import Final
 from services.boards.store.protocol import PoolHead, StoreError
 from services.log.partition import partition_of
 from tests.chaos.account import is_settled, settle
+from tests.chaos.archived import position
 from tests.chaos.held import positions
 from tests.chaos.helper import Helper
 from tests.chaos.oracle import mark
@@ -68,7 +69,7 @@ def run(
     wait(lambda: all(map(partial(is_settled, system), POOLS)), _END_SECONDS)
     watch.stop()
     readers.stop()
-    wait(lambda: _checkpointed(system), _END_SECONDS)
+    wait(lambda: _checkpointed(system) and _archived(system), _END_SECONDS)
     report.catch_up, report.seconds = watch.seconds, time.monotonic() - began
     report.records, report.looks = feed.records, readers.looks
     report.wrong += [*readers.complaints, *(f"never caught up with: {name}" for name in watch.waiting)]
@@ -170,6 +171,19 @@ def _checkpointed(system: System) -> bool:
     """Whether the newest checkpoint of every partition is where its pools are: tallies are read from there."""
     held = positions(system.checkpoints, system.partitions)
     return all(held.get(head.partition, -1) >= head.position for head in system.heads().values())
+
+
+def _archived(system: System) -> bool:
+    """Whether the archive holds every record of the log that nobody skipped."""
+    ends = system.log_ends()
+    return bool(ends) and all(position(system.archive, number) >= _kept_to(system, number, end) for number, end in ends.items())
+
+
+def _kept_to(system: System, partition: int, end: int) -> int:
+    """One past the last record below `end` that nobody skipped."""
+    while (partition, end - 1) in system.skipped:
+        end -= 1
+    return end
 
 
 def _reached(heads: Mapping[str, PoolHead], ends: Mapping[int, int], partitions: int) -> bool:
