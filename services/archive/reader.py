@@ -12,6 +12,7 @@ from pyarrow.dataset import ParquetReadOptions
 from pyarrow.fs import SubTreeFileSystem
 
 from services.archive.chain import BLOCK_ROWS, ChainHead, genesis
+from services.archive.constants import constants
 from services.archive.schema import CODED, NAMES, SCHEMA, SEGMENT_ROWS, fields
 from services.archive.table import begin_of, log_of, position_of, table_uri
 from services.runtime.deadlines import Calls
@@ -68,7 +69,8 @@ class ArchiveReader:
             pool: Read the rows of this pool only.
             kind: Read the rows of this kind only.
             columns: Columns to return.
-            coded: Return names of agents as they are in the files, as numbers of a dictionary.
+            coded: For folds: return names of agents as they are in the files, as numbers of a dictionary, and do not read columns that
+                statistics say all about.
             most: Most rows of a table, a divisor of `SEGMENT_ROWS`; None: a segment. Fewer take less memory; parts of files are read twice.
 
         Raises:
@@ -85,7 +87,7 @@ class ArchiveReader:
         following: int | None = 0 if begin <= 0 else None
         for first in range(0, self.rows, most or SEGMENT_ROWS):
             part = wanted if most is None else wanted & (pc.field(_ORDER) >= first) & (pc.field(_ORDER) < first + most)
-            table = self._segment(first // SEGMENT_ROWS, part, columns)
+            table = self._segment(first // SEGMENT_ROWS, part, columns, derived=coded)
             if whole and len(table):
                 following = self._check(table[_ORDER].to_numpy(), following)
             if len(table):
@@ -126,16 +128,29 @@ class ArchiveReader:
         head = self.link(partition, self.rows // BLOCK_ROWS * BLOCK_ROWS)
         return head, self.rows_from(head.rows)
 
-    def _segment(self, segment: int, wanted: pc.Expression, columns: Sequence[str]) -> pa.Table:
-        """Rows of one segment in their order. Compaction may have put files of other offsets first."""
+    def _segment(self, segment: int, wanted: pc.Expression, columns: Sequence[str], *, derived: bool = False) -> pa.Table:
+        """Rows of one segment in their order. Compaction may have put files of other offsets first.
+
+        derived: Make columns of one value from the files' statistics instead of reading them. Otherwise the two are compared.
+        """
         names = list(dict.fromkeys([*columns, _ORDER]))
-        rows = (pc.field("segment") == segment) & wanted
-        read = partial(self._data.to_table, columns=names, filter=rows)
         try:
-            table = _CALLS.run(self._table.table_uri, read, READ_SECONDS)
+            table, constant = _CALLS.run(self._table.table_uri, partial(self._read, segment, wanted, names, derived), READ_SECONDS)
         except pa.ArrowInvalid as error:
             raise ArchiveDamagedError(self._table.table_uri, str(error)) from error
+        for name, value in constant.items():
+            if name not in table.column_names:
+                table = table.append_column(CODED.field(name), pa.repeat(pa.scalar(value, CODED.field(name).type), len(table)))
+            elif not _are_all(table[name], value):
+                raise ArchiveDamagedError(self._table.table_uri, f"statistics of segment {segment} say that {name} is always {value}")
         return self._in_order(table)
+
+    def _read(self, segment: int, wanted: pc.Expression, names: Sequence[str], derived: bool) -> tuple[pa.Table, dict[str, Any]]:
+        """Rows of a segment without what `derived` leaves out, and the values of its constant columns among `names`."""
+        here = pc.field("segment") == segment
+        constant = constants(self._data.get_fragments(here), names)
+        read = [name for name in names if not (derived and name in constant)]
+        return self._data.to_table(columns=read, filter=here & wanted), constant
 
     @staticmethod
     def _in_order(table: pa.Table) -> pa.Table:
@@ -195,3 +210,9 @@ def rows_of(table: DeltaTable) -> int:
     """Rows of a snapshot, by the statistics of its files."""
     files = pa.table(table.get_add_actions(flatten=True))
     return 0 if not len(files) else int(pc.max(files["max.row"]).as_py()) + 1
+
+
+def _are_all(column: pa.ChunkedArray, value: Any) -> bool:
+    if value is None:
+        return bool(column.null_count == len(column))
+    return not column.null_count and bool(pc.all(pc.equal(column, value), min_count=0).as_py())

@@ -63,6 +63,10 @@ CODED: Final = SCHEMA.set(
 """The columns as readers take them from files: names are numbers of a dictionary, so that each is looked at once, not once an outcome."""
 NAMES: Final = "agents.list.element"
 """The names of agents, as Parquet calls this column."""
+STEADY: Final = ("item", "kind", "pool", "weight", "task", "scores", "retracts", "meta", "raw")
+"""Columns that are mostly null or mostly hold one value. Folds take that from the files' statistics; `ArchiveReader` compares the two
+wherever it reads a column.
+"""
 VERDICT: Final = ("generation", "verdict", "reason")
 """What a generation made of the item."""
 CHAINED: Final = tuple(name for name in SCHEMA.names if name not in {"segment", "chain", *VERDICT})
@@ -74,6 +78,7 @@ CONTENT: Final = tuple(name for name in SCHEMA.names if name not in {"segment", 
 def fields(names: Sequence[str]) -> pa.Schema:
     """The schema of some columns."""
     return pa.schema([SCHEMA.field(name) for name in names])
+
 
 TABLE: Final = {
     "delta.dataSkippingStatsColumns": "row,offset,pool",
