@@ -69,7 +69,7 @@ def _home(hashed: np.uint64, slots: NDArray[np.uint32]) -> np.int64:
 
 
 @inlined
-def _entry(hashed: np.uint64, distance: int, position: int, layout: Layout) -> np.int64:
+def _entry(hashed: np.uint64, distance: int | np.int64, position: int, layout: Layout) -> np.int64:
     part = np.int64(hashed & np.uint64(_WORD)) & layout.hash_mask
     return part | min(distance, layout.far) << layout.distance_shift | (position + 1)
 
@@ -87,9 +87,9 @@ def _steps(start: np.int64, end: np.int64, slots: NDArray[np.uint32]) -> np.int6
 @inlined
 def _find(
     ids: NDArray[np.uint64], i: int, hashed: np.uint64, ring: NDArray[np.uint64], slots: NDArray[np.uint32], layout: Layout
-) -> tuple[np.int64, np.int64, int]:
+) -> tuple[np.int64, np.int64, np.int64]:
     """Position in the ring of id `i`, or -1; the slot where it is or would be; the distance of that slot from its home."""
-    slot, distance = _home(hashed, slots), 0
+    slot, distance = _home(hashed, slots), np.int64(0)
     while slots[slot] != 0:
         entry = np.int64(slots[slot])
         at = (entry & layout.position_mask) - 1
