@@ -1,11 +1,6 @@
-"""Records of every kind for the archive, and the check that a table holds exactly what the log holds.
-
-As a program it is a writer to be killed: `python -m tests.support.archive URL SEED RECORDS BATCH` appends to the end, and prints a line
-before each append.
-"""
+"""Records of every kind for the archive, and the check that a table holds exactly what the log holds."""
 
 import json
-import sys
 from itertools import pairwise
 
 import numpy as np
@@ -85,13 +80,3 @@ def check(url: str, records: list[Record]) -> int:
     assert all(later == earlier + 1 for earlier, later in pairwise(table["row"].to_pylist()))
     assert position == expected[-1].offset + 1
     return position
-
-
-if __name__ == "__main__":
-    url, seed, n, batch = sys.argv[1], *map(int, sys.argv[2:])
-    records = mixed(seed, n)
-    writer = open_writer(url, 0, LOG)
-    while True:
-        print(writer.position, flush=True)  # noqa: T201 - the parent waits for it
-        if not append(writer, records, batch):
-            break
