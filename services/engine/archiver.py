@@ -7,6 +7,7 @@ tried again later; folding does not wait for it.
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -16,13 +17,13 @@ from services.backends import open_log
 from services.checkpoints.checkpoint import Manifest
 from services.control.erasures import ErasureRequest
 from services.control.records import ControlState
+from services.engine.partition_tasks import PartitionTasks
 from services.log.partition import partition_of
 from services.log.protocol import Drops, Forgets, LogError, Retention, Topic
 from services.log.skipping import Ranges
-from services.runtime.logging import LogThrottle
 from services.runtime.settings import Settings
 from services.shard.recovery import check_log
-from services.solve.worker.task_pool import Task, TaskLost, TaskPool, TaskType, failure_text
+from services.solve.worker.task_pool import TaskPool, TaskType
 
 log = logging.getLogger("equirank.archive")
 
@@ -32,8 +33,6 @@ COMPACT_COMMITS: Final = 64
 """Commits of a partition between two compactions of its table."""
 TASK_SECONDS: Final = 600.0
 """Deadline of a task, which appends at most half a gigabyte of records, or compacts one table. One that hangs is cancelled."""
-_LONGEST_PAUSE: Final = 60.0
-"""Seconds after a failure, at most; the first failure in a row waits one second, each further one twice as long."""
 _DROP_SECONDS: Final = 5.0
 """How long a task drops archived records; the next one goes on."""
 _TROUBLE: Final = "the archive waits: %s"
@@ -139,20 +138,16 @@ class _Partition:
 
     Attributes:
         covered_at: When the newest checkpoint was read below which everything is archived; the start, before the first.
-        due_at: Earliest start of its next task.
         position: First offset that is not archived; None before the first task ended.
         checkpoint: The newest checkpoint, without its pools.
         commits: Commits since the last compaction.
-        failures: Failed tasks in a row.
         dropped: Whether the log has nothing to drop of what is archived.
     """
 
     covered_at: float
-    due_at: float
     position: int | None = None
     checkpoint: Manifest | None = None
     commits: int = 0
-    failures: int = 0
     dropped: bool = True
 
     @property
@@ -166,25 +161,14 @@ class _Partition:
         return self.checkpoint is not None and (self.position is None or self.position < self.checkpoint.position)
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
-    """A task under way. end: position that it archives up to; None for a compaction. started: seconds of the timer."""
-
-    partition: int
-    task: Task
-    end: int | None
-    started: float
-
-
 class Archiver:
     """Driven by the engine's loop; never waits. Arguments named `now` are seconds of a timer that never goes back."""
 
     def __init__(self, settings: Settings, tasks: TaskPool, workers: int) -> None:
-        self._settings, self._tasks, self._workers = settings, tasks, workers
+        self._settings, self._workers = settings, workers
+        self._tasks = PartitionTasks(tasks, log, _TROUBLE, TASK_SECONDS)
         self._partitions: dict[int, _Partition] = {}
-        self._running: list[_Running] = []
-        self._rows = self._failures = 0
-        self._troubles = LogThrottle()
+        self._rows = 0
 
     def step(self, now: float, manifests: Mapping[int, Manifest], control: ControlState, held: Collection[int] = ()) -> None:
         """Take in what ended, and start what is due.
@@ -197,25 +181,23 @@ class Archiver:
         """
         if self._settings.archive is None:
             return
-        self._take_in_ended(now)
+        self._tasks.take_in(now)
         for number, manifest in manifests.items():
             one = self._partition(number, now)
             if one.checkpoint is None or one.checkpoint.position != manifest.position:
                 one.checkpoint = msgspec.structs.replace(manifest, pools=[], builds=[])
         due = [number for number in self._due(now) if number not in held]
-        for number in due[: self._workers - len(self._running)]:
+        for number in due[: self._workers - len(self.busy)]:
             self._start(number, now, control)
 
     @property
     def busy(self) -> set[int]:
         """Partitions that a task writes now."""
-        return {running.partition for running in self._running}
+        return self._tasks.busy
 
     def cancel(self) -> None:
         """End all tasks. What they did not commit is archived after the next start."""
-        for running in self._running:
-            self._tasks.cancel(running.task)
-        self._running = []
+        self._tasks.cancel()
 
     def health(self, now: float) -> ArchiveHealth:
         """Where the archive stands."""
@@ -225,67 +207,39 @@ class Archiver:
             lag_records={number: one.lag for number, one in known.items()},
             lag_seconds={number: now - one.covered_at if one.behind else 0.0 for number, one in sorted(self._partitions.items())},
             rows=self._rows,
-            failures=self._failures,
+            failures=self._tasks.failures,
         )
 
     def _partition(self, number: int, now: float) -> _Partition:
         if number not in self._partitions:
-            self._partitions[number] = _Partition(covered_at=now, due_at=now)
+            self._partitions[number] = _Partition(covered_at=now)
         return self._partitions[number]
 
     def _due(self, now: float) -> Iterator[int]:
         """Partitions that a task can be started for, those first that have waited longest."""
-        idle = self._partitions.keys() - self.busy
-        waiting = sorted((one.covered_at, number) for number, one in self._partitions.items() if number in idle and one.due_at <= now)
+        waiting = sorted((one.covered_at, number) for number, one in self._partitions.items() if self._tasks.is_due(number, now))
         return (number for _, number in waiting if self._partitions[number].behind or not self._partitions[number].dropped)
 
     def _start(self, number: int, now: float, control: ControlState) -> None:
         one = self._partitions[number]
         if one.commits >= COMPACT_COMMITS:
-            self._running.append(_Running(number, self._tasks.start(_COMPACT, str(self._settings.archive), number), None, now))
+            one.commits = 0  # also if it fails: appends come first, and the next compaction merges these files, too
+            self._tasks.start(number, now, lambda _: None, _COMPACT, str(self._settings.archive), number)
             return
         if one.checkpoint is None:
             return
         given_up = {number: list(control.partitions.skipped.get(number, ()))}
         erasures = control.erasures.in_pools(lambda pool: partition_of(pool, self._settings.partitions) == number)
         lost = [(loss.position, loss.begin) for loss in control.partitions.losses.get(number, ())]
-        task = self._tasks.start(_APPEND, self._settings, one.checkpoint, given_up, erasures, lost)
-        self._running.append(_Running(number, task, one.checkpoint.position, now))
+        take = partial(self._take, number, now, one.checkpoint.position)
+        self._tasks.start(number, now, take, _APPEND, self._settings, one.checkpoint, given_up, erasures, lost)
 
-    def _take_in_ended(self, now: float) -> None:
-        for running in self._running:
-            if now > running.started + TASK_SECONDS:
-                self._tasks.cancel(running.task)
-        ended = self._tasks.wait([running.task for running in self._running])
-        done = [running for running in self._running if any(running.task is task for task in ended)]
-        self._running = [running for running in self._running if running not in done]
-        for running in done:
-            try:
-                self._succeeded(running, self._tasks.result(running.task), now)
-            except Exception as error:  # noqa: BLE001 - whatever a store raises, the stream goes on without the archive
-                self._failed(running, error, now)
-
-    def _succeeded(self, running: _Running, answer: Any, now: float) -> None:
-        one = self._partitions[running.partition]
-        if one.failures:
-            one.failures = 0
-            self._troubles.over(_TROUBLE)
-        if running.end is None:
-            one.commits, one.due_at = 0, now
-            return
+    def _take(self, number: int, started: float, end: int, answer: Any) -> None:
+        """Note what an append did that was to archive up to `end`."""
+        one = self._partitions[number]
         one.position, one.commits, one.dropped = answer.position, one.commits + answer.commits, answer.dropped
         self._rows += answer.rows
         if answer.reached:
-            one.position = max(answer.position, running.end)  # what is left below it is no record
-            one.covered_at = running.started
-        one.due_at = running.started + self._settings.archive_seconds if answer.reached and answer.dropped else now
-
-    def _failed(self, running: _Running, error: Exception, now: float) -> None:
-        one = self._partitions[running.partition]
-        one.failures, self._failures = one.failures + 1, self._failures + 1
-        if running.end is None:
-            one.commits = 0  # appends come first: the next compaction merges these files, too
-        one.due_at = now + min(2.0 ** min(one.failures - 1, 10), _LONGEST_PAUSE)
-        overdue = isinstance(error, TaskLost) and now > running.started + TASK_SECONDS
-        why = f"it did not end within {TASK_SECONDS:g} s and was cancelled" if overdue else failure_text(error)
-        self._troubles.warn(log, _TROUBLE, why, partition=running.partition)
+            one.position = max(answer.position, end)  # what is left below it is no record
+            one.covered_at = started
+        self._tasks.pause(number, started + self._settings.archive_seconds if answer.reached and answer.dropped else started)

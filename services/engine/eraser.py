@@ -6,8 +6,10 @@ continues the work of the last one. Folding and solving do not wait.
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from typing import Final
 
@@ -15,15 +17,13 @@ from services.admin.erasure import erase_kept
 from services.control.erasures import ArchiveRewrite, ErasedName, ErasureDone, ErasureRequest
 from services.control.log import ControlLog
 from services.control.records import ControlState
+from services.engine.partition_tasks import PartitionTasks
 from services.log.partition import partition_of
-from services.runtime.logging import LogThrottle
 from services.runtime.settings import Settings
-from services.solve.worker.task_pool import Task, TaskPool, TaskType, failure_text
+from services.solve.worker.task_pool import TaskPool, TaskType
 
 log = logging.getLogger("equirank.erasure")
 
-_LONGEST_PAUSE: Final = 60.0
-"""Seconds after a failure, at most; the first failure in a row waits one second, each further one twice as long."""
 _TROUBLE: Final = "an erasure waits: %s"
 _ERASE: Final = TaskType(erase_kept)
 
@@ -43,24 +43,6 @@ class ErasureHealth:
     failures: int = 0
 
 
-@dataclass(slots=True)
-class _Partition:
-    """The erasures of one partition. erased: how many this engine saw through; due_at: seconds of the timer; failures: in a row."""
-
-    erased: int = 0
-    due_at: float = float("-inf")
-    failures: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Running:
-    """A task under way for the first erasures of a partition."""
-
-    partition: int
-    requests: Sequence[ErasureRequest]
-    task: Task
-
-
 class Eraser:
     """Driven by the engine's loop; never waits. Arguments named `now` are seconds of a timer that never goes back.
 
@@ -75,42 +57,39 @@ class Eraser:
         has_erased: Callable[[str], Collection[ErasedName]],
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._settings, self._tasks, self._control, self._has_erased, self._clock = settings, tasks, control, has_erased, clock
-        self._partitions: dict[int, _Partition] = {}
-        self._running: list[_Running] = []
-        self._failures = 0
-        self._troubles = LogThrottle()
+        self._settings, self._control, self._has_erased, self._clock = settings, control, has_erased, clock
+        self._tasks = PartitionTasks(tasks, log, _TROUBLE)
+        self._erased: Counter[int] = Counter()
+        """How many erasures of each partition this engine saw through."""
 
     @property
     def busy(self) -> set[int]:
         """Partitions that a task writes now."""
-        return {running.partition for running in self._running}
+        return self._tasks.busy
 
     def step(self, now: float, control: ControlState, archiving: Collection[int]) -> None:
         """Take in what ended, and start what is due. archiving: partitions whose archive is written by others now.
 
         Raises `LogError`.
         """
-        self._take_in_ended(now, control)
-        for number in self._numbers(control) - self.busy - set(archiving):
-            one, ready = self._partitions.setdefault(number, _Partition()), self._ready(number, control)
-            if len(ready) > one.erased and now >= one.due_at:
+        self._tasks.take_in(now)
+        for number in self._numbers(control) - set(archiving):
+            ready = self._ready(number, control)
+            if len(ready) > self._erased[number] and self._tasks.is_due(number, now):
                 settled = all(control.erasures.is_done(request) for request in ready)
-                task = self._tasks.start(_ERASE, self._settings, number, ready, _first(ready, control), settled)
-                self._running.append(_Running(number, ready, task))
+                take = partial(self._note, number, ready)
+                self._tasks.start(number, now, take, _ERASE, self._settings, number, ready, _first(ready, control), settled)
 
     def cancel(self) -> None:
         """End all tasks. They begin again after the next start."""
-        for running in self._running:
-            self._tasks.cancel(running.task)
-        self._running = []
+        self._tasks.cancel()
 
     def health(self) -> ErasureHealth:
         """Where erasures stand, as far as the control log was read."""
         control = self._control.known()
         pending = [one for one in control.erasures.requests if not control.erasures.is_done(one)]
         oldest = max((self._clock() - one.time for one in pending), default=0.0)
-        return ErasureHealth(len(pending), max(0.0, oldest), self._failures)
+        return ErasureHealth(len(pending), max(0.0, oldest), self._tasks.failures)
 
     def _numbers(self, control: ControlState) -> set[int]:
         """Partitions of which a name is to be erased."""
@@ -127,28 +106,13 @@ class Eraser:
             return True
         return request.name in serving.erased and request.name in self._has_erased(request.pool)
 
-    def _take_in_ended(self, now: float, control: ControlState) -> None:
-        ended = self._tasks.wait([running.task for running in self._running])
-        done = [running for running in self._running if any(running.task is task for task in ended)]
-        self._running = [running for running in self._running if running not in done]
-        for running in done:
-            one = self._partitions[running.partition]
-            try:
-                self._note(running, self._tasks.result(running.task), control)
-            except Exception as error:  # noqa: BLE001 - whatever a store raises, the stream goes on
-                one.failures, self._failures = one.failures + 1, self._failures + 1
-                one.due_at = now + min(2.0 ** min(one.failures - 1, 10), _LONGEST_PAUSE)
-                self._troubles.warn(log, _TROUBLE, failure_text(error), partition=running.partition)
-            else:
-                one.failures, one.erased = 0, len(running.requests)
-                self._troubles.over(_TROUBLE)
-
-    def _note(self, running: _Running, change: ArchiveRewrite | None, control: ControlState) -> None:
+    def _note(self, partition: int, requests: Sequence[ErasureRequest], change: ArchiveRewrite | None) -> None:
         """Write down which names are erased everywhere. Raises `LogError`."""
-        for one in running.requests:
-            if not control.erasures.is_done(one):
-                self._control.append(ErasureDone(pool=one.pool, token=one.name.token, time=self._clock(), archive=change))
-                log.info("%s is erased", one.name.token, extra={"pool": one.pool, "partition": running.partition})
+        known = self._control.known().erasures
+        for one in [one for one in requests if not known.is_done(one)]:
+            self._control.append(ErasureDone(pool=one.pool, token=one.name.token, time=self._clock(), archive=change))
+            log.info("%s is erased", one.name.token, extra={"pool": one.pool, "partition": partition})
+        self._erased[partition] = len(requests)
 
 
 def _first(requests: Sequence[ErasureRequest], control: ControlState) -> dict[str, int]:

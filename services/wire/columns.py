@@ -241,7 +241,7 @@ def retracted_hash(events: Sequence[RetractEvent]) -> NDArray[np.uint64]:
 
 
 def _hashes(names: Coded) -> NDArray[np.uint64]:
-    """Hashes of the texts that occur, 0 for the others. In a kernel of its own, because calls in the loop over outcomes are slow."""
+    """Hashes of the texts that occur, 0 for the others. Calls in the loop over outcomes would be slow."""
     hashes = np.zeros(len(names.texts), np.uint64)
     _hash_names(names.texts.bytes, names.texts.start, names.code, hashes)
     return hashes
