@@ -172,7 +172,7 @@ def add_window(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, win
     All first slots are read before all first rows, and these before the rows change: misses of the cache that overlap cost one.
     window: int64 (4, `WINDOW`): key, column from 1, number, and scratch.
     """
-    mask = np.int64(len(slots) - 1)
+    mask, frozen = np.int64(len(slots) - 1), len(undo.marks)
     for i in range(count):
         window[3, i] = slots[np.int64(mix64(np.uint64(window[0, i]))) & mask]
     for i in range(count):
@@ -183,7 +183,8 @@ def add_window(slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, win
         if row == _EMPTY:
             row = row_of(slots, rows, size, window[0, i])
             size += row == size
-        save(undo, rows, row)
+        if row < frozen:  # asked here, because passing arrays counts references
+            save(undo, rows, row)
         rows[row, window[1, i]] += window[2, i]
     return size
 

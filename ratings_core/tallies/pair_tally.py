@@ -131,7 +131,7 @@ def _add(
     slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any, undo: Undo
 ) -> tuple[int, int]:
     """Outcomes of `select` from `done` on, while all pairs of one fit. Outcomes done and the new size."""
-    window, count, cached = np.empty((4, WINDOW), np.int64), 0, len(slots) <= CACHED
+    window, count, cached, frozen = np.empty((4, WINDOW), np.int64), 0, len(slots) <= CACHED, len(undo.marks)
     while done < len(select):
         lo, hi = columns.side_start[select[done]], columns.side_start[select[done] + 1]
         if size + count + (hi - lo) * (hi - lo - 1) // 2 > limit:
@@ -147,7 +147,8 @@ def _add(
                     if cached:
                         row = row_of(slots, rows, size, key)
                         size += row == size
-                        save(undo, rows, row)
+                        if row < frozen:
+                            save(undo, rows, row)
                         rows[row, column] += columns.weight[select[done]]
                         continue
                     if count == WINDOW:

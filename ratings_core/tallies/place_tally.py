@@ -94,7 +94,7 @@ def _add(
 ) -> tuple[int, int]:
     """Outcomes of `select` from `done` on, while all sides of one fit. Outcomes done and the new size."""
     side_start, place, agent_start, agent, weight = columns
-    window, count, cached = np.empty((4, WINDOW), np.int64), 0, len(slots) <= CACHED
+    window, count, cached, frozen = np.empty((4, WINDOW), np.int64), 0, len(slots) <= CACHED, len(undo.marks)
     while done < len(select):
         lo, hi = side_start[select[done]], side_start[select[done] + 1]
         if size + count + hi - lo > limit:
@@ -108,7 +108,8 @@ def _add(
                 if cached:
                     row = row_of(slots, rows, size, key)
                     size += row == size
-                    save(undo, rows, row)
+                    if row < frozen:
+                        save(undo, rows, row)
                     rows[row, 1] += weight[select[done]]
                     continue
                 if count == WINDOW:
