@@ -14,12 +14,11 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.exceptions import TableNotFoundError
 
 from ratings_core.errors import InputError
 from services.admin.log_copy import LogCopy
 from services.archive.reader import ArchiveReader
-from services.archive.table import log_of, position_of, table_uri
+from services.archive.table import find_table, log_of, position_of, table_uri
 
 _LOG: Final = "_delta_log"
 _LAST: Final = "_last_checkpoint"
@@ -47,7 +46,7 @@ def copy_archive(archive: Path, target: Path, log: LogCopy) -> int:
 def check_not_ahead(url: str, log: LogCopy) -> None:
     """Raise `InputError` where an archive holds outcomes that a log does not have: new ones would get their offsets."""
     for number, (_, end) in log.heads.items():
-        table = _opened(url, number)
+        table = find_table(url, number)
         if table is not None and log_of(table) == log.identity and position_of(table) > end:
             rule = (
                 f"must not reach beyond the log, which ends at {end} in partition {number} (the archive at {position_of(table)}): restore "
@@ -58,7 +57,7 @@ def check_not_ahead(url: str, log: LogCopy) -> None:
 
 def _copy_table(url: str, target: Path, number: int, log: LogCopy) -> int:
     begin, end = log.heads[number]
-    newest = _opened(url, number)
+    newest = find_table(url, number)
     if newest is not None and log_of(newest) != log.identity:
         raise InputError("EQUIRANK_ARCHIVE", url, f"must be the archive of this log ({log.identity}), not of {log_of(newest)}")
     table = None if newest is None else _fitting(newest, begin, end)
@@ -95,10 +94,3 @@ def _files(folder: Path, table: DeltaTable) -> Iterator[str]:
     last = folder / _LOG / _LAST  # only speeds up opening: where it names a later version, the copy goes without
     if last.exists() and json.loads(last.read_text(encoding="utf-8"))["version"] <= table.version():
         yield f"{_LOG}/{_LAST}"
-
-
-def _opened(url: str, number: int) -> DeltaTable | None:
-    try:
-        return DeltaTable(table_uri(url, number))
-    except TableNotFoundError:
-        return None

@@ -6,7 +6,7 @@ compactions of the same files one fails and changes nothing.
 
 from collections import Counter
 from datetime import timedelta
-from typing import Final, NamedTuple
+from typing import Final
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -21,16 +21,7 @@ KEEP: Final = timedelta(days=7)
 """How long files are kept that newer snapshots do not hold: readers of older snapshots have so much time to finish."""
 
 
-class Compacted(NamedTuple):
-    """What one call did. segments: merged ones; before, after: files of the table; removed: files deleted from the store."""
-
-    segments: int
-    before: int
-    after: int
-    removed: int
-
-
-def compact(url: str, partition: int, *, open_files: int = OPEN_FILES, keep: timedelta = KEEP) -> Compacted:
+def compact(url: str, partition: int, *, open_files: int = OPEN_FILES, keep: timedelta = KEEP) -> int:
     """Merge the files of each segment that has many, and delete files that newer snapshots have not held for `keep`.
 
     Args:
@@ -40,7 +31,7 @@ def compact(url: str, partition: int, *, open_files: int = OPEN_FILES, keep: tim
         keep: How long readers of older snapshots may take.
 
     Returns:
-        What was done. A segment that another process merged first counts as not merged.
+        How many segments were merged. One that another process merged first does not count.
 
     Raises:
         TableNotFoundError: The partition has no table.
@@ -48,11 +39,11 @@ def compact(url: str, partition: int, *, open_files: int = OPEN_FILES, keep: tim
 
     """
     table = DeltaTable(table_uri(url, partition))
-    before = _files(table)
-    newest = max(before, default=0)
-    merged = sum(_merge(table, segment) for segment, files in before.items() if files >= (open_files if segment == newest else 2))
-    removed = table.vacuum(int(keep.total_seconds() // 3600), dry_run=False, enforce_retention_duration=False, full=True)
-    return Compacted(merged, before.total(), _files(table).total(), len(removed))
+    files = Counter(pa.table(table.get_add_actions(flatten=True))["partition.segment"].to_pylist())
+    newest = max(files, default=0)
+    merged = sum(_merge(table, segment) for segment, count in files.items() if count >= (open_files if segment == newest else 2))
+    table.vacuum(int(keep.total_seconds() // 3600), dry_run=False, enforce_retention_duration=False, full=True)
+    return merged
 
 
 def _merge(table: DeltaTable, segment: int) -> bool:
@@ -63,8 +54,3 @@ def _merge(table: DeltaTable, segment: int) -> bool:
         return False
     sync_commit(table)
     return True
-
-
-def _files(table: DeltaTable) -> Counter[int]:
-    """Files by segment."""
-    return Counter(pa.table(table.get_add_actions(flatten=True))["partition.segment"].to_pylist())

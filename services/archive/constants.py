@@ -1,5 +1,6 @@
 """Columns of one value, by the statistics of Parquet files: they need not be read."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -13,23 +14,20 @@ def constants(fragments: Iterable[Any], names: Sequence[str]) -> dict[str, Any]:
 
     fragments: Parquet files of a dataset. A list counts only as null. Long texts are cut in statistics, and then count as different.
     """
-    found: dict[str, Any] = {}
+    found: defaultdict[str, set[Any]] = defaultdict(set)
     for fragment in fragments:
-        for number in range(fragment.metadata.num_row_groups):
-            group = fragment.metadata.row_group(number)
+        for group in map(fragment.metadata.row_group, range(fragment.metadata.num_row_groups)):
             for column in map(group.column, range(group.num_columns)):
                 name, _, in_list = column.path_in_schema.partition(".")
                 if name in STEADY and name in names:
-                    value = _value(column.num_values, column.statistics, in_list=bool(in_list))
-                    found[name] = value if found.setdefault(name, value) == value else _VARIES
-    return {name: value for name, value in found.items() if value is not _VARIES}
+                    found[name].add(_value(column, in_list=bool(in_list)))
+    return {name: values.pop() for name, values in found.items() if len(values) == 1 and _VARIES not in values}
 
 
-def _value(cells: int, statistics: Any, *, in_list: bool) -> Any:
+def _value(column: Any, *, in_list: bool) -> Any:
     """The value of all cells of a column in a row group."""
-    if statistics is None or not statistics.has_null_count:
+    cells, said = column.num_values, column.statistics
+    if said is None or not said.has_null_count:
         return _VARIES
-    if statistics.null_count == cells:
-        return None
-    is_one = not in_list and statistics.null_count == 0 and statistics.has_min_max and statistics.min == statistics.max
-    return statistics.min if is_one else _VARIES
+    is_one = not in_list and said.null_count == 0 and said.has_min_max and said.min == said.max
+    return None if said.null_count == cells else said.min if is_one else _VARIES

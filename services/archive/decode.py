@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 from msgspec import UNSET, Raw
@@ -12,7 +11,7 @@ from ratings_core.arrays.arena import Arena
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import kernel
 from services.archive.schema import GAME, RETRACTION, SCORES
-from services.wire.bulk.arrays import are_equal, arena, coded, tasks
+from services.wire.bulk.arrays import arena, coded, tasks
 from services.wire.columns import GameColumns, ScoreColumns
 from services.wire.events import Event, GameEvent, RetractEvent, ScoreEvent, Side
 
@@ -24,10 +23,9 @@ def games(table: pa.Table) -> GameColumns:
         table: Rows of kind `GAME`, in the order of the log.
 
     Raises:
-        InputError: A row is of another kind, or its lists do not belong together.
+        InputError: A row lacks what games have, or its lists do not belong together.
 
     """
-    _check_kind(table, GAME)
     offsets, agents = _lists(table, "agents")
     side, place = _aligned(table, "sides", offsets), _aligned(table, "places", offsets)
     side_start, first = np.zeros(len(offsets), np.int64), np.empty(len(side) + 1, np.int64)
@@ -49,7 +47,6 @@ def games(table: pa.Table) -> GameColumns:
 
 def scores(table: pa.Table) -> ScoreColumns:
     """The same for rows of kind `SCORES`. Raises `InputError` as `games` does."""
-    _check_kind(table, SCORES)
     offsets, agents = _lists(table, "agents")
     return ScoreColumns.hashed(
         ids=arena(_combined(table["id"])),
@@ -89,18 +86,6 @@ def _sides(row: dict[str, Any]) -> list[Side]:
         else:
             sides[number].agents.append(agent)
     return sides
-
-
-def record(table: pa.Table) -> bytes:
-    """One log record that holds the outcomes of `table` and decodes to them: an object for one, an array for more."""
-    outcomes = events(table)
-    return msgspec.json.encode(outcomes[0] if len(outcomes) == 1 else outcomes)
-
-
-def _check_kind(table: pa.Table, kind: str) -> None:
-    kinds = _combined(table["kind"])
-    if len(kinds) and not (are_equal(kinds) and kinds[0].as_py() == kind):
-        raise InputError("table", sorted(kinds.unique().to_pylist()), f"must hold rows of kind {kind} only")
 
 
 def _combined(column: pa.ChunkedArray) -> pa.Array:

@@ -16,13 +16,13 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_deltalake
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.exceptions import CommitFailedError, DeltaError
 
 from services.archive.chain import ChainHead, extended, verify
 from services.archive.erased_rows import erased
 from services.archive.reader import ArchiveReader
 from services.archive.schema import APP_ID, ERASURES_ID, SCHEMA, SEGMENT_ROWS, layout
-from services.archive.table import checked, erasures_of, position_of, sync_commit, table_uri
+from services.archive.table import checked, erasures_of, find_table, position_of, sync_commit
 from services.archive.writer import ArchiveMovedError
 from services.control.erasures import ArchiveRewrite, ErasureRequest, NameMatcher, matchers
 
@@ -30,9 +30,7 @@ _NOTE: Final = "equirank.erasure"
 _SEARCHED: Final = ("pool", "agents", "meta", "raw")
 
 
-def erase_rows(
-    url: str, partition: int, log: str, requests: Sequence[ErasureRequest], *, settled: bool = False
-) -> ArchiveRewrite | None:
+def erase_rows(url: str, partition: int, log: str, requests: Sequence[ErasureRequest], *, settled: bool = False) -> ArchiveRewrite | None:
     """Replace the erased names in the rows of a partition, and delete the files that held them.
 
     Readers that have one of these files open fail, and have to open the archive again.
@@ -52,12 +50,11 @@ def erase_rows(
         ChainBrokenError: Rows are not those that were appended; nothing is changed before they are restored.
         OtherLogError, ArchiveDamagedError, DeltaError, OSError: The table cannot be read or written.
     """
-    try:
-        table = checked(DeltaTable(table_uri(url, partition)), log)
-    except TableNotFoundError:
+    table = find_table(url, partition)
+    if table is None or not requests:
         return None
-    done = erasures_of(table)
-    if not requests or (settled and done >= len(requests)):
+    done = erasures_of(checked(table, log))
+    if settled and done >= len(requests):
         return None
     changed = _replace(table, partition, matchers(requests[done:]), len(requests)) if done < len(requests) else _noted(table, partition)
     table.vacuum(0, dry_run=False, enforce_retention_duration=False)

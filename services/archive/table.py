@@ -51,6 +51,13 @@ def open_table(url: str, partition: int, log: str) -> DeltaTable:
     return checked(DeltaTable(uri), log)
 
 
+def find_table(url: str, partition: int) -> DeltaTable | None:
+    """The newest snapshot of a partition's table; None where there is none. Raises `DeltaError`."""
+    with suppress(TableNotFoundError):
+        return DeltaTable(table_uri(url, partition))
+    return None
+
+
 def checked(table: DeltaTable, log: str) -> DeltaTable:
     """`table`, if it holds outcomes of `log`. Raises `OtherLogError`."""
     stored = log_of(table)

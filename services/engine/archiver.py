@@ -67,7 +67,7 @@ def append_partition(
 
 
 def compact_partition(url: str, partition: int) -> Any:
-    """Merge the small files of a partition's table. Returns a `services.archive.compaction.Compacted`."""
+    """Merge the small files of a partition's table. Returns how many segments were merged."""
     from services.archive.compaction import compact  # noqa: PLC0415 - as above
 
     return compact(url, partition)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ratings_core.errors import InputError
 from services.archive import decode
 from services.archive.encode import decoded_rows, rows
+from services.archive.records import ArchivedRecords
 from services.archive.schema import GAME, SCORES, UNREAD
 from services.control.records import FoldSettings, Generation, PoolCreated
 from services.log.protocol import Record
@@ -104,8 +105,8 @@ def assert_same(ours: Any, twin: Any) -> None:
 
 @given(st.lists(game() | score() | retraction(), min_size=1, max_size=6))
 def test_a_record_made_of_rows_decodes_to_the_same_outcomes(outcomes: list[Event]) -> None:
-    record = decode.record(rows(logged([events.encode(outcomes)])))
-    assert events.encode(events.decode([record]).events) == events.encode(outcomes)
+    [record] = ArchivedRecords(rows(logged([events.encode(outcomes)])))
+    assert events.encode(events.decode([record.value]).events) == events.encode(outcomes)
 
 
 @pytest.mark.parametrize(("pool", "kind", "word"), [("games", Kind.GAMES, GAME), ("scores", Kind.SCORES, SCORES)])
@@ -139,7 +140,7 @@ def assert_same_fold(ours: PoolState, twin: PoolState) -> None:
 
 def test_rows_of_another_kind_are_refused() -> None:
     table = rows(mixed(1, 50))
-    with pytest.raises(InputError, match="rows of kind game only"):
+    with pytest.raises(InputError, match="must be a list in every row of this kind"):
         decode.games(table)
     with pytest.raises(InputError, match="must be an outcome or a retraction"):
         decode.events(table)
