@@ -141,7 +141,7 @@ class ArchiveReader:
         for name, value in constant.items():
             if name not in table.column_names:
                 table = table.append_column(CODED.field(name), pa.repeat(pa.scalar(value, CODED.field(name).type), len(table)))
-            elif not _are_all(table[name], value):
+            elif table[name].null_count < len(table) if value is None else table[name].unique().to_pylist() not in ([], [value]):
                 raise ArchiveDamagedError(self._table.table_uri, f"statistics of segment {segment} say that {name} is always {value}")
         return self._in_order(table)
 
@@ -210,9 +210,3 @@ def rows_of(table: DeltaTable) -> int:
     """Rows of a snapshot, by the statistics of its files."""
     files = pa.table(table.get_add_actions(flatten=True))
     return 0 if not len(files) else int(pc.max(files["max.row"]).as_py()) + 1
-
-
-def _are_all(column: pa.ChunkedArray, value: Any) -> bool:
-    if value is None:
-        return bool(column.null_count == len(column))
-    return not column.null_count and bool(pc.all(pc.equal(column, value), min_count=0).as_py())

@@ -93,7 +93,8 @@ class GameColumns:
         """The same games with other names, as if they had been sent so. names: as many as there are."""
         body = np.empty(len(self), np.uint64)
         tasks, sides = self.tasks, (self.side_start, self.place, self.agent_start)
-        _hash_games(names.code, _hashes(names), *sides, self.weight, tasks.bytes, tasks.start, self.task_of, body)
+        hashes = _hash_names(names.texts.bytes, names.texts.start, names.code)
+        _hash_games(names.code, hashes, *sides, self.weight, tasks.bytes, tasks.start, self.task_of, body)
         return replace(self, names=names, body_hash=body)
 
     @classmethod
@@ -206,7 +207,8 @@ class ScoreColumns:
     def renamed(self, names: Coded) -> "ScoreColumns":
         """The same measurements with other names, as if they had been sent so. names: as many as there are."""
         body, bits = np.empty(len(self), np.uint64), self.score.view(np.uint64)
-        _hash_scores(names.code, _hashes(names), self.start, bits, self.weight, self.tasks.bytes, self.tasks.start, body)
+        hashes = _hash_names(names.texts.bytes, names.texts.start, names.code)
+        _hash_scores(names.code, hashes, self.start, bits, self.weight, self.tasks.bytes, self.tasks.start, body)
         return replace(self, names=names, body_hash=body)
 
     def __len__(self) -> int:
@@ -238,13 +240,6 @@ def retracted_hash(events: Sequence[RetractEvent]) -> NDArray[np.uint64]:
     """128-bit hashes of the ids that are retracted, uint64 (n, 2): equal to the `id_hash` of the outcomes meant."""
     ids = pack([event.retracts for event in events])
     return hash128(ids.bytes, ids.start)
-
-
-def _hashes(names: Coded) -> NDArray[np.uint64]:
-    """Hashes of the texts that occur, 0 for the others. Calls in the loop over outcomes would be slow."""
-    hashes = np.zeros(len(names.texts), np.uint64)
-    _hash_names(names.texts.bytes, names.texts.start, names.code, hashes)
-    return hashes
 
 
 def _units(weight: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -293,10 +288,13 @@ def _chain(h: np.uint64, x: np.uint64) -> np.uint64:
 
 
 @kernel
-def _hash_names(names: NDArray[np.uint8], start: NDArray[np.int64], name: NDArray[np.int32], hashes: NDArray[np.uint64]) -> None:
+def _hash_names(names: NDArray[np.uint8], start: NDArray[np.int64], name: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Hashes of the texts that `name` points to, 0 for the others. Calls in the loop over outcomes would be slow."""
+    hashes = np.zeros(len(start) - 1, np.uint64)
     for k in range(len(name)):
         if hashes[name[k]] == 0:
             hashes[name[k]] = hash_slice(names, start[name[k]], start[name[k] + 1], _SEED)[0]
+    return hashes
 
 
 @kernel
