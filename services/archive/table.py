@@ -52,7 +52,7 @@ def open_table(url: str, partition: int, log: str) -> DeltaTable:
 
 
 def find_table(url: str, partition: int) -> DeltaTable | None:
-    """The newest snapshot of a partition's table; None where there is none. Raises `DeltaError`."""
+    """The newest snapshot of a partition's table, or None if the partition has no table. Raises `DeltaError`."""
     with suppress(TableNotFoundError):
         return DeltaTable(table_uri(url, partition))
     return None
