@@ -79,4 +79,4 @@ def _first_uses(
             in_order &= text == count
             count += 1
         renumbered[i] = place[text]
-    return count, in_order
+    return int(count), bool(in_order)
