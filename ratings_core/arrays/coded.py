@@ -65,7 +65,7 @@ class Coded:
 @kernel
 def _first_uses(
     code: NDArray[np.int32], place: NDArray[np.int32], order: NDArray[np.int32], renumbered: NDArray[np.int32]
-) -> tuple[np.int32, bool]:
+) -> tuple[int, bool]:
     """Number texts by their first use. place: -1 for each text; order and renumbered are written.
 
     Returns:
