@@ -19,7 +19,7 @@ from ratings_core.arrays.digest import digest
 from services.boards.store.protocol import ACTIVITY, LiveReader, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
 from services.control.directory import FixedDirectory
-from services.control.log import ControlLog
+from services.control.log import control_state
 from services.control.records import ControlState, Generation
 from services.log.protocol import Log, Record, forgotten
 from services.log.skipping import open_reader
@@ -61,9 +61,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store: LiveReader | None) -> Iterator[Finding]:
     """Findings of one partition. store: None compares checkpoints only."""
-    control = ControlLog(log.control)
-    state = control.refresh()
-    control.close()
+    state = control_state(log.control)
     damaged, manifest = _newest(number, checkpoints)
     for one in damaged:
         yield Finding(partition=number, pool=None, what="checkpoint", position=one.position, difference=one.reason)
@@ -255,9 +253,7 @@ def _against_store(folded: _Refolded, pool: str, store: LiveReader) -> Finding:
 def _against_newer(folded: _Refolded, head: PoolHead, store: LiveReader) -> Finding:
     """Compare with a generation that began to serve after the others were chosen: the log is folded for it alone."""
     number, log = folded.partition.number, folded.log
-    control = ControlLog(log.control)
-    state = control.refresh()
-    control.close()
+    state = control_state(log.control)
     made = state.generations.get(head.pool, {}).get(head.generation)
     if made is None or state.partitions.beyond_losses(number, made.start) < log.history.begin(number):
         missing = "the control log has no such generation" if made is None else forgotten(log.history, number, made.start, head.pool)

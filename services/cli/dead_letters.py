@@ -3,8 +3,6 @@
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,9 +14,8 @@ from rich.text import Text
 from ratings_core.errors import InputError
 from services.admin import dead_letter_replay as letters
 from services.admin.dead_letter_replay import Outcome
-from services.backends import open_log
 from services.cli.installation import settings_of
-from services.control.log import ControlLog
+from services.cli.logs import opened
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import Log
 from services.wire.events import Reason
@@ -40,7 +37,7 @@ def list_(
     data: _Data = None,
 ) -> None:
     """Count dead letters by reason, and list the newest. The key says where one stands: generation, partition, offset, item."""
-    with _log(data) as log:
+    with opened(settings_of(data)) as (log, _):
         found = list(letters.chosen(letters.read(log.dead_letters), reason, pool))
         sent = letters.sent_before(log.control)
     table = Table("key", "reason", "pool", "path", "begins with", "sent again")
@@ -63,7 +60,7 @@ def show(
     data: _Data = None,
 ) -> None:
     """Show one dead letter: the broken rule, and the text that broke it."""
-    with _log(data) as log:
+    with opened(settings_of(data)) as (log, _):
         letter = next((one for one in letters.read(log.dead_letters) if one.key == key), None)
         if letter is None:
             raise InputError("key", key, "must be the key of a dead letter (`equirank dead-letters list` shows them)")
@@ -82,11 +79,8 @@ def replay(
     data: _Data = None,
 ) -> None:
     """Send to the log again what would be taken now, each once; what still breaks a rule stays. Status 1 when any of those chosen stays."""
-    with _log(data) as log:
-        control = ControlLog(log.control)
-        state = control.refresh()
-        control.close()
-        done = list(letters.send_again(log, state, _chosen(log, reason, pool), time.time(), all_=again))
+    with opened(settings_of(data)) as (log, control):
+        done = list(letters.send_again(log, control.refresh(), _chosen(log, reason, pool), time.time(), all_=again))
     console = Console(soft_wrap=True)
     for one in done:
         if one.outcome not in {*_SENT, Outcome.SENT_BEFORE}:
@@ -104,11 +98,3 @@ def _counted(letters: int) -> str:
 def _chosen(log: Log, reason: Reason | None, pool: str | None) -> list[DeadLetter]:
     return list(letters.chosen(letters.read(log.dead_letters), reason, pool))
 
-
-@contextmanager
-def _log(data: Path | None) -> Iterator[Log]:
-    log = open_log(settings_of(data), create=False)
-    try:
-        yield log
-    finally:
-        log.close()

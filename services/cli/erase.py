@@ -1,8 +1,6 @@
 """`equirank erase`: an agent's name replaced by an opaque token in everything that is kept, in the background."""
 
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -14,13 +12,11 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.admin.erasure import request_erasure
-from services.backends import open_log, open_store
-from services.boards.store.protocol import LiveReader, StoreError
-from services.cli.installation import settings_of
+from services.cli.installation import reached, settings_of
+from services.cli.logs import opened
 from services.control.erasures import ErasureRequest
 from services.control.log import ControlLog
 from services.control.records import ControlState
-from services.runtime.settings import Settings
 
 _LOOK_SECONDS: Final = 0.2
 
@@ -40,15 +36,15 @@ def erase(
     hold the name later count for the token. See docs/operations/erasure.md for what the topic and backups still hold.
     """
     settings, console = settings_of(data), Console(soft_wrap=True)
-    with _opened(settings) as (identity, control):
+    with opened(settings) as (log, control):
         if status:
             _list(console, control.refresh(), pool)
             return
         if pool is None or agent is None or by is None:
             missing = next(name for name, value in (("--pool", pool), ("--agent", agent), ("--by", by)) if value is None)
             raise InputError(missing, None, "must be given: `equirank erase --pool POOL --agent NAME --by WHO`, or --status")
-        with _boards(settings, identity) as boards:
-            request = request_erasure(control, boards, pool, agent, by, unknown=unknown)
+        with reached(settings, log.outcomes.identity) as store:
+            request = request_erasure(control, None if store is None else store.live, pool, agent, by, unknown=unknown)
         console.print(f"{agent} of {pool} becomes {request.name.token}", highlight=False)
         _follow(console, control, request, wait=wait)
 
@@ -87,23 +83,3 @@ def _state(state: ControlState, request: ErasureRequest) -> str:
 
 def _time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-@contextmanager
-def _opened(settings: Settings) -> Iterator[tuple[str, ControlLog]]:
-    """The identity of the outcomes' log, and the control log."""
-    with closing(open_log(settings, create=False)) as log, closing(ControlLog(log.control)) as control:
-        yield log.outcomes.identity, control
-
-
-@contextmanager
-def _boards(settings: Settings, identity: str) -> Iterator[LiveReader | None]:
-    """The live boards; None where the store does not answer."""
-    try:
-        store = open_store(settings, identity)
-        store.ping()
-    except StoreError:
-        yield None
-        return
-    with closing(store):
-        yield store.live

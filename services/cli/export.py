@@ -10,9 +10,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from services.admin.export import COLUMNS, Wanted, tables
 from services.admin.export_formats import encoded, format_of
 from services.admin.pool_range import pool_range
-from services.backends import open_log
 from services.cli.installation import settings_of
-from services.control.log import ControlLog
+from services.cli.logs import opened
 from services.log.partition import partition_of
 
 
@@ -32,9 +31,7 @@ def export(
     wanted = Wanted(pool_range(pool, (begin, end), since, until, "--"), tuple(agent or ()), tuple(column or COLUMNS))
     settings = settings_of(data)
     console = Console(soft_wrap=True)
-    log = open_log(settings, create=False)
-    control = ControlLog(log.control)
-    try:
+    with opened(settings) as (log, control):
         ends = log.outcomes.end(partition_of(pool, log.outcomes.partitions))
         columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
         with output.open("wb") as file, Progress(*columns, console=console) as bar:
@@ -42,7 +39,4 @@ def export(
             for part in encoded(tables(log, control.refresh(), wanted), form, wanted.columns):
                 file.write(part.data)
                 bar.update(task, description=f"rows {part.rows:,}", completed=part.position - begin)
-    finally:
-        control.close()
-        log.close()
     console.print(f"{output}: {part.rows:,} rows, {output.stat().st_size:,} bytes", highlight=False)

@@ -30,8 +30,7 @@ from services.boards.findings import (
 from services.boards.insight import Insight
 from services.boards.insight import insight as newest
 from services.boards.store.protocol import StoreReader
-from services.cli.installation import settings_of
-from services.cli.no_pool import no_pool
+from services.cli.installation import no_pool, settings_of
 from services.cli.top import Format
 from services.runtime.settings import Settings
 

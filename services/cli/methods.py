@@ -13,10 +13,9 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from ratings_core.options import Value
-from services.backends import open_log
 from services.cli.installation import settings_of
+from services.cli.logs import opened
 from services.cli.top import Format
-from services.control.log import ControlLog
 from services.control.records import ControlState
 from services.solve.registry.choice import MethodChoice, choices, chosen_for, plan_of
 from services.solve.registry.methods import defaults
@@ -35,10 +34,7 @@ def methods(
     format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
 ) -> None:
     """List every solved method and what the pool is solved by; choose with --add and --drop. Live ones: `pools settings`."""
-    settings = settings_of(data)
-    log = open_log(settings, create=False)
-    control = ControlLog(log.control)
-    try:
+    with opened(settings_of(data)) as (_, control):
         state = control.refresh()
         _check_pool(state, pool)
         if add or drop or default:
@@ -46,9 +42,6 @@ def methods(
             control.append(plan_of(state, pool, wanted, time.time()))
             state = control.refresh()
         found = choices(state, pool)
-    finally:
-        control.close()
-        log.close()
     if format is Format.JSON:
         typer.echo(msgspec.json.encode(found).decode())
     else:

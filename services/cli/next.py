@@ -11,8 +11,7 @@ from rich.text import Text
 
 from services.backends import open_store
 from services.checkpoints.checkpoint import CheckpointStore
-from services.cli.installation import settings_of
-from services.cli.no_pool import no_pool
+from services.cli.installation import no_pool, settings_of
 from services.cli.top import Format
 from services.solve.next_matches import Next, plan
 

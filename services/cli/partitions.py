@@ -13,9 +13,9 @@ from rich.text import Text
 
 from ratings_core.errors import InputError
 from services.admin import log_coverage, partition_decisions
-from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.installation import settings_of
+from services.cli.logs import opened
 from services.control.lifecycles import PartitionStatus
 from services.control.log import ControlLog
 from services.log.protocol import Log
@@ -117,13 +117,8 @@ def retry(
 @contextmanager
 def _opened(data: Path | None) -> Iterator[tuple[Log, ControlLog, CheckpointStore]]:
     settings = settings_of(data)
-    log = open_log(settings, create=False)
-    control = ControlLog(log.control)
-    try:
+    with opened(settings) as (log, control):
         yield log, control, CheckpointStore(settings.checkpoint_url)
-    finally:
-        control.close()
-        log.close()
 
 
 def _or_none(position: int | None) -> str:

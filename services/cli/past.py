@@ -6,7 +6,7 @@ from services.boards.past import PastBoards, PastRows, When
 from services.boards.reading import Board
 from services.boards.store.protocol import StoreReader
 from services.checkpoints.checkpoint import CheckpointStore
-from services.cli.no_pool import control_state
+from services.cli.logs import control_state
 from services.runtime.settings import Settings
 
 

@@ -2,8 +2,8 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -18,16 +18,15 @@ from rich.text import Text
 from ratings_core.errors import InputError
 from services.admin import bans
 from services.admin.log_coverage import check_wish
-from services.backends import open_log, open_store
+from services.backends import open_store
 from services.boards.store.protocol import LiveReader, PoolHead, StoreError
-from services.boards.store.redis import RedisStore
 from services.cli.edits import read_aliases, read_bans, read_initial
-from services.cli.installation import settings_of
+from services.cli.installation import reached, settings_of
+from services.cli.logs import opened
 from services.cli.top import Format
 from services.control import generations
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, Generation, GenerationRequest, Start
-from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
 
@@ -51,7 +50,7 @@ class Edit(StrEnum):
 def list_(data: _Data = None) -> None:
     """All pools: the generation that readers see, and the one under construction."""
     settings = settings_of(data)
-    with _opened(settings) as (log, control):
+    with opened(settings) as (log, control):
         state = control.refresh()
         names, waiting = sorted(state.pools), {pool: wish[1] for pool in state.pools if (wish := state.wish(pool)) is not None}
         kinds = {pool: str(created.kind) for pool, created in state.pools.items()}
@@ -107,7 +106,7 @@ def settings_(
     }
     limits = {name: value for name, value in given.items() if value is not None}
     edits = _edits(aliases, bans_file, initial, clear or [])
-    with _opened(settings) as (log, control):
+    with opened(settings) as (log, control):
         if not (method or param or limits or edits or ban or unban or start is not None):
             _show(control.standing(pool), _kind(control, pool), format)
             return
@@ -126,7 +125,7 @@ def settings_(
 def resume(pool: Annotated[str, typer.Argument(help="The pool.")], wait: _Wait = True, data: _Data = None) -> None:
     """Fold a pool again with its settings, without retracted outcomes: for a pool that stopped at an outcome."""
     settings = settings_of(data)
-    with _opened(settings) as (log, control):
+    with opened(settings) as (log, control):
         _kind(control, pool)
         wanted = generations.wish(control.standing(pool), time=time.time())
         check_wish(wanted, control.refresh(), log.history)
@@ -134,17 +133,6 @@ def resume(pool: Annotated[str, typer.Argument(help="The pool.")], wait: _Wait =
 
 
 # from options to a wish
-
-
-@contextmanager
-def _opened(settings: Settings) -> Iterator[tuple[Log, ControlLog]]:
-    log = open_log(settings, create=False)
-    control = ControlLog(log.control)
-    try:
-        yield log, control
-    finally:
-        control.close()
-        log.close()
 
 
 def _kind(control: ControlLog, pool: str) -> Kind:
@@ -214,12 +202,8 @@ def _refuse_doubtful(
     """Raises `InputError` for bans that were probably not meant."""
     if wanted is None:
         return
-    store = _reached(settings, identity)
-    try:
+    with reached(settings, identity) as store:
         found = bans.doubts(None if store is None else store.live, standing.pool, standing.bans, wanted, unban)
-    finally:
-        if store is not None:
-            store.close()
     if found:
         raise InputError("bans", "; ".join(found), "must be confirmed by --yes (nothing was changed)")
 
@@ -257,25 +241,11 @@ def _show(standing: Generation | GenerationRequest, kind: Kind, shape: Format) -
 def _ask(settings: Settings, identity: str, control: ControlLog, pool: str, wish: int, *, wait: bool) -> None:
     """Tell what was asked for, and wait until it is so. identity: of the log, as the store may still show what another one left."""
     console = Console(soft_wrap=True)
-    if (store := _reached(settings, identity)) is None:
-        console.print("the engine does not run here: the pool is folded so when it starts", highlight=False)
-        return
-    with closing(store):
-        _follow(console, control, store.live, pool, wish, wait=wait)
-
-
-def _reached(settings: Settings, identity: str) -> RedisStore | None:
-    """The store, if it answers."""
-    try:
-        store = open_store(settings, identity)
-    except StoreError:
-        return None
-    try:
-        store.ping()
-    except StoreError:
-        store.close()
-        return None
-    return store
+    with reached(settings, identity) as store:
+        if store is None:
+            console.print("the engine does not run here: the pool is folded so when it starts", highlight=False)
+        else:
+            _follow(console, control, store.live, pool, wish, wait=wait)
 
 
 def _follow(console: Console, control: ControlLog, boards: LiveReader, pool: str, wish: int, *, wait: bool) -> None:

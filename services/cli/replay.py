@@ -16,10 +16,9 @@ from ratings_core.formats import FileKind, RowRules
 from ratings_core.formats.features import Feature
 from ratings_core.formats.results import Unplayed
 from ratings_core.formats.times import seconds
-from services.backends import open_log, open_store
-from services.boards.store.protocol import StoreError
+from services.backends import open_log
 from services.boards.waiting import await_position
-from services.cli.installation import settings_of
+from services.cli.installation import reached, settings_of
 from services.cli.options import Columns, Delimiter, file_options
 from services.imports.files import FileOptions
 from services.imports.replay import Replayed, replay_file
@@ -110,12 +109,10 @@ def _wait(settings: Settings, identity: str, pool: str, last: Replayed, console:
     """identity: of the log that was written to; what the store still shows of another one is not waited for."""
     if not last.position:
         return
-    try:
-        store = open_store(settings, identity)
-        store.ping()
-    except StoreError:
-        console.print("the engine does not run here: the outcomes are in the log, it will fold them when it starts", highlight=False)
-        return
-    with console.status("waiting until readers see them"):
-        head = await_position(store.live, pool, last.position)
+    with reached(settings, identity) as store:
+        if store is None:
+            console.print("the engine does not run here: the outcomes are in the log, it will fold them when it starts", highlight=False)
+            return
+        with console.status("waiting until readers see them"):
+            head = await_position(store.live, pool, last.position)
     console.print(f"{pool}: {head.outcomes} outcomes of {head.agents} agents, {head.duplicates} duplicates dropped", highlight=False)

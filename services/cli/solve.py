@@ -19,13 +19,12 @@ from ratings_core.records.names import FIRST_SIDE
 from ratings_core.voting.profile import Unlisted
 from services.admin.pool_range import pool_range
 from services.admin.solve_pool import COLUMNS, PoolSlice, pool_answers
-from services.backends import open_log
 from services.boards.result import Intervals, SolveResult
 from services.cli.installation import settings_of
 from services.cli.interval_columns import interval_columns, interval_line, roster_line
+from services.cli.logs import opened
 from services.cli.numbers import shower, tied_within
 from services.cli.options import BadRows, Columns, Delimiter, file_options, row_rules
-from services.control.log import ControlLog
 from services.runtime.settings import Settings
 from services.solve.check import Check
 from services.solve.file_solve import Answer, Asked, Reading, folded_answers, solved_answers
@@ -127,13 +126,8 @@ def _pool_slice(
 
 
 def _pool_answers(asked: Asked, wanted: PoolSlice, bucket_seconds: float | None, settings: Settings) -> Iterator[Answer]:
-    log = open_log(settings, create=False)
-    control = ControlLog(log.control)
-    try:
+    with opened(settings) as (log, control):
         yield from pool_answers(asked, log, control.refresh(), wanted, bucket_seconds)
-    finally:
-        control.close()
-        log.close()
 
 
 def _refuse(given: Mapping[str, object], why: str) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import closing
 from typing import Final
 
 import msgspec
@@ -138,6 +139,12 @@ class ControlLog:
             self._state.position = self._reader.position(_PARTITION)
             if time.monotonic() > deadline:
                 raise LogError(f"the control log could not be read to {end} in {_READ_SECONDS:g} s", retriable=True)
+
+
+def control_state(topic: Topic) -> ControlState:
+    """The state up to the present end of the control topic, for callers that need it once. Raises `LogError`."""
+    with closing(ControlLog(topic)) as control:
+        return control.refresh()
 
 
 def _decoded(offset: int, value: bytes) -> ControlRecord:

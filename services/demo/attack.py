@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -84,13 +85,10 @@ def _file(settings: Settings) -> Path:
 
 def _prepare(settings: Settings, log_: Log) -> None:
     fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
-    control = ControlLog(log_.control)
-    try:
+    with closing(ControlLog(log_.control)) as control:
         for pool in clones.POOLS:
             control.create_pool(PoolCreated(pool=pool, kind=Kind.SCORES, time=time.time(), fold=fold, label=clones.LABEL))
             control.append(plan_of(control.refresh(), pool, clones.methods_of(pool), time.time()))
-    finally:
-        control.close()
 
 
 def _send(log_: Log, wave: Wave) -> None:

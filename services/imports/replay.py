@@ -6,6 +6,7 @@ as the dedupe window reaches.
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -129,15 +130,12 @@ def _key(kind: FileKind, options: FileOptions, source: Source) -> list[str]:
 
 
 def _ensure_pool(settings: Settings, log: Log, pool: str, kind: Kind | None) -> None:
-    control = ControlLog(log.control)
-    try:
+    with closing(ControlLog(log.control)) as control:
         standing = control.refresh().pools.get(pool)
         if standing is None and kind is None:
             raise InputError("pool", pool, "must exist, as the file holds retractions only")
         if standing is None and kind is not None:
             fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
             standing = control.create_pool(PoolCreated(pool=pool, kind=kind, time=time.time(), fold=fold), settings.max_pools)
-    finally:
-        control.close()
     if standing is not None and kind not in (standing.kind, None):
         raise InputError("pool", pool, f"must be a pool of {kind}, as the file's outcomes are; it is one of {standing.kind}")

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from services.backends import open_log, open_store
-from services.control.log import ControlLog
+from services.control.log import control_state
 from services.log.protocol import Log
 from services.runtime.logging import configure
 from services.runtime.private_files import make_files_private
@@ -92,10 +92,5 @@ class ShardActor:
 
     def _check_engine(self, log_: Log) -> None:
         """Raise `Fenced` where a later engine has started: its shards own the partitions, or are about to."""
-        control = ControlLog(log_.control)
-        try:
-            newest = control.refresh().engine
-        finally:
-            control.close()
-        if newest > self._engine:
+        if (newest := control_state(log_.control).engine) > self._engine:
             raise Fenced(f"engine {newest} started after engine {self._engine}, which this shard belongs to")

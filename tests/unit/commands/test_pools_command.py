@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from ratings_core.errors import InputError
 from services.backends import open_log
 from services.boards.store.protocol import Building, PoolHead, StoreError
+from services.cli import installation
 from services.cli import main as cli
 from services.cli import pools as command
 from services.cli.edits import read_aliases, read_bans, read_initial
@@ -214,7 +215,8 @@ def test_stores_that_were_opened_are_given_back(reached: bool, monkeypatch: pyte
         opened.append(Closable(reached))
         return opened[-1]
 
-    monkeypatch.setattr(command, "open_store", opening)
+    for module in (command, installation):
+        monkeypatch.setattr(module, "open_store", opening)
     run("settings", "blitz", "--per-task", "--no-wait")
     run("list")
     assert [store.closed for store in opened] == [1, 1]
