@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterable
 
 from ratings_core.errors import InputError
-from services.boards.store.protocol import LiveReader, StoreError
+from services.boards.store.live import LiveBoards
+from services.boards.store.protocol import StoreError
 
 _SHOWN = 10
 
@@ -20,7 +21,7 @@ def changed(standing: Iterable[str], ban: Collection[str], unban: Collection[str
     return list({**bans, **dict.fromkeys(ban)})
 
 
-def doubts(boards: LiveReader | None, pool: str, standing: Collection[str], wanted: Collection[str], unban: Collection[str]) -> list[str]:
+def doubts(boards: LiveBoards | None, pool: str, standing: Collection[str], wanted: Collection[str], unban: Collection[str]) -> list[str]:
     """What a change of bans may not be meant to do, as sentences: end bans that nobody named, or ban names that no agent has.
 
     Args:
@@ -41,7 +42,7 @@ def doubts(boards: LiveReader | None, pool: str, standing: Collection[str], want
     return found
 
 
-def _unknown(boards: LiveReader | None, pool: str, names: list[str]) -> list[str]:
+def _unknown(boards: LiveBoards | None, pool: str, names: list[str]) -> list[str]:
     try:
         head = None if boards is None else boards.head(pool)
         if boards is None or head is None or not names:

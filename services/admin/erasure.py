@@ -13,7 +13,7 @@ import msgspec
 from ratings_core.errors import InputError
 from ratings_core.records.names import check_name
 from services.backends import open_log
-from services.boards.store.protocol import LiveReader
+from services.boards.store.live import LiveBoards
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control import generations
 from services.control.erasures import ArchiveRewrite, ErasureRequest, NameMatcher, erased_name, matchers
@@ -30,7 +30,7 @@ class StillKeptError(Exception):
 
 
 def request_erasure(
-    control: ControlLog, boards: LiveReader | None, pool: str, name: str, by: str, *, unknown: bool = False
+    control: ControlLog, boards: LiveBoards | None, pool: str, name: str, by: str, *, unknown: bool = False
 ) -> ErasureRequest:
     """Ask for the erasure of an agent's name, if nobody did yet.
 
@@ -110,7 +110,7 @@ def _names(standing: Generation | GenerationRequest, name: str) -> bool:
     return name in {*standing.aliases, *standing.aliases.values(), *standing.bans, *rated}
 
 
-def _check_agent(boards: LiveReader | None, pool: str, name: str) -> None:
+def _check_agent(boards: LiveBoards | None, pool: str, name: str) -> None:
     head = None if boards is None else boards.head(pool)
     if boards is None or head is None:
         raise InputError("agent", name, f"must be an agent of {pool}, and the store does not say who is: start the engine, or --unknown")

@@ -16,7 +16,8 @@ import msgspec
 import numpy as np
 
 from ratings_core.arrays.digest import digest
-from services.boards.store.protocol import ACTIVITY, LiveReader, PoolHead
+from services.boards.store.live import LiveBoards
+from services.boards.store.protocol import ACTIVITY, PoolHead
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
 from services.control.directory import FixedDirectory
 from services.control.log import control_state
@@ -59,7 +60,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     difference: str | None = None
 
 
-def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store: LiveReader | None) -> Iterator[Finding]:
+def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store: LiveBoards | None) -> Iterator[Finding]:
     """Findings of one partition. store: None compares checkpoints only."""
     state = control_state(log.control)
     damaged, manifest = _newest(number, checkpoints)
@@ -93,7 +94,7 @@ class _Wanted:
     beside: list[Generation]
 
     @classmethod
-    def of(cls, number: int, control: ControlState, manifest: Manifest | None, store: LiveReader | None) -> "_Wanted":
+    def of(cls, number: int, control: ControlState, manifest: Manifest | None, store: LiveBoards | None) -> "_Wanted":
         """Those that checkpoint and store hold, as far as the control log knows them."""
         shown = [(head.pool, head.generation) for head in store.pools() if head.partition == number] if store is not None else []
         held = [(entry.pool, entry.generation) for entry in manifest.entries] if manifest is not None else []
@@ -115,7 +116,7 @@ class _Wanted:
         return [*self.chosen.values(), *self.beside]
 
 
-def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveReader | None) -> Iterator[Finding]:
+def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveBoards | None) -> Iterator[Finding]:
     if manifest is not None:
         for entry in sorted(manifest.builds, key=lambda one: one.position):
             folded.to(entry.position)
@@ -219,7 +220,7 @@ def _against_checkpoint(folded: _Refolded, manifest: Manifest) -> Iterator[Findi
         yield Finding(partition=partition.number, pool=pool, what="checkpoint", position=manifest.position, difference=lacks)
 
 
-def _against_boards(folded: _Refolded, store: LiveReader) -> Iterator[Finding]:
+def _against_boards(folded: _Refolded, store: LiveBoards) -> Iterator[Finding]:
     number = folded.partition.number
     heads = sorted((head for head in store.pools() if head.partition == number), key=lambda head: head.position)
     for pool in sorted(folded.partition.pools.keys() - {head.pool for head in heads}):
@@ -230,7 +231,7 @@ def _against_boards(folded: _Refolded, store: LiveReader) -> Iterator[Finding]:
         yield _against_store(folded, head.pool, store)
 
 
-def _against_store(folded: _Refolded, pool: str, store: LiveReader) -> Finding:
+def _against_store(folded: _Refolded, pool: str, store: LiveBoards) -> Finding:
     """Compare the live boards with the state at the position shown. A pool on the move is read again: positions only rise."""
     difference: str | None = "the store forgot the pool while it was read"
     position = folded.partition.position
@@ -250,7 +251,7 @@ def _against_store(folded: _Refolded, pool: str, store: LiveReader) -> Finding:
     return Finding(partition=folded.partition.number, pool=pool, what="live boards", position=position, difference=difference)
 
 
-def _against_newer(folded: _Refolded, head: PoolHead, store: LiveReader) -> Finding:
+def _against_newer(folded: _Refolded, head: PoolHead, store: LiveBoards) -> Finding:
     """Compare with a generation that began to serve after the others were chosen: the log is folded for it alone."""
     number, log = folded.partition.number, folded.log
     state = control_state(log.control)
@@ -268,14 +269,14 @@ def _against_newer(folded: _Refolded, head: PoolHead, store: LiveReader) -> Find
         newer.close()
 
 
-def _catch_up(store: LiveReader, pool: str, position: int) -> None:
+def _catch_up(store: LiveBoards, pool: str, position: int) -> None:
     """Give the store a while to reach `position`: a shard whose store was away publishes after its checkpoint."""
     deadline = time.monotonic() + _CATCH_UP_SECONDS
     while (head := store.head(pool)) is not None and head.position < position and head.stopped is None and time.monotonic() < deadline:
         time.sleep(_LOOK_SECONDS)
 
 
-def _whole(store: LiveReader, pool: str, method: str) -> _Seen:
+def _whole(store: LiveBoards, pool: str, method: str) -> _Seen:
     rows: _Seen = {}
     start = 0
     while (page := store.page(pool, method, start, _PAGE)) is not None and page.rows:

@@ -7,7 +7,7 @@ import msgspec
 
 from services.admin.verify import Finding
 from services.boards.result import AgentRow, SolvedBoard
-from services.boards.store.protocol import StoreReader
+from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.log.partition import partition_of
 from services.log.protocol import Log
@@ -18,7 +18,7 @@ _PAGE: Final = 1000
 _TRIES: Final = 5
 
 
-def verify_solved(log: Log, checkpoints: CheckpointStore, store: StoreReader) -> Iterator[Finding]:
+def verify_solved(log: Log, checkpoints: CheckpointStore, store: RedisStore) -> Iterator[Finding]:
     """One finding a solved board that readers see."""
     files = ResultFiles(checkpoints.blobs, 1)
     for head in store.live.pools():
@@ -28,7 +28,7 @@ def verify_solved(log: Log, checkpoints: CheckpointStore, store: StoreReader) ->
             yield Finding(partition=partition, pool=head.pool, what=f"solved board {method}", position=position, difference=difference)
 
 
-def _compared(job: Job, files: ResultFiles, store: StoreReader) -> tuple[int, str | None]:
+def _compared(job: Job, files: ResultFiles, store: RedisStore) -> tuple[int, str | None]:
     """Position of a board, and how it differs from its file. One that is switched meanwhile is read again."""
     position, difference = 0, None
     for _ in range(_TRIES):
@@ -63,7 +63,7 @@ def _rated(row: AgentRow) -> tuple[str, float | None, int]:
     return row.agent, row.rating, row.rank
 
 
-def _whole(store: StoreReader, job: Job) -> SolvedBoard | None:
+def _whole(store: RedisStore, job: Job) -> SolvedBoard | None:
     """The board with all its rows; None if there is no board, or if it was switched between two pages."""
     rows: list[AgentRow] = []
     first: SolvedBoard | None = None

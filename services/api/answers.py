@@ -21,7 +21,8 @@ from services.api.replies import Boards, Value
 from services.api.workers import Workers
 from services.boards.insight import Insight
 from services.boards.reading import Board
-from services.boards.store.protocol import INSIGHT, PoolVersion, StoreError, VersionReader
+from services.boards.store.protocol import INSIGHT, PoolVersion, StoreError
+from services.boards.store.versions import Versions
 
 _PAUSE_SECONDS: Final = 0.003
 """Between two looks at the versions: what a poll waits for at most, beside the look itself."""
@@ -83,7 +84,7 @@ class Answers:
             never kept.
     """
 
-    def __init__(self, versions: VersionReader, readers: Workers, build: Build, clock: Callable[[], float]) -> None:
+    def __init__(self, versions: Versions, readers: Workers, build: Build, clock: Callable[[], float]) -> None:
         self._reader, self._readers, self._build, self._clock = versions, readers, build, clock
         self._versions = Batched(self._look, _PAUSE_SECONDS)
         self._entries: OrderedDict[Asked, _Entry] = OrderedDict()

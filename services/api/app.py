@@ -33,7 +33,8 @@ from services.api.problems import ApiError
 from services.api.replies import components
 from services.api.security import Access
 from services.boards.store.keys import METHOD_PATTERN
-from services.boards.store.protocol import StoreError, StoreReader
+from services.boards.store.protocol import StoreError
+from services.boards.store.redis import RedisStore
 from services.control.log import ControlLog, NoPool, PoolExists, TooManyPools
 from services.log.protocol import Log, LogError
 from services.runtime.metrics import API, Metrics
@@ -52,7 +53,7 @@ _PATH_SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
 _RETRY: Final[Mapping[str, str]] = {"Retry-After": "1"}
 
 
-def create_app(settings: Settings, log: Log, store: StoreReader, clock: Callable[[], float] = time.time) -> FastAPI:
+def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[[], float] = time.time) -> FastAPI:
     """The API and its page. The caller owns `log` and `store`, and closes them after the application ended."""
     metrics, access = Metrics(API), Access(settings)
     directory = Directory(ControlLog(log.control), log.history)

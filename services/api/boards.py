@@ -20,7 +20,7 @@ from services.boards.history import Difference
 from services.boards.insight import insight
 from services.boards.past import NotKept, PastBoards, PastRows, When
 from services.boards.reading import Board, Methods
-from services.boards.store.protocol import StoreReader
+from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.runtime.settings import Provisional
 from services.runtime.times import moment
@@ -40,7 +40,7 @@ Summary: TypeAlias = Annotated[int, Query(ge=0, le=200, description="First rows 
 
 
 def built(
-    store: StoreReader,
+    store: RedisStore,
     directory: Directory,
     provisional: Provisional,
     clock: Callable[[], float],
@@ -60,7 +60,7 @@ def built(
 
 
 def _summary(
-    store: StoreReader, directory: Directory, provisional: Provisional, now: float, asked: Asked, known: Mapping[str, Board]
+    store: RedisStore, directory: Directory, provisional: Provisional, now: float, asked: Asked, known: Mapping[str, Board]
 ) -> Boards | None:
     head, created = store.live.head(asked.pool), directory.seen().get(asked.pool)
     if head is None and created is None:

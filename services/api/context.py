@@ -16,7 +16,7 @@ from services.api.heads import AllHeads
 from services.api.intake import Intake
 from services.api.security import Access
 from services.api.workers import Workers
-from services.boards.store.protocol import StoreReader
+from services.boards.store.redis import RedisStore
 from services.runtime.metrics import Metrics
 from services.runtime.settings import Settings
 
@@ -54,7 +54,7 @@ class Context:
     """
 
     settings: Settings
-    store: StoreReader
+    store: RedisStore
     directory: Directory
     intake: Intake
     access: Access

@@ -8,7 +8,8 @@ from services.api.batched import Batched
 from services.api.problems import ApiError
 from services.api.workers import Workers
 from services.boards.folding import Heard
-from services.boards.store.protocol import PoolHead, StoreError, StoreReader
+from services.boards.store.protocol import PoolHead, StoreError
+from services.boards.store.redis import RedisStore
 
 _PAUSE_SECONDS: Final = 0.005
 
@@ -24,7 +25,7 @@ class Heads(NamedTuple):
 class AllHeads:
     """Reads the heads of all pools."""
 
-    def __init__(self, store: StoreReader, readers: Workers) -> None:
+    def __init__(self, store: RedisStore, readers: Workers) -> None:
         self._store, self._readers = store, readers
         self._batched = Batched[None, Heads](self._read, _PAUSE_SECONDS)
         self._last: tuple[Heads, float] | None = None

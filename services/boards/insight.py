@@ -3,7 +3,8 @@
 import msgspec
 
 from services.boards.findings import Findings
-from services.boards.store.protocol import INSIGHT, SolvedReader
+from services.boards.store.protocol import INSIGHT
+from services.boards.store.solved import SolvedBoards
 
 
 class Insight(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +26,7 @@ class Insight(msgspec.Struct, frozen=True, kw_only=True):
     stale_seconds: float | msgspec.UnsetType = msgspec.UNSET
 
 
-def insight(boards: SolvedReader, pool: str, *, now: float) -> Insight:
+def insight(boards: SolvedBoards, pool: str, *, now: float) -> Insight:
     """The newest insight of a pool. now: seconds since 1970. Raises `StoreError`, `InputError`."""
     found = boards.page(pool, INSIGHT, 0, 1)
     if found is None:

@@ -22,7 +22,8 @@ from services.boards.history import Past
 from services.boards.reading import Board, belief_intervals, past_solve
 from services.boards.result import AgentRow
 from services.boards.store.beliefs import believed
-from services.boards.store.protocol import ACTIVITY, StoreError, StoreReader
+from services.boards.store.protocol import ACTIVITY, StoreError
+from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
 from services.control.raters import make_raters
@@ -78,7 +79,7 @@ def _iso(time: float) -> str:
 class PastBoards:
     """Reads boards as they were. control: the control log's state, read when a live board is asked for."""
 
-    def __init__(self, store: StoreReader, files: CheckpointStore, control: Callable[[], ControlState]) -> None:
+    def __init__(self, store: RedisStore, files: CheckpointStore, control: Callable[[], ControlState]) -> None:
         self._store, self._files, self._control = store, files, control
 
     def board(self, rows: PastRows, now: float) -> Board | None:

@@ -9,7 +9,9 @@ from ratings_core.errors import InputError
 from ratings_core.records.beliefs import LEVEL, BeliefModel
 from services.boards.history import Difference, Kept, difference, unpacked
 from services.boards.result import AgentRow, CertificateRow, Intervals, SolvedBoard, TaskRow
-from services.boards.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, SolvedReader, StoreError, StoreReader
+from services.boards.store.protocol import ACTIVITY, INSIGHT, BoardPage, PoolHead, StoreError
+from services.boards.store.redis import RedisStore
+from services.boards.store.solved import SolvedBoards
 from services.runtime.settings import PROVISIONAL, Provisional
 
 _TRIES: Final = 5
@@ -53,13 +55,13 @@ class Methods(msgspec.Struct, frozen=True, kw_only=True):
     solved: list[str]
 
 
-def methods_of(boards: SolvedReader, head: PoolHead) -> Methods:
+def methods_of(boards: SolvedBoards, head: PoolHead) -> Methods:
     """Which boards a pool has. Raises `StoreError`."""
     return Methods(live=[*head.online, ACTIVITY], solved=boards.methods(head.pool))
 
 
 def board(
-    store: StoreReader, pool: str, method: str, *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL
+    store: RedisStore, pool: str, method: str, *, start: int, count: int, now: float, provisional: Provisional = PROVISIONAL
 ) -> Board | None:
     """Rows start to start + count; None where there is no such board. now: seconds since 1970; provisional: who is marked so.
 
@@ -72,7 +74,7 @@ def board(
 
 
 def around(
-    store: StoreReader, pool: str, method: str, agent: str, *, count: int, now: float, provisional: Provisional = PROVISIONAL
+    store: RedisStore, pool: str, method: str, agent: str, *, count: int, now: float, provisional: Provisional = PROVISIONAL
 ) -> Board | None:
     """`count` rows with the agent in the middle; None where there is no such board, or the agent is not on it."""
     page = store.live.around(pool, method, agent, count)
@@ -82,7 +84,7 @@ def around(
     return None if found is None else _of_solved(*found, now, provisional)
 
 
-def agent(store: StoreReader, pool: str, name: str, *, provisional: Provisional = PROVISIONAL) -> dict[str, AgentRow] | None:
+def agent(store: RedisStore, pool: str, name: str, *, provisional: Provisional = PROVISIONAL) -> dict[str, AgentRow] | None:
     """An agent's row on every board, by method; None where it is on none. Raises `StoreError`."""
     head, found = store.live.head(pool), store.agent(pool, name)
     if head is None or found is None:
@@ -100,7 +102,7 @@ def agent(store: StoreReader, pool: str, name: str, *, provisional: Provisional 
 
 
 def first_rows(
-    store: StoreReader, pool: str, methods: Sequence[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL
+    store: RedisStore, pool: str, methods: Sequence[str], *, count: int, now: float, provisional: Provisional = PROVISIONAL
 ) -> list[Board]:
     """The first rows of several boards of a pool, live ones first, without those that are not there. Raises `StoreError`."""
     live = [_of_live(page, now, provisional) for page in store.live.pages(pool, methods, 0, count)]
@@ -109,7 +111,7 @@ def first_rows(
     return live + [board for board in solved if board is not None]
 
 
-def changes(boards: SolvedReader, pool: str, method: str, against: int | None, count: int) -> Difference | None:
+def changes(boards: SolvedBoards, pool: str, method: str, against: int | None, count: int) -> Difference | None:
     """From an earlier solve to the newest one; None where fewer than two are kept. against: position of the earlier one, by default the
     one before the newest; of several there the last. count: most agents that each list names. Raises `InputError`, `StoreError`.
     """
@@ -128,7 +130,7 @@ def changes(boards: SolvedReader, pool: str, method: str, against: int | None, c
 
 
 def _solved_page(
-    boards: SolvedReader, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
+    boards: SolvedBoards, pool: str, method: str, start: int, count: int, now: float, provisional: Provisional
 ) -> Board | None:
     found = boards.page(pool, method, start, count) if method != INSIGHT else None
     return None if found is None else _of_solved(*found, now, provisional)

@@ -5,14 +5,15 @@ from collections.abc import Callable
 from typing import Final
 
 from ratings_core.errors import InputError
-from services.boards.store.protocol import LiveReader, PoolHead
+from services.boards.store.live import LiveBoards
+from services.boards.store.protocol import PoolHead
 
 _STUCK_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.1
 
 
 def await_position(
-    boards: LiveReader, pool: str, position: int, stuck_seconds: float = _STUCK_SECONDS, clock: Callable[[], float] = time.monotonic
+    boards: LiveBoards, pool: str, position: int, stuck_seconds: float = _STUCK_SECONDS, clock: Callable[[], float] = time.monotonic
 ) -> PoolHead:
     """The pool's head once it has reached `position`.
 

@@ -29,7 +29,7 @@ from services.boards.findings import (
 )
 from services.boards.insight import Insight
 from services.boards.insight import insight as newest
-from services.boards.store.protocol import StoreReader
+from services.boards.store.redis import RedisStore
 from services.cli.installation import no_pool, settings_of
 from services.cli.top import Format
 from services.runtime.settings import Settings
@@ -58,7 +58,7 @@ def insight(
         Console().print(table(found))
 
 
-def find(store: StoreReader, pool: str, settings: Settings) -> Insight:
+def find(store: RedisStore, pool: str, settings: Settings) -> Insight:
     """The pool's insight. Raises `InputError` where there is no such pool."""
     if store.live.head(pool) is None:
         raise no_pool(settings, store.live, pool)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from ratings_core.errors import InputError
 from services.backends import open_store
-from services.boards.store.protocol import LiveReader, StoreError
+from services.boards.store.live import LiveBoards
+from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
 from services.log.protocol import LogError
 from services.runtime.settings import Settings
@@ -30,7 +31,7 @@ def reached(settings: Settings, identity: str) -> Iterator[RedisStore | None]:
             yield store
 
 
-def no_pool(settings: Settings, boards: LiveReader, pool: str) -> InputError:
+def no_pool(settings: Settings, boards: LiveBoards, pool: str) -> InputError:
     """What to say of a pool that readers see nothing of: nobody made it, or nothing of it was folded yet. Raises `StoreError`."""
     from services.cli.logs import control_state  # noqa: PLC0415 - with numba, which readers of boards need not wait for
 

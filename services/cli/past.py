@@ -4,14 +4,14 @@ import time
 
 from services.boards.past import PastBoards, PastRows, When
 from services.boards.reading import Board
-from services.boards.store.protocol import StoreReader
+from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.logs import control_state
 from services.runtime.settings import Settings
 
 
 def past(
-    settings: Settings, store: StoreReader, pool: str, method: str, when: tuple[int | None, float | None], count: int
+    settings: Settings, store: RedisStore, pool: str, method: str, when: tuple[int | None, float | None], count: int
 ) -> Board | None:
     """The board's first rows as they were at `when` (a position, or a time), None where there is no such board. Raises `NotKept`."""
     files = CheckpointStore(settings.checkpoint_url)

@@ -19,7 +19,8 @@ from ratings_core.errors import InputError
 from services.admin import bans
 from services.admin.log_coverage import check_wish
 from services.backends import open_store
-from services.boards.store.protocol import LiveReader, PoolHead, StoreError
+from services.boards.store.live import LiveBoards
+from services.boards.store.protocol import PoolHead, StoreError
 from services.cli.edits import read_aliases, read_bans, read_initial
 from services.cli.installation import reached, settings_of
 from services.cli.logs import opened
@@ -248,7 +249,7 @@ def _ask(settings: Settings, identity: str, control: ControlLog, pool: str, wish
             _follow(console, control, store.live, pool, wish, wait=wait)
 
 
-def _follow(console: Console, control: ControlLog, boards: LiveReader, pool: str, wish: int, *, wait: bool) -> None:
+def _follow(console: Console, control: ControlLog, boards: LiveBoards, pool: str, wish: int, *, wait: bool) -> None:
     if control.refresh().newest(pool) is None:
         console.print(f"{pool} has no outcomes yet: it is folded so from its first one on", highlight=False)
         return
@@ -270,7 +271,7 @@ def _follow(console: Console, control: ControlLog, boards: LiveReader, pool: str
 
 def await_generation(
     control: ControlLog,
-    boards: LiveReader,
+    boards: LiveBoards,
     pool: str,
     wish: int,
     tell: Callable[[float], None],

@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from services.backends import open_store
-from services.boards.store.protocol import PoolHead, StoreError, StoreReader
+from services.boards.store.protocol import PoolHead, StoreError
+from services.boards.store.redis import RedisStore
 from services.cli.numbers import shower
 from services.demo import attack, clones
 from services.demo.clones import Report
@@ -92,14 +93,14 @@ def _curve(what: str, near: Sequence[Report]) -> Table:
     return table
 
 
-def boards(store: StoreReader, pools: Mapping[str, Collection[str]]) -> list[Table] | None:
+def boards(store: RedisStore, pools: Mapping[str, Collection[str]]) -> list[Table] | None:
     """One table for each of `pools`, a line a method; None until all have the boards of the methods that are named."""
     heads = {pool: head for pool in pools if (head := store.live.head(pool)) is not None}
     tables = [_table(store, head, pools[pool]) for pool, head in heads.items()]
     return [table for table in tables if table is not None] if len(tables) == len(pools) and all(tables) else None
 
 
-def _table(store: StoreReader, head: PoolHead, methods: Collection[str]) -> Table | None:
+def _table(store: RedisStore, head: PoolHead, methods: Collection[str]) -> Table | None:
     lines = {method: _live(store, head.pool, method) for method in head.online}
     lines |= {method: _solved(store, head.pool, method) for method in store.solved.methods(head.pool)}
     if not lines.keys() >= set(methods):
@@ -111,12 +112,12 @@ def _table(store: StoreReader, head: PoolHead, methods: Collection[str]) -> Tabl
     return table
 
 
-def _live(store: StoreReader, pool: str, method: str) -> str:
+def _live(store: RedisStore, pool: str, method: str) -> str:
     page = store.live.page(pool, method, 0, _BEST)
     return _line((row.rank, row.agent, row.rating) for row in page.rows) if page else ""
 
 
-def _solved(store: StoreReader, pool: str, method: str) -> str:
+def _solved(store: RedisStore, pool: str, method: str) -> str:
     found = store.solved.page(pool, method, 0, _BEST)
     return _line((row.rank, row.agent, row.rating) for row in found[0].result.agents) if found else ""
 

@@ -17,7 +17,8 @@ from services.boards.folding import freshness
 from services.boards.history import Difference, Moved
 from services.boards.reading import Board, board, changes, methods_of
 from services.boards.result import Intervals
-from services.boards.store.protocol import PoolHead, StoreReader
+from services.boards.store.protocol import PoolHead
+from services.boards.store.redis import RedisStore
 from services.cli.installation import no_pool, settings_of
 from services.cli.interval_columns import contribution_column, interval_columns, interval_line, roster_line, unrated_line
 from services.cli.numbers import shower, tied_within
@@ -88,7 +89,7 @@ def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:
         raise InputError("--against", against, "must be used with --diff")
 
 
-def changed(store: StoreReader, pool: str, method: str, against: int | None, count: int, settings: Settings) -> Difference:
+def changed(store: RedisStore, pool: str, method: str, against: int | None, count: int, settings: Settings) -> Difference:
     """What changed since an earlier solve. Raises `InputError` if there is no earlier solve."""
     found = changes(store.solved, pool, method, against, count)
     if found is not None:
@@ -98,7 +99,7 @@ def changed(store: StoreReader, pool: str, method: str, against: int | None, cou
     raise InputError("--method", method, "must have been solved twice: there is nothing to compare with yet")
 
 
-def find(store: StoreReader, pool: str, method: str, count: int, settings: Settings) -> Board:
+def find(store: RedisStore, pool: str, method: str, count: int, settings: Settings) -> Board:
     """The board's first rows. Raises `InputError` that lists what there is where it is not."""
     found = board(store, pool, method, start=0, count=count, now=time.time(), provisional=settings.provisional)
     if found is not None:
@@ -178,7 +179,7 @@ def _arrow(moved: Moved) -> str:
     return f"▲{up}" if up > 0 else f"▼{-up}" if up < 0 else "="
 
 
-def folding_trouble(settings: Settings, store: StoreReader, pool: str) -> str | None:
+def folding_trouble(settings: Settings, store: RedisStore, pool: str) -> str | None:
     """Why the boards of a pool may not be of now, in words; None where folding goes on."""
     head = store.live.head(pool)
     if head is None:

@@ -13,7 +13,8 @@ from services.admin.verify import Finding, verify_partition
 from services.admin.verify_archive import verify_archive
 from services.admin.verify_solved import verify_solved
 from services.backends import open_log, open_store
-from services.boards.store.protocol import StoreError, StoreReader
+from services.boards.store.protocol import StoreError
+from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.installation import settings_of
 from services.runtime.settings import Settings
@@ -49,7 +50,7 @@ def verify(
     sys.exit(1 if differences else 0)
 
 
-def _store(settings: Settings, identity: str, console: Console) -> StoreReader | None:
+def _store(settings: Settings, identity: str, console: Console) -> RedisStore | None:
     try:
         store = open_store(settings, identity)
         store.ping()

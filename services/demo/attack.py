@@ -11,7 +11,8 @@ from typing import Final
 import msgspec
 
 from services.boards.result import SolvedBoard
-from services.boards.store.protocol import SolvedReader, StoreError
+from services.boards.store.protocol import StoreError
+from services.boards.store.solved import SolvedBoards
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
 from services.demo import clones
@@ -38,7 +39,7 @@ class Attack(msgspec.Struct):
     reports: list[Report] = []
 
 
-def attack(settings: Settings, log_: Log, solved: SolvedReader, stop: threading.Event) -> None:
+def attack(settings: Settings, log_: Log, solved: SolvedBoards, stop: threading.Event) -> None:
     """Send the waves that were not reported yet, and note the reports; returns when done or `stop` is set."""
     _prepare(settings, log_)
     noted = read(settings)
@@ -58,7 +59,7 @@ def attack(settings: Settings, log_: Log, solved: SolvedReader, stop: threading.
             return
 
 
-def _report(settings: Settings, solved: SolvedReader, noted: Attack, wave: Wave, stop: threading.Event) -> bool:
+def _report(settings: Settings, solved: SolvedBoards, noted: Attack, wave: Wave, stop: threading.Event) -> bool:
     """Note what a wave did once it is on all boards; whether it came so far before `stop` was set."""
     boards = _solved(solved, wave, stop)
     if boards is None:
@@ -97,7 +98,7 @@ def _send(log_: Log, wave: Wave) -> None:
     log_.outcomes.append(partition, [(wave.pool.encode(), record) for record in events.encode_records(wave.events)])
 
 
-def _solved(solved: SolvedReader, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:
+def _solved(solved: SolvedBoards, wave: Wave, stop: threading.Event) -> dict[str, SolvedBoard] | None:
     """The boards of all methods once they count the wave; None where `stop` was set first."""
     wanted = clones.methods_of(wave.pool)
     while not stop.wait(_LOOK_SECONDS):

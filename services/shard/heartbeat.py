@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from services.boards.folding import Heartbeat
-from services.boards.store.protocol import HeartbeatWriter, StoreError
+from services.boards.store.heartbeats import Heartbeats
+from services.boards.store.protocol import StoreError
 from services.runtime.logging import LogThrottle
 
 log = logging.getLogger("equirank.shard")
@@ -20,7 +21,7 @@ BEAT_SECONDS: Final = 1.0
 class HeartbeatThread:
     """Asks `report` about once a second and writes the answer, until `stop`."""
 
-    def __init__(self, store: HeartbeatWriter, report: Callable[[], Sequence[Heartbeat]]) -> None:
+    def __init__(self, store: Heartbeats, report: Callable[[], Sequence[Heartbeat]]) -> None:
         self._store, self._report = store, report
         self._stopping, self._troubles = threading.Event(), LogThrottle()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)

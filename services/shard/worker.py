@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from services.boards.folding import Heartbeat
-from services.boards.store.protocol import LiveWriter
+from services.boards.store.live import LiveBoards
 from services.control.log import ControlLog
 from services.log.protocol import Log, Record
 from services.runtime.settings import Settings
@@ -47,7 +47,7 @@ class ShardWorker:
         partitions: Sequence[int],
         owner: str,
         log_: Log,
-        boards: LiveWriter,
+        boards: LiveBoards,
         clock: Callable[[], float] = time.time,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:

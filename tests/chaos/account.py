@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from services.boards.store.protocol import PoolHead, StoreReader
+from services.boards.store.protocol import PoolHead
+from services.boards.store.redis import RedisStore
 from tests.chaos.archived import compare
 from tests.chaos.fold import Tallies
 from tests.chaos.held import held
@@ -101,7 +102,7 @@ def _letters(delivered: Iterable[tuple[Letter, str]], wanted: Expected, report: 
             report.wrong.append(f"dead letter at {place}: {shown.get(place)}, not {wanted.letters.get(place)}")
 
 
-def whole_board(store: StoreReader, pool: str, method: str) -> dict[str, float]:
+def whole_board(store: RedisStore, pool: str, method: str) -> dict[str, float]:
     """Agent -> rating of a live board."""
     rows: dict[str, float] = {}
     while (page := store.live.page(pool, method, len(rows), _PAGE)) is not None and page.rows:

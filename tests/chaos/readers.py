@@ -19,7 +19,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from services.boards.store.protocol import ACTIVITY, BoardPage, PoolHead, StoreError, StoreReader
+from services.boards.store.protocol import ACTIVITY, BoardPage, PoolHead, StoreError
+from services.boards.store.redis import RedisStore
 from tests.chaos.helper import Helper
 
 _PAUSE_SECONDS: Final = 0.05
@@ -48,7 +49,7 @@ class Readers(Helper):
     """Looks at every pool again and again. complaints: one line for each pool and broken promise."""
 
     def __init__(
-        self, reader: Callable[[], AbstractContextManager[StoreReader]], ends: Ends, timer: Callable[[], float] = time.monotonic
+        self, reader: Callable[[], AbstractContextManager[RedisStore]], ends: Ends, timer: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__("readers")
         self._open, self._ends, self._timer = reader, ends, timer
@@ -90,7 +91,7 @@ class Readers(Helper):
                 except StoreError:
                     continue
 
-    def _round(self, store: StoreReader) -> None:
+    def _round(self, store: RedisStore) -> None:
         forgiven = self._forgiven
         pools, live = [head.pool for head in store.live.pools()], store.live
         read = [(live.head(pool), live.page(pool, ACTIVITY, 0, _ROWS), live.head(pool)) for pool in pools]

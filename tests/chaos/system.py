@@ -5,7 +5,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from services.boards.store.protocol import PoolHead, StoreReader
+from services.boards.store.protocol import PoolHead
+from services.boards.store.redis import RedisStore
 from tests.chaos.oracle import Letter, Record
 from tests.chaos.traffic import Sent
 
@@ -41,7 +42,7 @@ class System(Protocol):
     def heads(self) -> Mapping[str, PoolHead]:
         """What the store shows of every pool. Raises `StoreError` while it does not answer."""
 
-    def reader(self) -> AbstractContextManager[StoreReader]:
+    def reader(self) -> AbstractContextManager[RedisStore]:
         """A reader of the store, for one thread."""
 
     def board(self, pool: str, method: str) -> dict[str, float]:

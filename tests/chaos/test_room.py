@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager, closing
 
 import pytest
 
-from services.boards.store.protocol import PoolHead, StoreReader
+from services.boards.store.protocol import PoolHead
+from services.boards.store.redis import RedisStore
 from tests.chaos.oracle import Letter, Record
 from tests.chaos.room import run
 from tests.chaos.traffic import Sent
@@ -58,7 +59,7 @@ class Unwatched:
     def log_ends(self) -> Mapping[int, int]:
         return {}
 
-    def reader(self) -> AbstractContextManager[StoreReader]:
+    def reader(self) -> AbstractContextManager[RedisStore]:
         return closing(EmptyStore())  # type: ignore[arg-type, return-value, type-var]
 
     def board(self, pool: str, method: str) -> dict[str, float]:

@@ -42,7 +42,10 @@ class LiveBoards:
         self._lock = threading.Lock()
 
     def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
-        """Write changed agents of each live board and then the head; False when fenced. Raises `StoreLost` as the protocol says."""
+        """Write changed agents of each live board and then the head; False when fenced (nothing written).
+
+        Raises `StoreLost` where an earlier publication of this writer is gone, or part of one; the next call, with every agent, is taken.
+        """
         pool, fence = check_pool_name(head.pool), Fence(epoch, head.generation, head.position)
         token = f"{epoch}-{secrets.token_hex(8)}"
         calls = [self._claim(pool, fence, token)]
@@ -103,7 +106,7 @@ class LiveBoards:
         return {method: _ranked_alone(head, method, agent, *at) for method, at in found if at is not None}
 
     def forget(self, pool: str) -> None:
-        """Remove all that stands of `pool`."""
+        """Remove everything of `pool`, its fence last: it was folded from records that the log lost."""
         self._remove(check_pool_name(pool))
         with self._lock:
             self._committed.pop(pool, None)

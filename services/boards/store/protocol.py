@@ -14,17 +14,15 @@ Laws, held by tests against every implementation:
 6. A row's rating and the belief behind it are of one publication, written and read in one step. Deviations are evaluated when they are
    read, as of the pool's time in the head: an agent's grows while others play, without being written again.
 
-One protocol for each subject and role: who only reads live boards takes a `LiveReader`, who publishes them a `LiveWriter`.
+`live.py`, `solved.py`, `heartbeats.py` and `versions.py` keep them, each for one subject; `redis.py` holds them together.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from ratings_core.records.beliefs import Belief, BeliefModel
-from services.boards.folding import Heard, Heartbeat
-from services.boards.history import Kept, Past
 from services.boards.result import AgentRow, SolvedBoard
 
 
@@ -152,134 +150,3 @@ ACTIVITY = "outcomes"
 
 INSIGHT = "insight"
 """Name under which a pool's insight is published, as a solved board without rows."""
-
-
-class PoolHeads(Protocol):
-    """Heads of pools. Pools not known are None, never invented."""
-
-    def head(self, pool: str) -> PoolHead | None:
-        """The head of the pool's newest publication."""
-
-    def pools(self) -> list[PoolHead]:
-        """The heads of all pools by name."""
-
-
-class LiveWriter(PoolHeads, Protocol):
-    """What a shard does with live boards."""
-
-    def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
-        """Write changed agents of each live board and then the head; False when fenced (nothing written).
-
-        Raises `StoreLost` where an earlier publication of this writer is gone, or part of one; the next call, with every agent, is taken.
-        """
-
-    def published(self, pool: str) -> Fence | None:
-        """The fence of `pool`; None when the store knows nothing of the pool (it is new, or was lost)."""
-
-    def forget(self, pool: str) -> None:
-        """Remove everything of `pool`, its fence last: it was folded from records that the log lost."""
-
-
-class LiveReader(PoolHeads, Protocol):
-    """What readers ask of live boards. Agents and pools not known are None, never invented."""
-
-    def page(self, pool: str, method: str, start: int, count: int) -> BoardPage | None:
-        """Rows start to start + count of a live board (0 is the best agent)."""
-
-    def pages(self, pool: str, methods: Sequence[str], start: int, count: int) -> list[BoardPage]:
-        """Rows start to start + count of several live boards, all of one head, without those that are not there."""
-
-    def around(self, pool: str, method: str, agent: str, count: int) -> BoardPage | None:
-        """`count` rows with the agent in the middle."""
-
-    def outcomes_of(self, pool: str, generation: int, agents: Sequence[str]) -> list[int]:
-        """How many outcomes each of `agents` took part in, 0 for those not known."""
-
-
-class SolvedWriter(Protocol):
-    """What the engine does with solved boards."""
-
-    def publish(self, board: SolvedBoard) -> bool:
-        """Publish one solved board under its method; False where the store has a newer one."""
-
-    def publish_history(self, pool: str, method: str, history: Iterable[Kept], *, changed: bool = False) -> None:
-        """Replace the kept solves of a method, oldest first; after `publish` of the newest.
-
-        changed: whether earlier ones may differ from those that the store has.
-        """
-
-    def complete(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
-        """By pool and method, insight among them, the boards of which the store holds every row."""
-
-    def remove(self, pool: str, method: str) -> None:
-        """Remove a solved board. Readers that are on it see it to the end of their page."""
-
-
-class SolvedReader(Protocol):
-    """What readers ask of solved boards."""
-
-    def methods(self, pool: str) -> list[str]:
-        """Methods that have a solved board, by name; insight is not one of them."""
-
-    def page(self, pool: str, method: str, start: int, count: int) -> tuple[SolvedBoard, int] | None:
-        """A solved board whose result holds rows start to start + count only, and the number of all rows."""
-
-    def around(self, pool: str, method: str, agent: str, count: int) -> tuple[SolvedBoard, int] | None:
-        """A solved board whose result holds `count` rows with the agent in the middle, and the number of all rows."""
-
-    def history(self, pool: str, method: str) -> list[Past]:
-        """The kept solves of a method, newest first; insight has none."""
-
-    def past(self, pool: str, method: str, index: int) -> Kept | None:
-        """One of `history` with its rows; None if that index does not exist."""
-
-
-class HeartbeatWriter(Protocol):
-    """What a shard does with heartbeats."""
-
-    def write(self, heartbeats: Sequence[Heartbeat]) -> None:
-        """Write the heartbeats of a shard's partitions; that of a superseded owner changes nothing."""
-
-
-class HeartbeatReader(Protocol):
-    """What readers ask of heartbeats."""
-
-    def read(self) -> dict[int, Heard]:
-        """Newest heartbeat of each partition that has one."""
-
-
-class VersionReader(Protocol):
-    """What readers ask of publications, to learn whether an answer that they built earlier is still the newest."""
-
-    def read(self, pools: Collection[str]) -> dict[str, PoolVersion]:
-        """The newest publication of each of `pools`, by name; a pool that the store does not know has an empty version."""
-
-
-class StoreReader(Protocol):
-    """A store for readers of several subjects: the API and the command line."""
-
-    @property
-    def live(self) -> LiveReader:
-        """Live boards and pool heads."""
-
-    @property
-    def solved(self) -> SolvedReader:
-        """Solved boards."""
-
-    @property
-    def heartbeats(self) -> HeartbeatReader:
-        """Heartbeats of partitions."""
-
-    @property
-    def versions(self) -> VersionReader:
-        """Newest publications."""
-
-    def agent(self, pool: str, agent: str) -> dict[str, AgentRow] | None:
-        """The agent's row on every live board, and on every solved one."""
-
-    @property
-    def garbage(self) -> int:
-        """Values that did not decode as their key's type, and were skipped, since the start."""
-
-    def ping(self) -> None:
-        """Raises `StoreError` when the store does not answer."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from services.boards.store.protocol import LiveWriter
+from services.boards.store.live import LiveBoards
 from services.runtime.durations import Durations
 from services.shard.fencing import Fenced
 from services.shard.partition import Partition
@@ -26,7 +26,7 @@ class Publisher:
     `now` of its callers, which never goes back. pauses: seconds for which the fold paused while changes were copied.
     """
 
-    def __init__(self, boards: LiveWriter, interval: float, judge: Judge, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, boards: LiveBoards, interval: float, judge: Judge, clock: Callable[[], float] = time.time) -> None:
         self._writer, self._selection, self._clock = BoardWriter(boards, judge), Selection(clock), clock
         self._rounds = Rounds(interval)
         self._executor = ThreadPoolExecutor(1, "publish")

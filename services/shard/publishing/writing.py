@@ -7,7 +7,8 @@ from typing import Protocol
 
 import msgspec
 
-from services.boards.store.protocol import Fence, LiveWriter, PoolHead, StoreError, StoreLost
+from services.boards.store.live import LiveBoards
+from services.boards.store.protocol import Fence, PoolHead, StoreError, StoreLost
 from services.log.protocol import LogError
 from services.shard.publishing.updates import Update
 
@@ -37,7 +38,7 @@ class End(Enum):
 class BoardWriter:
     """Runs in the publisher's thread. judge: of what the store shows."""
 
-    def __init__(self, boards: LiveWriter, judge: Judge) -> None:
+    def __init__(self, boards: LiveBoards, judge: Judge) -> None:
         self._boards, self._judge = boards, judge
 
     def write(self, updates: list[Update]) -> list[tuple[Update, End]]:

@@ -16,7 +16,7 @@ import msgspec
 
 from services.boards.result import VERSION, CertificateRow, SolvedBoard, SolveResult
 from services.boards.store.backoff import Backoff
-from services.boards.store.protocol import SolvedWriter
+from services.boards.store.solved import SolvedBoards
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry
 from services.control.erasures import ErasedName, NameMatcher
 from services.control.records import ControlState
@@ -294,7 +294,7 @@ class SolveScheduler:
 
 
 def open_scheduler(
-    settings: Settings, checkpoints: CheckpointStore, boards: SolvedWriter, tasks: TaskPool, limits: Limits, log_identity: str = "",
+    settings: Settings, checkpoints: CheckpointStore, boards: SolvedBoards, tasks: TaskPool, limits: Limits, log_identity: str = "",
     clock: Callable[[], float] = time.time, backoff: Backoff | None = None,
 ) -> SolveScheduler:  # fmt: skip
     """Make a scheduler, with the results that an earlier run left.
