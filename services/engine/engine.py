@@ -28,7 +28,7 @@ from services.engine.archiver import Archiver, check_archive, forgets_unarchived
 from services.engine.eraser import Eraser
 from services.engine.guard import LOG_SECONDS, OWN_RAY_SECONDS, SILENT_SHARDS_SECONDS, Guard, RayLost, Silence, TakenOver, cluster_seconds
 from services.engine.metrics import EngineMetrics
-from services.log.protocol import Log, LogError, TellsWeaknesses
+from services.log.protocol import Log, LogError
 from services.runtime.logging import LogThrottle
 from services.runtime.settings import Settings
 from services.shard.actor import ShardActor
@@ -164,7 +164,7 @@ class Engine:
 
     def _tell_weaknesses(self, log_: Log) -> None:
         """Say which settings are too weak to keep what is acknowledged."""
-        weaknesses = [*(log_.weaknesses if isinstance(log_, TellsWeaknesses) else ()), *forgets_unarchived(self._settings, log_.outcomes)]
+        weaknesses = [*log_.weaknesses, *forgets_unarchived(self._settings, log_.outcomes)]
         retention = retention_of(log_.outcomes)
         seconds = None if retention is None else retention.seconds
         self._metrics.log_settings(len(weaknesses), float("inf") if seconds is None else seconds)

@@ -14,6 +14,7 @@ Laws, held by tests against every backend:
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 CUT: Final = (
@@ -186,27 +187,31 @@ class Rewrites(Protocol):
         """
 
 
-@runtime_checkable
-class TellsWeaknesses(Protocol):
-    """What a log may also do: name its settings under which acknowledged records are lost together with one machine."""
+@dataclass
+class Log:
+    """The three topics of an installation, on one backend.
 
-    weaknesses: Sequence[str]
-    """Each a sentence that says what to set."""
-
-
-class Log(Protocol):
-    """The three topics of an installation, and the handle that owns their connections."""
+    Attributes:
+        outcomes: What is appended to and followed; it may forget old records.
+        control: Pools, generations, decisions; compacted by key where the backend can.
+        dead_letters: Index entries of what could not be folded.
+        give_back: Closes the connections of this process.
+        weaknesses: Settings under which acknowledged records are lost together with one machine, each with what to set.
+        archived: The outcomes as far back as the archive holds them; None without an archive.
+    """
 
     outcomes: Topic
-    """What is appended to and followed; it may forget old records."""
-    archived: Topic | None
-    """The outcomes as far back as the archive holds them; None without an archive."""
     control: Topic
     dead_letters: Topic
+    give_back: Callable[[], None]
+    weaknesses: Sequence[str] = ()
+    archived: Topic | None = None
 
     @property
     def history(self) -> Topic:
         """The outcomes as far back as anything holds them: what is folded from a beginning reads it. Its records may have other bytes."""
+        return self.archived or self.outcomes
 
     def close(self) -> None:
-        """Give all connections back; topics and readers are of no more use."""
+        """Close the connections of this process, except those of open readers. On SQLite, topics open theirs again when used."""
+        self.give_back()

@@ -23,7 +23,8 @@ from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
 from services.control.records import Takeover, decode
 from services.log.kafka.client import Connection
-from services.log.kafka.log import KafkaLog, open_kafka_log
+from services.log.kafka.log import open_kafka_log
+from services.log.protocol import Log
 from services.shard.partition import Partition
 from tests.support.installation import STOP_SECONDS, processes_with, until
 
@@ -205,7 +206,7 @@ class Cluster:
         return [msgspec.json.decode(letter) for letter in letters]
 
     @contextmanager
-    def log(self) -> Iterator[KafkaLog]:
+    def log(self) -> Iterator[Log]:
         """Our own view of its topics."""
         log = open_kafka_log(Connection(self.bootstrap), PARTITIONS, topic_prefix=self.prefix)
         try:
@@ -256,7 +257,7 @@ def cluster_on(folder: Path, bootstrap: str, redis_url: str) -> Iterator[Cluster
         one.close()
 
 
-def refolded(log: KafkaLog) -> dict[str, str]:
+def refolded(log: Log) -> dict[str, str]:
     """Digest of every pool when the log is folded again, in this process, from its beginning."""
     control = ControlLog(log.control)
     directory = FixedDirectory(control.refresh())

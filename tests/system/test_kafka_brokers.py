@@ -11,8 +11,8 @@ import pytest
 
 from deploy.local.kafka.broker import Broker
 from services.log.kafka.client import Connection
-from services.log.kafka.log import KafkaLog, open_kafka_log
-from services.log.protocol import LogError
+from services.log.kafka.log import open_kafka_log
+from services.log.protocol import Log, LogError
 from tests.support.kafka import RUN, kafka, leased_broker  # noqa: F401 - a fixture
 from tests.support.log_laws import PATIENCE, values
 
@@ -45,7 +45,7 @@ def test_a_broker_that_goes_away_is_waited_for(kafka: str) -> None:  # noqa: F81
         log.close()
 
 
-def _append_until_taken(log: KafkaLog, value: bytes) -> None:
+def _append_until_taken(log: Log, value: bytes) -> None:
     deadline = time.monotonic() + PATIENCE
     while True:
         try:

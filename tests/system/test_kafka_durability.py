@@ -13,7 +13,8 @@ from deploy.local.kafka.broker import Quorum, missing
 from services.engine.engine import Engine
 from services.engine.metrics import EngineMetrics
 from services.log.kafka.client import Connection
-from services.log.kafka.log import KafkaLog, open_kafka_log
+from services.log.kafka.log import open_kafka_log
+from services.log.protocol import Log
 from services.runtime.settings import Settings
 
 pytestmark = [
@@ -42,7 +43,7 @@ def admin(quorum: Quorum) -> Iterator[KafkaAdminClient]:
         yield admin
 
 
-def opened(quorum: Quorum, prefix: str, replication: int = 3) -> KafkaLog:
+def opened(quorum: Quorum, prefix: str, replication: int = 3) -> Log:
     return open_kafka_log(Connection(quorum.bootstrap), 2, replication=replication, topic_prefix=prefix)
 
 

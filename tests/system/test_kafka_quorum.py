@@ -14,8 +14,8 @@ from kafka.errors import KafkaError
 from deploy.local.kafka.broker import Quorum, missing
 from services.demo import simulated
 from services.log.kafka.client import Connection
-from services.log.kafka.log import KafkaLog, open_kafka_log
-from services.log.protocol import LogError
+from services.log.kafka.log import open_kafka_log
+from services.log.protocol import Log, LogError
 from services.runtime.settings import Settings
 from services.wire.events import encode_records
 from tests.support.installation import until
@@ -39,7 +39,7 @@ def _collected() -> Iterator[None]:
 class Producer(threading.Thread):
     """Appends ten games a record, again and again until each is acknowledged; `sent` games are."""
 
-    def __init__(self, log: KafkaLog) -> None:
+    def __init__(self, log: Log) -> None:
         super().__init__(name="producer", daemon=True)
         self._log, self.sent = log, 0
         self.stopping = threading.Event()
@@ -56,7 +56,7 @@ class Producer(threading.Thread):
                 self.sent += GAMES
 
 
-def leader(admin: KafkaAdminClient, log: KafkaLog) -> int:
+def leader(admin: KafkaAdminClient, log: Log) -> int:
     """Which broker leads the partition, 0 while none does."""
     try:
         (topic,) = admin.describe_topics([log.outcomes.name])

@@ -14,8 +14,8 @@ import pytest
 from deploy.local.kafka.broker import Broker, missing
 from deploy.local.ports import free_ports
 from services.log.kafka.client import Connection
-from services.log.kafka.log import KafkaLog, open_kafka_log
-from services.log.protocol import LogError
+from services.log.kafka.log import open_kafka_log
+from services.log.protocol import Log, LogError
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -54,7 +54,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory, certificates: Path) -> Iter
         yield broker
 
 
-def opened(broker: Broker, timeout: float = 20.0, protocol: str = "SASL_PLAINTEXT", **options: str) -> KafkaLog:
+def opened(broker: Broker, timeout: float = 20.0, protocol: str = "SASL_PLAINTEXT", **options: str) -> Log:
     told = {"security_protocol": protocol, "sasl_plain_username": "equirank", "sasl_plain_password": "right", **options}
     return open_kafka_log(Connection(broker.encrypted if protocol == "SASL_SSL" else broker.asking, told, timeout), 1)
 

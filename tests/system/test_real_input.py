@@ -23,9 +23,9 @@ from services.control.directory import FixedDirectory
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
 from services.log.kafka.client import Connection
-from services.log.kafka.log import KafkaLog, open_kafka_log
+from services.log.kafka.log import open_kafka_log
 from services.log.partition import partition_of
-from services.log.protocol import Record
+from services.log.protocol import Log, Record
 from services.runtime.settings import Settings
 from services.shard.partition import Partition
 from services.shard.worker import ShardWorker
@@ -105,7 +105,7 @@ def folded(pool: str, fold: FoldSettings | None = None, without: Collection[str]
     return {name: digest({name: array}) for name, array in state.arrays().items()}
 
 
-def send(log: KafkaLog, pool: str, events: list[Event], most: int) -> None:
+def send(log: Log, pool: str, events: list[Event], most: int) -> None:
     records = [(pool.encode(), record) for record in encode_records(events, most)]
     for start in range(0, len(records), 500):
         log.outcomes.append(partition_of(pool, PARTITIONS), records[start : start + 500])
@@ -122,7 +122,7 @@ def held(settings: Settings, pool: str, generation: int) -> Digests | None:
     return {name: digest({name: array}) for name, array in arrays.items() if not name.startswith("edits.")}
 
 
-def caught_up(worker: ShardWorker, log: KafkaLog) -> bool:
+def caught_up(worker: ShardWorker, log: Log) -> bool:
     """Whether all of the log is folded and checkpointed."""
     told = {one.partition: one for one in worker.health().partitions}
     ends = {number: log.outcomes.end(number) for number in range(PARTITIONS)}

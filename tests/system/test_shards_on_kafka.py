@@ -19,7 +19,8 @@ from services.control.log import ControlLog
 from services.control.records import ControlState, FoldSettings, Generation
 from services.demo import simulated
 from services.log.kafka.client import Connection
-from services.log.kafka.log import KafkaLog, open_kafka_log
+from services.log.kafka.log import open_kafka_log
+from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.shard.health import PartitionHealth
 from services.shard.partition import Partition
@@ -50,7 +51,7 @@ def prefix() -> str:
 
 
 @pytest.fixture
-def log(kafka: str, prefix: str) -> Iterator[KafkaLog]:  # noqa: F811
+def log(kafka: str, prefix: str) -> Iterator[Log]:  # noqa: F811
     log = open_kafka_log(Connection(kafka), PARTITIONS, topic_prefix=prefix, group=prefix)
     yield log
     log.close()
@@ -87,7 +88,7 @@ def games(start: int, stop: int) -> list[bytes]:
     return events.encode_records([simulated.game(i, float(i)) for i in range(start, stop)], 10)
 
 
-def refolded(log: KafkaLog) -> str:
+def refolded(log: Log) -> str:
     """Digest of the pool when the log is folded again, in this thread, from its beginning."""
     control = ControlLog(log.control)
     partition, reader = Partition(HOME, PARTITIONS), log.outcomes.reader({HOME: 0})
@@ -107,7 +108,7 @@ def checkpointed(settings: Settings) -> str:
 class Transactions:
     """Somebody's producer that writes in transactions."""
 
-    def __init__(self, bootstrap: str, log: KafkaLog) -> None:
+    def __init__(self, bootstrap: str, log: Log) -> None:
         self._producer = KafkaProducer(bootstrap_servers=bootstrap, transactional_id=f"{log.outcomes.name}-tx")
         self._producer.init_transactions()
         self._topic = log.outcomes.name
@@ -129,13 +130,13 @@ class Transactions:
 
 
 @pytest.fixture
-def transactions(kafka: str, log: KafkaLog) -> Iterator[Transactions]:  # noqa: F811
+def transactions(kafka: str, log: Log) -> Iterator[Transactions]:  # noqa: F811
     producer = Transactions(kafka, log)
     yield producer
     producer.close()
 
 
-def test_a_head_deleted_below_the_checkpoint_stops_that_partition_alone(settings: Settings, log: KafkaLog, admin: KafkaAdminClient) -> None:
+def test_a_head_deleted_below_the_checkpoint_stops_that_partition_alone(settings: Settings, log: Log, admin: KafkaAdminClient) -> None:
     play(log, 0, 200)
     with working(settings, log):
         until(lambda: published(settings, log) == 200, "200 outcomes published")
@@ -155,7 +156,7 @@ def test_a_head_deleted_below_the_checkpoint_stops_that_partition_alone(settings
 @pytest.mark.parametrize("later", [50, 300])
 def test_a_topic_made_anew_stops_its_partitions_for_good_and_nothing_of_it_counts(
     settings: Settings,
-    log: KafkaLog,
+    log: Log,
     kafka: str,  # noqa: F811
     prefix: str,
     admin: KafkaAdminClient,
@@ -187,7 +188,7 @@ def test_a_topic_made_anew_stops_its_partitions_for_good_and_nothing_of_it_count
 
 
 def test_aborted_transactions_are_no_lag_and_the_group_shows_none(
-    settings: Settings, log: KafkaLog, prefix: str, admin: KafkaAdminClient, transactions: Transactions
+    settings: Settings, log: Log, prefix: str, admin: KafkaAdminClient, transactions: Transactions
 ) -> None:
     place = TopicPartition(log.outcomes.name, HOME)
 
@@ -212,7 +213,7 @@ def test_aborted_transactions_are_no_lag_and_the_group_shows_none(
     assert checkpointed(settings) == refolded(log)
 
 
-def test_what_was_retracted_is_found_though_the_log_ends_with_marks(log: KafkaLog, transactions: Transactions) -> None:
+def test_what_was_retracted_is_found_though_the_log_ends_with_marks(log: Log, transactions: Transactions) -> None:
     """A horizon beyond the last record: nothing below it can still come."""
     play(log, 0, 10)
     retraction = events.RetractEvent(v=1, id="r", pool=simulated.POOL, time=0.0, retracts="x")

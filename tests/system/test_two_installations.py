@@ -13,8 +13,8 @@ import pytest
 from services.control import records as pools
 from services.control.records import SolvePlan
 from services.demo import simulated
-from services.log.kafka.log import KafkaLog
 from services.log.partition import partition_of
+from services.log.protocol import Log
 from services.wire import events
 from tests.support.cluster import PARTITIONS, Cluster, cluster_on, refolded
 from tests.support.installation import START_SECONDS, until
@@ -32,7 +32,7 @@ POOLS = [next(name for i in range(1000) if partition_of(name := f"pool-{i}", PAR
 class Feed(threading.Thread):
     """Sends games of one pool of each partition until it is stopped. sent: how many of each, `first` before it began."""
 
-    def __init__(self, log: KafkaLog, first: int) -> None:
+    def __init__(self, log: Log, first: int) -> None:
         super().__init__()
         self.sent, self._log, self._stopping = first, log, threading.Event()
 
@@ -51,7 +51,7 @@ class Feed(threading.Thread):
 
 
 @contextmanager
-def feeding(log: KafkaLog, first: int = 0) -> Iterator[Feed]:
+def feeding(log: Log, first: int = 0) -> Iterator[Feed]:
     feed = Feed(log, first)
     feed.start()
     try:

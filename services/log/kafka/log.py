@@ -9,7 +9,6 @@ control topic, which is compacted by key, stay.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from time import monotonic, sleep
 
 from kafka import KafkaConsumer, TopicPartition
@@ -21,7 +20,7 @@ from kafka.structs import OffsetAndMetadata
 from services.log.kafka.batches import BatchRefused
 from services.log.kafka.client import Clients, Connection, kafka_errors
 from services.log.kafka.topics import TopicFound, TopicPlan, ensure_topics, identity, plans
-from services.log.protocol import BatchDamaged, LogError, OffsetLost, Record, Retention, Topic, TopicReplaced
+from services.log.protocol import BatchDamaged, Log, LogError, OffsetLost, Record, Retention, Topic, TopicReplaced
 from services.log.records import check_partition, check_partitions, check_positions, check_records
 from services.runtime.settings import TOPIC_PREFIX
 
@@ -36,7 +35,7 @@ def open_kafka_log(
     create: bool = True,
     replication: int = -1,
     topic_prefix: str = TOPIC_PREFIX,
-) -> "KafkaLog":
+) -> Log:
     """Open the log on a cluster.
 
     partitions: of the outcomes topic. group: whose committed offsets lag tools read. create: whether missing topics are made, with
@@ -53,9 +52,12 @@ def open_kafka_log(
     made: dict[str, Topic] = {
         name: KafkaTopic(clients, plan, found[plan.name], bound=name != "dead-letters") for name, plan in topics.items()
     }
-    weaknesses = [weakness for topic in found.values() for weakness in topic.weaknesses]
-    return KafkaLog(
-        outcomes=made["outcomes"], control=made["control"], dead_letters=made["dead-letters"], clients=clients, weaknesses=weaknesses
+    return Log(
+        outcomes=made["outcomes"],
+        control=made["control"],
+        dead_letters=made["dead-letters"],
+        give_back=clients.close,
+        weaknesses=[weakness for topic in found.values() for weakness in topic.weaknesses],
     )
 
 
@@ -202,27 +204,6 @@ class KafkaReader:
             if position < 0:
                 raise self._topic.lost(where.partition, position)
             self._consumer.seek(where, position)
-
-
-@dataclass
-class KafkaLog:
-    """The three topics on one cluster. weaknesses: see `TellsWeaknesses`."""
-
-    outcomes: Topic
-    control: Topic
-    dead_letters: Topic
-    clients: Clients
-    weaknesses: Sequence[str] = ()
-    archived: Topic | None = None
-
-    @property
-    def history(self) -> Topic:
-        """See `Log.history`."""
-        return self.archived or self.outcomes
-
-    def close(self) -> None:
-        """Close the clients of this process, except those of open readers."""
-        self.clients.close()
 
 
 def _record(record: ConsumerRecord) -> Record:

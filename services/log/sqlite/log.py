@@ -13,12 +13,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from services.log.protocol import LogError, OffsetLost, Record, Topic
+from services.log.protocol import Log, LogError, OffsetLost, Record
 from services.log.records import check_partition, check_partitions, check_positions, check_records
 from services.log.sqlite.dropping import ResultT, Work, drop
 from services.log.sqlite.file import Handle, SqliteFile, open_file, sqlite_errors, table_of
@@ -35,7 +34,7 @@ _record: Callable[[tuple[object, ...]], Record] = partial(tuple.__new__, Record)
 """A row as a record; `Record._make` without a call of Python's a row."""
 
 
-def open_sqlite_log(path: Path, partitions: int, *, busy_timeout: float = 10.0) -> "SqliteLog":
+def open_sqlite_log(path: Path, partitions: int, *, busy_timeout: float = 10.0) -> Log:
     """Open the log at `path`, or make it there with `partitions` partitions for outcomes.
 
     busy_timeout: seconds to wait for another process's lock before an append fails, retriably.
@@ -48,11 +47,11 @@ def open_sqlite_log(path: Path, partitions: int, *, busy_timeout: float = 10.0) 
     check_partitions(partitions)
     file = open_file(path, partitions, busy_timeout)
     shared = _Shared(file)
-    return SqliteLog(
+    return Log(
         outcomes=SqliteTopic(shared, "outcomes", partitions),
         control=SqliteTopic(shared, "control", 1),
         dead_letters=SqliteTopic(shared, "dead-letters", 1),
-        shared=shared,
+        give_back=lambda: shared.process().close(),
     )
 
 
@@ -181,26 +180,6 @@ class SqliteReader:
             self._handle.check_same_file()
             pause = min(2 * pause, LONGEST_PAUSE)
         return False
-
-
-@dataclass
-class SqliteLog:
-    """The three topics of one file. Close it to release the file; a closed log's handles open it again when used."""
-
-    outcomes: Topic
-    control: Topic
-    dead_letters: Topic
-    shared: "_Shared"
-    archived: Topic | None = None
-
-    @property
-    def history(self) -> Topic:
-        """See `Log.history`."""
-        return self.archived or self.outcomes
-
-    def close(self) -> None:
-        """Close the connections of this process, except those of open readers."""
-        self.shared.process().close()
 
 
 class _Append(NamedTuple):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from services.log.protocol import LogError, OffsetLost
+from services.log.protocol import Log, LogError, OffsetLost
 from services.log.sqlite import dropping
-from services.log.sqlite.log import SqliteLog, open_sqlite_log
+from services.log.sqlite.log import open_sqlite_log
 from tests.support.log_laws import read
 from tests.unit.log.test_sqlite_processes import kill_after, start
 
@@ -25,22 +25,22 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def log(path: Path) -> Iterator[SqliteLog]:
+def log(path: Path) -> Iterator[Log]:
     log = open_sqlite_log(path, 2)
     yield log
     log.close()
 
 
-def fill(log: SqliteLog, partition: int, count: int, size: int = 100) -> None:
+def fill(log: Log, partition: int, count: int, size: int = 100) -> None:
     log.outcomes.append(partition, [(None, b"%06d" % i + b"x" * size) for i in range(count)])
 
 
-def heads(log: SqliteLog) -> list[tuple[int, int]]:
+def heads(log: Log) -> list[tuple[int, int]]:
     return [(log.outcomes.begin(partition), log.outcomes.end(partition)) for partition in (0, 1)]
 
 
 @pytest.mark.parametrize(("before", "begin"), [(0, 0), (1, 1), (2500, 2500), (5000, 5000), (9000, 5000)])
-def test_records_below_an_offset_go_and_all_others_stay(log: SqliteLog, before: int, begin: int) -> None:
+def test_records_below_an_offset_go_and_all_others_stay(log: Log, before: int, begin: int) -> None:
     fill(log, 0, 5000)
     fill(log, 1, 10)
     expected = read(log.outcomes, {0: 0, 1: 0}, 5010, 1000)
@@ -56,7 +56,7 @@ def test_records_below_an_offset_go_and_all_others_stay(log: SqliteLog, before: 
         assert lost.value.forgotten
 
 
-def test_a_step_is_bounded_by_records_and_by_bytes(log: SqliteLog, path: Path) -> None:
+def test_a_step_is_bounded_by_records_and_by_bytes(log: Log, path: Path) -> None:
     fill(log, 0, 2500)
     fill(log, 1, 12, 1 << 20)
     begins: dict[int, list[int]] = {0: [], 1: []}
@@ -76,7 +76,7 @@ def test_a_step_is_bounded_by_records_and_by_bytes(log: SqliteLog, path: Path) -
     assert begins[1][:4] == [3, 6, 9, 12]
 
 
-def test_the_file_shrinks(log: SqliteLog, path: Path) -> None:
+def test_the_file_shrinks(log: Log, path: Path) -> None:
     fill(log, 0, 40, 1 << 20)
     fill(log, 1, 100)
     assert log.outcomes.drop(0, 40, FOREVER)
@@ -87,7 +87,7 @@ def test_the_file_shrinks(log: SqliteLog, path: Path) -> None:
     assert len(read(log.outcomes, {1: 0}, 100, 100)[1]) == 100
 
 
-def test_a_file_of_an_earlier_release_takes_its_free_pages_again(log: SqliteLog, path: Path) -> None:
+def test_a_file_of_an_earlier_release_takes_its_free_pages_again(log: Log, path: Path) -> None:
     with closing(sqlite3.connect(path)) as file:
         file.execute("PRAGMA journal_mode = DELETE")
         file.execute("PRAGMA auto_vacuum = NONE")
@@ -99,7 +99,7 @@ def test_a_file_of_an_earlier_release_takes_its_free_pages_again(log: SqliteLog,
     assert path.stat().st_size < 30 << 20
 
 
-def test_it_ends_in_time_and_goes_on_later(log: SqliteLog) -> None:
+def test_it_ends_in_time_and_goes_on_later(log: Log) -> None:
     fill(log, 0, 5000)
     assert not log.outcomes.drop(0, 5000, 0.0)
     assert heads(log)[0] == (0, 5000)
@@ -107,7 +107,7 @@ def test_it_ends_in_time_and_goes_on_later(log: SqliteLog) -> None:
     assert heads(log)[0] == (5000, 5000)
 
 
-def test_appends_of_other_processes_go_on_beside_it(log: SqliteLog, path: Path) -> None:
+def test_appends_of_other_processes_go_on_beside_it(log: Log, path: Path) -> None:
     fill(log, 0, 20_000)
     other = start(path, "a")
     dropped = threading.Thread(target=log.outcomes.drop, args=(0, 20_000, FOREVER))
@@ -119,7 +119,7 @@ def test_appends_of_other_processes_go_on_beside_it(log: SqliteLog, path: Path) 
     assert [record.offset for record in read(log.outcomes, {0: begin}, end - begin, 1000)[0]] == list(range(begin, end))
 
 
-def test_a_killed_process_leaves_whole_records(log: SqliteLog, path: Path) -> None:
+def test_a_killed_process_leaves_whole_records(log: Log, path: Path) -> None:
     fill(log, 0, 30_000)
     root = Path(__file__).resolve().parents[3]
     code = f"from pathlib import Path; from services.log.sqlite.log import open_sqlite_log as o; o(Path({str(path)!r}), 2).outcomes"
@@ -134,7 +134,7 @@ def test_a_killed_process_leaves_whole_records(log: SqliteLog, path: Path) -> No
     assert [record.offset for record in records] == list(range(begin, 30_000))
 
 
-def test_a_failed_step_drops_nothing(log: SqliteLog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_step_drops_nothing(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(log, 0, 10)
     cut = dropping._cut
 

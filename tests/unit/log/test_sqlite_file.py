@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from services.log.protocol import LogError, OffsetLost
+from services.log.protocol import Log, LogError, OffsetLost
 from services.log.sqlite.file import CHECKPOINT_PAGES, PAGE_BYTES, WAL_KEPT_BYTES
-from services.log.sqlite.log import SqliteLog, open_sqlite_log
+from services.log.sqlite.log import open_sqlite_log
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def log(path: Path) -> Iterator[SqliteLog]:
+def log(path: Path) -> Iterator[Log]:
     log = open_sqlite_log(path, 2, busy_timeout=0.2)
     yield log
     log.close()
@@ -55,12 +55,12 @@ def test_a_database_of_another_program_is_refused_and_left_alone(path: Path) -> 
     assert path.read_bytes() == before
 
 
-def test_another_schema_version_is_refused(path: Path, log: SqliteLog) -> None:
+def test_another_schema_version_is_refused(path: Path, log: Log) -> None:
     run(path, "PRAGMA user_version = 99")
     assert "schema version 99" in str(refusal(path))
 
 
-def test_a_damaged_file_says_so(path: Path, log: SqliteLog) -> None:
+def test_a_damaged_file_says_so(path: Path, log: Log) -> None:
     log.outcomes.append(0, [(None, b"x" * 3000)] * 100)
     log.close()
     with path.open("r+b") as file:
@@ -91,19 +91,19 @@ def test_an_empty_file_becomes_a_log(path: Path) -> None:
     log.close()
 
 
-def test_wal_full_sync_and_pages_are_as_promised(path: Path, log: SqliteLog) -> None:
-    connection = log.shared.process()._writer.get()
+def test_wal_full_sync_and_pages_are_as_promised(path: Path, log: Log) -> None:
+    connection = log.outcomes._shared.process()._writer.get()
     answers = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous", "page_size")}
     assert answers == {"journal_mode": "wal", "synchronous": 2, "page_size": PAGE_BYTES}
 
 
-def test_offsets_are_dense_from_zero(log: SqliteLog) -> None:
+def test_offsets_are_dense_from_zero(log: Log) -> None:
     assert log.outcomes.append(0, [(None, b"x")] * 3) == [0, 1, 2]
     assert log.outcomes.append(1, [(None, b"x")]) == [0]
     assert log.outcomes.append(0, [(None, b"x")]) == [3]
 
 
-def test_a_locked_log_fails_retriably_and_writes_nothing(path: Path, log: SqliteLog) -> None:
+def test_a_locked_log_fails_retriably_and_writes_nothing(path: Path, log: Log) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LogError, match="another process") as caught:
@@ -113,9 +113,9 @@ def test_a_locked_log_fails_retriably_and_writes_nothing(path: Path, log: Sqlite
     assert log.outcomes.append(0, [(None, b"x")]) == [0]
 
 
-def test_a_full_disk_fails_retriably_and_recovers(log: SqliteLog) -> None:
+def test_a_full_disk_fails_retriably_and_recovers(log: Log) -> None:
     log.outcomes.append(0, [(None, b"first")])
-    connection = log.shared.process()._writer.get()
+    connection = log.outcomes._shared.process()._writer.get()
     # SQLite's own limit gives the same error as a disk without room.
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages + 2}")
@@ -127,7 +127,7 @@ def test_a_full_disk_fails_retriably_and_recovers(log: SqliteLog) -> None:
     assert log.outcomes.append(0, [(None, b"x" * 100_000), (None, b"y")]) == [1, 2]
 
 
-def test_a_replaced_file_is_another_log(path: Path, log: SqliteLog) -> None:
+def test_a_replaced_file_is_another_log(path: Path, log: Log) -> None:
     log.outcomes.append(0, [(None, b"x")])
     reader = log.outcomes.reader({0: 1})
     assert reader.poll(0.0, 1) == {}
@@ -145,7 +145,7 @@ def test_a_replaced_file_is_another_log(path: Path, log: SqliteLog) -> None:
     other.close()
 
 
-def test_a_hole_stops_the_reader(path: Path, log: SqliteLog) -> None:
+def test_a_hole_stops_the_reader(path: Path, log: Log) -> None:
     log.outcomes.append(0, [(None, b"%d" % index) for index in range(10)])
     run(path, 'DELETE FROM outcomes_0 WHERE "offset" = 5')
     reader = log.outcomes.reader({0: 3})
@@ -154,7 +154,7 @@ def test_a_hole_stops_the_reader(path: Path, log: SqliteLog) -> None:
     reader.close()
 
 
-def test_removed_records_move_the_beginning_and_no_offset_comes_twice(path: Path, log: SqliteLog) -> None:
+def test_removed_records_move_the_beginning_and_no_offset_comes_twice(path: Path, log: Log) -> None:
     log.outcomes.append(0, [(None, b"x")] * 4)
     run(path, "DELETE FROM outcomes_0", "UPDATE heads SET \"begin\" = 4 WHERE topic = 'outcomes' AND \"partition\" = 0")
     assert (log.outcomes.begin(0), log.outcomes.end(0)) == (4, 4)
@@ -166,7 +166,7 @@ def test_removed_records_move_the_beginning_and_no_offset_comes_twice(path: Path
     reader.close()
 
 
-def test_the_write_ahead_log_stays_bounded_beside_a_reader(path: Path, log: SqliteLog) -> None:
+def test_the_write_ahead_log_stays_bounded_beside_a_reader(path: Path, log: Log) -> None:
     reader = log.outcomes.reader({0: 0})
     stop = threading.Event()
     seen = 0
@@ -190,7 +190,7 @@ def test_the_write_ahead_log_stays_bounded_beside_a_reader(path: Path, log: Sqli
     assert largest < max(WAL_KEPT_BYTES, 3 * CHECKPOINT_PAGES * PAGE_BYTES)
 
 
-def test_a_poll_is_bounded_in_bytes_too(log: SqliteLog) -> None:
+def test_a_poll_is_bounded_in_bytes_too(log: Log) -> None:
     for _ in range(5):
         log.outcomes.append(0, [(None, b"x" * 1_000_000)] * 20)
     reader = log.outcomes.reader({0: 0})
@@ -199,7 +199,7 @@ def test_a_poll_is_bounded_in_bytes_too(log: SqliteLog) -> None:
     reader.close()
 
 
-def test_a_busy_partition_does_not_starve_the_others(log: SqliteLog) -> None:
+def test_a_busy_partition_does_not_starve_the_others(log: Log) -> None:
     log.outcomes.append(0, [(None, b"x")] * 1000)
     log.outcomes.append(1, [(None, b"y")])
     reader = log.outcomes.reader({0: 0, 1: 0})
@@ -208,7 +208,7 @@ def test_a_busy_partition_does_not_starve_the_others(log: SqliteLog) -> None:
     reader.close()
 
 
-def test_a_fork_has_its_own_connections(log: SqliteLog) -> None:
+def test_a_fork_has_its_own_connections(log: Log) -> None:
     log.outcomes.append(0, [(None, b"parent")])
     assert log.outcomes.end(0) == 1
     child = os.fork()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from services.log.protocol import LogError, Record, Rewrites
+from services.log.protocol import Log, LogError, Record, Rewrites
 from services.log.reading import read_range
 from services.log.sqlite import rewriting
-from services.log.sqlite.log import SqliteLog, open_sqlite_log
+from services.log.sqlite.log import open_sqlite_log
 
 NAME, TOKEN = b"alice with a name longer than its token", b"erased-0123456789abcdef"
 
@@ -22,9 +22,9 @@ def held(path: Path) -> bool:
     return any(NAME in file.read_bytes() for file in path.parent.glob("log.sqlite*"))
 
 
-def leave_traces(log: SqliteLog, path: Path) -> None:
+def leave_traces(log: Log, path: Path) -> None:
     """Drop records as SQLite does by default: their pages stay as they are. Some builds of it overwrite them."""
-    log.shared.process().transact(lambda connection: connection.execute("PRAGMA secure_delete = OFF").fetchall())
+    log.outcomes._shared.process().transact(lambda connection: connection.execute("PRAGMA secure_delete = OFF").fetchall())
     with closing(sqlite3.connect(path)) as other:
         other.execute("PRAGMA secure_delete = OFF").fetchall()
         other.execute("DELETE FROM outcomes_1")

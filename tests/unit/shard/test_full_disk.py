@@ -15,8 +15,8 @@ from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
 from services.control.records import FoldSettings
 from services.demo import simulated
-from services.log.protocol import LogError
-from services.log.sqlite.log import SqliteLog, open_sqlite_log
+from services.log.protocol import Log, LogError
+from services.log.sqlite.log import open_sqlite_log
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
 from services.wire import events
@@ -31,12 +31,12 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
-def play(log: SqliteLog, start: int, stop: int) -> None:
+def play(log: Log, start: int, stop: int) -> None:
     games = [simulated.game(i, float(i)) for i in range(start, stop)]
     log.outcomes.append(0, [(b"", record) for record in events.encode_records(games, 10)])
 
 
-def fill_log(log: SqliteLog) -> None:
+def fill_log(log: Log) -> None:
     """Append until the log refuses: its write-ahead log may have had room of its own."""
     while True:
         before = log.outcomes.end(0)
