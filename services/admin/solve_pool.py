@@ -22,7 +22,7 @@ from ratings_core.online import RATERS
 from ratings_core.records.roster import Roster
 from services.admin.export import Wanted, tables
 from services.admin.pool_range import PoolRange
-from services.control.raters import make_raters
+from services.control.generations import make_raters
 from services.control.records import ControlState, Generation, PoolCreated
 from services.log.partition import partition_of
 from services.log.protocol import Log

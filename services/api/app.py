@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from ratings_core.errors import InputError
 from ratings_core.records.names import MAX_NAME_BYTES
-from services.api import boards, exports, generations, health, insight, methods, next_matches, outcomes, pages, pools
+from services.api import boards, exports, generations, health, insight, methods, outcomes, pages, pools
 from services.api.answers import Answers
 from services.api.boards import built
 from services.api.bodies import Bodies
@@ -70,7 +70,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         heads=AllHeads(store, workers.readers), exports=Exports(log, directory.control, settings.api_exports), clock=clock,
         partitions=log.outcomes.partitions,
     )  # fmt: skip
-    for module in (outcomes, pools, generations, methods, boards, insight, next_matches, exports):
+    for module in (outcomes, pools, generations, methods, boards, insight, exports):
         app.include_router(module.router, dependencies=[Depends(_known_parameters)])
     for module in (health, pages):
         app.include_router(module.router)

@@ -1,15 +1,27 @@
-"""Insight into a pool: cycles, clones, weakly connected agents, disagreements between methods."""
+"""Insight into a pool: cycles, clones, weakly connected agents, disagreements between methods; and what it should see next."""
 
-from fastapi import APIRouter
+from functools import partial
+from typing import Annotated, TypeAlias
+
+from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from services.api.context import context, reads
 from services.api.pools import pool_view
+from services.api.problems import ApiError
 from services.api.replies import described, reply
 from services.boards.insight import Insight, insight
+from services.checkpoints.checkpoint import CheckpointStore
+from services.solve.next_matches import TARGETS, Next, plan
 
 router = APIRouter(tags=["insight"])
+Target: TypeAlias = Annotated[
+    str, Query(max_length=300, description=f"What is to become less uncertain: {TARGETS.removeprefix('must be ')}.")
+]
+Games: TypeAlias = Annotated[int, Query(ge=1, le=1_000_000, description="Games or measurements to plan: the rates are best for so many.")]
+Count: TypeAlias = Annotated[int, Query(ge=1, le=1000, description="Pairs or cells listed at most, the likeliest.")]
+Floor: TypeAlias = Annotated[float, Query(ge=0, le=1, description="Share of them drawn evenly from all pairs or cells.")]
 
 
 @router.get("/v1/pools/{pool}/insight", response_model=None, responses=described(Insight, (404, 422, 503)))
@@ -19,3 +31,19 @@ def get_insight(request: Request, pool: str) -> Response:
     here = context(request)
     pool_view(here, pool)
     return reply(insight(here.store.solved, pool, now=here.clock()))
+
+
+@router.get("/v1/pools/{pool}/next", response_model=None, responses=described(Next, (404, 422, 503)))
+async def get_next(
+    request: Request, pool: str, target: Target = "all", games: Games = 10, count: Count = 10, floor: Floor = 0.1
+) -> Response:
+    """Sampling rates of pairs of agents, or of cells of agent and task, that make what `target` names certain soonest."""
+    return await context(request).workers.checkpoints.run(partial(_planned, request, pool, target, games, count, floor))
+
+
+def _planned(request: Request, pool: str, target: str, games: int, count: int, floor: float) -> Response:
+    here = context(request)
+    head = pool_view(here, pool).head
+    if head is None:
+        raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send some, then ask what is next")
+    return reply(plan(CheckpointStore(here.settings.checkpoint_url), head, target, games, floor, count))

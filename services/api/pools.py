@@ -16,7 +16,7 @@ from services.api.problems import ApiError, no_pool
 from services.api.replies import MOST_LABEL, PoolList, PoolView, PoolWanted, body_of, described, fresh_reply, reply
 from services.boards import folding
 from services.boards.store.protocol import PoolHead, StoreError
-from services.control.raters import make_raters
+from services.control.generations import make_raters
 from services.control.records import PoolCreated
 from services.log.partition import partition_of
 from services.wire.pools import Kind, check_pool_name

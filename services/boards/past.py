@@ -26,7 +26,7 @@ from services.boards.store.protocol import ACTIVITY, StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.checkpoints.objects import BadObject
-from services.control.raters import make_raters
+from services.control.generations import make_raters
 from services.control.records import ControlState
 from services.runtime.settings import PROVISIONAL, Provisional
 from services.state.parts import part

@@ -11,7 +11,7 @@ from rich.text import Text
 from services.backends import open_store
 from services.boards.store.protocol import PoolHead, StoreError
 from services.boards.store.redis import RedisStore
-from services.cli.numbers import shower
+from services.cli.cells import shower
 from services.demo import attack, clones
 from services.demo.clones import Report
 from services.demo.feed import POOLS

@@ -20,10 +20,9 @@ from ratings_core.voting.profile import Unlisted
 from services.admin.pool_range import pool_range
 from services.admin.solve_pool import COLUMNS, PoolSlice, pool_answers
 from services.boards.result import Intervals, SolveResult
+from services.cli.cells import interval_columns, interval_line, roster_line, shower, tied_within
 from services.cli.installation import settings_of
-from services.cli.interval_columns import interval_columns, interval_line, roster_line
 from services.cli.logs import opened
-from services.cli.numbers import shower, tied_within
 from services.cli.options import BadRows, Columns, Delimiter, file_options, row_rules
 from services.runtime.settings import Settings
 from services.solve.check import Check

@@ -19,9 +19,8 @@ from services.boards.reading import Board, board, changes, methods_of
 from services.boards.result import Intervals
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
+from services.cli.cells import contribution_column, interval_columns, interval_line, roster_line, shower, tied_within, unrated_line
 from services.cli.installation import no_pool, settings_of
-from services.cli.interval_columns import contribution_column, interval_columns, interval_line, roster_line, unrated_line
-from services.cli.numbers import shower, tied_within
 from services.runtime.settings import Provisional, Settings
 from services.runtime.times import moment
 

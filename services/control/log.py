@@ -10,7 +10,7 @@ import msgspec
 from ratings_core.errors import InputError
 from services.control import generations
 from services.control import records as pools
-from services.control.raters import make_raters
+from services.control.generations import make_raters
 from services.control.records import ControlRecord, ControlState, Generation, GenerationRequest, PoolCreated
 from services.log.protocol import LogError, Reader, Topic
 from services.wire.pools import check_pool_name

@@ -21,15 +21,52 @@ from services.shard.feed import LogFeed, retry
 from services.shard.folding import Folding
 from services.shard.generations.steps import GenerationSteps
 from services.shard.health import WorkerHealth
-from services.shard.maintenance import Maintenance
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
-from services.shard.provenance import Provenance
 from services.shard.publishing.publisher import Publisher
+from services.shard.publishing.writing import Provenance
 from services.shard.readers import LogReaders
 from services.shard.report import ShardReport
 from services.shard.takeover import Takeovers
 from services.shard.watch import LogWatch
+
+
+class Maintenance:
+    """What goes on between two batches of the fold: new generations, publication, checkpoints, and a look at the logs once a second.
+
+    Driven by the folding thread. timer: seconds that never go back.
+    """
+
+    def __init__(
+        self,
+        owned: OwnedPartitions,
+        generations: GenerationSteps,
+        publisher: Publisher,
+        checkpoints: CheckpointTurns,
+        watch: LogWatch,
+        timer: Callable[[], float],
+    ) -> None:
+        self._owned, self._timer = owned, timer
+        self.generations, self.publisher, self.checkpoints, self.watch = generations, publisher, checkpoints, watch
+
+    def step(self, patience: float, *, behind: bool) -> None:
+        """A short piece of each. patience: seconds to wait for old records; behind: whether more records are likely to wait.
+
+        Raises `Fenced` and `LogError`.
+        """
+        now = self._timer()
+        self.generations.step(patience)
+        self.publisher.step(now, self._owned.states(), self._owned.epochs(), behind=behind)
+        self.checkpoints.step(now)
+        self.watch.step(now)
+
+    def drain(self) -> None:
+        """Publish and checkpoint all that was folded. Raises `Fenced`."""
+        now = self._timer()
+        self.publisher.drain(now, self._owned.states(), self._owned.epochs())
+        for runtime in self._owned.running().values():
+            runtime.checkpointer.drain(now, runtime.partition)
+
 
 _POLL_SECONDS: Final = 0.05
 

@@ -21,7 +21,7 @@ from ratings_core.ranking import Ranking
 from services.boards.reading import belief_intervals
 from services.boards.result import AgentRow, CertificateRow, SolveResult
 from services.boards.store.beliefs import believed
-from services.control.raters import make_raters
+from services.control.generations import make_raters
 from services.control.records import FoldSettings, Generation, PoolCreated
 from services.imports.files import FileOptions, Row, check_rules
 from services.imports.sources import Source

@@ -12,8 +12,7 @@ from ratings_core.online import Prequential, Rater, Reading
 from ratings_core.online.state import OnlineState
 from ratings_core.records.beliefs import BeliefModel
 from ratings_core.records.outcomes import OutcomeBatch
-from services.control.generations import check
-from services.control.raters import make_raters
+from services.control.generations import check, make_raters
 from services.control.records import Generation
 from services.state.parts import part
 from services.wire.pools import Kind

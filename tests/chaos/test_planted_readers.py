@@ -27,9 +27,8 @@ from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
-from services.shard.provenance import Provenance
 from services.shard.publishing import updates
-from services.shard.publishing.writing import BoardWriter
+from services.shard.publishing.writing import BoardWriter, Provenance
 from services.state.pool import PoolState
 from services.wire import events
 from tests.chaos.readers import Readers

@@ -19,10 +19,9 @@ from typing import NamedTuple
 
 from services.log.protocol import Log, LogError, OffsetLost, Record
 from services.log.records import check_partition, check_partitions, check_positions, check_records
-from services.log.sqlite.dropping import ResultT, Work, drop
+from services.log.sqlite.dropping import ResultT, Work, drop, empty_wal, rewrite
 from services.log.sqlite.file import Handle, SqliteFile, open_file, sqlite_errors, table_of
 from services.log.sqlite.group_commit import GroupCommit
-from services.log.sqlite.rewriting import empty_wal, rewrite
 from services.runtime.settings import TOPIC_PREFIX
 
 GROUP_RECORDS = 1000
@@ -235,7 +234,7 @@ class _Process:
             return result
 
     def empty_wal(self) -> None:
-        """See `services.log.sqlite.rewriting.empty_wal`."""
+        """See `services.log.sqlite.dropping.empty_wal`."""
         with self._writing, sqlite_errors(self._file.path):
             empty_wal(self._writer.get(), str(self._file.path))
 

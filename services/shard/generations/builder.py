@@ -19,11 +19,10 @@ from services.control.log import ControlLog
 from services.control.records import ControlState, Generation, Serve
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import LogError, OffsetLost, Record, Topic, TopicReplaced, forgotten
-from services.shard.generations.archived import ArchivedBuilds, ArchivedPool
 from services.shard.generations.build import Build
 from services.shard.generations.due import DueGenerations, Retries
 from services.shard.generations.pace import Pace
-from services.shard.generations.past import PastReader
+from services.shard.generations.past import ArchivedBuilds, ArchivedPool, PastReader
 from services.shard.partition import Partition
 from services.shard.slices import slices
 from services.state.pool import PoolState

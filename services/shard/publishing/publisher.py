@@ -16,7 +16,7 @@ from services.shard.partition import Partition
 from services.shard.publishing.rounds import Rounds
 from services.shard.publishing.selection import Selection
 from services.shard.publishing.updates import Update
-from services.shard.publishing.writing import BoardWriter, End, Judge
+from services.shard.publishing.writing import BoardWriter, End, Provenance
 
 
 class Publisher:
@@ -26,7 +26,7 @@ class Publisher:
     `now` of its callers, which never goes back. pauses: seconds for which the fold paused while changes were copied.
     """
 
-    def __init__(self, boards: LiveBoards, interval: float, judge: Judge, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, boards: LiveBoards, interval: float, judge: Provenance, clock: Callable[[], float] = time.time) -> None:
         self._writer, self._selection, self._clock = BoardWriter(boards, judge), Selection(clock), clock
         self._rounds = Rounds(interval)
         self._executor = ThreadPoolExecutor(1, "publish")

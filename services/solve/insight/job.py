@@ -18,11 +18,11 @@ from services.boards.ranked_board import RankedBoard
 from services.boards.result import CertificateRow, SolvedBoard, SolveResult
 from services.boards.store.protocol import INSIGHT
 from services.checkpoints.checkpoint import PoolEntry
-from services.control.raters import make_raters
+from services.control.generations import make_raters
 from services.control.records import ControlState, FoldSettings
 from services.solve.insight import parts as insight_parts
-from services.solve.insight.flips import top
 from services.solve.insight.look_alikes import look_alikes
+from services.solve.insight.parts import top
 from services.solve.planning.jobs import Job
 from services.solve.planning.ledger import PoolView
 from services.solve.problems.inputs import GamesInput, ScoresInput

@@ -8,6 +8,7 @@ import numpy as np
 
 from ratings_core.analysis import connectivity as graph
 from ratings_core.analysis import disagreement as places
+from ratings_core.analysis.flips import Flip, flip_top
 from ratings_core.analysis.insight import NEAR_AGENTS, Insight
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.games.clones import CloneClasses, clone_classes
@@ -18,7 +19,7 @@ from ratings_core.solution import Floats
 from ratings_core.tallies import PairCounts
 from services.boards import findings
 from services.boards.ranked_board import RankedBoard
-from services.solve.problems.inputs import GamesInput, Ids, ScoresInput
+from services.solve.problems.inputs import GamesInput, Ids, ScoresInput, sparse_margins
 
 SHOWN: Final = 20
 """Entries of a list; its total says how many there are."""
@@ -192,3 +193,54 @@ def prequential(sums: Mapping[str, Prequential]) -> findings.Prequential:
         for method, one in sums.items()
     ]
     return findings.Prequential(forecasts=sorted(rows, key=lambda row: (np.inf if row.log_loss is None else row.log_loss, row.method)))
+
+
+_LARGEST_TABLE: Final = 20_000
+"""Agents times tasks up to which the tasks themselves are chosen; beyond, margins alone bound their number."""
+
+
+def top(taken: GamesInput | ScoresInput, of_margins: Flip | None, outcomes: int) -> findings.Top:
+    """What the top hangs on. of_margins: as margins alone tell; outcomes: how many the pool counts."""
+    if (weighed := _weighed(taken, outcomes)) is not None:
+        return findings.Top(not_applicable=weighed)
+    found, unit, votes = of_margins, "outcomes", list[str]()
+    if isinstance(taken, ScoresInput):
+        unit = "tasks"
+        if taken.scores.size <= _LARGEST_TABLE:
+            found = flip_top(taken.profile)
+            measured = np.flatnonzero(~np.isnan(taken.scores).all(axis=0))
+            votes = [taken.tasks[measured[vote]] for vote in (found.votes if found else ())]
+    leaders = _unbeaten(taken)
+    if found is None:
+        return findings.Top(not_applicable="everybody is at the top: nobody beats anybody")
+    names = taken.names
+    return findings.Top(
+        agents=[names[i] for i in leaders[:SHOWN]],
+        agents_total=len(leaders),
+        rival=names[found.agent],
+        low=found.low,
+        high=found.high,
+        unit=unit,
+        votes=votes[:SHOWN],
+    )
+
+
+def _weighed(taken: GamesInput | ScoresInput, outcomes: int) -> str | None:
+    """Why votes cannot be counted by margins; None where every outcome weighs 1, as far as tallies tell."""
+    if isinstance(taken, ScoresInput):
+        return None
+    counts = taken.counts
+    games = counts.wins + counts.losses + counts.ties
+    whole = all((column == np.floor(column)).all() for column in (counts.wins, counts.losses, counts.ties))
+    two_sided = bool((taken.places.sides == 2).all())
+    if whole and not (two_sided and games.sum() > outcomes):
+        return None
+    return "outcomes do not all weigh 1, so margins do not say how many there are"
+
+
+def _unbeaten(taken: GamesInput | ScoresInput) -> Sequence[int]:
+    """Who loses to nobody and beats somebody."""
+    margins = sparse_margins(taken)
+    lost = np.asarray((margins < 0).sum(axis=1)).ravel()
+    won = np.asarray((margins > 0).sum(axis=1)).ravel()
+    return [int(i) for i in np.flatnonzero((lost == 0) & (won > 0))]

@@ -1,13 +1,15 @@
 """The pool of worker processes that solves run in: a protocol of four operations, and Ray behind it."""
 
+import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from functools import wraps
+from typing import Any, Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from services.solve.worker.priority import giving_way
+from services.runtime.private_files import make_files_private
 
 Task: TypeAlias = Any
 """A running task, or the result of one, as the pool names it; its type is the pool's own."""
@@ -96,3 +98,22 @@ class RayTaskPool:
     def cancel(self, task: Task) -> None:
         """See `TaskPool.cancel`."""
         ray.cancel(task, force=True)
+
+
+NICE: Final = 15
+"""Of a process that solves; Ray gives it to all its workers, unless RAY_worker_niceness says otherwise, as it does for shards."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def giving_way(task: Callable[P, R]) -> Callable[P, R]:
+    """The task, run at priority `NICE` or below, with private files. Its process, which runs nothing but tasks, stays so."""
+
+    @wraps(task)
+    def given_way(*args: P.args, **kwargs: P.kwargs) -> R:
+        os.nice(max(0, NICE - os.nice(0)))
+        make_files_private()  # the nodes of a cluster that somebody else started have a umask of their own
+        return task(*args, **kwargs)
+
+    return given_way

@@ -15,8 +15,8 @@ from services.control.records import FoldSettings, Generation
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import Record, Topic
 from services.log.sqlite.log import open_sqlite_log
-from services.shard.generations.archived import ArchivedBuilds
 from services.shard.generations.build import Build
+from services.shard.generations.past import ArchivedBuilds
 from services.shard.partition import Partition
 from services.wire.events import decode
 from services.wire.pools import Kind

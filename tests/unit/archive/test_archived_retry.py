@@ -11,8 +11,8 @@ from services.control.log import ControlLog
 from services.control.records import FoldSettings
 from services.log.protocol import Record
 from services.log.sqlite.log import open_sqlite_log
-from services.shard.generations.archived import ArchivedPool
 from services.shard.generations.builder import Builder, open_builder
+from services.shard.generations.past import ArchivedPool
 from services.shard.partition import Partition
 from tests.support.archive import mixed
 

@@ -189,7 +189,7 @@ def test_files_and_folders_of_an_archive_are_their_owners_only(tmp_path: Path) -
     """As worker processes write them, also on nodes with the usual umask."""
     code = (
         "import os, sys; os.umask(0o022)\n"
-        "from services.solve.worker.priority import giving_way\n"
+        "from services.solve.worker.task_pool import giving_way\n"
         "from tests.support.archive import fill, mixed\n"
         "from services.engine.archiver import compact_partition\n"
         "giving_way(fill)(sys.argv[1], mixed(1, 40), 10)\n"

@@ -1,6 +1,6 @@
 """Ratings in tables for people."""
 
-from services.cli.numbers import shower, tied_within
+from services.cli.cells import shower, tied_within
 
 
 def test_what_a_solver_leaves_over_is_nought_beside_the_largest_rating() -> None:

@@ -19,7 +19,7 @@ from ratings_core.online import RATERS
 from services.api.replies import PoolWanted
 from services.cli import lifecycles, reference
 from services.cli.main import COMMANDS, application
-from services.control.raters import make_raters
+from services.control.generations import make_raters
 from services.imports.files import FileOptions
 from services.runtime import metrics
 from services.runtime.settings import Settings

@@ -13,7 +13,7 @@ from ratings_core.online import RATERS
 from ratings_core.records.beliefs import Belief
 from services.admin.verify import _board_difference, _Value
 from services.checkpoints.objects import pack, unpack
-from services.control.raters import make_raters
+from services.control.generations import make_raters
 from services.control.records import FoldSettings, Generation, PoolCreated
 from services.shard.partition import Partition
 from services.shard.publishing.updates import update_of  # the boards as they go to the store

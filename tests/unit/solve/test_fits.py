@@ -7,7 +7,7 @@ from ratings_core.errors import InputError
 from ratings_core.online import RATERS
 from ratings_core.tallies import PairCounts
 from ratings_core.voting.profile import Ballot, Profile
-from services.cli.interval_columns import unrated_line
+from services.cli.cells import unrated_line
 from services.solve.problems.inputs import MarginsInput, PairsInput, ProfileInput
 from services.solve.registry.methods import METHODS, solve
 

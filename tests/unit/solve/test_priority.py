@@ -4,7 +4,7 @@ import os
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 
-from services.solve.worker.priority import NICE, giving_way
+from services.solve.worker.task_pool import NICE, giving_way
 
 
 def added(a: int, *, b: int) -> tuple[int, int]:
