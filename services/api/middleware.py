@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.api.problems import ApiError
 from services.api.security import SAFE_METHODS, Access
-from services.runtime.logging import bound
+from services.runtime.logging import in_request
 from services.runtime.metrics import Metrics
 
 log = logging.getLogger("equirank.api")
@@ -61,7 +61,7 @@ class RequestMiddleware:
         scope.setdefault("state", {})["request_id"] = request_id
         answer = _Answer(send, request_id)
         began = time.perf_counter()
-        with bound(request_id=request_id):
+        with in_request(request_id):
             try:
                 await self._answer(scope, receive, answer, headers)
             finally:

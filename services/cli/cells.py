@@ -1,5 +1,6 @@
-"""Tables for people: how ratings are written, their intervals, what they are made of, and who was left out. Programs read JSON, which leaves
-nothing out.
+"""Tables for people: how ratings are written, their intervals, what they are made of, and who was left out.
+
+Programs read JSON, which leaves nothing out.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -5,6 +5,7 @@ carry a key of their own; those whose last one counts (takeovers, engines, wishe
 """
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -196,27 +197,22 @@ ControlRecord: TypeAlias = (
     | ErasureDone
 )
 
+_SHARED_KEYS: Final[Mapping[type[ControlRecord], str]] = {
+    Takeover: "takeover/{record.partition}",
+    EngineStarted: "engine",
+    Serve: "serve/{record.pool}/{record.number}",
+    Attempt: "attempt/{record.partition}",
+    GenerationRequest: "wanted/{record.pool}",
+    SolvePlan: "solves/{record.pool}",
+}
+"""Keys of records whose last one counts. All others have a key of their own, so compaction never drops them."""
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[ControlRecord] = msgspec.json.Decoder(ControlRecord)
 
 
 def encode(record: ControlRecord) -> tuple[bytes, bytes]:
     """(key, value) as the control log holds them."""
-    match record:
-        case Takeover():
-            key = f"takeover/{record.partition}"
-        case EngineStarted():
-            key = "engine"
-        case Serve():
-            key = f"serve/{record.pool}/{record.number}"
-        case Attempt():
-            key = f"attempt/{record.partition}"
-        case GenerationRequest():
-            key = f"wanted/{record.pool}"
-        case SolvePlan():
-            key = f"solves/{record.pool}"
-        case PoolCreated() | Generation() | LossAccepted() | Skipped() | LettersSent() | ErasureRequest() | ErasureDone():
-            key = f"once/{uuid.uuid4()}"
+    key = _SHARED_KEYS.get(type(record), "once/{uuid}").format(record=record, uuid=uuid.uuid4())
     return key.encode(), _encoder.encode(record)
 
 

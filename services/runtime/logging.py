@@ -1,42 +1,27 @@
-"""Logs as JSON lines on standard error: time, level, logger, message, and whatever the work at hand bound (pool, position, request)."""
+"""Logs as JSON lines on standard error: time, level, logger, message, the request, and what the line is about (pool, position, ...)."""
 
 import json
 import logging
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any, Final, TextIO
 
 _FIELDS: Final = ("pool", "position", "request_id", "partition", "method")
-_bound: ContextVar[dict[str, str | int]] = ContextVar("equirank_log_fields")
-_NONE: Final = MappingProxyType[str, str | int]({})
+_request_id: ContextVar[str] = ContextVar("equirank_request_id")
 
 
-class bound:  # noqa: N801 - used like a function
-    """Every line logged inside, by this thread or task, carries the given fields; what an outer `bound` gave stays."""
-
-    __slots__ = ("_given", "_token")
-
-    def __init__(
-        self,
-        *,
-        pool: str | None = None,
-        position: int | None = None,
-        request_id: str | None = None,
-        partition: int | None = None,
-        method: str | None = None,
-    ) -> None:
-        self._given = (pool, position, request_id, partition, method)
-
-    def __enter__(self) -> None:
-        given = {name: value for name, value in zip(_FIELDS, self._given, strict=True) if value is not None}
-        self._token = _bound.set({**_bound.get(_NONE), **given})
-
-    def __exit__(self, *_: object) -> None:
-        _bound.reset(self._token)
+@contextmanager
+def in_request(request_id: str) -> Iterator[None]:
+    """Every line logged inside, by this thread or task, carries the id of the request."""
+    token = _request_id.set(request_id)
+    try:
+        yield
+    finally:
+        _request_id.reset(token)
 
 
 class LogThrottle:
@@ -68,9 +53,10 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
-            **_bound.get(_NONE),
         }
         given = {name: getattr(record, name) for name in _FIELDS if hasattr(record, name)}
+        if (request_id := _request_id.get(None)) is not None:
+            line["request_id"] = request_id
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line | given, default=str)

@@ -24,7 +24,7 @@ from ratings_core.records.names import MAX_NAME_BYTES, are_names
 from ratings_core.records.outcomes import MAX_AGENTS, MAX_SCORE, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
 from services.wire import rules
 from services.wire.bulk.recognition import is_stream
-from services.wire.pools import Kind
+from services.wire.pools import Kind, is_pool_name
 from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
 
 RECORD_OUTCOMES: Final = 500
@@ -344,7 +344,7 @@ def _sound_metas(events: Sequence[Event]) -> bool:
 
 
 def _sound_texts(events: Sequence[Event]) -> bool:
-    return are_names([event.id for event in events]) and all(map(rules.is_pool_name, {event.pool for event in events}))
+    return are_names([event.id for event in events]) and all(map(is_pool_name, {event.pool for event in events}))
 
 
 def _sound_games(games: Sequence[GameEvent]) -> bool:

@@ -113,15 +113,6 @@ def meta_rule(raw: msgspec.Raw) -> str | None:
     return None
 
 
-def is_pool_name(name: str) -> bool:
-    """Whether `check_pool_name` accepts `name`."""
-    try:
-        check_pool_name(name)
-    except InputError:
-        return False
-    return True
-
-
 def broken_rule(item: Any, raw: msgspec.Raw, path: str = "$") -> Broken | None:
     """The first rule that `item` breaks as an outcome. item: parsed by `parse`; raw: its own JSON text; path: where it stands."""
     try:

@@ -17,7 +17,8 @@ from ratings_core.arrays.coded import Coded
 from ratings_core.records.names import is_name
 from ratings_core.records.outcomes import MAX_WEIGHT, MIN_WEIGHT
 from services.wire.columns import GameColumns
-from services.wire.rules import MAX_RECORD_BYTES, MAX_TIME, is_pool_name
+from services.wire.pools import is_pool_name
+from services.wire.rules import MAX_RECORD_BYTES, MAX_TIME
 from services.wire.scanning import games
 from services.wire.scanning.buffers import (
     AGENT_START,
