@@ -10,18 +10,24 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from ratings_core.errors import InputError
 from ratings_core.formats import (
+    Battle,
+    ChessGame,
+    Contest,
     FileKind,
     FormatError,
+    Result,
     ResultColumns,
     RowRules,
     Skipped,
+    TaskScores,
     iter_battles,
     iter_contests,
     iter_games,
@@ -230,62 +236,51 @@ def _place(error: FormatError) -> str:
 
 def _made(source: Source, kind: FileKind, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped | FormatError]:
     """An event for each row of a file that is not in the wire schema."""
+    rows, make = _reading(source, kind, options, build)
+    for one in rows:
+        yield one if isinstance(one, Skipped | FormatError) else make(one)
+
+
+def _reading(
+    source: Source, kind: FileKind, options: FileOptions, build: _Builder
+) -> tuple[Iterator[Any], Callable[[Any], Row | Skipped]]:
+    """The rows of a file, and what makes an outcome of each one that is sound."""
+    reader = source.reader()
     match kind:
         case FileKind.RESULTS:
-            return _results(source, options, build)
+            return iter_results(reader, options.columns, options.unplayed, options.delimiter, options.rules), partial(_of_result, build)
         case FileKind.BATTLES:
-            return _battles(source, options, build)
+            return iter_battles(reader, options.delimiter, options.rules), partial(_of_battle, build)
         case FileKind.PGN:
-            return _games(source, options, build)
+            return iter_games(reader, options.unplayed), partial(_of_game, build)
         case FileKind.CONTESTS:
-            return _contests(source, build)
+            return iter_contests(reader), partial(_of_contest, build)
         case _:
-            return _scores(source, options, build)
+            return iter_scores(reader, options.delimiter), partial(_of_task, build)
 
 
-def _results(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped | FormatError]:
-    for game in iter_results(source.reader(), options.columns, options.unplayed, options.delimiter, options.rules):
-        if isinstance(game, Skipped | FormatError):
-            yield game
-        else:
-            row = f"[{', '.join(map(_quoted, game.cells))}]"
-            event = build.game(row, (game.first, game.second), game.places, game.time, task=game.task)
-            yield Row(game.line, event, game.extras)
+def _of_result(build: _Builder, game: Result) -> Row:
+    row = f"[{', '.join(map(_quoted, game.cells))}]"
+    return Row(game.line, build.game(row, (game.first, game.second), game.places, game.time, task=game.task), game.extras)
 
 
-def _battles(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped | FormatError]:
-    for battle in iter_battles(source.reader(), options.delimiter, options.rules):
-        if isinstance(battle, Skipped | FormatError):
-            yield battle
-        else:
-            models = battle.model_a, battle.model_b
-            event = build.game(battle.content, models, battle.places, battle.time, task=battle.task)
-            yield Row(battle.row, event, battle.extras)
+def _of_battle(build: _Builder, battle: Battle) -> Row:
+    event = build.game(battle.content, (battle.model_a, battle.model_b), battle.places, battle.time, task=battle.task)
+    return Row(battle.row, event, battle.extras)
 
 
-def _games(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:
-    for game in iter_games(source.reader(), options.unplayed):
-        if isinstance(game, Skipped):
-            yield game
-        else:
-            yield Row(game.line, build.game(game.content, (game.white, game.black), game.places, game.time))
+def _of_game(build: _Builder, game: ChessGame) -> Row:
+    return Row(game.line, build.game(game.content, (game.white, game.black), game.places, game.time))
 
 
-def _contests(source: Source, build: _Builder) -> Iterator[Row | Skipped]:
-    for one in iter_contests(source.reader()):
-        if isinstance(one, Skipped):
-            yield one
-        else:
-            yield Row(one.row, build.game(one.content, one.handles, one.places, one.time, one.weight))
+def _of_contest(build: _Builder, one: Contest) -> Row:
+    return Row(one.row, build.game(one.content, one.handles, one.places, one.time, one.weight))
 
 
-def _scores(source: Source, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped]:
-    """One event a task."""
-    for row in iter_scores(source.reader(), options.delimiter):
-        if row.scores:
-            yield Row(row.line, build.scores(json.dumps([row.task, row.scores]), row.task, row.scores))
-        else:
-            yield Skipped(row.line, NO_RESULT)
+def _of_task(build: _Builder, row: TaskScores) -> Row | Skipped:
+    if not row.scores:
+        return Skipped(row.line, NO_RESULT)
+    return Row(row.line, build.scores(json.dumps([row.task, row.scores]), row.task, row.scores))
 
 
 def _outcomes(source: Source, build: _Builder, account: Account, *, one_pool: bool) -> Iterator[Row]:

@@ -16,7 +16,7 @@ from services.solve.check import check as compare
 from services.solve.fold_file import fold_slices
 from services.solve.intervals.replicates import add_intervals
 from services.solve.problems.inputs import Problem, ScoresInput
-from services.solve.problems.load import BadRows, Counting, Loaded, load, load_slices
+from services.solve.problems.load import BadRows, Counting, Loaded, load_slices
 from services.solve.registry import methods
 from services.solve.registry.method import Takes
 from services.solve.registry.methods import Ties
@@ -122,7 +122,11 @@ def solved_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
     if rules.features and takes is not Takes.FEATURES:
         rule = f"must be left out for {asked.method}: only contextual_bradley_terry has features"
         raise InputError("feature", [feature.text for feature in rules.features], rule)
-    yield from answers_of(asked, _loaded(reading, counting_of(asked, reading.bucket_seconds)), rules.slice_by)
+    counting = counting_of(asked, reading.bucket_seconds)
+    loaded = load_slices(
+        reading.file, reading.options, pool=reading.pool, counting=counting, unlisted=reading.unlisted, bad_rows=reading.bad_rows
+    )
+    yield from answers_of(asked, loaded, rules.slice_by)
 
 
 def counting_of(asked: Asked, bucket_seconds: float | None) -> Counting:
@@ -143,13 +147,6 @@ def answers_of(asked: Asked, loaded_slices: Mapping[str, Loaded], slice_by: str 
         added = rows_left_out(loaded.left_out, slice_by, value) | ({} if checked is None else {"check": msgspec.to_builtins(checked)})
         result = msgspec.structs.replace(result, input=loaded.kind.value, extra={**result.extra, **added})
         yield Answer(value, result, left_out=loaded.left_out, checked=checked)
-
-
-def _loaded(reading: Reading, counting: Counting) -> dict[str, Loaded]:
-    file, options, bad_rows = reading.file, reading.options, reading.bad_rows
-    if options.rules.slice_by is not None:
-        return load_slices(file, options, counting=counting, bad_rows=bad_rows)
-    return {"": load(file, options, pool=reading.pool, counting=counting, unlisted=reading.unlisted, bad_rows=bad_rows)}
 
 
 def _solved(asked: Asked, problem: Problem) -> tuple[SolveResult, Check | None]:

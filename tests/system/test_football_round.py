@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from services.solve.problems.load import load
 from services.solve.registry import methods
+from tests.support.loading import load
 from tests.support.rounds import PAIRWISE, compared, offline, show, solved_live
 from tests.support.shared import shared_file
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.runtime.durations import Durations
-from services.shard.checkpointing.entries import PoolEntries, PoolToWrite
+from services.shard.checkpointing.entries import PoolEntries
 from services.shard.checkpointing.freezing import Freezing
 from services.shard.checkpointing.schedule import CheckpointSchedule
 from services.shard.checkpointing.writer import Checkpoint, CheckpointWriter, Manifests
@@ -42,7 +42,7 @@ class Checkpointer:
         self.writer = CheckpointWriter(store, PoolEntries(epoch, [] if newest is None else newest.entries), keep)
         self._schedule = CheckpointSchedule()
         self._executor = ThreadPoolExecutor(1, "checkpoint")
-        self._begun: tuple[Checkpoint, Freezing[PoolToWrite]] | None = None
+        self._begun: tuple[Checkpoint, Freezing] | None = None
         self._job: Future[Checkpoint] | None = None
         self._written: Checkpoint | None = None
         self.counters = {"checkpoints": 0, "checkpoint_failures": 0}
@@ -107,7 +107,7 @@ class Checkpointer:
         edition = 0 if self._written is None else self._written.edition
         return (partition.position, partition.edition) != (position, edition)
 
-    def _begin(self, partition: Partition) -> tuple[Checkpoint, Freezing[PoolToWrite]]:
+    def _begin(self, partition: Partition) -> tuple[Checkpoint, Freezing]:
         builds = [(build, build.state) for build in partition.builds.values() if build.state is not None]
         states = [*partition.pools.values(), *(state for _, state in builds)]
         to = [partition.position] * len(partition.pools) + [min(build.position, partition.position) for build, _ in builds]
@@ -118,7 +118,7 @@ class Checkpointer:
         erasing = {pool: state.generation.number for pool, state in partition.pools.items() if state.generation.erased}
         return Checkpoint(manifest, len(partition.pools), caught_up, partition.edition, erasing), freezing
 
-    def _submit(self, checkpoint: Checkpoint, freezing: Freezing[PoolToWrite]) -> Future[Checkpoint]:
+    def _submit(self, checkpoint: Checkpoint, freezing: Freezing) -> Future[Checkpoint]:
         self._begun = None
         self._job = self._executor.submit(self.writer.write, checkpoint, freezing.kept())
         return self._job

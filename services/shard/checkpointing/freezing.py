@@ -7,29 +7,22 @@ frozen first, and the others wait for their turn.
 import gc
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
 
 from services.runtime.durations import Durations
+from services.shard.checkpointing.entries import PoolToWrite
 from services.state.pool import PoolState
 
 
-class _Closes(Protocol):
-    def close(self) -> None: ...
-
-
-_Kept = TypeVar("_Kept", bound=_Closes)
-
-
-class Freezing(Generic[_Kept]):
+class Freezing:
     """These states as they are now. freeze: keeps one of them, by its place; called once for each, before it changes.
 
     pauses: takes the seconds that states took out of their turn, each for itself: they lie between the folds of single pools.
     """
 
-    def __init__(self, states: Sequence[PoolState], freeze: Callable[[int], _Kept], pauses: Durations) -> None:
+    def __init__(self, states: Sequence[PoolState], freeze: Callable[[int], PoolToWrite], pauses: Durations) -> None:
         self._left = dict(zip(states, range(len(states)), strict=True))
         self._freeze, self._pauses = freeze, pauses
-        self._kept: list[_Kept | None] = [None] * len(states)
+        self._kept: list[PoolToWrite | None] = [None] * len(states)
         for state in states:
             state.on_change = self._before_it_changes
 
@@ -45,7 +38,7 @@ class Freezing(Generic[_Kept]):
                 break
         return not self._left
 
-    def kept(self) -> list[_Kept]:
+    def kept(self) -> list[PoolToWrite]:
         """What was kept of each state, in their order, once all are frozen."""
         return [kept for kept in self._kept if kept is not None]
 

@@ -60,7 +60,7 @@ class Loaded:
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-def load(
+def load_slices(
     path: Path,
     options: FileOptions | None = None,
     *,
@@ -68,12 +68,24 @@ def load(
     counting: Counting = COUNTED_ONCE,
     unlisted: Unlisted | None = None,
     bad_rows: BadRows = "refuse",
-) -> Loaded:
-    """The problem that the file holds. pool: whose outcomes, where a file of outcomes names several; counting: of games;
-    unlisted: what a ballot says about those it does not list; by
-    default they are below the others, but nothing is known of those who missed a contest.
+) -> dict[str, Loaded]:
+    """The problem that a file holds, or one for each value of the column `options.rules.slice_by`, in one reading of the file.
 
-    Raises `InputError`; a file with a broken row is refused whole.
+    Args:
+        path: The file; slices are of results and battles only.
+        options: How the file is read.
+        pool: Whose outcomes, where a file of outcomes names several.
+        counting: How games are counted.
+        unlisted: What a ballot says about those it does not list; by default they are below the others, but nothing is known of those
+            who missed a contest.
+        bad_rows: Refuse a file with bad rows, or skip and count them.
+
+    Returns:
+        Value of the column, in order of the values, and its problem; a whole file has an empty value. `left_out` counts rows of the whole
+        file.
+
+    Raises:
+        InputError: A row is bad, an option does not fit the kind of the file, or the column has more than 1,000 values.
     """
     options = options or FileOptions()
     with Source(path) as source:
@@ -83,41 +95,17 @@ def load(
         match kind:
             case FileKind.SCORES:
                 table = read_scores(source.reader(), options.delimiter)
-                return Loaded(kind, ScoresInput(table.agents, table.tasks, table.scores))
+                loaded = Loaded(kind, ScoresInput(table.agents, table.tasks, table.scores))
             case FileKind.MARGINS:
                 margins = read_margins(source.reader(), options.delimiter)
-                return Loaded(kind, MarginsInput(margins.names, margins.margins))
+                loaded = Loaded(kind, MarginsInput(margins.names, margins.margins))
             case FileKind.PROFILE:
-                return Loaded(kind, ProfileInput(read_profile(source.reader()), unlisted or "last"))
+                loaded = Loaded(kind, ProfileInput(read_profile(source.reader()), unlisted or "last"))
             case FileKind.CONTESTS:
-                return _contests(source, kind, unlisted or "unknown")
+                loaded = _contests(source, kind, unlisted or "unknown")
             case FileKind.OUTCOMES | FileKind.RESULTS | FileKind.BATTLES | FileKind.PGN:
                 return _outcomes(source, kind, options, pool, counting, bad_rows)
-
-
-def load_slices(
-    path: Path, options: FileOptions, *, counting: Counting = COUNTED_ONCE, bad_rows: BadRows = "refuse"
-) -> dict[str, Loaded]:
-    """One problem for each value of the column `options.rules.slice_by`, in one reading of the file.
-
-    Args:
-        path: A file of results or battles.
-        options: How the file is read.
-        counting: How games are counted.
-        bad_rows: Refuse a file with bad rows, or skip and count them.
-
-    Returns:
-        Value of the column, in order of the values, and its problem. `left_out` counts rows of the whole file.
-
-    Raises:
-        InputError: The file is of another kind, a row is bad, or the column has more than 1,000 values.
-    """
-    with Source(path) as source:
-        kind = source.kind(options.kind, options.delimiter)
-        check_rules(kind, options.rules)
-        slices = Slices(lambda: _collector([], options, counting))
-        left_out = read_rows(source, replace(options, kind=kind), OFFLINE, bad_rows, slices, _add_rows)
-        return {value: Loaded(kind, collector.problem(), left_out) for value, collector in slices.sorted()}
+        return {"": loaded}
 
 
 def _check_buckets(kind: FileKind, counting: Counting) -> None:
@@ -139,12 +127,15 @@ def _held(source: Source, account: Account) -> Iterator[Contest]:
             account.skip(one.why)
 
 
-def _outcomes(source: Source, kind: FileKind, options: FileOptions, pool: str | None, counting: Counting, bad_rows: BadRows) -> Loaded:
+def _outcomes(
+    source: Source, kind: FileKind, options: FileOptions, pool: str | None, counting: Counting, bad_rows: BadRows
+) -> dict[str, Loaded]:
     named = named_pool(source, pool) if kind is FileKind.OUTCOMES else OFFLINE
     slices = Slices(lambda: _collector(named.retractions, options, counting))
-    counted = slices.part("")
-    left_out = read_rows(source, replace(options, kind=kind), named, bad_rows, slices, _add_rows)
-    return Loaded(kind, counted.problem(), left_out)
+    if options.rules.slice_by is None:
+        slices.part("")  # also of a file without outcomes, which says then what it must hold
+    left_out = read_rows(source, replace(options, kind=kind), named, bad_rows, slices, lambda part, rows: part.add_rows(rows))
+    return {value: Loaded(kind, collector.problem(), left_out) for value, collector in slices.sorted()}
 
 
 def read_rows(
@@ -237,10 +228,6 @@ class Counted:
         """Which outcomes count: the first of each id, none that is retracted."""
         first = self._seen.admit(columns.id_hash, columns.body_hash) == NEW
         return np.asarray(first & ~np.isin(_keys(columns.id_hash), self._retracted))
-
-
-def _add_rows(collector: "Counted | FeatureRows", rows: Sequence[Row]) -> None:
-    collector.add_rows(rows)
 
 
 def _collector(retractions: Sequence[RetractEvent], options: FileOptions, counting: Counting) -> "Counted | FeatureRows":

@@ -32,8 +32,8 @@ from services.cli.options import file_options
 from services.imports.files import Account, FileOptions, OutcomeFile
 from services.imports.row_counter import RowCounter
 from services.imports.sources import Source
-from services.solve.problems.load import load
 from tests.support.files import outcomes_of
+from tests.support.loading import load
 
 TEXT = "lorem ipsum " * 160
 

@@ -13,8 +13,8 @@ from services.cli.main import application
 from services.cli.options import file_options
 from services.solve import check as module
 from services.solve.check import check
-from services.solve.problems.load import load
 from services.solve.registry import methods
+from tests.support.loading import load
 
 SCORES = "task,ada,bob,cyd,dot\n" + "\n".join(f"t{i},{i % 3},{(i * 2) % 5},{(7 * i) % 4},{3 - i % 2}" for i in range(5)) + "\n"
 MARGINS = "agent,rock,paper,scissors,pebble\nrock,0,-1,1,2\npaper,1,0,-1,1\nscissors,-1,1,0,1\npebble,-2,-1,-1,0\n"

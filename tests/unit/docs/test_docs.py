@@ -23,12 +23,12 @@ from services.control.generations import make_raters
 from services.imports.files import FileOptions
 from services.runtime import metrics
 from services.runtime.settings import Settings
-from services.solve.problems.load import load
 from services.solve.registry import methods
 from services.solve.registry.methods import METHODS
 from services.wire import events, schema
 from services.wire.pools import Kind
 from tests.support.files import outcomes_of
+from tests.support.loading import load
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -32,7 +32,7 @@ from ratings_core.formats import (
 )
 from services.imports.files import Account, FileOptions, OutcomeFile
 from services.imports.sources import Source
-from services.solve.problems.load import load
+from tests.support.loading import load
 
 Reader = Callable[[bytes], Any]
 

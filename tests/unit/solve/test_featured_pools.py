@@ -16,13 +16,13 @@ from services.checkpoints.checkpoint import CheckpointStore, PoolEntry
 from services.control.records import FoldSettings
 from services.imports.files import FileOptions
 from services.solve.intervals.tasks import prepare
-from services.solve.problems.load import load
 from services.solve.registry import methods
 from services.solve.registry.of_pools import problem_for
 from services.solve.worker.tasks import solve_pool
 from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
+from tests.support.loading import load
 from tests.support.pools import state_of
 
 METHOD, AGENTS, GAMES = "contextual_bradley_terry", 6, 400

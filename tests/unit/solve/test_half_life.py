@@ -11,12 +11,13 @@ from services.control.records import FoldSettings
 from services.imports.files import FileOptions
 from services.solve.problems.checkpointed import games_of, problem
 from services.solve.problems.inputs import GamesInput
-from services.solve.problems.load import Counted, Counting, load
+from services.solve.problems.load import Counted, Counting
 from services.solve.registry.choice import plan_of
 from services.solve.registry.methods import solve, taken
 from services.solve.registry.recency import chosen_half_life
 from services.wire.events import Event, decode
 from services.wire.pools import Kind
+from tests.support.loading import load
 from tests.support.pools import control_of, pool_of, state_of
 from tests.support.shared import shared_file
 
