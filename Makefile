@@ -52,10 +52,7 @@ bench: install   ## every benchmark beside its reference (QUICK=1 for small size
 		$(BIN)/python -m benchmarks.$$name $(if $(QUICK),--quick) || exit 1; done
 
 docs: install    ## regenerate the files in docs that are written by the code
-	$(BIN)/python -m services.wire.schema > docs/schema/outcome-v1.json
-	$(BIN)/python -m services.runtime.metrics > docs/reference/metrics.md
-	$(BIN)/python -m services.cli.reference
-	$(BIN)/python -m services.cli.lifecycles > docs/concepts/lifecycles.md
+	$(BIN)/python scripts/reference
 
 mutants: install ## mutation run: code changed one place at a time, and whether a test notices (SAMPLE=40, 0: all; SEED=1, JOBS=1)
 	$(BIN)/python scripts/mutants --sample $(or $(SAMPLE),40) --seed $(or $(SEED),1) --jobs $(or $(JOBS),1)

@@ -38,9 +38,3 @@ class Lifecycle(Generic[StatusT, EventT]):
             msg = f"{self.name}: event `{event}` is not defined in status `{status}`; defined there: {defined}"
             raise UndefinedTransition(msg)
         return following
-
-    def diagram(self) -> str:
-        """The table as a Mermaid state diagram, which GitHub and most documentation tools draw."""
-        lines = ["stateDiagram-v2", f"    [*] --> {self.start}"]
-        lines += [f"    {status} --> {following}: {event}" for (status, event), following in self.table.items()]
-        return "\n".join(lines)

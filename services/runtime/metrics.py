@@ -175,21 +175,3 @@ class Metrics:
                 self._histograms[metric.name] = Histogram(
                     metric.name, metric.help, metric.labels, registry=self.registry, buckets=metric.buckets
                 )
-
-
-def as_markdown() -> str:
-    """docs/reference/metrics.md, whole."""
-    command = "python -m services.runtime.metrics > docs/reference/metrics.md"
-    about = f"Written by `{command}`; a test compares. No label names a pool or an agent."
-    parts = ["# Metrics", "", about, ""]
-    for title, table in (("API (`/metrics` on its port)", API), ("Engine (its metrics port)", ENGINE)):
-        parts += [f"## {title}", "", "| metric | kind | labels | meaning |", "| --- | --- | --- | --- |"]
-        parts += [f"| `{m.name}` | {m.kind} | {', '.join(f'`{label}`' for label in m.labels) or '-'} | {m.help} |" for m in table]
-        parts.append("")
-    return "\n".join(parts)
-
-
-if __name__ == "__main__":
-    import sys
-
-    sys.stdout.write(as_markdown())

@@ -1,12 +1,9 @@
-"""The wire schema as JSON Schema (2020-12), for producers in other languages; docs/schema/outcome-v1.json is what this prints.
+"""The wire schema as JSON Schema (2020-12), for producers in other languages; `scripts/reference` writes docs/schema/outcome-v1.json.
 
 It is stricter than the decoder in one thing: new names hold only characters that are displayed.
-
-`python -m services.wire.schema` writes it to standard output.
 """
 
 import json
-import sys
 from typing import Any, Final
 
 from ratings_core.records.names import INVISIBLE, MAX_NAME_BYTES
@@ -65,11 +62,6 @@ def schema() -> Schema:
             "retraction": _retraction(),
         },
     }
-
-
-def text() -> str:
-    """The schema as it stands in docs."""
-    return json.dumps(schema(), indent=2) + "\n"
 
 
 def request(prefix: str) -> tuple[Schema, dict[str, Schema]]:
@@ -145,7 +137,3 @@ def _outcome(body: Schema, required: list[str]) -> Schema:
 
 def _closed(properties: Schema, required: list[str]) -> Schema:
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-if __name__ == "__main__":
-    sys.stdout.write(text())

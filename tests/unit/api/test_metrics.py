@@ -1,13 +1,7 @@
-from pathlib import Path
-
 import pytest
 
 from services.engine.metrics import EngineMetrics
-from services.runtime.metrics import API, BOUNDED, ENGINE, Metrics, as_markdown
-
-
-def test_docs_list_every_metric() -> None:
-    assert (Path(__file__).parents[3] / "docs" / "reference" / "metrics.md").read_text() == as_markdown()
+from services.runtime.metrics import API, BOUNDED, ENGINE, Metrics
 
 
 @pytest.mark.parametrize("metric", [*API, *ENGINE], ids=lambda metric: metric.name)

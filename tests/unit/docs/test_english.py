@@ -26,7 +26,7 @@ REWRITTEN = (
     "services/solve/planning",
     "services/solve/scheduler",
     "services/solve/worker/task_pool.py",
-    "services/cli/lifecycles.py",
+    "scripts/reference",
 )
 
 
