@@ -50,9 +50,7 @@ def top(
     try:
         found: Board | Difference
         if position is not None or at is not None:
-            from services.cli.past import past  # noqa: PLC0415 - reads checkpoints, and so waits for their kernels
-
-            then = past(settings, store, pool, method, (position, None if at is None else moment(at, "--at")), count)
+            then = _past(settings, store, pool, method, (position, None if at is None else moment(at, "--at")), count)
             found = find(store, pool, method, count, settings) if then is None else then
         else:
             found = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
@@ -78,6 +76,19 @@ def top(
                 console.print(_plain(said), highlight=False, soft_wrap=True)
         if isinstance(found.intervals, Intervals):
             console.print(_plain(_intervals(found.intervals, found.position)), highlight=False, soft_wrap=True)
+
+
+def _past(
+    settings: Settings, store: RedisStore, pool: str, method: str, when: tuple[int | None, float | None], count: int
+) -> Board | None:
+    """The board's first rows as they were at `when` (a position, or a time), None where there is no such board. Raises `NotKept`."""
+    from services.boards.past import PastBoards, PastRows, When  # noqa: PLC0415 - reads checkpoints, and so waits for their kernels
+    from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415
+    from services.cli.logs import control_state  # noqa: PLC0415
+
+    files = CheckpointStore(settings.checkpoint_url)
+    rows = PastRows(pool, method, When(*when), 0, count, settings.provisional)
+    return PastBoards(store, files, lambda: control_state(settings)).board(rows, time.time())
 
 
 def _refuse_together(*, diff: bool, against: int | None, past: bool) -> None:

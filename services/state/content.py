@@ -15,7 +15,6 @@ from ratings_core.online.state import OnlineState
 from ratings_core.records.outcomes import NO_TASK
 from ratings_core.records.roster import Roster
 from services.control.records import FoldSettings, Generation
-from services.state.clock import PoolClock
 from services.state.dedupe import CONFLICT, DUPLICATE, NEW, DedupeWindow
 from services.state.edits import NONE, Edits, Retracted
 from services.state.frozen import FrozenPool
@@ -24,6 +23,28 @@ from services.state.ratings import OnlineRatings
 from services.state.tallies import Tallies
 from services.wire.columns import GameColumns, ScoreColumns
 from services.wire.pools import Kind
+
+
+class PoolClock:
+    """The time of a pool: the latest time of its outcomes so far, which decides the bucket of each outcome (law 2).
+
+    time: latest time folded, None before any. late: outcomes older than that on arrival, since this object was made.
+    """
+
+    def __init__(self, bucket_seconds: float | None) -> None:
+        self._bucket_seconds = bucket_seconds
+        self.time: float | None = None
+        self.late = 0
+
+    def buckets(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Advance to `times` (n,), n >= 1. The bucket of each outcome is that of the pool's time on its arrival: a late one counts now."""
+        running = np.maximum.accumulate(times if self.time is None else np.maximum(times, self.time))
+        self.time = float(running[-1])
+        self.late += int(np.count_nonzero(times < running))
+        if self._bucket_seconds is None:
+            return np.zeros(len(times), np.int64)
+        return np.floor(running / self._bucket_seconds).astype(np.int64)
+
 
 COUNTERS: Final = ("outcomes", "duplicates", "conflicts", "retractions", "refused", "untasked")
 _NO_AGENTS: Final = np.zeros(0, np.int32)

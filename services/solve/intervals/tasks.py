@@ -13,7 +13,6 @@ from services.solve.intervals.replicates import Sample, most_of, sample
 from services.solve.problems.checkpointed import with_groups
 from services.solve.problems.inputs import Problem
 from services.solve.registry import methods
-from services.solve.registry.of_pools import problem_for
 from services.solve.uncertainty.resampling import normal_reach, resampling
 from services.solve.worker.limits import memory_limit
 from services.wire.pools import Kind
@@ -46,7 +45,7 @@ def prepare(url: str, entry: bytes, method: str, parameters: Mapping[str, float 
     began, pool = time.perf_counter(), msgspec.json.decode(entry, type=PoolEntry)
     with memory_limit(memory):
         arrays = CheckpointStore(url).read_pool(pool, mapped=True)
-        found = methods.taken(method, with_groups(problem_for(method, Kind(pool.kind), arrays), arrays), parameters)
+        found = methods.taken(method, with_groups(methods.problem_for(method, Kind(pool.kind), arrays), arrays), parameters)
         most_of(len(found.problem.names))
         source = resampling(found.problem, found.method, found.values)
         facts = Facts(found.problem.names, source.about, normal_reach(found.method, source), time.perf_counter() - began)

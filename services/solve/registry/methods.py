@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, assert_never
 import msgspec
 import numpy as np
 from msgspec import UNSET
+from numpy.typing import NDArray
 
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
@@ -19,6 +20,7 @@ from ratings_core.ranking import Ranking
 from ratings_core.solution import Floats
 from ratings_core.voting.copeland import copeland
 from services.boards.result import AgentRow, CertificateRow, Intervals, PackedStart, SolveResult, TaskRow
+from services.solve.problems import checkpointed
 from services.solve.problems.inputs import (
     FeaturesInput,
     GamesInput,
@@ -187,6 +189,15 @@ def defaults(kind: Kind) -> dict[str, dict[str, Value]]:
             return {"nash_average": {"missing": "drop_tasks"}, "deviation": {"missing": "drop_tasks", "explain": 3}, **pairwise}
         case _:
             assert_never(kind)
+
+
+def problem_for(method: str, kind: Kind, arrays: Mapping[str, NDArray[Any]]) -> GamesInput | ScoresInput | FeaturesInput:
+    """What a method solves of a checkpointed pool: its games with their features where the method takes them, else its tallies.
+
+    Raises:
+        InputError: The method takes features, and no game has had all of them yet.
+    """
+    return checkpointed.featured(arrays) if find(method).takes is Takes.FEATURES else checkpointed.problem(kind, arrays)
 
 
 def _given(problem: Problem) -> frozenset[Takes]:

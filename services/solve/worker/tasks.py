@@ -16,7 +16,6 @@ from services.solve.problems.checkpointed import problem, with_groups
 from services.solve.problems.inputs import Problem
 from services.solve.registry import methods
 from services.solve.registry.methods import Solved
-from services.solve.registry.of_pools import problem_for
 from services.solve.results import ResultFiles, read_result
 from services.solve.uncertainty.normal import NORMAL_METHODS, with_normal_intervals
 from services.solve.worker.limits import forget_peak, memory_limit, peak
@@ -47,7 +46,7 @@ def _solved(
             return Solved(_insight(pool, files, arrays, parameters))
         before = None if previous is None else read_result(files.blobs, previous)
         start = before.start if before is not None and (before.parameters, before.version) == (parameters, VERSION) else None
-        given = problem_for(method, Kind(pool.kind), arrays)
+        given = methods.problem_for(method, Kind(pool.kind), arrays)
         found = methods.solve_from(start, method, given, parameters)
         if method in NORMAL_METHODS:
             found = _with_intervals(found, with_groups(given, arrays), parameters)

@@ -17,7 +17,7 @@ from services.control.records import FoldSettings
 from services.imports.files import FileOptions
 from services.solve.intervals.tasks import prepare
 from services.solve.registry import methods
-from services.solve.registry.of_pools import problem_for
+from services.solve.registry.methods import problem_for
 from services.solve.worker.tasks import solve_pool
 from services.state.pool import PoolState
 from services.wire.events import GameEvent, Side
