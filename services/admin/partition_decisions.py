@@ -1,20 +1,14 @@
 """An operator's decisions on a partition that stopped at records that cannot be folded: go on without them, or try once more."""
 
-from contextlib import closing
-from typing import Final
-
 from ratings_core.errors import InputError
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
 from services.control.records import Attempt, ControlState, Skipped
-from services.log.protocol import BatchDamaged, Log, LogError, Topic
-from services.log.skipping import beyond, open_reader
+from services.log.protocol import BatchDamaged, Log, Topic
+from services.log.reading import read_parts
+from services.log.skipping import beyond
 from services.shard.attempts import isolated_at
 from services.shard.recovery import beginning
-
-_READ_SECONDS: Final = 1.0
-_SILENT_POLLS: Final = 10
-_RECORDS: Final = 500
 
 
 def skip(partition: int, offset: int, log: Log, control: ControlLog, checkpoints: CheckpointStore, now: float) -> Skipped:
@@ -80,14 +74,9 @@ def _stopping(partition: int, offset: int, topic: Topic, control: ControlState, 
 
 def _damaged(partition: int, start: int, until: int, topic: Topic, control: ControlState) -> BatchDamaged | None:
     """The batch that ends a reading from `start`, where it begins before `until`; None where all before can be read. Raises `LogError`."""
-    silent = 0
-    with closing(open_reader(topic, {partition: start}, control.partitions.skipped)) as reader:
-        while reader.position(partition) < min(until, topic.end(partition)):
-            try:
-                found = reader.poll(_READ_SECONDS, _RECORDS)
-            except BatchDamaged as error:
-                return error if error.base < until else None
-            silent = 0 if found else silent + 1
-            if silent == _SILENT_POLLS:
-                raise LogError(f"{topic.name}[{partition}] gave no record from offset {start}", retriable=True)
+    try:
+        for _ in read_parts(topic, partition, start, min(until, topic.end(partition)), control.partitions.skipped):
+            pass  # what can be read
+    except BatchDamaged as error:
+        return error if error.base < until else None
     return None

@@ -23,10 +23,11 @@ from services.control.directory import FixedDirectory
 from services.control.log import control_state
 from services.control.records import ControlState, Generation
 from services.log.protocol import Log, Record, forgotten
+from services.log.reading import silent
 from services.log.skipping import open_reader
 from services.shard.generations.build import Build
 from services.shard.partition import Partition
-from services.shard.recovery import WrongLog, beginning, check_bound, check_log, retracted, silent
+from services.shard.recovery import WrongLog, beginning, check_bound, check_log, retracted
 from services.shard.share import count_below
 from services.state.pool import PoolState
 

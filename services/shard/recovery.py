@@ -10,8 +10,8 @@ from services.archive.history import History
 from services.checkpoints.checkpoint import CheckpointStore, Manifest, PoolEntry, SkippedCheckpoint
 from services.control.records import FOLD_VERSION, ControlState, Generation
 from services.log.partition import partition_of
-from services.log.protocol import CUT, OTHER, Log, LogError, OffsetLost, Topic
-from services.log.skipping import open_reader
+from services.log.protocol import CUT, OTHER, Log, OffsetLost, Topic
+from services.log.reading import read_parts, read_range
 from services.shard.generations.build import Build, retracted_below
 from services.shard.partition import Partition
 from services.state.edits import Retracted
@@ -19,9 +19,6 @@ from services.state.pool import PoolState
 from services.wire.events import RetractEvent
 
 log = logging.getLogger("equirank.recovery")
-
-_READ_SECONDS = 10.0
-_RECORDS = 5000
 
 
 class WrongLog(Exception):  # noqa: N818 - names the fact
@@ -91,15 +88,8 @@ def retracted(made: Generation, topic: Topic, partition: int, control: ControlSt
         for part in topic.parts_of(made.pool, partition, position, retractions=True) if isinstance(topic, History) else ():
             found += retracted_below(horizon, made.pool, part.records)
             position = part.end
-        reader = open_reader(topic, {partition: position}, control.partitions.skipped)
-        try:
-            while position < horizon:
-                found += retracted_below(horizon, made.pool, reader.poll(_READ_SECONDS, _RECORDS).get(partition, []))
-                if reader.position(partition) == position:
-                    raise silent(topic, partition, position)
-                position = reader.position(partition)
-        finally:
-            reader.close()
+        for records in read_parts(topic, partition, position, horizon, control.partitions.skipped):
+            found += retracted_below(horizon, made.pool, records)
     return Retracted.of(found)
 
 
@@ -157,18 +147,7 @@ def sha256_at(topic: Topic, partition: int, offset: int) -> str | None:
     if topic.end(partition) <= offset:
         return None
     try:
-        reader = topic.reader({partition: offset})
-        try:
-            records = reader.poll(_READ_SECONDS, 1).get(partition, [])
-        finally:
-            reader.close()
+        found = [record for record in read_range(topic, partition, offset, offset + 1) if record.offset == offset]
     except OffsetLost:
         return None
-    if not records:
-        raise silent(topic, partition, offset)
-    return hashlib.sha256(records[0].value).hexdigest() if records[0].offset == offset else None
-
-
-def silent(topic: Topic, partition: int, offset: int, seconds: float = _READ_SECONDS) -> LogError:
-    """The error of a log that has a record and does not give it."""
-    return LogError(f"{topic.name}[{partition}] gave no record from offset {offset} within {seconds:g} s", retriable=True)
+    return hashlib.sha256(found[0].value).hexdigest() if found else None

@@ -13,6 +13,7 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, Generation, PoolCreated, Serve
 from services.demo import simulated
+from services.log import reading
 from services.log.protocol import Log
 from services.log.sqlite.file import table_of
 from services.log.sqlite.log import open_sqlite_log
@@ -236,7 +237,7 @@ def test_a_head_that_moves_on_while_recovery_reads_is_a_loss_as_well(
         forget(settings, 15)
         return read(*given)
 
-    monkeypatch.setattr(recovery, "_RECORDS", 5)
+    monkeypatch.setattr(reading, "_RECORDS", 5)
     monkeypatch.setattr(recovery, "retracted_below", overrun)
     with working(settings, log) as worker:
         until(lambda: (one := told(worker)) is not None and one.stopped is not None, "it stopped")
