@@ -36,7 +36,7 @@ async def post_outcomes(request: Request) -> Response:
     Send ids of your own to make a retry harmless: an id counts once.
     """
     here = context(request)
-    here.access.check_write(request)
+    here.access.check_key(request)
     async with here.bodies.read(request, MAX_BODY, (JSON, STREAM)) as body:
         take = partial(here.intake.take, body, may_retract=lambda: here.access.check_admin(request))
         return reply(await here.workers.log.run(take), 202)

@@ -171,13 +171,10 @@ def reply(value: msgspec.Struct, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status, media_type=JSON)
 
 
-def fresh_reply(request: Request, value: msgspec.Struct, same: msgspec.Struct | None = None) -> Response:
-    """`value` as JSON with an ETag; 304 where the caller has it already.
-
-    same: `value` without what the clock alone changes, such as ages; callers go on counting those by themselves.
-    """
+def fresh_reply(request: Request, value: msgspec.Struct) -> Response:
+    """`value` as JSON with an ETag; 304 where the caller has it already."""
     body = msgspec.json.encode(value)
-    tag = f'"{blake2b(body if same is None else msgspec.json.encode(same), digest_size=12).hexdigest()}"'
+    tag = f'"{blake2b(body, digest_size=12).hexdigest()}"'
     headers = {"ETag": f"W/{tag}", "Cache-Control": "no-cache"}
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)

@@ -49,12 +49,8 @@ class Access:
         if origin is not None and _netloc(origin) != headers.get("host", "").lower():
             raise ApiError(403, "foreign origin", f"writes from pages of {origin} are refused")
 
-    def check_write(self, request: Request) -> None:
-        """Outcomes may be written."""
-        self._check(request, admin=False)
-
     def check_key(self, request: Request) -> None:
-        """What was sent may be read: with any key."""
+        """Outcomes may be written, and what was sent may be read: with any key."""
         self._check(request, admin=False)
 
     def check_admin(self, request: Request) -> None:

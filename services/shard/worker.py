@@ -5,6 +5,7 @@ Unit of parallelism: the partition. One thread folds; publication and checkpoint
 between partitions.
 """
 
+import logging
 import threading
 import time
 from collections import Counter
@@ -14,15 +15,13 @@ from typing import Final
 from services.boards.folding import Heartbeat
 from services.boards.store.live import LiveBoards
 from services.control.log import ControlLog
-from services.log.protocol import Log, Record
+from services.log.protocol import Log, LogError, Record, TopicReplaced
 from services.runtime.durations import Durations
 from services.runtime.metrics import CHECKPOINT_BUCKETS
 from services.runtime.settings import Settings
 from services.shard.attempts import Isolated
-from services.shard.checkpointing.turns import CheckpointTurns
 from services.shard.feed import LogFeed, retry
 from services.shard.folding import Folding
-from services.shard.generations.steps import GenerationSteps
 from services.shard.health import WorkerHealth
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
@@ -31,6 +30,64 @@ from services.shard.publishing.writing import Provenance
 from services.shard.readers import LogReaders
 from services.shard.takeover import Takeovers
 from services.shard.watch import LogWatch
+
+log = logging.getLogger("equirank.shard")
+
+_FREEZE_SECONDS: Final = 0.01
+"""Once freezing took that long in a round, the other partitions wait for the next round."""
+
+
+class CheckpointTurns:
+    """Whose checkpoint is next: partitions take turns, so that freezing pools delays the fold by one partition's slice at a time.
+
+    seconds: least time between two checkpoints of a partition. outcomes: outcomes read after which the next one is due anyway.
+    """
+
+    def __init__(self, owned: OwnedPartitions, partitions: Sequence[int], seconds: float, outcomes: int | None) -> None:
+        self._owned, self._seconds, self._outcomes = owned, seconds, outcomes
+        self._turns = list(partitions)
+        """Partitions, the one that paused the fold longest ago first."""
+
+    def step(self, now: float) -> None:
+        """Look after the checkpoints of the running partitions. now: by the timer."""
+        began = time.perf_counter()
+        for number in list(self._turns):
+            runtime = self._owned.runtimes[number]
+            if runtime.stopped is None and runtime.checkpointer.step(now, self._seconds, runtime.partition, self._outcomes):
+                self._turns.remove(number)
+                self._turns.append(number)
+                if time.perf_counter() - began >= _FREEZE_SECONDS:
+                    return
+
+
+class GenerationSteps:
+    """Builds new generations of all partitions, a slice between two batches of the fold. log_failures: slices that the log did not give."""
+
+    def __init__(self, owned: OwnedPartitions, folding: Folding) -> None:
+        self._owned, self._folding = owned, folding
+        self.log_failures = 0
+
+    def step(self, patience: float) -> None:
+        """Fold a slice of old records for each partition that builds; builds that caught up start to serve readers.
+
+        Waits at most `patience` seconds for each partition's slice. Raises `LogError` that cannot be retried.
+        """
+        for runtime in self._owned.running().values():
+            if runtime.partition.builds:
+                self._step(runtime, patience)
+
+    def _step(self, runtime: PartitionRuntime, patience: float) -> None:
+        try:
+            runtime.letters += runtime.builder.step(patience)
+            runtime.builder.switch(runtime.checkpointer)
+        except TopicReplaced as error:
+            self._owned.stop_all(error)
+        except LogError as error:
+            if not error.retriable:
+                raise
+            log.warning("new generations wait for the log: %s", error)
+            self.log_failures += 1
+        self._folding.write_letters(runtime)
 
 
 class ShardReport:

@@ -4,25 +4,17 @@ A board is a candidate if its data or parameters changed since its intervals wer
 replicates, judged by the seconds of its solve. The least recently tried board comes first, so no board starves; then the cheaper class.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
+from services.boards.result import SolvedBoard
 from services.solve.planning.jobs import Job, Parameters
 
 LOAD: Final = 1.0
 """Work of s seconds is followed by a rest of LOAD * s, so intervals take at most half of one worker that no solve needs, at low
 priority. With a rest of 9 s for each second, the boards of a quiet pool waited for their intervals for minutes.
 """
-
-
-class PublishedBoard(NamedTuple):
-    """A board as it stands. data: digest of what it could be redrawn from; seconds: that its solve took."""
-
-    job: Job
-    data: str
-    parameters: Parameters
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +27,13 @@ class Redrawn:
 
 
 def next_job(
-    boards: Iterable[PublishedBoard], tried: Mapping[Job, Redrawn], budget: float, least: int, cost: Mapping[str, int]
+    boards: Mapping[Job, SolvedBoard], tried: Mapping[Job, Redrawn], budget: float, least: int, cost: Mapping[str, int]
 ) -> Job | None:
-    """The job whose intervals to compute now, if any. budget: seconds for all replicates of one; least: replicates it has to hold."""
-    wanted = [one.job for one in boards if one.seconds * least <= budget and _changed(one, tried.get(one.job))]
+    """The job whose intervals to compute now, if any.
+
+    boards: of data that can still be redrawn; budget: seconds for all replicates of one; least: replicates it has to hold.
+    """
+    wanted = [job for job, board in boards.items() if board.result.seconds * least <= budget and _changed(board, tried.get(job))]
     return min(wanted, key=lambda job: (_ended(tried.get(job)), cost.get(job.method, 0), job), default=None)
 
 
@@ -47,7 +42,7 @@ def rested(now: float, ended: float, spent: float) -> bool:
     return now - ended >= LOAD * spent
 
 
-def _changed(board: PublishedBoard, last: Redrawn | None) -> bool:
+def _changed(board: SolvedBoard, last: Redrawn | None) -> bool:
     return last is None or last.data != board.data or last.parameters != board.parameters
 
 

@@ -19,7 +19,7 @@ from services.checkpoints.objects import BadObject
 from services.control.erasures import NameMatcher
 from services.runtime.settings import Settings
 from services.solve.intervals import replicates as intervals
-from services.solve.intervals.plan import PublishedBoard, Redrawn, next_job, rested
+from services.solve.intervals.plan import Redrawn, next_job, rested
 from services.solve.intervals.tasks import Facts, prepare, solve_slice
 from services.solve.planning.jobs import Job
 from services.solve.registry import methods
@@ -144,11 +144,11 @@ class IntervalRunner:
         self._run, self._ended, self._spent = None, now, run.spent(now)
 
     def _begin(self, now: float, boards: Mapping[Job, SolvedBoard], entries: Mapping[str, PoolEntry]) -> None:
-        standing = [
-            PublishedBoard(job, entries[job.pool].digest, board.parameters, board.result.seconds)
+        standing = {
+            job: board
             for job, board in boards.items()
             if job.method in methods.METHODS and job.pool in entries and _wants(board, entries[job.pool])
-        ]
+        }
         cost = {name: method.cost for name, method in methods.METHODS.items()}
         job = next_job(standing, self._tried, self._settings.interval_seconds, intervals.LEAST, cost)
         if job is None:

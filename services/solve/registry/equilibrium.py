@@ -1,6 +1,5 @@
 """Ratings at one chosen equilibrium, correlated or of Nash's kind: which game is made of a problem, and what their boards add."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
@@ -18,9 +17,8 @@ from ratings_core.games.gamified import Gamified
 from ratings_core.games.gamify import agent_vs_agent_vs_task
 from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.options import Parameter, parameters_of
-from ratings_core.solution import Floats
 from services.solve.problems.inputs import ScoresInput
-from services.solve.registry.games import KAPPA, OF_THE_TASK, OnTasks, kappa_of, left_out, most_cells, on_all
+from services.solve.registry.games import KAPPA, OF_THE_TASK, SCALES, OnTasks, kappa_of, left_out, mixes_by_name, most_cells, on_all
 from services.solve.registry.method import Method, Rated, Takes
 from services.solve.registry.parameters import chosen_options
 
@@ -54,7 +52,7 @@ def _cce(problem: OnTasks, parameters: dict[str, Any], start: Start | None) -> R
     extra: dict[str, object] = {
         "eps": found.eps,
         "relative_entropy": found.relative_entropy,
-        "marginals": _mixes(made, found.marginals),
+        "marginals": mixes_by_name(made.game, found.marginals, _LISTED),
         "likeliest": [
             {"joint": [names[i] for names, i in zip(made.game.strategies, joint, strict=True)], "probability": share}
             for joint, share in zip(joints.tolist(), probability.tolist(), strict=True)
@@ -71,7 +69,7 @@ def _lle(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
         "finished": found.finished,
         "branch": found.branch,
         "bifurcations": list(found.bifurcations),
-        "mixes": _mixes(made, found.mixes),
+        "mixes": mixes_by_name(made.game, found.mixes, _LISTED),
     }
     return _rated(problem, made, found, extra)
 
@@ -100,17 +98,10 @@ def _task_player(game: Played) -> int:
     return 0 if isinstance(game, KingOfTheHill) else 2
 
 
-def _mixes(made: Gamified[Played], mixes: Sequence[Floats]) -> dict[str, dict[str, float]]:
-    """What each player plays by name; exact duplicates are under the first one's."""
-    named = zip(made.game.players, made.game.strategies, mixes, strict=True)
-    return {player: {names[i]: float(mix[i]) for i in np.flatnonzero(mix >= _LISTED).tolist()} for player, names, mix in named}
-
-
-_SCALES: Final = ("none", "minmax", "z", "rank", "winrate")
 _GAME: Final = (
     Parameter("game", "king_of_the_hill", "that is played", choices=("king_of_the_hill", "agent_agent_task")),
     Parameter("penalty", 1.0, "what the rebel loses where it plays the king's agent", 0.0, 1e6),
-    Parameter("normalise", "none", "how scores are put on one scale, with game=agent_agent_task", choices=_SCALES),
+    Parameter("normalise", "none", "how scores are put on one scale, with game=agent_agent_task", choices=SCALES),
     Parameter("missing", "refuse", "pairs not compared on a task", choices=("refuse", "drop_tasks", "drop_agents", "prior", "zero")),
     *KAPPA,
     Parameter("target", "affinity", "what the equilibrium is near to, or the path starts from", choices=("affinity", "even")),

@@ -20,6 +20,7 @@ from ratings_core.games.clones import clone_classes, singletons
 from ratings_core.games.duels import Duels, duel_on_task, duelist_vs_task
 from ratings_core.games.gamified import Gamified, Side
 from ratings_core.games.gamify import agent_vs_agent_vs_task, agent_vs_task
+from ratings_core.games.king_of_the_hill import KingOfTheHill
 from ratings_core.games.normal_form import JointDistribution, NormalForm
 from ratings_core.margins import PosteriorMargins
 from ratings_core.options import Parameter, parameters_of
@@ -187,6 +188,12 @@ def support_by_name(names: Sequence[str], mix: Floats) -> dict[str, float]:
     return {names[i]: float(mix[i]) for i in np.flatnonzero(mix).tolist()}
 
 
+def mixes_by_name(game: Played | KingOfTheHill, mixes: Sequence[Floats], least: float = 0.0) -> dict[str, dict[str, float]]:
+    """What each player plays by name, with a probability above 0 and at least `least`; exact duplicates are under the first one's."""
+    named = zip(game.players, game.strategies, mixes, strict=True)
+    return {player: support_by_name(names, np.where(mix >= least, mix, 0.0)) for player, names, mix in named}
+
+
 def joints_by_name(game: Played, play: JointDistribution) -> list[dict[str, object]]:
     """The joints of an equilibrium by name."""
     return [
@@ -203,8 +210,8 @@ def on_all(found: Solution, made: Gamified[Any]) -> Solution:
 OF_THE_TASK: Final = ("max_seconds", "accept_approximate")
 """Options that a service decides itself: a solve has its own deadline, and an approximate answer is an error."""
 _POLICIES: Final = ("refuse", "drop_tasks", "drop_agents", "prior", "zero")
-_SCALES: Final = ("none", "minmax", "z", "rank", "winrate")
-_NORMALISE: Final = Parameter("normalise", "none", "how scores of tasks are put on one scale", choices=_SCALES)
+SCALES: Final = ("none", "minmax", "z", "rank", "winrate")
+_NORMALISE: Final = Parameter("normalise", "none", "how scores of tasks are put on one scale", choices=SCALES)
 _MISSING: Final = Parameter("missing", "refuse", "cells not measured, pairs that did not meet", choices=_POLICIES)
 KAPPA: Final = (
     Parameter("kappa", 1.0, "games that the prediction counts for, with missing=prior, in results", 1e-6, 1e6),

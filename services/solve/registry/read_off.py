@@ -28,9 +28,9 @@ from services.solve.registry.games import (
     against_each_other,
     joints_by_name,
     left_out,
+    mixes_by_name,
     on_all,
     on_tasks,
-    support_by_name,
 )
 from services.solve.registry.method import Method, Rated, Takes
 from services.solve.registry.parameters import chosen_options
@@ -74,17 +74,12 @@ def _equilibrium(game: Played, parameters: dict[str, Any]) -> _Equilibrium:
             return _Equilibrium(strict, {"equilibrium": joints_by_name(game, strict)})
         case "cce":
             near = cce(game, options=CCEOptions(merge=merge, tolerance=_SHARE * tolerance))
-            return _Equilibrium(near.play, {"marginals": _by_name(game, near.marginals)})
+            return _Equilibrium(near.play, {"marginals": mixes_by_name(game, near.marginals)})
         case "lle":
             end = lle(game, options=LLEOptions(merge=merge, tolerance=_SHARE * tolerance))
-            return _Equilibrium(end.marginals, {"marginals": _by_name(game, end.marginals)})
+            return _Equilibrium(end.marginals, {"marginals": mixes_by_name(game, end.marginals)})
         case other:
             assert_never(other)
-
-
-def _by_name(game: Played, mixes: tuple[Floats, ...]) -> dict[str, dict[str, float]]:
-    named = zip(game.players, game.strategies, mixes, strict=True)
-    return {player: support_by_name(names, mix) for player, names, mix in named}
 
 
 def _read(game: Played, parameters: dict[str, Any], play: Any) -> FromEquilibrium:

@@ -6,31 +6,22 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
 from services.boards.history import Kept, kept, renamed
-from services.boards.result import AgentRow, Intervals, PackedStart, SolvedBoard
+from services.boards.result import AgentRow, PackedStart, SolvedBoard
 from services.control.erasures import NameMatcher
 from services.runtime.logging import LogThrottle
 from services.solve.intervals.replicates import TOP
+from services.solve.intervals.runner import IntervalRunner
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
 
 log = logging.getLogger("equirank.solve")
 
 _AWAITS_FILE: Final = "results wait for their files: %s"
-
-
-class BoardIntervals(Protocol):
-    """Intervals of boards, which are computed apart from the boards."""
-
-    def shown(self, job: Job, board: SolvedBoard) -> SolvedBoard:
-        """The board with its intervals, where there are any."""
-
-    def told(self, job: Job, board: SolvedBoard) -> Intervals | msgspec.UnsetType:
-        """What the board says of its intervals."""
 
 
 @dataclass(slots=True)
@@ -65,7 +56,7 @@ class JobResult:
 class NewestResults:
     """The newest result of every job. A result is written to its file before it is published."""
 
-    def __init__(self, files: ResultFiles, intervals: BoardIntervals, most_kept: int) -> None:
+    def __init__(self, files: ResultFiles, intervals: IntervalRunner, most_kept: int) -> None:
         """most_kept: length of each history."""
         self._files, self._intervals, self._most_kept = files, intervals, most_kept
         self._results: dict[Job, JobResult] = {}

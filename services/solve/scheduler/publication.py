@@ -7,8 +7,9 @@ from services.boards.store.backoff import Backoff
 from services.boards.store.protocol import StoredBoard, StoreError
 from services.boards.store.solved import SolvedBoards
 from services.runtime.logging import LogThrottle
+from services.solve.intervals.runner import IntervalRunner
 from services.solve.planning.jobs import Job
-from services.solve.scheduler.newest import BoardIntervals, JobResult, NewestResults
+from services.solve.scheduler.newest import JobResult, NewestResults
 
 log = logging.getLogger("equirank.solve")
 
@@ -23,7 +24,7 @@ class ResultPublisher:
     """Keeps the store equal to the newest results. A store that does not answer is left alone for a while."""
 
     def __init__(
-        self, boards: SolvedBoards, results: NewestResults, intervals: BoardIntervals, backoff: Backoff, pools_a_look: int = POOLS_A_LOOK
+        self, boards: SolvedBoards, results: NewestResults, intervals: IntervalRunner, backoff: Backoff, pools_a_look: int = POOLS_A_LOOK
     ) -> None:
         """pools_a_look: pools that one look for lost boards asks the store for."""
         self._boards, self._results, self._intervals, self._backoff = boards, results, intervals, backoff

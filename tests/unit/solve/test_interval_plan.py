@@ -1,22 +1,30 @@
 """Which board gets its intervals next: those that changed, within the budget, whoever waited longest; and rest after work."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.solve.intervals.plan import LOAD, PublishedBoard, Redrawn, next_job, rested
+from services.boards.result import SolvedBoard
+from services.solve.intervals.plan import LOAD, Redrawn, next_job, rested
 from services.solve.planning.jobs import Job
+from tests.support.boards import solved_of
 
 COST = {"copeland": 1, "nash_average": 2, "deviation": 3}
 A, B, C = (Job("blitz", method) for method in COST)
 
 
-def wanted(boards: list[PublishedBoard], tried: dict[Job, Redrawn] | None = None, budget: float = 5.0) -> Job | None:
-    return next_job(boards, tried or {}, budget, 32, COST)
+Standing = tuple[Job, SolvedBoard]
 
 
-def board(job: Job, data: str = "d1", seconds: float = 0.01, **parameters: float) -> PublishedBoard:
-    return PublishedBoard(job, data, parameters, seconds)
+def wanted(boards: list[Standing], tried: dict[Job, Redrawn] | None = None, budget: float = 5.0) -> Job | None:
+    return next_job(dict(boards), tried or {}, budget, 32, COST)
+
+
+def board(job: Job, data: str = "d1", seconds: float = 0.01, **parameters: float) -> Standing:
+    solved = solved_of(job.pool, method=job.method, ratings=[("a", 1.0)])
+    result = msgspec.structs.replace(solved.result, seconds=seconds)
+    return job, msgspec.structs.replace(solved, data=data, parameters=dict(parameters), result=result)
 
 
 def test_the_cheaper_class_goes_first_and_unchanged_data_never_again() -> None:
@@ -26,7 +34,7 @@ def test_the_cheaper_class_goes_first_and_unchanged_data_never_again() -> None:
 
 
 @pytest.mark.parametrize("changed", [board(A, "d2"), board(A, prior=1.0)])
-def test_changed_data_or_parameters_are_redrawn(changed: PublishedBoard) -> None:
+def test_changed_data_or_parameters_are_redrawn(changed: Standing) -> None:
     assert wanted([changed], {A: Redrawn("d1", {}, 9.0)}) == A
 
 
