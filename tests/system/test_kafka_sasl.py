@@ -67,7 +67,7 @@ def test_every_client_of_the_log_comes_in(broker: Broker, protocol: str, mechani
     writes_and_reads(opened(broker, protocol=protocol, sasl_mechanism=mechanism, **trusted), mechanism.encode())
 
 
-def writes_and_reads(log: KafkaLog, value: bytes) -> None:
+def writes_and_reads(log: Log, value: bytes) -> None:
     (offset,) = log.outcomes.append(0, [(b"blitz", value)])
     reader = log.outcomes.reader({0: offset})
     while not (records := reader.poll(1.0, 10).get(0, [])):
@@ -78,7 +78,7 @@ def writes_and_reads(log: KafkaLog, value: bytes) -> None:
     log.close()
 
 
-def shown(broker: Broker, folder: Path, name: str | None, timeout: float) -> KafkaLog:
+def shown(broker: Broker, folder: Path, name: str | None, timeout: float) -> Log:
     """The log at the address that asks for a client's certificate. name: whose certificate is shown, if any."""
     files = {} if name is None else {"ssl_certfile": str(folder / f"{name}.pem"), "ssl_keyfile": str(folder / f"{name}.key")}
     options = {"security_protocol": "SSL", "ssl_cafile": str(broker.certificate)} | files
