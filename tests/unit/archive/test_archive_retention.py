@@ -58,7 +58,7 @@ def test_the_engine_names_a_topic_whose_records_nothing_keeps(
 ) -> None:
     metrics = EngineMetrics(None)
     with caplog.at_level(logging.WARNING):
-        Engine(settings, metrics)._tell_weaknesses(SimpleNamespace(outcomes=topic(retention)))  # type: ignore[arg-type]
+        Engine(settings, metrics)._tell_weaknesses(SimpleNamespace(outcomes=topic(retention), weaknesses=()))  # type: ignore[arg-type]
     assert len(forgets_unarchived(settings, topic(retention))) == len(caplog.records) == bool(told)
     assert told in caplog.text
     exposed = generate_latest(metrics._registry).decode()
