@@ -102,7 +102,7 @@ def simultaneous_ranks(
     label = np.zeros(m, np.int64) if component is None else component
     compare = (label[:, None] == label) & rated & rated[:, None] & ~np.eye(m, dtype=bool)
     spread = covariance.diagonal()
-    error = np.sqrt(np.maximum(spread[:, None] + spread - 2 * covariance, 0.0))
+    error = np.where(compare, np.sqrt(np.maximum(spread[:, None] + spread - 2 * covariance, 0.0)), 1.0)  # 0 times an infinite value is NaN
     gap = np.where(compare, theta[:, None] - theta, 0.0)
     surely = compare & (np.abs(gap) > _critical(covariance, error, compare, level, freedom) * error)
     above, below = (surely & (gap < 0)).sum(axis=1), (surely & (gap > 0)).sum(axis=1)

@@ -102,6 +102,11 @@ def test_agents_of_other_components_and_without_rating_may_be_anywhere() -> None
     assert (first.tolist(), last.tolist()) == ([1, 2, 1, 1], [3, 4, 4, 4])
 
 
+def test_agents_that_nobody_compares_may_be_anywhere() -> None:
+    first, last = simultaneous_ranks(np.array([1.0, 0.0]), np.eye(2), np.array([0, 1]))
+    assert (first.tolist(), last.tolist()) == ([1, 1], [2, 2])
+
+
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10_000), games=st.integers(1, 40), nu=st.sampled_from([0.0, 0.5]), prior=st.sampled_from([0.0, 1.0]))
 def test_no_interval_excludes_its_estimate(seed: int, games: int, nu: float, prior: float) -> None:
