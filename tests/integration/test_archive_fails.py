@@ -36,9 +36,9 @@ class Archive:
         self._table, self._segment, self._seconds = DeltaTable, ArchiveReader._segment, reader.OPEN_SECONDS
         patch.setattr(reader, "DeltaTable", self.open)
 
-        def read(archive: ArchiveReader, *given: Any) -> Any:
+        def read(archive: ArchiveReader, *given: Any, **named: Any) -> Any:
             assert self._answers.wait(60.0)
-            return self._segment(archive, *given)
+            return self._segment(archive, *given, **named)
 
         patch.setattr(ArchiveReader, "_segment", read)
         self.answer()
