@@ -26,8 +26,6 @@ _AHEAD: Final = 16
 """Keys whose slots are read before they are filled: misses of the cache that overlap cost one."""
 WINDOW: Final = 64
 """Numbers that `add_window` adds at a time."""
-CACHED: Final = 1 << 14
-"""Slots of a table that stays in the processor's cache, about: there, a window costs more than it saves."""
 _DIGIT_BITS: Final = 11
 _DIGIT: Final = np.uint64((1 << _DIGIT_BITS) - 1)
 _SIGN: Final = np.uint64(1 << 63)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ratings_core import checks
-from ratings_core.arrays.frozen import Frozen, Joined, Still, Undo, save
-from ratings_core.arrays.hash_table import CACHED, WINDOW, add_window, row_of
+from ratings_core.arrays.frozen import Frozen, Joined, Still, Undo
+from ratings_core.arrays.hash_table import WINDOW, add_window
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined, kernel, unlocked
 from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
@@ -131,7 +131,7 @@ def _add(
     slots: NDArray[np.int32], rows: NDArray[np.int64], size: int, limit: int, select: NDArray[np.int64], done: int, columns: Any, undo: Undo
 ) -> tuple[int, int]:
     """Outcomes of `select` from `done` on, while all pairs of one fit. Outcomes done and the new size."""
-    window, count, cached, frozen = np.empty((4, WINDOW), np.int64), 0, len(slots) <= CACHED, len(undo.marks)
+    window, count = np.empty((4, WINDOW), np.int64), 0
     while done < len(select):
         lo, hi = columns.side_start[select[done]], columns.side_start[select[done] + 1]
         if size + count + (hi - lo) * (hi - lo - 1) // 2 > limit:
@@ -144,13 +144,6 @@ def _add(
                 if columns.agent_start[s + 1] - at == 1 and columns.agent_start[t + 1] - other == 1:
                     a, b = np.int64(columns.agent[at]), np.int64(columns.agent[other])
                     key, column = min(a, b) << 32 | max(a, b), _column(columns.place[s], columns.place[t], a > b)
-                    if cached:
-                        row = row_of(slots, rows, size, key)
-                        size += row == size
-                        if row < frozen:
-                            save(undo, rows, row)
-                        rows[row, column] += columns.weight[select[done]]
-                        continue
                     if count == WINDOW:
                         size, count = add_window(slots, rows, size, window, count, undo), 0
                     window[0, count], window[1, count], window[2, count] = key, column, columns.weight[select[done]]

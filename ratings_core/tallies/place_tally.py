@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ratings_core.arrays.frozen import Undo, save
-from ratings_core.arrays.hash_table import CACHED, WINDOW, add_window, row_of
+from ratings_core.arrays.frozen import Undo
+from ratings_core.arrays.hash_table import WINDOW, add_window
 from ratings_core.errors import InputError
 from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.records.outcomes import MAX_SIDES, WEIGHT_ONE, OutcomeBatch
@@ -94,7 +94,7 @@ def _add(
 ) -> tuple[int, int]:
     """Outcomes of `select` from `done` on, while all sides of one fit. Outcomes done and the new size."""
     side_start, place, agent_start, agent, weight = columns
-    window, count, cached, frozen = np.empty((4, WINDOW), np.int64), 0, len(slots) <= CACHED, len(undo.marks)
+    window, count = np.empty((4, WINDOW), np.int64), 0
     while done < len(select):
         lo, hi = side_start[select[done]], side_start[select[done] + 1]
         if size + count + hi - lo > limit:
@@ -105,13 +105,6 @@ def _add(
             at = agent_start[s]
             if agent_start[s + 1] - at == 1:
                 key = np.int64(agent[at]) << 24 | (hi - lo) << 16 | _standing(place, lo, hi, place[s])
-                if cached:
-                    row = row_of(slots, rows, size, key)
-                    size += row == size
-                    if row < frozen:
-                        save(undo, rows, row)
-                    rows[row, 1] += weight[select[done]]
-                    continue
                 if count == WINDOW:
                     size, count = add_window(slots, rows, size, window, count, undo), 0
                 window[0, count], window[1, count], window[2, count] = key, 1, weight[select[done]]

@@ -10,60 +10,26 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from services.backends import open_log, open_store
-from services.boards.folding import Heartbeat
-from services.boards.store.heartbeats import Heartbeats
-from services.boards.store.protocol import StoreError
 from services.control.log import control_state
 from services.log.protocol import Log
-from services.runtime.logging import LogThrottle, configure
+from services.runtime.logging import configure
 from services.runtime.private_files import make_files_private
 from services.runtime.settings import Settings
 from services.shard.fencing import Fenced
 from services.shard.health import WorkerHealth
+from services.shard.heartbeat import HeartbeatThread
 from services.shard.worker import ShardWorker
 
 log = logging.getLogger("equirank.shard")
 
-BEAT_SECONDS: Final = 1.0
-_FAILED: Final = "the store does not take heartbeats: %s"
 _PAUSE_SECONDS: Final = 1.0
 """Before a failed shard ends, so that Ray does not start it again in a tight loop."""
 GC_THRESHOLD: Final = (100_000, 20, 100)
 """Outcomes are decoded into many objects that are all dropped together: looking for cycles among them is most of the cost."""
-
-
-class HeartbeatThread:
-    """Asks `report` about once a second and writes the answer into the store, on its own thread until `stop`.
-
-    The folding thread is reported on, not used: while it hangs, the heartbeats go on and say since when it has not read the log.
-    """
-
-    def __init__(self, store: Heartbeats, report: Callable[[], Sequence[Heartbeat]]) -> None:
-        self._store, self._report = store, report
-        self._stopping, self._troubles = threading.Event(), LogThrottle()
-        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End. A write under way has a second to end; a store that hangs is not waited for."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(BEAT_SECONDS)
-
-    def _run(self) -> None:
-        while not self._stopping.wait(BEAT_SECONDS):
-            try:
-                self._store.write(self._report())
-                self._troubles.over(_FAILED)
-            except StoreError as error:
-                self._troubles.warn(log, _FAILED, error)
 
 
 class ShardActor:

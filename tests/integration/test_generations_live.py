@@ -20,7 +20,7 @@ from services.shard import slices
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations import builder, due, past
 from services.shard.generations.build import Build
-from services.shard.worker import Maintenance
+from services.shard.maintenance import Maintenance
 from services.state.pool import PoolState, Refused
 from services.wire import events
 from services.wire.events import RetractEvent

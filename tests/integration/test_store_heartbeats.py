@@ -12,7 +12,7 @@ from services.boards.folding import Heartbeat, freshness
 from services.boards.store.redis import RedisStore
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
-from services.shard.actor import HeartbeatThread
+from services.shard.heartbeat import HeartbeatThread
 from tests.support.redis import Server, redis_url
 from tests.support.stores import KEYS, LOG, other, raw, store
 from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, until, working

@@ -2,6 +2,7 @@
 
 import json
 from itertools import pairwise
+from threading import Barrier, Thread
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pyarrow as pa
 from services.archive.encode import rows
 from services.archive.reader import open_reader
 from services.archive.schema import CONTENT
-from services.archive.writer import ArchiveWriter, open_writer
+from services.archive.writer import ArchiveMovedError, ArchiveWriter, open_writer
 from services.log.protocol import Record
 
 LOG = "log-1"
@@ -80,3 +81,22 @@ def check(url: str, records: list[Record]) -> int:
     assert all(later == earlier + 1 for earlier, later in pairwise(table["row"].to_pylist()))
     assert position == expected[-1].offset + 1
     return position
+
+
+def race(url: str, records: list[Record]) -> list[str]:
+    """What became of two writers that append the first 7 of `records` to one table at once."""
+    writers, start, results = [open_writer(url, 0, LOG) for _ in range(2)], Barrier(2), []
+
+    def run(writer: ArchiveWriter) -> None:
+        start.wait()
+        try:
+            results.append("won" if append(writer, records, 7) else "nothing")
+        except ArchiveMovedError:
+            results.append("lost")
+
+    threads = [Thread(target=run, args=(writer,)) for writer in writers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(results)

@@ -17,7 +17,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from services.runtime.settings import Settings
-from services.shard.actor import HeartbeatThread
+from services.shard.heartbeat import HeartbeatThread
 from services.shard.worker import ShardWorker
 from tests.support.api import Running, running
 from tests.support.redis import serving

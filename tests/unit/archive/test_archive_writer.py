@@ -1,7 +1,6 @@
 """Appends are exactly once: zombies lose, races have one winner, lost answers do no harm, and planted bugs are found."""
 
 from collections.abc import Callable
-from threading import Barrier, Thread
 from typing import Any
 
 import pytest
@@ -12,8 +11,8 @@ from services.archive import writer as module
 from services.archive.encode import rows
 from services.archive.reader import ArchiveDamagedError, open_reader
 from services.archive.table import OtherLogError
-from services.archive.writer import ArchiveMovedError, ArchiveWriter, open_writer
-from tests.support.archive import LOG, append, check, contents, fill, mixed
+from services.archive.writer import ArchiveMovedError, open_writer
+from tests.support.archive import LOG, append, check, contents, fill, mixed, race
 
 RECORDS = mixed(7, 120)
 
@@ -50,26 +49,8 @@ def test_a_superseded_writer_appends_nothing(url: str) -> None:
     assert check(url, RECORDS) == successor.position
 
 
-def race(url: str) -> list[str]:
-    writers, start, results = [open_writer(url, 0, LOG) for _ in range(2)], Barrier(2), []
-
-    def run(writer: ArchiveWriter) -> None:
-        start.wait()
-        try:
-            results.append("won" if append(writer, RECORDS, 7) else "nothing")
-        except ArchiveMovedError:
-            results.append("lost")
-
-    threads = [Thread(target=run, args=(writer,)) for writer in writers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return sorted(results)
-
-
 def test_of_two_writers_exactly_one_wins(url: str) -> None:
-    assert [race(url) for _ in range(8)] == [["lost", "won"]] * 8
+    assert [race(url, RECORDS) for _ in range(8)] == [["lost", "won"]] * 8
     check(url, RECORDS)
 
 

@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import pytest
 
+from services.shard.checkpointing.turns import CheckpointTurns
 from services.shard.owned import OwnedPartitions
-from services.shard.worker import CheckpointTurns
 
 PARTITIONS = 3
 
@@ -28,7 +28,7 @@ class Checkpoints:
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> list[Checkpoints]:
     clock = [0.0]
-    monkeypatch.setattr("services.shard.worker.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("services.shard.checkpointing.turns.time.perf_counter", lambda: clock[0])
     return [Checkpoints(clock) for _ in range(PARTITIONS)]
 
 

@@ -1,0 +1,48 @@
+"""Writes a shard's heartbeats into the store on its own thread.
+
+The folding thread is reported on, not used: while it hangs, the heartbeats go on and say since when it has not read the log.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from services.boards.folding import Heartbeat
+from services.boards.store.heartbeats import Heartbeats
+from services.boards.store.protocol import StoreError
+from services.runtime.logging import LogThrottle
+
+log = logging.getLogger("equirank.shard")
+
+BEAT_SECONDS: Final = 1.0
+
+
+class HeartbeatThread:
+    """Asks `report` about once a second and writes the answer, until `stop`."""
+
+    def __init__(self, store: Heartbeats, report: Callable[[], Sequence[Heartbeat]]) -> None:
+        self._store, self._report = store, report
+        self._stopping, self._troubles = threading.Event(), LogThrottle()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End. A write under way has a second to end; a store that hangs is not waited for."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(BEAT_SECONDS)
+
+    def _run(self) -> None:
+        while not self._stopping.wait(BEAT_SECONDS):
+            try:
+                self._store.write(self._report())
+                self._troubles.over(_FAILED)
+            except StoreError as error:
+                self._troubles.warn(log, _FAILED, error)
+
+
+_FAILED: Final = "the store does not take heartbeats: %s"
