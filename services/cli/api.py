@@ -6,7 +6,8 @@ from services.api.app import create_app
 from services.api.serve import serve
 from services.backends import open_log, store_url
 from services.boards.store.redis import RedisStore
-from services.cli.begin import begin, refuse_busy
+from services.cli.begin import begin
+from services.cli.ports import refuse_busy
 
 _PATIENCE_SECONDS: Final = 1.0
 """Of the API with Redis: somebody waits for each answer."""

@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
 
-from services.cli.begin import begin, refuse_busy
+from services.cli.begin import begin
+from services.cli.ports import refuse_busy
 from services.runtime.atomic_write import write_whole
 from services.runtime.data_folder import DataFolder
 from services.runtime.disk_space import temporary_folder

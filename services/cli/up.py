@@ -20,7 +20,8 @@ from ratings_core.errors import InputError
 from services.backends import STORE_FOLDER
 from services.boards.store.embedded import EmbeddedRedis
 from services.boards.store.protocol import StoreError
-from services.cli.begin import begin, free_port, refuse_busy
+from services.cli.begin import begin
+from services.cli.ports import free_port, refuse_busy
 from services.cli.show import shows
 from services.demo.scenario import Scenario
 from services.log.sqlite.file import WAL_KEPT_BYTES

@@ -1,18 +1,15 @@
-"""Drops old records of the embedded log, or replaces values where they are, in short transactions: appends take turns with them.
+"""Drops old records of the embedded log, and gives their room back to the file system, in short transactions.
 
-Every step of dropping takes a few milliseconds, and a pause follows that is four times as long. It deletes records and moves the
-partition's beginning together, so a crash leaves a log that is whole. Room is given back to the file system. Replacing leaves nothing of
-the old values in the files; offsets, times and keys stay, and a crash leaves the first values replaced.
+Every transaction is a step of a few milliseconds, and a pause follows that is four times as long: appends of all processes take turns with
+it on SQLite's write lock. A step deletes records and moves the partition's beginning together, so a crash leaves a log that is whole.
 """
 
 import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Final, TypeVar
 
-from services.log.protocol import LogError, Record
 from services.log.sqlite.file import PAGE_BYTES, pragma, table_of
 
 STEP_RECORDS: Final = 1000
@@ -88,46 +85,3 @@ def shrink(connection: sqlite3.Connection, kept: int = FREE_PAGES) -> bool:
     for _ in range(min(free, STEP_PAGES)):
         connection.execute("PRAGMA incremental_vacuum(1)")  # Python's module takes one step of a statement without columns: one page
     return free > STEP_PAGES
-
-
-def rewrite(transact: Callable[[Work[int]], int], topic: str, partition: int, change: Callable[[Record], bytes]) -> int:
-    """Replace the value of each record by what `change` returns.
-
-    Args:
-        transact: Does work in one transaction that takes the write lock.
-        topic: Name of the topic, without its prefix.
-        partition: Number of the partition.
-        change: Returns a record's value, or what replaces it.
-
-    Returns:
-        How many values were replaced.
-
-    Raises:
-        LogError: The file cannot be written. What earlier steps replaced stays replaced.
-    """
-    following: int | None = -1
-    replaced = 0
-
-    def step(connection: sqlite3.Connection) -> int:
-        nonlocal following
-        connection.execute("PRAGMA secure_delete = ON")
-        table = table_of(topic, partition)
-        query = f'SELECT "offset", value, time, key FROM {table} WHERE "offset" > ? ORDER BY "offset" LIMIT ?'  # noqa: S608 - a name of ours
-        records = [Record(*row) for row in connection.execute(query, (following, STEP_RECORDS)).fetchall()]
-        changed = [(value, record.offset) for record in records if (value := change(record)) != record.value]
-        connection.executemany(f'UPDATE {table} SET value = ? WHERE "offset" = ?', changed)  # noqa: S608 - a name of ours
-        following = records[-1].offset if len(records) == STEP_RECORDS else None
-        return len(changed)
-
-    while following is not None:
-        replaced += transact(step)
-    while transact(partial(shrink, kept=0)):
-        pass  # free pages hold what was dropped
-    return replaced
-
-
-def empty_wal(connection: sqlite3.Connection, path: str) -> None:
-    """Empty the write-ahead log, which holds older versions of pages. Raises `LogError`, retriable, where a reader still needs them."""
-    busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    if busy:
-        raise LogError(f"{path}: another process reads the write-ahead log, so it cannot be emptied now", retriable=True)

@@ -19,9 +19,10 @@ from typing import NamedTuple
 
 from services.log.protocol import Log, LogError, OffsetLost, Record
 from services.log.records import check_partition, check_partitions, check_positions, check_records
-from services.log.sqlite.dropping import ResultT, Work, drop, empty_wal, rewrite
+from services.log.sqlite.dropping import ResultT, Work, drop
 from services.log.sqlite.file import Handle, SqliteFile, open_file, sqlite_errors, table_of
 from services.log.sqlite.group_commit import GroupCommit
+from services.log.sqlite.rewriting import empty_wal, rewrite
 from services.runtime.settings import TOPIC_PREFIX
 
 GROUP_RECORDS = 1000

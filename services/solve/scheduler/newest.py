@@ -1,23 +1,23 @@
 """The newest result of every job: in memory, in its file, and in the history of its board."""
 
 import logging
-import zlib
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from services.boards.history import Kept, kept, renamed
-from services.boards.result import AgentRow, PackedStart, SolvedBoard
+from services.boards.result import PackedStart, SolvedBoard
 from services.control.erasures import NameMatcher
 from services.runtime.logging import LogThrottle
-from services.solve.intervals.replicates import TOP
+from services.solve.erased_boards import without_names
 from services.solve.intervals.runner import IntervalRunner
 from services.solve.planning.jobs import Job
 from services.solve.results import ResultFiles
+from services.solve.scheduler.packing import packed, whole
 
 log = logging.getLogger("equirank.solve")
 
@@ -172,49 +172,3 @@ class NewestResults:
         except OSError as error:
             self._troubles.warn(log, _AWAITS_FILE, error, pool=job.pool, method=job.method)
             return None
-
-
-def without_names(board: SolvedBoard, names: NameMatcher) -> SolvedBoard:
-    """`board` with tokens in place of erased names: in its rows, in what its method adds, and in the start of the next solve.
-
-    A name is replaced where a text or a key is equal to it. Longer texts that contain it stay.
-    """
-    result = board.result
-    rows = [msgspec.structs.replace(row, agent=token) if (token := names.token(row.agent)) else row for row in result.agents]
-    extra: dict[str, object] = _replaced(result.extra, names)
-    start = board.start and msgspec.structs.replace(board.start, strategies=_strategies(board.start, names))
-    return msgspec.structs.replace(board, result=msgspec.structs.replace(result, agents=rows, extra=extra), start=start)
-
-
-def _strategies(start: PackedStart, names: NameMatcher) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(map(names.replaced, strategies)) for strategies in start.strategies)
-
-
-def _replaced(value: Any, names: NameMatcher) -> Any:
-    match value:
-        case str():
-            return names.replaced(value)
-        case dict():
-            return {names.replaced(key): _replaced(one, names) for key, one in value.items()}
-        case list() | tuple():
-            return [_replaced(one, names) for one in value]
-    return value
-
-
-_FAST: Final = 1
-_decode = msgspec.json.Decoder(list[AgentRow]).decode
-
-
-def packed(board: SolvedBoard) -> tuple[SolvedBoard, bytes]:
-    """The board with its best rows only, and all of its rows."""
-    rows = board.result.agents
-    return _with(board, rows[:TOP]), zlib.compress(msgspec.json.encode(rows), _FAST)
-
-
-def whole(board: SolvedBoard, rows: bytes) -> SolvedBoard:
-    """The board with all of its rows."""
-    return _with(board, _decode(zlib.decompress(rows)))
-
-
-def _with(board: SolvedBoard, rows: list[AgentRow]) -> SolvedBoard:
-    return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows))

@@ -8,7 +8,7 @@ import pytest
 
 from services.log.protocol import Log, LogError, Record, Rewrites
 from services.log.reading import read_range
-from services.log.sqlite import dropping
+from services.log.sqlite import rewriting
 from services.log.sqlite.log import open_sqlite_log
 
 NAME, TOKEN = b"alice with a name longer than its token", b"erased-0123456789abcdef"
@@ -32,7 +32,7 @@ def leave_traces(log: Log, path: Path) -> None:
 
 
 def test_nothing_of_a_replaced_value_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dropping, "STEP_RECORDS", 7)
+    monkeypatch.setattr(rewriting, "STEP_RECORDS", 7)
     path = tmp_path / "log.sqlite"
     with closing(open_sqlite_log(path, 2)) as log:
         for size in (10, 3000, 40_000):  # within a page, most of one, several

@@ -9,7 +9,7 @@ import pytest
 
 from services.boards.result import AgentRow, CertificateRow, SolvedBoard, SolveResult
 from services.solve.intervals.replicates import TOP
-from services.solve.scheduler.newest import packed, whole
+from services.solve.scheduler.packing import packed, whole
 
 
 def board_of(count: int) -> SolvedBoard:

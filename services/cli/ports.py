@@ -1,0 +1,29 @@
+"""Ports that programs listen on: whether one can be had, said before anything starts."""
+
+import socket
+
+import typer
+
+
+def free_port(host: str) -> int:
+    """A port that nobody listens on now."""
+    with _socket(host) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def refuse_busy(host: str, port: int, name: str) -> None:
+    """Raises `BadParameter` where the port cannot be bound. name: what names another port; port: 0 is any, and fine."""
+    if port == 0:
+        return
+    with _socket(host) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            msg = f"{host}:{port} cannot be used ({error.strerror}); name another by {name}, 0 picks a free one"
+            raise typer.BadParameter(msg) from error
+
+
+def _socket(host: str) -> socket.socket:
+    return socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)

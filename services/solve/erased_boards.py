@@ -1,0 +1,35 @@
+"""Solved boards with erased names replaced by their tokens."""
+
+from typing import Any
+
+import msgspec
+
+from services.boards.result import PackedStart, SolvedBoard
+from services.control.erasures import NameMatcher
+
+
+def without_names(board: SolvedBoard, names: NameMatcher) -> SolvedBoard:
+    """`board` with tokens in place of erased names: in its rows, in what its method adds, and in the start of the next solve.
+
+    A name is replaced where a text or a key is equal to it. Longer texts that contain it stay.
+    """
+    result = board.result
+    rows = [msgspec.structs.replace(row, agent=token) if (token := names.token(row.agent)) else row for row in result.agents]
+    extra: dict[str, object] = _replaced(result.extra, names)
+    start = board.start and msgspec.structs.replace(board.start, strategies=_strategies(board.start, names))
+    return msgspec.structs.replace(board, result=msgspec.structs.replace(result, agents=rows, extra=extra), start=start)
+
+
+def _strategies(start: PackedStart, names: NameMatcher) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(map(names.replaced, strategies)) for strategies in start.strategies)
+
+
+def _replaced(value: Any, names: NameMatcher) -> Any:
+    match value:
+        case str():
+            return names.replaced(value)
+        case dict():
+            return {names.replaced(key): _replaced(one, names) for key, one in value.items()}
+        case list() | tuple():
+            return [_replaced(one, names) for one in value]
+    return value

@@ -1,0 +1,30 @@
+"""The newest boards as the engine holds them: the best rows as they are, and all of them packed until the store has to be given them.
+
+A row as an object takes many times what it takes packed, and a board may have a million.
+"""
+
+import zlib
+from typing import Final
+
+import msgspec
+
+from services.boards.result import AgentRow, SolvedBoard
+from services.solve.intervals.replicates import TOP
+
+_FAST: Final = 1
+_decode = msgspec.json.Decoder(list[AgentRow]).decode
+
+
+def packed(board: SolvedBoard) -> tuple[SolvedBoard, bytes]:
+    """The board with its best rows only, and all of its rows."""
+    rows = board.result.agents
+    return _with(board, rows[:TOP]), zlib.compress(msgspec.json.encode(rows), _FAST)
+
+
+def whole(board: SolvedBoard, rows: bytes) -> SolvedBoard:
+    """The board with all of its rows."""
+    return _with(board, _decode(zlib.decompress(rows)))
+
+
+def _with(board: SolvedBoard, rows: list[AgentRow]) -> SolvedBoard:
+    return msgspec.structs.replace(board, result=msgspec.structs.replace(board.result, agents=rows))
