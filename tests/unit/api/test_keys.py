@@ -15,7 +15,7 @@ import pytest
 from ratings_core.errors import InputError
 from services.api.keys import Key, Keys, read_keys
 from services.api.rates import Buckets
-from services.cli.begin import free_port as picked
+from services.cli.ports import free_port as picked
 from services.runtime.settings import Settings
 from tests.support.api import Running, running
 from tests.support.redis import flush
