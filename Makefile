@@ -7,7 +7,7 @@ WORKERS ?= 2
 SERVED ?= 3
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: help install oracles run test unit integration web system chaos cluster lint bench docs mutants soak
+.PHONY: help install oracles run test unit integration web system chaos cluster secured lint bench docs mutants soak
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
@@ -39,9 +39,15 @@ system: install  ## whole installations on real data: generations on football, t
 chaos: install   ## everything killed, paused and damaged under load, and planted bugs that have to be found
 	$(PYTEST) -W "ignore:unclosed <socket:ResourceWarning" tests/chaos  # kafka-python's, of brokers that went away
 
-cluster: install ## the Helm chart on a real Kubernetes node (needs root, or EQUIRANK_KUBECONFIG; FULL=1: every disaster, KEEP=1: stays up)
-	@EQUIRANK_CLUSTER_FULL=$(FULL) KEEP=$(KEEP) deploy/local/kubernetes/run $(PYTEST) -p no:randomly --timeout 600 tests/cluster || { \
-		status=$$?; [ $$status = 77 ] && $(PYTEST) tests/cluster; }  # 77: no cluster can be had; the tests say how many are skipped
+cluster: install ## the Helm chart on a real Kubernetes node (needs root, or EQUIRANK_KUBECONFIG; FULL=1: all of it, with every disaster; KEEP=1: stays up)
+	@$(call on_node,$(if $(FULL),tests/cluster,tests/cluster/test_[123]_*.py))
+
+secured: install ## the same chart with TLS, users and an object store (part of FULL=1 make cluster)
+	@$(call on_node,tests/cluster/test_[456]_*.py)
+
+# 77: no cluster can be had; the tests say how many are skipped.
+on_node = EQUIRANK_CLUSTER_FULL=$(FULL) KEEP=$(KEEP) deploy/local/kubernetes/run $(PYTEST) -p no:randomly --timeout 600 --durations 15 $(1) || { \
+	status=$$?; [ $$status = 77 ] && $(PYTEST) $(1); }
 
 lint: install    ## ruff and mypy strict
 	$(BIN)/ruff check .

@@ -94,7 +94,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def secured_load(secured: Path) -> Loader:
     """The load on the secured release, after its first burst was counted. It writes as a user of its own, as every producer should."""
-    wait_until("every pod is ready", lambda: ready(secure.COMPONENTS, secure.NAMESPACE), 300)
+    wait_until("every pod is ready", secure.all_ready, 300)
     loader = Loader(SECURED_BURST, secure.NAMESPACE, {"EQUIRANK_KAFKA_OPTIONS": json.dumps(secure.PRODUCER)})
     loader.rate(10)
     wait_until(f"{SECURED_BURST} outcomes are counted", lambda: sum(loader.status().counted.values()) >= SECURED_BURST, 240)

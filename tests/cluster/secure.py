@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.cluster import cluster, store
-from tests.cluster.cluster import CHART, RELEASE, SERVERS, image, run, secret, wait_until
+from tests.cluster.cluster import CHART, RELEASE, SERVERS, image, ready, run, secret, wait_until
 
 NAMESPACE: Final = "secure"
 KAFKA_PASSWORD, ADMIN_PASSWORD, REDIS_PASSWORD, RAY_TOKEN = "kafka-pw-1", "admin-pw-1", "redis-pw-1", "r" * 64
@@ -177,6 +177,11 @@ _GRANTS: Final = (
 def kubectl(*arguments: str, stdin: str | None = None, check: bool = True, timeout: float = 300) -> str:
     """kubectl in the namespace of the secured release."""
     return cluster.kubectl(*arguments, stdin=stdin, check=check, timeout=timeout, namespace=NAMESPACE)
+
+
+def all_ready() -> bool:
+    """Whether the whole release is ready, with no pod too many."""
+    return ready(COMPONENTS, NAMESPACE)
 
 
 def helm(*arguments: str) -> str:

@@ -36,6 +36,7 @@ from tests.cluster.survival import survive
 
 NODE = os.environ.get("EQUIRANK_CLUSTER_NODE")
 OTHER_CLAIM = "checkpoints-2"
+FULL_ONLY = pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -62,13 +63,12 @@ def deleted(component: str, *options: str) -> tuple[Callable[[], object], Callab
     return delete, lambda: gone[0] not in pods(component) and all_ready()
 
 
-@pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")  # test_4_object_store.py always deletes a shard
-@pytest.mark.parametrize("component", ["shards", "head", "engine", "api", "solves"])
+@pytest.mark.parametrize("component", ["shards", *(pytest.param(name, marks=FULL_ONLY) for name in ("head", "engine", "api", "solves"))])
 def test_a_deleted_pod(loader: Loader, component: str) -> None:
     survive(loader, f"{component} pod deleted", *deleted(component))
 
 
-@pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")
+@FULL_ONLY
 class TestFull:
     """Slower ones."""
 

@@ -1,49 +1,10 @@
 """Checkpoints and archive in an object store: a new shard goes on from there, and the archive holds what was sent."""
 
-import json
-from collections.abc import Mapping
-from typing import Final
-
 from tests.cluster import cluster, secure, store
-from tests.cluster.cluster import Loader, ready, wait_until
-from tests.cluster.secure import api, kubectl
+from tests.cluster.archived import is_archived
+from tests.cluster.cluster import Loader, wait_until
+from tests.cluster.secure import all_ready, api, kubectl
 from tests.cluster.survival import survive
-
-_ARCHIVED: Final = """
-import collections, json, os
-from deltalake.exceptions import TableNotFoundError
-from services.archive.reader import open_reader
-rows, ids = collections.Counter(), collections.defaultdict(set)
-for partition in range(int(os.environ["EQUIRANK_PARTITIONS"])):
-    try:
-        archive = open_reader(os.environ["EQUIRANK_ARCHIVE"], partition)
-    except TableNotFoundError:
-        continue
-    for table in archive.read(columns=["pool", "id"]):
-        for row in table.to_pylist():
-            rows[row["pool"]] += 1
-            ids[row["pool"]].add(row["id"])
-print(json.dumps({"rows": rows, "ids": {pool: len(found) for pool, found in ids.items()}}))
-"""
-"""Prints how many rows and ids the archive has of each pool."""
-
-
-def archived() -> dict[str, dict[str, int]]:
-    """Rows and ids in the archive by pool."""
-    found: dict[str, dict[str, int]] = json.loads(api("python", "-c", _ARCHIVED).splitlines()[-1])
-    return found
-
-
-def is_archived(sent: Mapping[str, int], repeated: int) -> bool:
-    """Whether the archive holds every outcome that was sent, and each as often as it was sent."""
-    found = archived()
-    of_load = {pool: found["ids"].get(pool, 0) for pool in sent}
-    return of_load == sent and sum(found["rows"][pool] for pool in sent) == sum(sent.values()) + repeated
-
-
-def all_ready() -> bool:
-    """Whether the whole release is ready."""
-    return ready(secure.COMPONENTS, secure.NAMESPACE)
 
 
 def test_a_new_shard_goes_on_from_its_checkpoint_in_the_store(secured_load: Loader) -> None:

@@ -5,19 +5,16 @@ Afterwards the old secret is refused. Connections that were made with it are cut
 
 import json
 from collections.abc import Iterator
-from functools import partial
 from hashlib import sha256
 
 import pytest
 
 from tests.cluster import cluster, secure, store
-from tests.cluster.cluster import CHART, FULL, RELEASE, Loader, ready, wait_until
-from tests.cluster.secure import api, ask, change_grants, grants, helm, kubectl
+from tests.cluster.cluster import CHART, FULL, RELEASE, Loader, wait_until
+from tests.cluster.secure import all_ready, api, ask, change_grants, grants, helm, kubectl
 from tests.cluster.survival import survive
 
 pytestmark = [pytest.mark.usefixtures("secured"), pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")]
-
-all_ready = partial(ready, secure.COMPONENTS, secure.NAMESPACE)
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from typing import Final
 import pytest
 
 from tests.cluster import secure, store
+from tests.cluster.archived import is_archived
 from tests.cluster.cluster import CHART, FULL, RELEASE, Loader, run, wait_until
 from tests.cluster.figures import note
-from tests.cluster.secure import api, kubectl
-from tests.cluster.test_4_object_store import all_ready, is_archived
+from tests.cluster.secure import all_ready, api, kubectl
 
 pytestmark = pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")
 

@@ -47,7 +47,7 @@ class CheckpointSchedule:
 log = logging.getLogger("equirank.checkpoint")
 
 _SLICE_SECONDS: Final = 0.01
-"""For how long folding pauses at once while pools are frozen, except for the last slice."""
+"""For how long folding pauses at once while pools are listed and frozen."""
 
 
 class Checkpointer:
@@ -100,7 +100,7 @@ class Checkpointer:
             self._schedule.begin(partition.outcomes, interval)
             self._begun = self._begin(partition)
         checkpoint, freezing = self._begun
-        if freezing.step(_SLICE_SECONDS):
+        if freezing.step(began + _SLICE_SECONDS):
             self._submit(checkpoint, freezing)
         self.pauses.add(time.perf_counter() - began)
         return True

@@ -26,9 +26,8 @@ class Freezing:
         for state in states:
             state.on_change = self._before_it_changes
 
-    def step(self, seconds: float) -> bool:
-        """Freeze some more, at least one, for about so many seconds: whether that was all."""
-        end = time.perf_counter() + seconds
+    def step(self, end: float) -> bool:
+        """Freeze some more, at least one, until about `end` of `time.perf_counter`: whether that was all."""
         _spare_the_young()
         while self._left:
             state = next(reversed(self._left))

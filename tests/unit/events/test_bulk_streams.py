@@ -18,8 +18,8 @@ from services.wire.bulk.stream import StreamError, read
 from services.wire.events import Decoded, GameEvent, Kept, Reason, RetractEvent, ScoreEvent, Side
 from services.wire.plain import plain_games
 from services.wire.rules import MAX_ITEMS, MAX_RECORD_BYTES
+from tests.support.plain import assert_the_decoder_agrees
 from tests.support.streams import TYPES, packed, row, stream, table
-from tests.unit.shard.test_scan import assert_the_decoder_agrees
 
 GAME = GameEvent(v=1, id="g", pool="p", time=-0.0, sides=[Side(["a", "b"], 1), Side(["c"], 3)], task="t", weight=0.5)
 DUEL = GameEvent(v=1, id="d", pool="p", time=1.5, sides=[Side(["a"], 1), Side(["é"], 1)])

@@ -5,7 +5,6 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.wire import events
-from services.wire.columns import GameColumns
 from services.wire.events import GameEvent, RetractEvent, ScoreEvent, Side
-from services.wire.scanning.scan import Scanned, scan
+from services.wire.scanning.scan import scan
+from tests.support.plain import assert_the_decoder_agrees
 
 ROOT = Path(__file__).parents[3]
 NAMES = st.sampled_from(
@@ -75,25 +74,6 @@ def damaged(draw: st.DrawFn) -> bytes:
         width = draw(st.integers(0, 6))
         value[at : at + width] = draw(SPLICES | st.binary(max_size=2) | st.just(bytes(value[at : at + 2 * width])))
     return bytes(value)
-
-
-def assert_the_decoder_agrees(values: Sequence[bytes], found: Scanned) -> None:
-    read = sorted(set(found.record.tolist()))
-    assert sorted([*read, *found.rest]) == list(range(len(values)))
-    decoded = events.decode([values[i] for i in read])
-    assert decoded.refusals == []
-    assert {type(event) for event in decoded.events} <= {GameEvent}
-    assert [found.pools[number] for number in found.pool] == [event.pool for event in decoded.events]
-    assert found.record.tolist() == [read[i] for i in decoded.record]
-    assert found.item.tolist() == decoded.item
-    twin = GameColumns.of(decoded.events)  # type: ignore[arg-type]
-    for column in GameColumns.__slots__:
-        ours, theirs = getattr(found.columns, column), getattr(twin, column)
-        if column in ("names", "tasks", "meta"):
-            assert ours.names() == theirs.names()
-        else:
-            assert ours.dtype == theirs.dtype, column
-            assert ours.tobytes() == theirs.tobytes(), column  # minus zero too
 
 
 @given(st.lists(record(), max_size=5))

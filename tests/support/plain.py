@@ -1,0 +1,27 @@
+"""What is read of records straight as columns, beside what the decoder gives of them."""
+
+from collections.abc import Sequence
+
+from services.wire import events
+from services.wire.columns import GameColumns
+from services.wire.events import GameEvent
+from services.wire.scanning.scan import Scanned
+
+
+def assert_the_decoder_agrees(values: Sequence[bytes], found: Scanned) -> None:
+    read = sorted(set(found.record.tolist()))
+    assert sorted([*read, *found.rest]) == list(range(len(values)))
+    decoded = events.decode([values[i] for i in read])
+    assert decoded.refusals == []
+    assert {type(event) for event in decoded.events} <= {GameEvent}
+    assert [found.pools[number] for number in found.pool] == [event.pool for event in decoded.events]
+    assert found.record.tolist() == [read[i] for i in decoded.record]
+    assert found.item.tolist() == decoded.item
+    twin = GameColumns.of(decoded.events)  # type: ignore[arg-type]
+    for column in GameColumns.__slots__:
+        ours, theirs = getattr(found.columns, column), getattr(twin, column)
+        if column in ("names", "tasks", "meta"):
+            assert ours.names() == theirs.names()
+        else:
+            assert ours.dtype == theirs.dtype, column
+            assert ours.tobytes() == theirs.tobytes(), column  # minus zero too
