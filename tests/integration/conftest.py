@@ -8,6 +8,7 @@ import pytest
 from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
+from tests.support.command_line import Run, command_line
 from tests.support.redis import serving
 from tests.support.worker import PARTITIONS, SETTINGS
 
@@ -30,3 +31,8 @@ def log(settings: Settings) -> Iterator[Log]:
     log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
     yield log
     log.close()
+
+
+@pytest.fixture
+def run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Run:
+    return command_line(settings, monkeypatch)
