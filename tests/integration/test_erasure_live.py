@@ -8,22 +8,16 @@ from services.control.log import ControlLog
 from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
-from tests.integration.test_worker import HOME, differences, log, play, settings, store_of, until, url, working  # noqa: F401 - fixtures
+from tests.support.worker import HOME, counted, differences, play, store_of, until, working
 
 POOL = simulated.POOL
 NAME = "pebble"
 
 
-def board(settings: Settings) -> dict[str, float | None]:  # noqa: F811
+def board(settings: Settings) -> dict[str, float | None]:
     with store_of(settings) as store:
         page = store.live.page(POOL, "elo", 0, 1000)
     return {} if page is None else {row.agent: row.rating for row in page.rows}
-
-
-def shows(settings: Settings, outcomes: int, generation: int) -> bool:  # noqa: F811
-    with store_of(settings) as store:
-        head = store.live.head(POOL)
-    return head is not None and (head.outcomes, head.generation) == (outcomes, generation)
 
 
 def holders(folder: Path, name: str) -> list[str]:
@@ -31,21 +25,21 @@ def holders(folder: Path, name: str) -> list[str]:
     return [str(path) for path in folder.rglob("*") if path.is_file() and name.encode() in path.read_bytes()]
 
 
-def test_a_name_is_erased_from_boards_and_checkpoints(settings: Settings, log: Log) -> None:  # noqa: F811
+def test_a_name_is_erased_from_boards_and_checkpoints(settings: Settings, log: Log) -> None:
     control = ControlLog(log.control)
     play(log, 0, 300)
     with working(settings, log):
-        until(lambda: shows(settings, 300, 1), "published")
+        until(lambda: counted(settings, 300, 1), "published")
         before = board(settings)
         erased = erased_name(NAME, ())
         control.append(ErasureRequest(pool=POOL, name=erased, by="ann", time=1.0))
-        until(lambda: shows(settings, 300, 2), "generation 2 serves")
+        until(lambda: counted(settings, 300, 2), "generation 2 serves")
         after = board(settings)
         assert after == {erased.token if agent == NAME else agent: rating for agent, rating in before.items()}
         folder = settings.data / "state"
         until(lambda: not holders(folder, NAME), "no checkpoint holds the name, although no outcome came")
         play(log, 300, 400)
-        until(lambda: shows(settings, 400, 2), "published")
+        until(lambda: counted(settings, 400, 2), "published")
         assert NAME not in board(settings)
         assert len(board(settings)) == len(before)
         assert differences(settings, log) == []
@@ -55,13 +49,13 @@ def test_a_name_is_erased_from_boards_and_checkpoints(settings: Settings, log: L
     assert holders(folder, erased.token)
 
 
-def test_an_erasure_that_comes_while_the_shard_is_away_is_done_after_its_start(settings: Settings, log: Log) -> None:  # noqa: F811
+def test_an_erasure_that_comes_while_the_shard_is_away_is_done_after_its_start(settings: Settings, log: Log) -> None:
     control = ControlLog(log.control)
     play(log, 0, 100)
     with working(settings, log):
-        until(lambda: shows(settings, 100, 1), "published")
+        until(lambda: counted(settings, 100, 1), "published")
     control.append(ErasureRequest(pool=POOL, name=erased_name(NAME, ()), by="ann", time=1.0))
     with working(settings, log):
-        until(lambda: shows(settings, 100, 2), "generation 2 serves")
+        until(lambda: counted(settings, 100, 2), "generation 2 serves")
         assert NAME not in board(settings)
     assert not holders(settings.data / "state", NAME)

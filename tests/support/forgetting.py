@@ -1,44 +1,22 @@
-"""A log of finite retention that forgets when a test says so, and the command line on its installation. Fixtures: a module that imports
-them has them, with `settings` of its own.
-"""
+"""A log of finite retention that forgets when a test says so."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
-import pytest
-from typer.testing import CliRunner
-
-from services.cli.main import application
+from services.backends import open_log
 from services.log.protocol import Log, Retention
 from services.log.sqlite.file import table_of
-from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
-from tests.support.worker import HOME, PARTITIONS
-
-Run = Callable[..., str]
+from tests.support.worker import HOME
 
 
-@pytest.fixture
-def log(settings: Settings) -> Iterator[Log]:
-    settings.data.mkdir()
-    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
-    log.outcomes.retention = Retention(3600.0)  # type: ignore[attr-defined]  # as Kafka's topics tell it
-    yield log
-    log.close()
-
-
-@pytest.fixture
-def run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("EQUIRANK_DATA", str(settings.data))
-    monkeypatch.setenv("EQUIRANK_REDIS", str(settings.redis))
-    monkeypatch.setenv("EQUIRANK_PARTITIONS", str(PARTITIONS))
-
-    def called(*words: str) -> str:
-        done = CliRunner().invoke(application(words[0]), list(words), catch_exceptions=False, env={"COLUMNS": "200"})
-        assert done.exit_code == 0, done.output
-        return done.stdout
-
-    return called
+@contextmanager
+def forgetful(settings: Settings) -> Iterator[Log]:
+    """The installation's log, with a retention of an hour, as Kafka's topics tell it."""
+    with closing(open_log(settings)) as log:
+        log.outcomes.retention = Retention(3600.0)  # type: ignore[attr-defined]
+        yield log
 
 
 def forget(settings: Settings, offset: int) -> None:

@@ -2,12 +2,13 @@
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
 from services.admin.verify import verify_partition
 from services.backends import open_log
+from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
@@ -19,6 +20,7 @@ from services.runtime.settings import Settings
 from services.shard.partition import Partition
 from services.shard.worker import ShardWorker
 from services.wire import events
+from services.wire.events import RetractEvent
 from tests.support.pools import control_of, pool_of
 
 PARTITIONS = 3
@@ -30,6 +32,13 @@ SECONDS = 120.0
 def play(log: Log, start: int, stop: int) -> None:
     games = [simulated.game(i, float(i)) for i in range(start, stop)]
     log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records(games, 10)])
+
+
+def retract(log: Log, numbers: Iterable[int]) -> None:
+    """Retract games that were played."""
+    ids = [simulated.game(number, 0.0).id for number in numbers]
+    wanted = [RetractEvent(v=1, id=f"r{one}", pool=simulated.POOL, time=0.0, retracts=one) for one in ids]
+    log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records(wanted)])
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
@@ -78,6 +87,21 @@ def published(settings: Settings, log: Log | None = None) -> int:
     with store_of(settings, log) as store:
         head = store.live.head(simulated.POOL)
     return -1 if head is None else head.outcomes
+
+
+def head_of(settings: Settings) -> PoolHead:
+    """As readers see it."""
+    with store_of(settings) as store:
+        head = store.live.head(simulated.POOL)
+    assert head is not None
+    return head
+
+
+def counted(settings: Settings, outcomes: int, generation: int = 1) -> bool:
+    """Whether readers see so many outcomes, folded by that generation."""
+    with store_of(settings) as store:
+        head = store.live.head(simulated.POOL)
+    return head is not None and (head.outcomes, head.generation) == (outcomes, generation)
 
 
 def newest_digest(settings: Settings) -> str:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -15,10 +14,10 @@ import pytest
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
+from tests.support.browser import NEEDED, dump
 from tests.support.redis import serving
-from tests.web.test_page import BROWSER, dump
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium here: the page is not tried (Debian: apt-get install chromium)")
+pytestmark = NEEDED
 NAMES = ["<b>bold</b>", "a & b", "rock"]
 STUB = """
 const react = (plot, traces) => plot.setAttribute("data-hover", JSON.stringify(traces[0].customdata));
@@ -71,7 +70,7 @@ def test_hover_labels_are_escaped(api: Running) -> None:
     assert api.store.live.publish(head_of("rps", position=12, published_at=NOW, online=["elo"], outcomes=12), 1, boards)
     assert api.store.solved.publish(solved_of("rps", position=10, ratings=[(name, 1 / 3) for name in NAMES]))
     with with_stub(api.url) as url:
-        document, _ = dump(SimpleNamespace(url=url), "/pools/rps")  # type: ignore[arg-type]
+        document, _ = dump(url, "/pools/rps")
     found = re.search(r'data-hover="([^"]*)"', document)
     assert found is not None, document[:2000]
     shown = json.loads(found[1].replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))

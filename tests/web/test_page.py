@@ -3,10 +3,7 @@
 import html
 import os
 import re
-import shutil
 import signal
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,12 +15,11 @@ from services.boards.folding import Heartbeat
 from services.boards.store.protocol import ACTIVITY, LiveBoard
 from tests.support.api import NOW, Running, running
 from tests.support.boards import head_of, solved_of
+from tests.support.browser import NEEDED, dump
 from tests.support.insight import board as insight_board
 from tests.support.redis import Server, flush, serving
 
-BROWSER = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium here: the page is not tried (Debian: apt-get install chromium)")
-
+pytestmark = NEEDED
 EVIL = "<img src=x onerror=alert(1)>"
 
 
@@ -60,11 +56,11 @@ def beat(api: Running, idle: float = 0.0) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/pools/rps"])
 def test_a_page_of_a_pool_that_nobody_folds_any_more_says_since_when(filled: Running, path: str) -> None:
-    before = dump(filled, path)[0]
+    before = dump(filled.url, path)[0]
     assert 'class="state ok"' in before
     assert ">not updated<" not in before
     beat(filled, idle=93.0)
-    document, console = dump(filled, path)
+    document, console = dump(filled.url, path)
     assert (">not updated<" in document) == (path == "/pools/rps"), "a board that nobody updates is not called live"
     assert console == ""
     assert 'class="state bad"' in document
@@ -80,7 +76,7 @@ def test_a_page_whose_store_hangs_shows_what_was_last_known_and_says_so(tmp_path
             assert here.client.get(path).status_code == 200
         os.kill(server.pid, signal.SIGSTOP)
         try:
-            document, _ = dump(here, "/pools/rps")
+            document, _ = dump(here.url, "/pools/rps")
         finally:
             os.kill(server.pid, signal.SIGCONT)
         assert "1510.5" in document
@@ -90,24 +86,12 @@ def test_a_page_whose_store_hangs_shows_what_was_last_known_and_says_so(tmp_path
     server.kill()
 
 
-def dump(api: Running, path: str) -> tuple[str, str]:
-    """(the document after it ran for some virtual seconds, the console)."""
-    with tempfile.TemporaryDirectory(prefix="eqr-chrome-", ignore_cleanup_errors=True) as profile:
-        command = [
-            str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
-            "--disable-dev-shm-usage", "--enable-logging=stderr", f"--user-data-dir={profile}", "--virtual-time-budget=5000", "--dump-dom",
-            api.url + path,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, env={**os.environ, "HOME": profile})
-    return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
-
-
 def test_a_fit_with_features_says_what_each_does(filled: Running) -> None:
     board = solved_of("rps", method="contextual_bradley_terry")
     told = {"feature": "length", "coefficient": 1.23096, "standard_error": 0.26, "low": 0.72013, "high": 1.7418}
     result = msgspec.structs.replace(board.result, extra={"features": [told], "games": 600})
     assert filled.store.solved.publish(msgspec.structs.replace(board, result=result))
-    document, console = dump(filled, "/pools/rps")
+    document, console = dump(filled.url, "/pools/rps")
     assert console == ""
     assert "feature length: 1.23 logits a unit, 95 % 0.720 to 1.74" in texts(document)
 
@@ -117,7 +101,7 @@ def texts(document: str) -> str:
 
 
 def test_methods_stand_side_by_side_with_their_proofs_and_insight_and_names_are_text(filled: Running) -> None:
-    document, console = dump(filled, "/pools/rps")
+    document, console = dump(filled.url, "/pools/rps")
     assert console == ""
     assert re.findall(r'data-method="([a-z_]+)"', document) == ["elo", "maximal_lottery"]
     text = re.sub(r"\s+", " ", texts(document))
@@ -143,7 +127,7 @@ def test_a_rating_says_what_it_is_made_of(filled: Running) -> None:
     solved = solved_of("rps", method="deviation", position=11)
     extra = {"contributions": {"rock": {"po\"ng": 0.125, "qbert": -1.0, "other": 0.0}}}
     assert filled.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, extra=extra)))
-    document, console = dump(filled, "/pools/rps")
+    document, console = dump(filled.url, "/pools/rps")
     assert console == ""
     assert re.findall(r'title="(made of: [^"]*)"', html.unescape(document).replace('po"ng', "pong")) == ["made of: pong +0.125, qbert -1"]
 
@@ -152,7 +136,7 @@ def test_a_board_with_intervals_has_a_card_with_room_for_them(filled: Running) -
     solved = solved_of("rps", method="copeland", position=11)
     told = [msgspec.structs.replace(row, low=0.25, high=0.75, rank_low=1, rank_high=2) for row in solved.result.agents]
     assert filled.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, agents=told)))
-    document, console = dump(filled, "/pools/rps")
+    document, console = dump(filled.url, "/pools/rps")
     assert console == ""
     assert re.findall(r'class="card uncertain" data-method="([a-z_]+)"', document) == ["copeland"]
     assert "0.2500 to 0.7500" in texts(document)
@@ -169,7 +153,7 @@ def test_a_live_board_of_beliefs_shows_deviations_and_of_what_its_intervals_are(
     model = {"glicko2": BeliefModel(newcomer=350.0, period_seconds=604_800.0), "weng_lin": BeliefModel(newcomer=25 / 3, below=3.0)}
     head = head_of("club", position=12, published_at=NOW, online=["glicko2", "weng_lin", "elo"], beliefs=model)
     assert api.store.live.publish(head, 1, boards)
-    document, console = dump(api, "/pools/club")
+    document, console = dump(api.url, "/pools/club")
     assert console == ""
     assert re.findall(r'class="card uncertain" data-method="([a-z0-9_]+)"', document) == ["glicko2", "weng_lin"]
     text = re.sub(r"\s+", " ", texts(document))
@@ -183,27 +167,27 @@ def test_a_live_board_of_beliefs_shows_deviations_and_of_what_its_intervals_are(
 
 def test_an_empty_pool_says_what_to_do(api: Running) -> None:
     api.client.put("/v1/pools/mine", json={"kind": "scores"})
-    document, console = dump(api, "/pools/mine")
+    document, console = dump(api.url, "/pools/mine")
     assert console == ""
     assert "Send one, and its boards appear here" in texts(document)
     assert '"pool":"mine","task":"pong"' in texts(document)
 
 
 def test_a_pool_that_is_not_there_says_so(api: Running) -> None:
-    document, _ = dump(api, "/pools/nowhere")
+    document, _ = dump(api.url, "/pools/nowhere")
     assert "There is no pool of this name" in texts(document)
     assert 'class="state bad"' in document
 
 
 def test_the_list_links_to_each_pool(filled: Running) -> None:
     filled.client.put("/v1/pools/another", json={"kind": "games"})
-    document, console = dump(filled, "/")
+    document, console = dump(filled.url, "/")
     assert console == ""
     assert set(re.findall(r'href="(/pools/[a-z]+)"', document)) == {"/pools/another", "/pools/rps"}
 
 
 def test_no_pool_at_all_says_what_to_do(api: Running) -> None:
-    document, _ = dump(api, "/")
+    document, _ = dump(api.url, "/")
     assert "No pool yet" in texts(document)
 
 

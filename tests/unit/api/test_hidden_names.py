@@ -16,7 +16,6 @@ from services.wire.events import decode
 from services.wire.scanning.scan import scan
 from tests.support.api import Running
 from tests.support.outcomes import game
-from tests.unit.api.test_generations_asked import PATH
 
 HIDDEN = {
     "zero-width space": "\u200b",
@@ -110,7 +109,6 @@ def test_an_alias_may_rename_a_hidden_name_but_not_introduce_one(api: Running) -
         generations.wish(standing, time=1.0, aliases={"paypal": "pay\u200bpal"})
     kept = GenerationRequest(pool="p", time=0.0, fold=FoldSettings(), aliases={"x": "o\u200bld"})
     assert generations.wish(kept, time=1.0, bans=["eve"]).aliases == kept.aliases
-    pool = PATH.split("/")[3]
-    assert api.client.put(f"/v1/pools/{pool}", json={"kind": "games"}).status_code == 201
-    answer = api.client.post(PATH, json={"aliases": {"paypal": "pay\u200bpal"}})
+    assert api.client.put("/v1/pools/blitz", json={"kind": "games"}).status_code == 201
+    answer = api.client.post("/v1/pools/blitz/generations", json={"aliases": {"paypal": "pay\u200bpal"}})
     assert (answer.status_code, "invisible" in answer.json()["detail"]) == (422, True)

@@ -20,13 +20,13 @@ from services.engine.archiver import Archiver
 from services.engine.engine import Engine
 from services.engine.metrics import EngineMetrics
 from services.runtime.durations import Durations
-from services.runtime.metrics import CHECKPOINT_BUCKETS
 from services.runtime.settings import Settings
-from services.shard.health import PartitionHealth, WorkerHealth
+from services.shard.health import PartitionHealth
 from services.solve.scheduler.health import SolveHealth
 from services.state.content import COUNTERS
 from tests.support.erasures import NoErasures
 from tests.support.fake_ray import Answer, FakeRay
+from tests.support.health import health_of
 from tests.support.task_pool import FakeTaskPool
 
 NO_ARCHIVE = Archiver(Settings(), FakeTaskPool(), 1)
@@ -216,21 +216,6 @@ def test_no_shard_is_replaced_while_nobody_knows_the_nodes(driver: Engine, fake:
     driver._shards = [shard]
     driver._ask(shard)
     assert driver._shards == [shard]
-
-
-def health_of(owner: str) -> WorkerHealth:
-    return WorkerHealth(
-        owner=owner,
-        progress_at=0.0,
-        counters={"records": 5.0},
-        dead_letters={},
-        odd_times={},
-        folds=Durations(),
-        pauses={},
-        checkpoints=Durations(CHECKPOINT_BUCKETS),
-        published_at=None,
-        partitions=[],
-    )
 
 
 def test_a_shard_that_is_another_process_was_started_again() -> None:

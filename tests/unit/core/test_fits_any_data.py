@@ -14,7 +14,7 @@ from ratings_core.batch.soft_condorcet import projected_gradient
 from ratings_core.batch.soft_condorcet_sgd import soft_condorcet_posterior, soft_condorcet_sgd
 from ratings_core.errors import InputError
 from tests.support.profiles import profiles, scaled
-from tests.unit.core.test_soft_condorcet_sgd import twin_gradient
+from tests.support.soft_condorcet import twin_gradient
 
 BROKEN = [{"tau": 0.0}, {"tau": np.nan}, {"tau": "warm"}, {"alpha": -1.0}, {"alpha": np.inf}, {"batch": -1}, {"batch": 1.5}]
 BROKEN += [{"iterations": -1}, {"iterations": True}, {"seed": -1}, {"seed": None}, {"low": 100.0}, {"high": np.nan}, {"tolerance": 0.0}]

@@ -12,7 +12,7 @@ from ratings_core.online.glicko2 import GlickoState
 from ratings_core.online.volatility import new_volatility
 from ratings_core.records.outcomes import WEIGHT_ONE, OutcomeBatch
 from tests.support.game_streams import batch_of, game
-from tests.unit.core.online_twins import glicko_volatility
+from tests.support.online_twins import glicko_volatility
 
 WEEK = 604_800.0
 

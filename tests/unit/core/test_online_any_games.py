@@ -13,7 +13,7 @@ from ratings_core.errors import InputError
 from ratings_core.online import Elo, Glicko2, Melo, OnlineState, Prequential, WengLin
 from ratings_core.records.outcomes import WEIGHT_ONE
 from tests.support.game_streams import Game, batch_of
-from tests.unit.core.test_online_laws import SUBJECTS
+from tests.support.online_subjects import SUBJECTS
 
 AGENTS = 7
 subjects = pytest.mark.parametrize(("rater", "twin"), SUBJECTS)

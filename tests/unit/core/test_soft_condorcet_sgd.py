@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
 from ratings_core.batch import soft_condorcet_sgd as module
 from ratings_core.batch.soft_condorcet import soft_condorcet
@@ -17,6 +16,7 @@ from ratings_core.ranking import Ranking, kendall_tau
 from ratings_core.solution import Status
 from ratings_core.voting.profile import Ballot, Profile
 from tests.support.profiles import random_profile
+from tests.support.soft_condorcet import twin_gradient
 
 SCO = Path(__file__).parents[2] / "golden" / "sco"
 EQ11 = json.loads((SCO / "eq11_profile.json").read_text())
@@ -27,20 +27,6 @@ with (SCO / "missing_data_sec43.csv").open(encoding="utf-8") as file:
 PROFILE = Profile.from_ballots([Ballot(v["weight"], tuple(("ABC".index(n),) for n in v["ranking"])) for v in EQ11["votes"]], "ABC")
 EXACT = {(0.01, 0.5): 291, (0.01, 1): 1161, (0.01, 2): 4641, (0.1, 0.5): 30, (0.1, 1): 117, (0.1, 2): 465}
 """First step of exact arithmetic with the optimal order; table 3 prints two less, and 4661 where float32 around 500 is later."""
-
-
-def twin_gradient(profile, votes, theta, tau):
-    """Of eq. 7, averaged over `votes`, loop by loop."""
-    gradient = np.zeros(len(theta))
-    for vote in votes:
-        levels = profile.ballots[vote].levels
-        for above, below in combinations(levels, 2):
-            for a in above:
-                for b in below:
-                    wrong = expit((theta[b] - theta[a]) / tau)
-                    gradient[a] -= wrong * (1 - wrong) / tau
-                    gradient[b] += wrong * (1 - wrong) / tau
-    return gradient / len(votes)
 
 
 @pytest.mark.parametrize("row", EQ11["table3_gd"], ids=lambda row: f"{row['alpha']}-{row['tau']}")

@@ -1,4 +1,4 @@
-"""Imports go down only: the layers of `services` and `ratings_core`, read from the import statements."""
+"""Imports go down only, and never from a test file: the layers of `services` and `ratings_core`, read from the import statements."""
 
 import ast
 from collections import defaultdict
@@ -63,9 +63,10 @@ def imports(tree: ast.Module, known: Mapping[str, object]) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
-                yield full if (full := f"{node.module}.{alias.name}") in known else node.module
+                full = f"{node.module or ''}.{alias.name}"
+                yield full if full in known or node.module is None else node.module
 
 
 def part(name: str) -> str:
@@ -123,6 +124,36 @@ def test_ray_is_imported_by_the_engine_the_task_pool_and_the_actor_only() -> Non
     paths = [name.replace(".", "/") + ".py" for name in users]
     assert [path for path in paths if not path.startswith(IMPORTS_RAY)] == []
     assert users
+
+
+def from_test_files(tree: ast.Module, known: Mapping[str, object]) -> set[str]:
+    """The test files that a file imports from."""
+    return {target for target in imports(tree, known) if target.rpartition(".")[2].startswith("test_")}
+
+
+def test_nothing_imports_from_a_test_file() -> None:
+    known, broken = modules("tests"), []
+    scripts = [path for path in (ROOT / "scripts").iterdir() if path.is_file() and path.read_bytes().startswith(b"#!/usr/bin/env python3")]
+    assert scripts
+    for path in sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py"), *scripts]):
+        found = from_test_files(ast.parse(path.read_text(encoding="utf-8")), known)
+        broken += [f"{path.relative_to(ROOT)} imports from the test file {target}" for target in sorted(found)]
+    assert broken == [], "nothing imports from a test file: move what is shared to tests/support, a fixture to a conftest.py of its folder"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import tests.web.test_page",
+        "from tests.web import test_page",
+        "from tests.web.test_page import texts",
+        "from .test_page import texts",
+        "from . import test_page",
+        "def late():\n    from tests.web.test_page import texts",
+    ],
+)
+def test_an_import_from_a_test_file_is_recognized(statement: str) -> None:
+    assert from_test_files(ast.parse(statement), {"tests.web.test_page": None})
 
 
 @pytest.mark.parametrize("package", ["services", "ratings_core"])

@@ -13,8 +13,8 @@ import pytest
 from services.log.protocol import Log, LogError, OffsetLost
 from services.log.sqlite import dropping
 from services.log.sqlite.log import open_sqlite_log
+from tests.support.appenders import kill_after, start
 from tests.support.log_laws import read
-from tests.unit.log.test_sqlite_processes import kill_after, start
 
 FOREVER = 60.0
 

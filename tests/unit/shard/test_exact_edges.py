@@ -28,7 +28,7 @@ from services.wire.pools import Kind
 from tests.support import pools
 from tests.support.boards import head_of
 from tests.support.outcomes import game_event
-from tests.unit.shard.test_publisher import EPOCH, Driver, FakeStore
+from tests.support.publishing import EPOCH, Driver, FakeStore
 
 
 def state_of(kind: Kind, **fold: int) -> PoolState:

@@ -11,9 +11,9 @@ from services.shard.generations.build import Build
 from services.shard.partition import Partition
 from services.shard.partition_runtime import PartitionRuntime
 from services.state.pool import PoolState
+from tests.support.health import health_of
 from tests.support.outcomes import game_event
 from tests.support.pools import state_of
-from tests.unit.commands.test_engine import health_of
 
 
 def pool(games: int) -> PoolState:

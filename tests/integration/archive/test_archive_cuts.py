@@ -7,9 +7,7 @@ from services.log.protocol import Log
 from services.runtime.settings import Settings
 from tests.chaos.traffic import POOLS
 from tests.support.archive_cuts import hold
-from tests.support.archiving import log, settings
 
-__all__ = ["log", "settings"]
 CUTS = 3
 
 

@@ -31,13 +31,12 @@ from services.solve.results import ResultFiles
 from services.solve.scheduler.flights import Limits
 from services.solve.scheduler.scheduler import open_scheduler
 from services.wire import events
-from tests.support.archiving import archive, log, settings
+from tests.support.archiving import archive
 from tests.support.boards import solved_of
-from tests.support.forgetting import Run, run
+from tests.support.command_line import Run
 from tests.support.task_pool import FakeTaskPool, InlineTaskPool
 from tests.support.worker import HOME, differences, published, store_of, until, working
 
-__all__ = ["log", "run", "settings"]
 POOL, NAME = simulated.POOL, "pebble"
 
 

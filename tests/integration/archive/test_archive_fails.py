@@ -19,12 +19,11 @@ from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.shard import archive_watch, readers
 from services.shard.worker import ShardWorker
-from tests.integration.test_archive_live import failed, newest_is, retract, served
-from tests.support.archiving import archive, fold, log, settings
-from tests.support.forgetting import Run, forget, run
-from tests.support.worker import HOME, PARTITIONS, differences, newest_digest, play, published, store_of, until, working
+from tests.support.archiving import archive, failed, fold, newest_is, served
+from tests.support.command_line import Run
+from tests.support.forgetting import forget
+from tests.support.worker import HOME, PARTITIONS, differences, newest_digest, play, published, retract, store_of, until, working
 
-__all__ = ["log", "run", "settings"]
 AWAY = (HOME + 1) % PARTITIONS
 
 
@@ -134,7 +133,7 @@ def test_a_generation_waits_for_an_archive_that_hangs_and_the_pool_goes_on(setti
     forget(settings, archive(settings))
     with working(settings, log):
         opening.hang(deadline=60.0)  # a generation that fails is tried again after a minute
-        retract(log, simulated.game(0, 0.0).id)
+        retract(log, [0])
         until(lambda: len(log_generations(log)) == 2, "a generation is made")
         play(log, 300, 350)
         until(lambda: published(settings) == 350, "the pool goes on")
@@ -176,7 +175,7 @@ def test_a_generation_that_needs_a_damaged_archive_fails_alone(settings: Setting
     for file in (Path(str(settings.archive)) / f"partition-{HOME:05d}").rglob("*.parquet"):
         file.unlink()
     with working(settings, log):
-        retract(log, simulated.game(0, 0.0).id)
+        retract(log, [0])
         until(lambda: "the archive" in failed(settings), "readers are told why")
         play(log, 300, 350)
         until(lambda: published(settings) == 350, "the pool goes on")

@@ -18,20 +18,12 @@ from services.demo import simulated
 from services.log.protocol import Log, LogError
 from services.runtime.settings import Settings
 from tests.support.api import served
-from tests.support.archiving import archive, fold, log, settings
-from tests.support.forgetting import Run, forget, run
+from tests.support.archiving import fold
+from tests.support.command_line import Run
+from tests.support.forgetting import forget
 from tests.support.worker import until
 
-__all__ = ["log", "run", "settings"]
 PATH = f"/v1/pools/{simulated.POOL}/export"
-
-
-@pytest.fixture
-def half(settings: Settings, log: Log) -> None:
-    """300 games: 200 in the archive alone, 100 in the topic."""
-    fold(settings, log, 0, 200)
-    forget(settings, archive(settings))
-    fold(settings, log, 200, 300)
 
 
 @pytest.fixture

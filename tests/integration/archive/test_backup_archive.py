@@ -17,10 +17,8 @@ from services.checkpoints.checkpoint import CheckpointStore
 from services.engine.archiver import append_partition
 from services.log.protocol import Log, LogError
 from services.runtime.settings import Settings
-from tests.support.archiving import archive, fold, log, settings
+from tests.support.archiving import archive, fold
 from tests.support.worker import HOME, SETTINGS, play
-
-__all__ = ["log", "settings"]
 
 
 def restored(source: Path, folder: Path) -> tuple[list[str | None], int]:

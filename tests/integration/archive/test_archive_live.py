@@ -16,19 +16,11 @@ from services.control.log import ControlLog
 from services.demo import simulated
 from services.log.protocol import Log, LogError
 from services.runtime.settings import Settings
-from services.wire import events
-from services.wire.events import RetractEvent
-from tests.support.archiving import archive, fold, log, settings
-from tests.support.forgetting import Run, forget, run
+from tests.support.archiving import archive, failed, fold, newest_is, served
+from tests.support.command_line import Run
+from tests.support.forgetting import forget
 from tests.support.redis import serving
-from tests.support.worker import HOME, SETTINGS, differences, newest_digest, play, published, store_of, until, working
-
-__all__ = ["log", "run", "settings"]
-
-
-def retract(log: Log, name: str) -> None:
-    event = RetractEvent(v=1, id=f"retract-{name}", pool=simulated.POOL, time=0.0, retracts=name)
-    log.outcomes.append(HOME, [(simulated.POOL.encode(), record) for record in events.encode_records([event], 1)])
+from tests.support.worker import HOME, SETTINGS, differences, newest_digest, play, published, retract, until, working
 
 
 def test_what_the_topic_forgot_is_verified_from_the_archive(settings: Settings, log: Log) -> None:
@@ -60,7 +52,7 @@ def test_the_very_first_outcome_is_retracted(settings: Settings, log: Log) -> No
     fold(settings, log, 0, 300)
     forget(settings, archive(settings) - 5)
     with working(settings, log):
-        retract(log, simulated.game(0, 0.0).id)
+        retract(log, [0])
         until(lambda: published(settings) == 299, "it counts no more")
     assert differences(settings, log) == []
 
@@ -87,20 +79,6 @@ def test_a_partition_without_a_checkpoint_is_folded_from_the_archive(settings: S
     with working(settings, log):
         until(lambda: newest_is(settings, before), "the same content")
     assert differences(settings, log) == []
-
-
-def newest_is(settings: Settings, digest: str) -> bool:
-    newest = CheckpointStore(settings.checkpoint_url).newest(HOME)
-    return newest is not None and bool(newest.pools) and newest.pools[0].digest == digest
-
-
-def served(log: Log) -> int:
-    control = ControlLog(log.control)
-    try:
-        made = control.refresh().serving(simulated.POOL)
-        return 0 if made is None else made.number
-    finally:
-        control.close()
 
 
 def test_verify_finds_what_was_changed_in_the_archive(settings: Settings, log: Log, run: Run) -> None:
@@ -137,17 +115,10 @@ def test_an_archive_of_another_log_fails_the_generation_with_that_reason(tmp_pat
         other = Settings(data=tmp_path / "other", redis=url, archive=settings.archive, **SETTINGS)
         with closing(open_log(other)) as copy:
             play(copy, 0, 100)
-            retract(copy, simulated.game(0, 0.0).id)
+            retract(copy, [0])
             with working(other, copy):
                 until(lambda: "belongs to" in failed(other) or "is of log" in failed(other), "readers are told why")
                 assert published(other) == 100
-
-
-def failed(settings: Settings) -> str:
-    """Why the generation that is built failed, as readers see it."""
-    with store_of(settings) as store:
-        head = store.live.head(simulated.POOL)
-    return (head.building.failed if head is not None and head.building is not None else None) or ""
 
 
 def test_an_archive_that_its_topic_overtook_goes_on_once_an_operator_accepts_the_loss(settings: Settings, log: Log, run: Run) -> None:

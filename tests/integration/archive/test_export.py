@@ -16,20 +16,10 @@ from services.log.protocol import Log, LogError, Reader, Topic
 from services.runtime.settings import Settings
 from services.wire import events
 from services.wire.events import RetractEvent
-from tests.support.archiving import archive, fold, log, settings
-from tests.support.forgetting import Run, forget, run
+from tests.support.archiving import archive, fold
+from tests.support.command_line import Run
 from tests.support.redis import serving
 from tests.support.worker import HOME, SETTINGS, newest_digest, play, published, until, working
-
-__all__ = ["log", "run", "settings"]
-
-
-@pytest.fixture
-def half(settings: Settings, log: Log) -> None:
-    """300 games: 200 in the archive alone, 100 in the topic."""
-    fold(settings, log, 0, 200)
-    forget(settings, archive(settings))
-    fold(settings, log, 200, 300)
 
 
 @pytest.mark.usefixtures("half")

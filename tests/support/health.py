@@ -1,0 +1,21 @@
+"""What a shard tells the engine of itself."""
+
+from services.runtime.durations import Durations
+from services.runtime.metrics import CHECKPOINT_BUCKETS
+from services.shard.health import WorkerHealth
+
+
+def health_of(owner: str) -> WorkerHealth:
+    """Of a shard that folded five records and holds no partition. owner: its name, host and process."""
+    return WorkerHealth(
+        owner=owner,
+        progress_at=0.0,
+        counters={"records": 5.0},
+        dead_letters={},
+        odd_times={},
+        folds=Durations(),
+        pauses={},
+        checkpoints=Durations(CHECKPOINT_BUCKETS),
+        published_at=None,
+        partitions=[],
+    )

@@ -1,0 +1,68 @@
+"""A publisher driven round by round, and a store that counts what it is asked and fails as a test says."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from services.boards.store.protocol import Fence, LiveBoard, PoolHead, StoreError
+from services.shard.partition import Partition
+from services.shard.publishing.publisher import Publisher
+from tests.support.boards import Content
+
+EPOCH = 7
+_SECONDS = 60.0
+
+
+class FakeStore:
+    """Counts what is asked of each pool, and does what `fails` says."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+        self.written: Counter[str] = Counter()
+        self.heads: dict[str, PoolHead] = {}
+        self.boards: dict[str, Mapping[str, LiveBoard]] = {}
+        self.stands: dict[str, Fence] = {}
+        self.fails: Callable[[str], StoreError | None] = lambda _: None
+
+    def head(self, pool: str) -> PoolHead | None:
+        return self.heads.get(pool)
+
+    def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
+        assert epoch == EPOCH
+        assert "elo" in boards or head.stopped is not None or self.heads[head.pool].stopped is not None
+        assert all(map(math.isfinite, (value for board in boards.values() for value in board.values)))
+        self.asked[head.pool] += 1
+        if (error := self.fails(head.pool)) is not None:
+            raise error
+        self.written[head.pool] += 1
+        self.heads[head.pool], self.boards[head.pool] = head, boards
+        return True
+
+    def published(self, pool: str) -> Fence | None:
+        return self.stands.get(pool)
+
+    def pools(self) -> list[PoolHead]:
+        return [self.heads[pool] for pool in sorted(self.heads)]
+
+    def forget(self, pool: str) -> None:
+        self.heads.pop(pool, None)
+        self.stands.pop(pool, None)
+
+
+def until_done(publisher: Publisher) -> None:
+    """Until the round under way has ended, without telling the publisher."""
+    if publisher._job is not None:
+        publisher._job.exception(_SECONDS)
+
+
+class Driver:
+    """Rounds of a publisher, one after the other, at times of its own."""
+
+    def __init__(self, store: FakeStore, partition: Partition) -> None:
+        self.publisher, self.partition, self.now = Publisher(store, 0.2, Content()), partition, 0.0
+
+    def round(self) -> None:
+        self.publisher.step(self.now, {0: self.partition}, {0: EPOCH})
+        until_done(self.publisher)
+        self.publisher.step(self.now, {}, {})
+        self.now += 0.25
