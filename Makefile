@@ -2,9 +2,10 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 BIN := .venv/bin
-WORKERS ?= 2
-# Integration tests wait for servers much of the time.
-SERVED ?= 3
+# More than two cores would need: some tests wait, those of integration for servers much of the time. A file's tests stay on one worker,
+# so that what they share is made once.
+WORKERS ?= 3
+SERVED ?= 4
 PYTEST := $(BIN)/python -m pytest -q
 
 .PHONY: help install oracles run test unit integration web system chaos cluster secured lint bench docs mutants soak
@@ -25,10 +26,10 @@ oracles: install ## .venv-oracles, which tests compare with
 	@scripts/oracles
 
 unit: oracles    ## tests without servers
-	$(PYTEST) tests/unit -n $(WORKERS)
+	$(PYTEST) tests/unit -n $(WORKERS) --dist loadfile
 
 integration: install   ## tests on a real Kafka broker, a real Redis and a real Ray
-	$(PYTEST) tests/integration -n $(SERVED) --dist loadgroup
+	$(PYTEST) tests/integration -n $(SERVED) --dist loadfile
 
 web: install     ## the pages in a real browser
 	$(PYTEST) tests/web

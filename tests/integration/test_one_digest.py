@@ -40,7 +40,7 @@ TASKS = 53
 CUT_FINELY = 8_000
 """Records of a partition that are folded a few at a time; the rest follows in large pieces."""
 ATARI = Path(demo.__file__).parent / "atari.csv"
-pytestmark = [pytest.mark.xdist_group("kafka"), pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 Digests = dict[str, str]
 

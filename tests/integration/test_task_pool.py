@@ -14,7 +14,6 @@ from services.solve.worker.task_pool import RayTaskPool, TaskLost, TaskPool, Tas
 from tests.support.task_pool import FakeTaskPool
 
 pytestmark = [
-    pytest.mark.xdist_group("ray"),
     pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]

@@ -10,7 +10,7 @@ import pytest
 from tests.support.installation import until
 from tests.support.wheel import ROOT, Environment, InstalledWheel, build
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 EVERY_MODULE = """
 import importlib, pkgutil, resource, sys

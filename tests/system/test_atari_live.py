@@ -11,7 +11,7 @@ import pytest
 from ratings_core.formats import read_scores
 from tests.support.installation import Installation, installation, until
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(500)]
+pytestmark = pytest.mark.timeout(500)
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "deviation"
 GAMES, AGENTS, BATCH = 53, 20, 11

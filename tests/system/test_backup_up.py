@@ -12,7 +12,6 @@ from tests.support.games import outcomes
 from tests.support.installation import Installation, installation, until
 
 pytestmark = [
-    pytest.mark.xdist_group("up"),
     pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]

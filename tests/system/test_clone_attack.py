@@ -9,7 +9,7 @@ from services.demo.clones import Report
 from services.runtime.settings import Settings
 from tests.support.installation import Installation, installation, until
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(700)]
+pytestmark = pytest.mark.timeout(700)
 
 NOTHING = 1e-6
 AFTER_AGENTS = {"bradley_terry", "uniform"}

@@ -9,7 +9,7 @@ import pytest
 from tests.support.installation import Installation, installation, until
 from tests.support.ray_processes import parts_of
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 POOL = "blitz"
 
 

@@ -10,7 +10,7 @@ from tests.support.loading import load
 from tests.support.rounds import PAIRWISE, compared, offline, show, solved_live
 from tests.support.shared import shared_file
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(500)]
+pytestmark = pytest.mark.timeout(500)
 
 EVERY = 15
 """Of them there are; a new one counts itself."""

@@ -24,7 +24,6 @@ from tests.support.pools import state_of
 from tests.support.redis import flush
 
 pytestmark = [
-    pytest.mark.xdist_group("ray"),
     pytest.mark.usefixtures("one_node"),
     pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),

@@ -40,7 +40,6 @@ from tests.support.shared import shared_file
 from tests.support.worker import PARTITIONS, working
 
 pytestmark = [
-    pytest.mark.xdist_group("kafka"),
     pytest.mark.timeout(3000),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]

@@ -12,7 +12,7 @@ from tests.support.drivers import drivers
 from tests.support.installation import START_SECONDS, until
 from tests.support.worker import play
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from tests.support.drivers import Drivers, drivers
 from tests.support.installation import START_SECONDS, until
 from tests.support.worker import HOME, PARTITIONS, play, published
 
-pytestmark = [pytest.mark.xdist_group("ray"), pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 
 def parent(pid: int) -> int:

@@ -28,7 +28,6 @@ from tests.support.solves import BAD, DEADLINE, GOOD, POOL, OtherSolve, World
 from tests.support.stores import LOG
 
 pytestmark = [
-    pytest.mark.xdist_group("ray"),
     pytest.mark.usefixtures("one_node"),
     pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),

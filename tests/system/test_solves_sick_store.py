@@ -15,7 +15,6 @@ from tests.support.solves import BAD, GOOD, POOL, World
 from tests.support.stores import KEYS, LOG
 
 pytestmark = [
-    pytest.mark.xdist_group("ray"),
     pytest.mark.usefixtures("one_node"),
     pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),

@@ -22,7 +22,6 @@ from tests.support.kafka import kafka  # noqa: F401 - a fixture
 from tests.support.redis import serving
 
 pytestmark = [
-    pytest.mark.xdist_group("kafka"),
     pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]

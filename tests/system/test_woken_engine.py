@@ -11,7 +11,7 @@ from tests.support.cluster import cluster_on
 from tests.support.installation import until
 from tests.support.kafka import kafka  # noqa: F401 - a fixture
 
-pytestmark = [pytest.mark.xdist_group("kafka"), pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 SECONDS = 10.0
 
 
