@@ -2,8 +2,8 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 BIN := .venv/bin
-# More than two cores would need: some tests wait, those of integration for servers much of the time. A file's tests stay on one worker,
-# so that what they share is made once.
+# For two cores. There are more workers than cores because tests wait, most of all those of integration, for servers. All tests of a file
+# run on one worker, so that their shared fixtures are made once.
 WORKERS ?= 3
 SERVED ?= 4
 PYTEST := $(BIN)/python -m pytest -q
