@@ -68,6 +68,10 @@ class ControlLog:
                 raise
             return self._state
 
+    def has_news(self) -> bool:
+        """Whether the log holds records that the last `refresh` did not see. Raises `LogError`."""
+        return self._topic.end(_PARTITION) > self._state.position
+
     def known(self) -> ControlState:
         """The state as the last `refresh` left it."""
         return self._state

