@@ -78,8 +78,22 @@ def publish(store: RedisStore, ids: Sequence[int], agents: int, position: int) -
     names = [agent(i) for i in ids]
     boards = {method: LiveBoard(names, [rng.gauss(1500.0, 200.0) for _ in ids]) for method in ("elo", "sco", ACTIVITY)}
     head = PoolHead(
-        pool=POOL, kind="games", label="", partition=0, generation=1, position=position, published_at=time.time(), pool_time=None,
-        outcomes=position, agents=agents, tasks=0, duplicates=0, conflicts=0, retractions=0, dead_letters=0, online=["elo", "sco"],
+        pool=POOL,
+        kind="games",
+        label="",
+        partition=0,
+        generation=1,
+        position=position,
+        published_at=time.time(),
+        pool_time=None,
+        outcomes=position,
+        agents=agents,
+        tasks=0,
+        duplicates=0,
+        conflicts=0,
+        retractions=0,
+        dead_letters=0,
+        online=["elo", "sco"],
     )
     assert store.live.publish(head, 1, boards)
 

@@ -103,7 +103,7 @@ def another_k(data: Path) -> float:
         online = {**standing.fold.methods(Kind.GAMES), "elo": {"k": 20.0}}
         began = time.perf_counter()
         control.want(generations.wish(standing, time=time.time(), fold=msgspec.structs.replace(standing.fold, online=online)))
-        while control.refresh().served(POOL) < 2:  # noqa: PLR2004 - the generation after the first
+        while control.refresh().served(POOL) < 2:
             time.sleep(0.02)
         return time.perf_counter() - began
 

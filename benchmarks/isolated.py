@@ -20,9 +20,7 @@ def run(program: str, question: dict[str, Any], longest: float, what: str = "") 
     return answer([sys.executable, "-m", "benchmarks.isolated", program], question, longest, environment, what or program)
 
 
-def answer(
-    command: list[str], question: dict[str, Any], longest: float, environment: dict[str, str], what: str
-) -> dict[str, Any] | str:
+def answer(command: list[str], question: dict[str, Any], longest: float, environment: dict[str, str], what: str) -> dict[str, Any] | str:
     """The JSON that a command prints last, or why there is none; longest: wall seconds."""
     print(f"  {time.strftime('%H:%M:%S')} {what} (at most {longest:.0f} s)", file=sys.stderr, flush=True)
     try:

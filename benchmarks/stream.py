@@ -134,7 +134,6 @@ def fold_rows(name: str, topic: Topic, sent: Sequence[GameEvent], bare: Callable
         if values is arrays:
             show(Row(f"{name}: record -> rating applied", size, ours, "goal", GOAL_ARRAYS, "M outcomes/s"))
 
-
     streams = [packed(sent[start : start + STREAM_OUTCOMES]) for start in range(0, len(sent), STREAM_OUTCOMES)]
     ours = folding_rate(topic, streams, len(sent), repeats)
     show(Row(f"{name}: record -> rating applied", f"v1c, {STREAM_OUTCOMES} a record", ours, "goal", GOAL_STREAMS, "M outcomes/s"))

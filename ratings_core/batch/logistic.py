@@ -150,9 +150,7 @@ def solver(likelihood: PairLikelihood, label: Labels) -> Solver:
     return _factorising(grounds_of(likelihood, label)) if likelihood.counts.m <= DENSE_UP_TO else _conjugate(likelihood)
 
 
-def minimise(
-    likelihood: PairLikelihood, solve: Solver, tolerance: float, max_iterations: int, start: Floats | None = None
-) -> Minimum:
+def minimise(likelihood: PairLikelihood, solve: Solver, tolerance: float, max_iterations: int, start: Floats | None = None) -> Minimum:
     """Newton's method from `start`, or theta = 0 where that is as good or none is given, until each agent's expected and actual points
     differ by at most `tolerance` a game, and then one step more, which costs little and about doubles the digits.
 

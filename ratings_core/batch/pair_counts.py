@@ -14,6 +14,7 @@ from ratings_core.tallies import pair_counts as tallies
 
 Ids = NDArray[np.int64]
 
+
 @dataclass(frozen=True, slots=True)
 class PairCounts:
     """Pairs that met, each once, first < second, in ascending order of (first, second).
@@ -45,9 +46,7 @@ class PairCounts:
 
     def only(self, kept: NDArray[np.bool_]) -> "PairCounts":
         """The same agents with some of the pairs."""
-        return PairCounts(
-            self.m, self.first[kept], self.second[kept], self.won[kept], self.lost[kept], self.tied[kept]
-        )
+        return PairCounts(self.m, self.first[kept], self.second[kept], self.won[kept], self.lost[kept], self.tied[kept])
 
 
 def pair_counts(wins: Any, ties: Any = None) -> PairCounts:

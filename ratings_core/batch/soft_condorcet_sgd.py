@@ -282,9 +282,7 @@ def _moments(
 
 
 @inlined
-def _pushes(
-    theta: Floats, agent: NDArray[np.int32], level: NDArray[np.int32], begin: int, end: int, slope: float, own: Floats
-) -> None:
+def _pushes(theta: Floats, agent: NDArray[np.int32], level: NDArray[np.int32], begin: int, end: int, slope: float, own: Floats) -> None:
     """Minus tau times the gradient of one vote's loss by the rating of each agent it lists, written to `own`."""
     own[: end - begin] = 0.0
     for i in range(begin, end):

@@ -66,9 +66,7 @@ class CCE(GameRatings):
     start: Start
 
 
-def cce(
-    game: TiltedGame, *, target: Target = EXACT, options: CCEOptions = _DEFAULTS, start: Start | None = None
-) -> CCE:
+def cce(game: TiltedGame, *, target: Target = EXACT, options: CCEOptions = _DEFAULTS, start: Start | None = None) -> CCE:
     """CCE ratings of all players' strategies.
 
     target: ``even`` (maximum entropy), an `AffinityTarget`, or a distribution over each player's strategies as given; options.eps: the

@@ -94,9 +94,7 @@ def deviation(
     return found if options.accept_approximate else _accepted(found, least, tolerance)
 
 
-def _certain(
-    gains: GainMatrix, tolerance: float, max_solves: int, start: NDArray[np.int64] | None, deadline: Deadline
-) -> LeastGains:
+def _certain(gains: GainMatrix, tolerance: float, max_solves: int, start: NDArray[np.int64] | None, deadline: Deadline) -> LeastGains:
     """The better of two searches where one is not certain enough: the second begins with the joints that the first came down to.
 
     Near copies make the first one's programs ill-conditioned while it finds its joints; those alone leave mostly a better basis.
@@ -114,9 +112,7 @@ def _certain(
     return replace(better, stats={**better.stats, **work, "searches": 2})
 
 
-def _joints(
-    given: starts.Start | None, game: NormalForm | AgentAgentTask | KingOfTheHill, small: Reduction
-) -> NDArray[np.int64] | None:
+def _joints(given: starts.Start | None, game: NormalForm | AgentAgentTask | KingOfTheHill, small: Reduction) -> NDArray[np.int64] | None:
     """Those of a start whose strategies are all still there, as joints of the reduced game."""
     start = starts.accepted(given, _NAME, game)
     if start is None:

@@ -56,9 +56,7 @@ class _Level:
     error: float
 
 
-def least_gains(
-    matrix: GainMatrix, *, max_solves: int, start: NDArray[np.int64] | None = None, deadline: Deadline = NEVER
-) -> LeastGains:
+def least_gains(matrix: GainMatrix, *, max_solves: int, start: NDArray[np.int64] | None = None, deadline: Deadline = NEVER) -> LeastGains:
     """The lexicographically least gains of `matrix`, whose entries are within +-1, and a distribution that has them.
 
     max_solves: of the master program; deadline: asked after each; where one of them ends the search, gains of rows not reached are

@@ -95,9 +95,7 @@ class _End:
     symmetric: bool
 
 
-def _followed(
-    game: TiltedGame, targets: Mixes, units: Floats, tolerance: float, max_steps: int, deadline: Deadline
-) -> _End:
+def _followed(game: TiltedGame, targets: Mixes, units: Floats, tolerance: float, max_steps: int, deadline: Deadline) -> _End:
     unit = float(units.max())
     labels = equitable_classes(game, targets, units)
     system = LogitSystem(game, targets, labels, unit)

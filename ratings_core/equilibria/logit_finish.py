@@ -103,9 +103,7 @@ def _indifferent(game: TiltedGame, start: Mixes, supports: list[Ids], labels: La
     return tuple(np.maximum(mix, 0.0) / np.maximum(mix, 0.0).sum() for mix in mixes)
 
 
-def _equations(
-    found: PairPayoffs, mixes: list[Floats], supports: list[Ids], columns: list[Ids], units: Floats
-) -> tuple[Floats, Floats]:
+def _equations(found: PairPayoffs, mixes: list[Floats], supports: list[Ids], columns: list[Ids], units: Floats) -> tuple[Floats, Floats]:
     """Linearised: worth less the player's value is 0 for each strategy in the supports; each player's changes sum to 0."""
     players, classes = len(supports), max(int(ids.max()) for ids in columns) + 1
     blocks, right = [], []

@@ -163,9 +163,7 @@ def nash_average(
     return judged(found, options, "the Nash equilibrium", "payoffs")
 
 
-def nash_average_agents(
-    payoffs: ArrayLike, *, options: ZeroSumOptions = _OF_AGENTS, start: ArrayLike | None = None
-) -> NashAverageAgents:
+def nash_average_agents(payoffs: ArrayLike, *, options: ZeroSumOptions = _OF_AGENTS, start: ArrayLike | None = None) -> NashAverageAgents:
     """Nash averages of agents who meet each other: payoffs A (m, m), antisymmetric, finite, such as logits of win rates.
 
     Arguments and errors as for `nash_average`; start: one mix. What the payoffs mean matters: win rates and their logits have different

@@ -51,9 +51,7 @@ class Battle:
         return self.extras.task
 
 
-def iter_battles(
-    stream: io.BufferedReader, delimiter: str = ",", rules: RowRules = PLAIN
-) -> Iterator[Battle | Skipped | FormatError]:
+def iter_battles(stream: io.BufferedReader, delimiter: str = ",", rules: RowRules = PLAIN) -> Iterator[Battle | Skipped | FormatError]:
     """The battles of a file in its order, one held at a time. stream: as `unpacked` returns it; delimiter: of a CSV.
 
     winner: model_a, model_b, tie, tie (bothbad) or both_bad; anything else is refused, never a draw. Of a raw log, what is no

@@ -100,9 +100,7 @@ def _climbed(strategy: Floats, along: Floats, inequalities: Floats, deadline: De
     return FacePoint(strategy, entropy_gap=_entropy_gap(strategy, along, slopes, slack, multiplier))
 
 
-def _step(
-    strategy: Floats, along: Floats, slopes: Floats, slack: Floats, multiplier: Floats, target: float
-) -> tuple[Floats, Floats]:
+def _step(strategy: Floats, along: Floats, slopes: Floats, slack: Floats, multiplier: Floats, target: float) -> tuple[Floats, Floats]:
     """Newton's step of the strategy, and its coordinates along the face."""
     curvature = (along.T / strategy) @ along + (slopes.T * (multiplier / slack)) @ slopes
     uphill = slopes.T @ (target / slack) - along.T @ np.log(strategy)

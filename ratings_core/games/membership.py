@@ -19,9 +19,7 @@ UNDECIDED: Final = 0.01
 """s further than this from 0 and from 1 contradicts the theory: the program was not solved accurately enough."""
 
 
-def playable(
-    advantage: Floats, sure: NDArray[np.bool_], close: NDArray[np.bool_], deadline: Deadline = NEVER
-) -> NDArray[np.bool_]:
+def playable(advantage: Floats, sure: NDArray[np.bool_], close: NDArray[np.bool_], deadline: Deadline = NEVER) -> NDArray[np.bool_]:
     """`sure` and those of `close` that some optimal strategy plays.
 
     advantage: C above, (strategies, opponents); sure: known to be played by some optimal strategy; all others but `close` are

@@ -88,9 +88,7 @@ def weighed(slabs: PairSlabs, logs: tuple[Floats, Floats, Floats], multipliers: 
     return Weighed(shift, total, task, first, second, payoffs, worth_task, worth_first, worth_second - first @ slabs.lost)
 
 
-def log_weights(
-    slabs: PairSlabs, logs: tuple[Floats, Floats, Floats], multipliers: tuple[Floats, Floats, Floats], tasks: slice
-) -> Floats:
+def log_weights(slabs: PairSlabs, logs: tuple[Floats, Floats, Floats], multipliers: tuple[Floats, Floats, Floats], tasks: slice) -> Floats:
     """The log weights of `weighed` on some tasks, (tasks, n, n), without shift."""
     base, slopes = _base(slabs, logs, multipliers), _slopes(multipliers)
     chosen = range(slabs.tasks)[tasks]

@@ -55,9 +55,7 @@ class Concentration:
     dependence: float = 1.0
 
 
-def concentration(
-    counts: Cells, predicted: Cells, leverage: Floats | None = None, agents: tuple[Ids, Ids] | None = None
-) -> Concentration:
+def concentration(counts: Cells, predicted: Cells, leverage: Floats | None = None, agents: tuple[Ids, Ids] | None = None) -> Concentration:
     """Estimate kappa by maximum marginal likelihood.
 
     Strengths that are fitted to the same games follow the results, so deviations look smaller than they are. With `leverage` the

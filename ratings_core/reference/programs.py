@@ -19,7 +19,6 @@ ENTROPY_ERROR: Final = (2 * _CONIC[-1]) ** 0.5
 """Largest error of a distribution of largest entropy, in total: by Pinsker's inequality a gap of g nats leaves sqrt(2 g)."""
 
 
-
 def cvxpy() -> Any:
     """The modelling language. Raises `MissingExtraError`."""
     return extras.load("cvxpy", "reference", "a reference program")

@@ -23,10 +23,18 @@ _RULES: Final = {
     _TWICE: "must name each agent once",
 }
 _GAME_COLUMNS: Final[Mapping[str, DTypeLike]] = {
-    "side_start": np.int64, "place": np.int32, "agent_start": np.int64, "agent": np.int32, "weight": np.int64,
+    "side_start": np.int64,
+    "place": np.int32,
+    "agent_start": np.int64,
+    "agent": np.int32,
+    "weight": np.int64,
 }
 _SCORE_COLUMNS: Final[Mapping[str, DTypeLike]] = {
-    "start": np.int64, "agent": np.int32, "score": np.float64, "task": np.int32, "weight": np.int64,
+    "start": np.int64,
+    "agent": np.int32,
+    "score": np.float64,
+    "task": np.int32,
+    "weight": np.int64,
 }
 
 

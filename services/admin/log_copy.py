@@ -29,7 +29,7 @@ def copied(path: Path) -> LogCopy:
     """Which log a copy is of, and what it holds of each partition."""
     with _reading(path) as connection:
         identity = connection.execute("SELECT identity FROM log").fetchone()[0]
-        heads = connection.execute("SELECT \"partition\", \"begin\", \"end\" FROM heads WHERE topic = 'outcomes'").fetchall()
+        heads = connection.execute('SELECT "partition", "begin", "end" FROM heads WHERE topic = \'outcomes\'').fetchall()
         return LogCopy(f"sqlite:{identity}:outcomes", {number: (begin, end) for number, begin, end in heads})
 
 
@@ -49,7 +49,7 @@ def outcomes_of(path: Path) -> int:
             raise InputError("source", str(path), rule)
         if (said := connection.execute("PRAGMA quick_check").fetchone()[0]) != "ok":
             raise InputError("source", str(path), f"is damaged: {said}")
-        query = "SELECT coalesce(sum(\"end\" - \"begin\"), 0) FROM heads WHERE topic = 'outcomes'"
+        query = 'SELECT coalesce(sum("end" - "begin"), 0) FROM heads WHERE topic = \'outcomes\''
         return int(connection.execute(query).fetchone()[0])
 
 

@@ -127,7 +127,7 @@ async def get_export(
     except BaseException:
         here.workers.exports.finish(stream.close)
         raise
-    file = f"attachment; filename=\"{pool}.{form}\""
+    file = f'attachment; filename="{pool}.{form}"'
     return _Answer(here, stream, _body(here, stream, head), media_type=_TYPES[form], headers={"Content-Disposition": file})
 
 

@@ -51,7 +51,6 @@ class FastPath:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-
     async def _answered(self, asked: Asked) -> Answer | None:
         """None where a route has to say what is wrong."""
         try:

@@ -40,4 +40,3 @@ async def post_outcomes(request: Request) -> Response:
     async with here.bodies.read(request, MAX_BODY, (JSON, STREAM)) as body:
         take = partial(here.intake.take, body, may_retract=lambda: here.access.check_admin(request))
         return reply(await here.workers.log.run(take), 202)
-

@@ -97,4 +97,3 @@ def _counted(letters: int) -> str:
 
 def _chosen(log: Log, reason: Reason | None, pool: str | None) -> list[DeadLetter]:
     return list(letters.chosen(letters.read(log.dead_letters), reason, pool))
-

@@ -29,6 +29,7 @@ _GC_THRESHOLD: Final = 100_000
 """Outcomes hold no cycles: the collector's default walks them over and over, for a third of the time."""
 _SHOWN: Final = 5
 
+
 class ReplayedKind(StrEnum):
     """Kinds of files that hold outcomes; margins and profiles hold what was counted of them."""
 

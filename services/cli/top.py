@@ -78,9 +78,7 @@ def top(
             console.print(_plain(_intervals(found.intervals, found.position)), highlight=False, soft_wrap=True)
 
 
-def _past(
-    settings: Settings, store: RedisStore, pool: str, method: str, when: tuple[int | None, float | None], count: int
-) -> Board | None:
+def _past(settings: Settings, store: RedisStore, pool: str, method: str, when: tuple[int | None, float | None], count: int) -> Board | None:
     """The board's first rows as they were at `when` (a position, or a time), None where there is no such board. Raises `NotKept`."""
     from services.boards.past import PastBoards, PastRows, When  # noqa: PLC0415 - reads checkpoints, and so waits for their kernels
     from services.checkpoints.checkpoint import CheckpointStore  # noqa: PLC0415

@@ -18,6 +18,7 @@ from services.wire.pools import Kind
 FOLD_VERSION: Final = 1
 """Covers kernels, defaults, limits and validation of the fold; a change of any folds new generations."""
 
+
 class FoldSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a generation keeps. A change of any field is a new generation.
 

@@ -190,9 +190,7 @@ class Engine:
         again = partial(self._start_shard, index, partitions, engine)
         return _Shard(name, remote.remote(self._settings, numbers, name, engine), again, time.monotonic(), patience)
 
-    def _tick(
-        self, solves: SolveScheduler, archiver: Archiver, eraser: Eraser, checkpoints: CheckpointStore, control: ControlLog
-    ) -> None:
+    def _tick(self, solves: SolveScheduler, archiver: Archiver, eraser: Eraser, checkpoints: CheckpointStore, control: ControlLog) -> None:
         for shard in list(self._shards):
             self._ask(shard)
         if self._silence is not None and self._silence.too_long():

@@ -13,6 +13,7 @@ from ratings_core.formats.parquet import python_rows
 EXPORTED: Final = frozenset({"kind", "pool", "id"})
 """Columns that distinguish an export from a Parquet file of battles."""
 
+
 def outcome_texts(stream: BinaryIO) -> Iterator[tuple[int, str]]:
     """Number, from 1, and JSON text of each row of an exported file.
 

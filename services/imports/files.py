@@ -58,7 +58,6 @@ _FOREVER: Final = float("inf")
 _quoted: Final = json.encoder.encode_basestring_ascii
 
 
-
 class Row(NamedTuple):
     """An outcome. line: of the file, or number of the item; extras: what the file's further columns say of it."""
 
@@ -241,9 +240,7 @@ def _made(source: Source, kind: FileKind, options: FileOptions, build: _Builder)
         yield one if isinstance(one, Skipped | FormatError) else make(one)
 
 
-def _reading(
-    source: Source, kind: FileKind, options: FileOptions, build: _Builder
-) -> tuple[Iterator[Any], Callable[[Any], Row | Skipped]]:
+def _reading(source: Source, kind: FileKind, options: FileOptions, build: _Builder) -> tuple[Iterator[Any], Callable[[Any], Row | Skipped]]:
     """The rows of a file, and what makes an outcome of each one that is sound."""
     reader = source.reader()
     match kind:

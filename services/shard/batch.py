@@ -59,9 +59,7 @@ class Batch:
         """An outcome of a share was not folded."""
         self._refuse(int(share.record[index]), int(share.item[index]), reason, path, rule, share.pool, generation)
 
-    def _refuse(
-        self, record: int, item: int, reason: Reason, path: str, rule: str, pool: str | None = None, generation: int = 0
-    ) -> None:
+    def _refuse(self, record: int, item: int, reason: Reason, path: str, rule: str, pool: str | None = None, generation: int = 0) -> None:
         self.letters.append(
             DeadLetter(
                 generation=generation,

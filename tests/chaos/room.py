@@ -29,9 +29,7 @@ _FLOW_SECONDS: Final = 60.0
 _END_SECONDS: Final = 240.0
 
 
-def run(
-    system: System, seed: int, *, seconds: float, outcomes: int, gap: tuple[float, float], say: Callable[[str], None]
-) -> Report:
+def run(system: System, seed: int, *, seconds: float, outcomes: int, gap: tuple[float, float], say: Callable[[str], None]) -> Report:
     """Faults for `seconds`, every kind at least once, while so many outcomes are sent; then the account.
 
     gap: least and most seconds of peace between two faults; they do not wait for the last one's recovery. say: told of each fault.

@@ -269,5 +269,3 @@ def update_without_stop(update: Callable[..., Any]) -> Callable[..., Any]:
         return updates.Update(made.state, made.track, made.epoch, without_stop(made.head), made.ids, made.boards, made.frozen)
 
     return changed
-
-

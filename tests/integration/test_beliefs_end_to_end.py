@@ -1,6 +1,5 @@
 """From outcomes to rows: deviations on a board are those that `ratings_core` gives for the same games, also after inactivity."""
 
-
 import numpy as np
 import pytest
 import redis

@@ -84,9 +84,7 @@ def isolated(log: Log, control: ControlLog) -> None:
 
 
 @pytest.mark.parametrize(("decision", "outcomes"), [("skip", 400), ("retry", 401)])
-def test_a_running_shard_takes_an_operators_word(
-    settings: Settings, log: Log, control: ControlLog, decision: str, outcomes: int
-) -> None:
+def test_a_running_shard_takes_an_operators_word(settings: Settings, log: Log, control: ControlLog, decision: str, outcomes: int) -> None:
     isolated(log, control)
     with working(settings, log) as worker:
         until(lambda: [one.isolated for one in worker.health().partitions if one.stopped] == [DEADLY], "isolated")

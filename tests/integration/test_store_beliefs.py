@@ -100,16 +100,18 @@ class TestBeliefs:
         assert deviations(store) == {f"a{i:05}": (float(-i), float(i + 1)) for i in range(count)}
 
     @pytest.mark.parametrize(("epoch", "position", "taken"), [(3, 9, False), (2, 99, False), (3, 10, True), (4, 1, True)])
-    def test_they_are_fenced_as_ratings_are(self, store: RedisStore, other: RedisStore, raw: redis.Redis, epoch: int, position: int,
-                                            taken: bool) -> None:
+    def test_they_are_fenced_as_ratings_are(
+        self, store: RedisStore, other: RedisStore, raw: redis.Redis, epoch: int, position: int, taken: bool
+    ) -> None:
         assert store.live.publish(believing(position=10), 3, glicko(a=(1.0, 50.0)))
         before = snapshot(raw)
         assert other.live.publish(believing(position=position), epoch, glicko(a=(2.0, 60.0), b=(1.0, 70.0))) is taken
         assert (snapshot(raw) == before) is not taken
         assert deviations(store) == ({"a": (2.0, 60.0), "b": (1.0, 70.0)} if taken else {"a": (1.0, 50.0)})
 
-    def test_rating_and_deviation_are_of_one_publication(self, store: RedisStore, other: RedisStore,
-                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_rating_and_deviation_are_of_one_publication(
+        self, store: RedisStore, other: RedisStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """A writer is overtaken between two of its calls: each agent has both numbers of the one or of the other."""
         many = {f"a{i:05}": (1.0, 11.0) for i in range(20 * MEMBERS_A_CALL)}
         calls, trips = store.connection.calls, []
@@ -126,8 +128,9 @@ class TestBeliefs:
         assert set(shown.values()) == {(1.0, 11.0), (2.0, 22.0)}
         assert len(shown) < len(many)
 
-    def test_a_new_generation_has_beliefs_of_its_own_and_the_old_ones_go(self, store: RedisStore, raw: redis.Redis,
-                                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_new_generation_has_beliefs_of_its_own_and_the_old_ones_go(
+        self, store: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         store.live.publish(believing(generation=1, position=10), 1, glicko(old=(1.0, 50.0), both=(2.0, 50.0)))
         seen, commit = [], store.live._commit
 
@@ -171,5 +174,3 @@ class TestBeliefs:
         with pytest.raises(InputError, match="one belief or none at all"):
             store.live.publish(believing(), 1, {"glicko2": LiveBoard(["a", "b"], [1.0, 2.0], [Belief(1.0)])})
         assert raw.keys() == []
-
-

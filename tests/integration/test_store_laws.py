@@ -1,6 +1,5 @@
 """The laws of services.boards.store.protocol, on real servers."""
 
-
 import pytest
 import redis
 
@@ -35,8 +34,9 @@ class TestFence:
         ("epoch", "generation", "position", "taken"),
         [(3, 2, 10, True), (3, 2, 11, True), (3, 3, 1, True), (4, 1, 0, True), (3, 2, 9, False), (3, 1, 99, False), (2, 9, 99, False)],
     )
-    def test_who_may_write(self, store: RedisStore, other: RedisStore, raw: redis.Redis, epoch: int, generation: int, position: int,
-                           taken: bool) -> None:
+    def test_who_may_write(
+        self, store: RedisStore, other: RedisStore, raw: redis.Redis, epoch: int, generation: int, position: int, taken: bool
+    ) -> None:
         assert store.live.publish(head_of(generation=2, position=10), 3, live(a=1.0))
         before = snapshot(raw)
         assert other.live.publish(head_of(generation=generation, position=position), epoch, live(a=2.0)) is taken
@@ -161,8 +161,6 @@ class TestLiveBoards:
             store.live.head(pool)
 
 
-
-
 class TestSolvedBoards:
     def test_a_writer_that_others_keep_overtaking_gives_up_for_now(
         self, store: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
@@ -202,8 +200,7 @@ class TestSolvedBoards:
         assert store.solved.page("blitz", "nash_average", 0, 1) is None
 
     @pytest.mark.parametrize(("generation", "position", "taken"), [(1, 4, True), (1, 5, True), (2, 0, True), (1, 3, False), (0, 9, False)])
-    def test_older_never_replaces_newer(self, store: RedisStore, raw: redis.Redis, generation: int, position: int,
-                                        taken: bool) -> None:
+    def test_older_never_replaces_newer(self, store: RedisStore, raw: redis.Redis, generation: int, position: int, taken: bool) -> None:
         assert store.solved.publish(solved_of(generation=1, position=4))
         before = sorted(raw.keys())
         assert store.solved.publish(solved_of(generation=generation, position=position, ratings=[("z", 1.0)])) is taken
@@ -234,7 +231,9 @@ class TestSolvedBoards:
         found = store.agent("blitz", "rock")
         assert found is not None
         assert {method: (row.rating, row.rank) for method, row in found.items()} == {
-            "elo": (1500.0, 1), ACTIVITY: (12.0, 1), "maximal_lottery": (0.5, 1),
+            "elo": (1500.0, 1),
+            ACTIVITY: (12.0, 1),
+            "maximal_lottery": (0.5, 1),
         }
 
     def test_a_board_without_agents_is_a_board(self, store: RedisStore) -> None:
@@ -243,8 +242,9 @@ class TestSolvedBoards:
         assert found is not None
         assert (found[0].result.agents, found[1]) == ([], 0)
 
-    def test_a_store_lost_while_a_board_is_uploaded_never_shows_half_of_it(self, store: RedisStore, raw: redis.Redis,
-                                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_store_lost_while_a_board_is_uploaded_never_shows_half_of_it(
+        self, store: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         upload = store.solved._upload
 
         def flushed(*arguments):
@@ -271,8 +271,9 @@ class TestSolvedBoards:
         with pytest.raises(StoreError, match="lost rows"):
             store.solved.publish(solved_of())
 
-    def test_a_switch_whose_answer_was_lost_keeps_its_rows(self, store: RedisStore, raw: redis.Redis,
-                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_switch_whose_answer_was_lost_keeps_its_rows(
+        self, store: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         call = store.connection.call
         monkeypatch.setattr(store.connection, "call", lambda *arguments: (call(*arguments), call(*arguments))[1])
         assert store.solved.publish(solved_of())

@@ -1,6 +1,5 @@
 """A store that lost what was published, all or part of it, on real servers."""
 
-
 import pytest
 import redis
 
@@ -32,8 +31,9 @@ class TestLostStore:
         with pytest.raises(StoreLost):
             store.live.publish(head_of(position=10), 1, live(b=3.0))
 
-    def test_a_store_lost_in_the_middle_of_a_publication(self, store: RedisStore, raw: redis.Redis,
-                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_store_lost_in_the_middle_of_a_publication(
+        self, store: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         commit = store.live._commit
 
         def flushed(*arguments):
@@ -45,8 +45,9 @@ class TestLostStore:
             store.live.publish(head_of(position=5), 1, live(a=1.0))
         assert store.live.head("blitz") is None
 
-    def test_a_store_that_went_back_in_the_middle_of_a_publication(self, store: RedisStore, raw: redis.Redis,
-                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_store_that_went_back_in_the_middle_of_a_publication(
+        self, store: RedisStore, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """As where a replica without the newest writes takes over: nobody else writes, so the writer is not fenced."""
         store.live.publish(head_of(position=5), 1, live(a=1.0))
         old = raw.hgetall(KEYS.fence("blitz"))
@@ -112,5 +113,3 @@ class TestLostStore:
     def test_a_bad_url_says_so(self) -> None:
         with pytest.raises(StoreError, match="EQUIRANK_REDIS"):
             RedisStore("http://localhost", LOG)
-
-

@@ -210,9 +210,7 @@ def test_a_server_that_evicts_under_pressure_is_whole_again_once_it_has_room(set
         until(lambda: differences(settings, log) == [], "every board is whole")
 
 
-def test_a_server_that_cannot_save_takes_nothing_until_its_disk_has_room(
-    settings: Settings, log: Log, tmp_path: Path
-) -> None:
+def test_a_server_that_cannot_save_takes_nothing_until_its_disk_has_room(settings: Settings, log: Log, tmp_path: Path) -> None:
     """MISCONF, of a server of one's own that persists and stops writes when it cannot."""
     name = SERVERS[-1]
     with mounted(tmp_path / "disk", 1 << 20) as disk, TemporaryDirectory(prefix="eqr-") as folder:

@@ -261,9 +261,7 @@ def test_a_generation_that_comes_by_a_damaged_batch_fails_alone(settings: Settin
             until(lambda: (head := store.live.head(simulated.POOL)) is not None and "crc check" in str(head.building), "readers see why")
 
 
-def test_a_log_that_is_away_while_damage_is_looked_for_is_waited_for(
-    settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_that_is_away_while_damage_is_looked_for_is_waited_for(settings: Settings, log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, away = log.outcomes.reader, [2]
 
     def flaky(positions: dict[int, int]) -> Reader:
@@ -286,4 +284,3 @@ def test_a_broken_generation_record_is_refused_with_words(settings: Settings, lo
         with pytest.raises(Exception, match="not of this version"), working(settings, log):
             pass
     assert log.control.end(0) == 1, "a shard that cannot read the control log takes nothing over"
-

@@ -16,12 +16,26 @@ class Content:
         return True
 
 
-def head_of(pool: str = "blitz", *, generation: int = 1, position: int = 0, kind: str = "games", label: str = "",
-            **more: object) -> PoolHead:
+def head_of(
+    pool: str = "blitz", *, generation: int = 1, position: int = 0, kind: str = "games", label: str = "", **more: object
+) -> PoolHead:
     fields: dict[str, object] = {
-        "pool": pool, "kind": kind, "label": label, "partition": 0, "generation": generation, "position": position,
-        "published_at": 1000.0, "pool_time": 990.0, "outcomes": position, "agents": 3, "tasks": 0, "duplicates": 0, "conflicts": 0,
-        "retractions": 0, "dead_letters": 0, "online": ["elo", "sco"] if kind == "games" else [],
+        "pool": pool,
+        "kind": kind,
+        "label": label,
+        "partition": 0,
+        "generation": generation,
+        "position": position,
+        "published_at": 1000.0,
+        "pool_time": 990.0,
+        "outcomes": position,
+        "agents": 3,
+        "tasks": 0,
+        "duplicates": 0,
+        "conflicts": 0,
+        "retractions": 0,
+        "dead_letters": 0,
+        "online": ["elo", "sco"] if kind == "games" else [],
     }
     return PoolHead(**{**fields, **more})
 
@@ -35,13 +49,32 @@ def rows_of(ratings: Sequence[tuple[str, float | None]]) -> list[AgentRow]:
     return [AgentRow(agent=name, rating=rating, rank=first[rating or 0.0]) for name, rating in order]
 
 
-def solved_of(pool: str = "blitz", *, method: str = "maximal_lottery", generation: int = 1, position: int = 0,
-              ratings: Sequence[tuple[str, float | None]] = (("rock", 0.5), ("paper", 0.5)), error: str | None = None) -> SolvedBoard:
+def solved_of(
+    pool: str = "blitz",
+    *,
+    method: str = "maximal_lottery",
+    generation: int = 1,
+    position: int = 0,
+    ratings: Sequence[tuple[str, float | None]] = (("rock", 0.5), ("paper", 0.5)),
+    error: str | None = None,
+) -> SolvedBoard:
     result = SolveResult(
-        method=method, input="pairs", agents=rows_of(ratings), certificate=CertificateRow(kind="exploitability", value=1e-12),
-        status="optimal", seconds=0.25, extra={"support": [name for name, rating in ratings if rating]},
+        method=method,
+        input="pairs",
+        agents=rows_of(ratings),
+        certificate=CertificateRow(kind="exploitability", value=1e-12),
+        status="optimal",
+        seconds=0.25,
+        extra={"support": [name for name, rating in ratings if rating]},
     )
     return SolvedBoard(
-        pool=pool, generation=generation, position=position, outcomes=position, data="0" * 64, parameters={}, solved_at=995.0,
-        result=result, error=error,
+        pool=pool,
+        generation=generation,
+        position=position,
+        outcomes=position,
+        data="0" * 64,
+        parameters={},
+        solved_at=995.0,
+        result=result,
+        error=error,
     )

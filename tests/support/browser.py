@@ -16,8 +16,17 @@ def dump(url: str, path: str) -> tuple[str, str]:
     """(the document after it ran for some virtual seconds, the console). url: of the site."""
     with tempfile.TemporaryDirectory(prefix="eqr-chrome-", ignore_cleanup_errors=True) as profile:
         command = [
-            str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
-            "--disable-dev-shm-usage", "--enable-logging=stderr", f"--user-data-dir={profile}", "--virtual-time-budget=5000", "--dump-dom",
+            str(BROWSER),
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--no-first-run",
+            "--disable-dev-shm-usage",
+            "--enable-logging=stderr",
+            f"--user-data-dir={profile}",
+            "--virtual-time-budget=5000",
+            "--dump-dom",
             url + path,
         ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, env={**os.environ, "HOME": profile})

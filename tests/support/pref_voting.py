@@ -18,9 +18,7 @@ class PrefVoting:
 
     def __init__(self) -> None:
         serve = ROOT / "tests" / "oracles" / "serve.py"
-        self._child = subprocess.Popen(
-            [PYTHON, serve], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        self._child = subprocess.Popen([PYTHON, serve], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         atexit.register(self.close)
 
     def ask(self, name: str, **question: Any) -> Any:

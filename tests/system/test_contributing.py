@@ -71,7 +71,7 @@ def _push(_points: float, _x: float, result: float, _luck: float) -> float:
 def _moved(points: float, rating: float, _outcomes: int, weight: float, opponents: int, _members: int, push: float) -> float:
     return rating + points * weight / opponents * push
 '''
-TWIN = '''
+TWIN = """
 
 def win_points_twin(rater, games):
     book = Book(rater.start)
@@ -90,7 +90,7 @@ def win_points_twin(rater, games):
                 book.rating[member] += rater.points * weight / (len(means) - 1) * gain
                 book.outcomes[member] = book.outcomes.get(member, 0) + 1
     return book
-'''
+"""
 SECTION = """### win_points
 
 **Answers.** Who has more points.

@@ -75,5 +75,3 @@ def test_hover_labels_are_escaped(api: Running) -> None:
     assert found is not None, document[:2000]
     shown = json.loads(found[1].replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
     assert sorted(shown) == sorted(["&lt;b&gt;bold&lt;/b&gt;", "a &amp; b", "rock"])
-
-

@@ -125,7 +125,7 @@ def test_methods_stand_side_by_side_with_their_proofs_and_insight_and_names_are_
 
 def test_a_rating_says_what_it_is_made_of(filled: Running) -> None:
     solved = solved_of("rps", method="deviation", position=11)
-    extra = {"contributions": {"rock": {"po\"ng": 0.125, "qbert": -1.0, "other": 0.0}}}
+    extra = {"contributions": {"rock": {'po"ng': 0.125, "qbert": -1.0, "other": 0.0}}}
     assert filled.store.solved.publish(msgspec.structs.replace(solved, result=msgspec.structs.replace(solved.result, extra=extra)))
     document, console = dump(filled.url, "/pools/rps")
     assert console == ""

@@ -113,7 +113,6 @@ class Connection:
             self.pipeline(command_of("script_load", text) for text in scripts.ALL.values())
             return self.pipeline(commands)
 
-
     @contextmanager
     def _asking(self) -> Iterator[None]:
         """Leaves a server that did not answer a patient caller in time alone for a while."""

@@ -24,11 +24,31 @@ from services.log.records import MAX_RECORD_BYTES
 
 OPTIONS = frozenset(
     (
-        "client_dns_lookup", "client_id", "connections_max_idle_ms", "proxy_url", "receive_buffer_bytes",
-        "reconnect_backoff_max_ms", "reconnect_backoff_ms", "retry_backoff_ms", "sasl_kerberos_domain_name", "sasl_kerberos_name",
-        "sasl_kerberos_service_name", "sasl_mechanism", "sasl_oauth_token_provider", "sasl_plain_password", "sasl_plain_username",
-        "security_protocol", "send_buffer_bytes", "socket_options", "ssl_cafile", "ssl_certfile", "ssl_check_hostname", "ssl_context",
-        "ssl_crlfile", "ssl_keyfile", "ssl_password",
+        "client_dns_lookup",
+        "client_id",
+        "connections_max_idle_ms",
+        "proxy_url",
+        "receive_buffer_bytes",
+        "reconnect_backoff_max_ms",
+        "reconnect_backoff_ms",
+        "retry_backoff_ms",
+        "sasl_kerberos_domain_name",
+        "sasl_kerberos_name",
+        "sasl_kerberos_service_name",
+        "sasl_mechanism",
+        "sasl_oauth_token_provider",
+        "sasl_plain_password",
+        "sasl_plain_username",
+        "security_protocol",
+        "send_buffer_bytes",
+        "socket_options",
+        "ssl_cafile",
+        "ssl_certfile",
+        "ssl_check_hostname",
+        "ssl_context",
+        "ssl_crlfile",
+        "ssl_keyfile",
+        "ssl_password",
     )
 )
 """Options of kafka-python that may be passed through: those of the connection. The others decide what a log promises, and are set here."""

@@ -192,9 +192,7 @@ FITS: Final = (
         run=_bradley_terry,
         cost=1,
         tie_tolerance=1e-8,
-        parameters=parameters_of(
-            BradleyTerryOptions, defaults=_BY_COMPONENT, choices={"standard_errors": ("none", "fisher", "sandwich")}
-        ),
+        parameters=parameters_of(BradleyTerryOptions, defaults=_BY_COMPONENT, choices={"standard_errors": ("none", "fisher", "sandwich")}),
         starts=True,
     ),
     Method(

@@ -154,5 +154,3 @@ def _text_bytes(texts: Any) -> int:
         return int(np.diff(starts(texts.dictionary))[np.asarray(texts.indices.drop_null())].sum())
     start = starts(texts)
     return int(start[-1]) - int(start[0])
-
-

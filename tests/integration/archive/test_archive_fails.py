@@ -90,9 +90,7 @@ def told(settings: Settings) -> str:
     return (head.stopped if head is not None else None) or ""
 
 
-def test_a_partition_waits_for_an_archive_that_hangs_and_the_others_go_on(
-    settings: Settings, log: Log, opening: Archive, run: Run
-) -> None:
+def test_a_partition_waits_for_an_archive_that_hangs_and_the_others_go_on(settings: Settings, log: Log, opening: Archive, run: Run) -> None:
     before = without_checkpoint(settings, log)
     opening.hang()
     with working(settings, log) as worker:

@@ -110,9 +110,7 @@ def test_a_replay_of_an_export_gives_the_same_content(
         (("games.jsonl", "--pool", simulated.POOL, "--column", "id"), "must be left out for jsonl"),
     ],
 )
-def test_what_cannot_be_is_refused(
-    tmp_path: Path, settings: Settings, log: Log, run: Run, arguments: tuple[str, ...], words: str
-) -> None:
+def test_what_cannot_be_is_refused(tmp_path: Path, settings: Settings, log: Log, run: Run, arguments: tuple[str, ...], words: str) -> None:
     fold(settings, log, 0, 10)
     with pytest.raises(RatingsError, match=words):
         run("export", str(tmp_path / arguments[0]), *arguments[1:])

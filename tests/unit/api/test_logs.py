@@ -26,7 +26,12 @@ def test_a_line_is_an_object_with_its_request_and_what_it_is_about(lines: io.Str
     log.info("after")
     first, second = map(json.loads, lines.getvalue().splitlines())
     assert {k: first[k] for k in ("level", "logger", "message", "pool", "position", "request_id")} == {
-        "level": "INFO", "logger": "equirank.test", "message": "folded 3", "pool": "blitz", "position": 7, "request_id": "r1",
+        "level": "INFO",
+        "logger": "equirank.test",
+        "message": "folded 3",
+        "pool": "blitz",
+        "position": 7,
+        "request_id": "r1",
     }
     assert not second.keys() & {"pool", "request_id"}
 

@@ -87,10 +87,20 @@ def test_time_that_passes_is_nothing_new(tmp_path: Path, api_redis: str) -> None
 
 @pytest.mark.parametrize(
     ("path", "status"),
-    [("/v1/pools/none", 404), ("/v1/pools/none/boards", 404), ("/v1/pools/none/boards/elo", 404), ("/v1/pools/blitz/boards/none", 404),
-     ("/v1/pools/blitz/boards/elo/around/none", 404), ("/v1/pools/blitz/agents/none", 404), ("/v1/pools/BAD", 422),
-     ("/v1/pools/blitz/boards/B%3AAD", 422), ("/v1/pools/blitz/boards/elo?count=0", 422), ("/v1/pools/blitz/boards/elo?start=-1", 422),
-     ("/v1/pools/blitz/boards/elo?count=x", 422), ("/v1/nothing", 404)],
+    [
+        ("/v1/pools/none", 404),
+        ("/v1/pools/none/boards", 404),
+        ("/v1/pools/none/boards/elo", 404),
+        ("/v1/pools/blitz/boards/none", 404),
+        ("/v1/pools/blitz/boards/elo/around/none", 404),
+        ("/v1/pools/blitz/agents/none", 404),
+        ("/v1/pools/BAD", 422),
+        ("/v1/pools/blitz/boards/B%3AAD", 422),
+        ("/v1/pools/blitz/boards/elo?count=0", 422),
+        ("/v1/pools/blitz/boards/elo?start=-1", 422),
+        ("/v1/pools/blitz/boards/elo?count=x", 422),
+        ("/v1/nothing", 404),
+    ],
 )
 def test_what_is_not_there_is_a_problem(filled: Running, path: str, status: int) -> None:
     answer = filled.client.get(path)
@@ -126,8 +136,15 @@ class TestPools:
 
     @pytest.mark.parametrize(
         "wanted",
-        [{}, {"kind": "chess"}, {"kind": "games", "typo": 1}, {"kind": "games", "fold": {"typo": 1}}, {"kind": "games", "label": "x" * 65},
-         {"kind": "games", "fold": {"online": {"elos": {}}}}, {"kind": "scores", "fold": {"online": {"elo": {}}}}],
+        [
+            {},
+            {"kind": "chess"},
+            {"kind": "games", "typo": 1},
+            {"kind": "games", "fold": {"typo": 1}},
+            {"kind": "games", "label": "x" * 65},
+            {"kind": "games", "fold": {"online": {"elos": {}}}},
+            {"kind": "scores", "fold": {"online": {"elo": {}}}},
+        ],
     )
     def test_what_is_no_pool_is_refused(self, api: Running, wanted: object) -> None:
         assert api.client.put("/v1/pools/blitz", json=wanted).status_code == 422
@@ -166,20 +183,32 @@ class TestOpenApi:
     def test_answers_are_as_described(self, filled: Running) -> None:
         document = filled.client.get("/openapi.json").json()
         for path, schema in (
-            ("/v1/pools", "PoolList"), ("/v1/pools/blitz", "PoolView"), ("/v1/pools/blitz/boards?count=3", "Boards"),
-            ("/v1/pools/blitz/boards/elo", "Board"), ("/v1/pools/blitz/agents/rock", "AgentView"),
-            ("/v1/pools/blitz/insight", "Insight"), ("/v1/nothing", "Problem"),
+            ("/v1/pools", "PoolList"),
+            ("/v1/pools/blitz", "PoolView"),
+            ("/v1/pools/blitz/boards?count=3", "Boards"),
+            ("/v1/pools/blitz/boards/elo", "Board"),
+            ("/v1/pools/blitz/agents/rock", "AgentView"),
+            ("/v1/pools/blitz/insight", "Insight"),
+            ("/v1/nothing", "Problem"),
         ):
             jsonschema.validate(filled.client.get(path).json(), {"$ref": f"#/components/schemas/{schema}", **document})
 
     def test_every_route_of_v1_is_described(self, api: Running) -> None:
         paths = api.client.get("/openapi.json").json()["paths"]
         assert {path for path in paths if path.startswith("/v1")} == {
-            "/v1/outcomes", "/v1/pools", "/v1/pools/{pool}", "/v1/pools/{pool}/methods",
-            "/v1/pools/{pool}/insight", "/v1/pools/{pool}/next",
-            "/v1/pools/{pool}/boards", "/v1/pools/{pool}/boards/{method}",
-            "/v1/pools/{pool}/boards/{method}/history", "/v1/pools/{pool}/boards/{method}/diff",
-            "/v1/pools/{pool}/boards/{method}/around/{agent}", "/v1/pools/{pool}/agents/{agent}", "/v1/pools/{pool}/generations",
+            "/v1/outcomes",
+            "/v1/pools",
+            "/v1/pools/{pool}",
+            "/v1/pools/{pool}/methods",
+            "/v1/pools/{pool}/insight",
+            "/v1/pools/{pool}/next",
+            "/v1/pools/{pool}/boards",
+            "/v1/pools/{pool}/boards/{method}",
+            "/v1/pools/{pool}/boards/{method}/history",
+            "/v1/pools/{pool}/boards/{method}/diff",
+            "/v1/pools/{pool}/boards/{method}/around/{agent}",
+            "/v1/pools/{pool}/agents/{agent}",
+            "/v1/pools/{pool}/generations",
             "/v1/pools/{pool}/export",
         }
 

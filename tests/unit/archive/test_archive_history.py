@@ -35,7 +35,7 @@ def forget(folder: Path, offset: int) -> None:
     """As retention does: what lies below `offset` is no longer in the topic."""
     with closing(sqlite3.connect(folder / "log.sqlite")) as file, file:
         file.execute(f'DELETE FROM {table_of("outcomes", 0)} WHERE "offset" < ?', (offset,))  # noqa: S608
-        file.execute("UPDATE heads SET \"begin\" = ? WHERE topic = 'outcomes' AND \"partition\" = 0", (offset,))
+        file.execute('UPDATE heads SET "begin" = ? WHERE topic = \'outcomes\' AND "partition" = 0', (offset,))
 
 
 def read(topic: Topic, begin: int, end: int, most: int = 57) -> list[Record]:

@@ -248,8 +248,6 @@ def test_waiting_ends_when_readers_see_it_fails_or_nothing_moves(control: Contro
         await_generation(control, Shown(head(1)), "blitz", 8, told.append, lambda: float(next(clock)))  # type: ignore[arg-type]
 
 
-
-
 def test_bans_one_by_one(control: ControlLog) -> None:
     run("settings", "blitz", "--ban", "eve", "--ban", "mallory")
     run("settings", "blitz", "--unban", "eve", "--ban", "trudy")

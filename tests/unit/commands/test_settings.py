@@ -75,7 +75,9 @@ def test_an_archive_with_a_password_in_its_url_is_refused_without_naming_it(url:
     assert "ter2" not in str(refused.value)
 
 
-@pytest.mark.parametrize("url", ["/srv/a:b@c", "s3://bucket/equirank", "abfss://files@account.dfs.core.windows.net/equirank", "file:///srv/a"])
+@pytest.mark.parametrize(
+    "url", ["/srv/a:b@c", "s3://bucket/equirank", "abfss://files@account.dfs.core.windows.net/equirank", "file:///srv/a"]
+)
 def test_an_archive_without_secrets_is_taken(url: str) -> None:
     assert Settings(archive=url).archive == url
 

@@ -14,13 +14,17 @@ FILES = {
     "margins": ("m.csv", "x,amy,bob,zed\namy,0,2,-1\nbob,-2,0,1\nzed,1,-1,0\n"),
     "results": (
         "r.csv",
-        ("date,home_team,away_team,home_score,away_score\n2026-01-01,amy,bob,2,1\n2026-01-02,bob,zed,1,0\n"
-        "2026-01-03,zed,amy,3,0\n2026-01-03,zed,amy,3,0\n2027-01-01,zed,amy,NA,NA\n"),
+        (
+            "date,home_team,away_team,home_score,away_score\n2026-01-01,amy,bob,2,1\n2026-01-02,bob,zed,1,0\n"
+            "2026-01-03,zed,amy,3,0\n2026-01-03,zed,amy,3,0\n2027-01-01,zed,amy,NA,NA\n"
+        ),
     ),
     "battles": (
         "b.jsonl",
-        ('{"model_a":"amy","model_b":"bob","winner":"model_a"}\n{"model_a":"bob","model_b":"zed","winner":"model_a"}\n'
-        '{"model_a":"amy","model_b":"zed","winner":"model_b"}\n'),
+        (
+            '{"model_a":"amy","model_b":"bob","winner":"model_a"}\n{"model_a":"bob","model_b":"zed","winner":"model_a"}\n'
+            '{"model_a":"amy","model_b":"zed","winner":"model_b"}\n'
+        ),
     ),
     "profile": (
         "p.soc",
@@ -36,12 +40,14 @@ FILES = {
     "contests": ("c.json", '[{"standings": [["amy", 0, 0], ["bob", 1, 1], ["zed", 2, 2]]}, {"standings": [["zed", 0, 0], ["amy", 1, 1]]}]'),
     "outcomes": (
         "o.jsonl",
-        ('{"v":1,"id":"1","pool":"p","time":0,"sides":[{"agents":["amy"],"place":1},{"agents":["bob"],"place":2}]}\n'
-        '[{"v":1,"id":"2","pool":"p","sides":[{"agents":["bob"],"place":1},{"agents":["zed"],"place":2}]},'
-        '{"v":1,"pool":"p","sides":[{"agents":["zed"],"place":1},{"agents":["amy"],"place":2}]}]\n'
-        '{"v":1,"id":"1","pool":"p","time":5,"sides":[{"agents":["amy"],"place":1},{"agents":["bob"],"place":2}]}\n'
-        '{"v":1,"id":"4","pool":"p","time":5,"sides":[{"agents":["amy"],"place":1},{"agents":["bob"],"place":2}]}\n'
-        '{"v":1,"id":"5","pool":"p","time":5,"retracts":"4"}\n'),
+        (
+            '{"v":1,"id":"1","pool":"p","time":0,"sides":[{"agents":["amy"],"place":1},{"agents":["bob"],"place":2}]}\n'
+            '[{"v":1,"id":"2","pool":"p","sides":[{"agents":["bob"],"place":1},{"agents":["zed"],"place":2}]},'
+            '{"v":1,"pool":"p","sides":[{"agents":["zed"],"place":1},{"agents":["amy"],"place":2}]}]\n'
+            '{"v":1,"id":"1","pool":"p","time":5,"sides":[{"agents":["amy"],"place":1},{"agents":["bob"],"place":2}]}\n'
+            '{"v":1,"id":"4","pool":"p","time":5,"sides":[{"agents":["amy"],"place":1},{"agents":["bob"],"place":2}]}\n'
+            '{"v":1,"id":"5","pool":"p","time":5,"retracts":"4"}\n'
+        ),
     ),
 }
 

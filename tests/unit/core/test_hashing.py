@@ -65,9 +65,7 @@ def test_published_vectors() -> None:
 
 
 def test_verification_value_of_the_reference_suite() -> None:
-    hashes = b"".join(
-        word.to_bytes(8, "little") for i in range(256) for word in hashed([bytes(range(i))], 256 - i)[0]
-    )
+    hashes = b"".join(word.to_bytes(8, "little") for i in range(256) for word in hashed([bytes(range(i))], 256 - i)[0])
     assert hashed([hashes], 0)[0][0] & 0xFFFFFFFF == SMHASHER_VERIFICATION
 
 

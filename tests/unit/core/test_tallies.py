@@ -222,6 +222,7 @@ def test_pair_counts_equal_the_twin(events: list[tuple[Outcome, int]], weights: 
     assert_same_counts(add(PairTally(), events).counts(weights), pair_twin(events, weights))
     assert_same_counts(add(PairTally(per_task=True), events).counts(weights), pair_twin(events, weights))
 
+
 NO_PAIRS = PairCounts(*(np.zeros(0, np.int32),) * 2, *(np.zeros(0),) * 3)
 
 

@@ -39,9 +39,7 @@ METHODS = {
     "schulze": lambda profile: first(schulze(profile.preferences())),
     "maximal_lotteries": lambda profile: set(maximal_lottery(profile.margins()).support.tolist()),
 }
-LACKING = {
-    name: [method for method in METHODS if method not in TABLES[name]] for name in ("condorcet", "clone", "population", "agenda")
-}
+LACKING = {name: [method for method in METHODS if method not in TABLES[name]] for name in ("condorcet", "clone", "population", "agenda")}
 
 
 def both(one, other):

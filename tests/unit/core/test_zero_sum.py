@@ -264,9 +264,7 @@ def test_the_top_component_beats_everyone_outside_and_holds_the_lottery(M):
     assert np.isin(np.flatnonzero(solve_symmetric(M).support), top).all()
 
 
-@pytest.mark.parametrize(
-    "margins", [[[0, 1], [1, 0]], [[0, np.nan], [np.nan, 0]], [[0, 1]], [], [[0, np.inf], [-np.inf, 0]], "ab", [[1]]]
-)
+@pytest.mark.parametrize("margins", [[[0, 1], [1, 0]], [[0, np.nan], [np.nan, 0]], [[0, 1]], [], [[0, np.inf], [-np.inf, 0]], "ab", [[1]]])
 def test_bad_margins_are_refused(margins):
     with pytest.raises(InputError, match="margins"):
         solve_symmetric(margins)

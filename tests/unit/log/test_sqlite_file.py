@@ -156,7 +156,7 @@ def test_a_hole_stops_the_reader(path: Path, log: Log) -> None:
 
 def test_removed_records_move_the_beginning_and_no_offset_comes_twice(path: Path, log: Log) -> None:
     log.outcomes.append(0, [(None, b"x")] * 4)
-    run(path, "DELETE FROM outcomes_0", "UPDATE heads SET \"begin\" = 4 WHERE topic = 'outcomes' AND \"partition\" = 0")
+    run(path, "DELETE FROM outcomes_0", 'UPDATE heads SET "begin" = 4 WHERE topic = \'outcomes\' AND "partition" = 0')
     assert (log.outcomes.begin(0), log.outcomes.end(0)) == (4, 4)
     assert log.outcomes.append(0, [(None, b"y")]) == [4]
     reader = log.outcomes.reader({0: 3})

@@ -63,9 +63,7 @@ def _folded(kind: Kind, outcomes: list[dict[str, Any]], cuts: list[int], *, scan
     kind=st.sampled_from(Kind), seed=st.integers(0, 1000), cuts=st.lists(st.integers(1, 59), max_size=5), scanned=st.booleans(),
     edits=st.sampled_from([{}, {"aliases": {NAMES[1]: ALICE.token}}, {"bans": (BOB.token,)}, {"aliases": {BOB.token: NAMES[2]}}]),
 )  # fmt: skip
-def test_a_name_that_is_erased_folds_as_its_token(
-    kind: Kind, seed: int, cuts: list[int], scanned: bool, edits: dict[str, Any]
-) -> None:
+def test_a_name_that_is_erased_folds_as_its_token(kind: Kind, seed: int, cuts: list[int], scanned: bool, edits: dict[str, Any]) -> None:
     outcomes = _outcomes(kind, seed, 60)
     erasing = _folded(kind, outcomes, cuts, scanned=scanned, erased=(ALICE, BOB), **edits)
     mixed = outcomes[:20] + _with_tokens(outcomes[20:])  # as an archive holds them, and then the topic

@@ -267,5 +267,3 @@ class TestFence:
         driver = Driver(store, partition)
         driver.round()
         assert (store.heads["pool0"].position, store.heads["pool0"].record) == (3, None)
-
-

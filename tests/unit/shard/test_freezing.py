@@ -21,8 +21,16 @@ from tests.support.pools import state_of
 AGENTS = 60
 ONLINE: dict[str, dict[str, float]] = {"elo": {}, "melo": {"dimensions": 4.0}, "glicko2": {"period_seconds": 40.0}}
 FOLDS = {
-    Kind.GAMES: FoldSettings(online=ONLINE, per_task=True, clustered=True, features=("length",), feature_window=50,
-                             bucket_seconds=100.0, buckets_kept=3, dedupe_window=64),
+    Kind.GAMES: FoldSettings(
+        online=ONLINE,
+        per_task=True,
+        clustered=True,
+        features=("length",),
+        feature_window=50,
+        bucket_seconds=100.0,
+        buckets_kept=3,
+        dedupe_window=64,
+    ),
     Kind.SCORES: FoldSettings(bucket_seconds=100.0, buckets_kept=3, dedupe_window=64),
 }
 

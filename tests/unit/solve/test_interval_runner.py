@@ -31,9 +31,7 @@ def runner_in(folder: Path, tasks: FakeTaskPool) -> IntervalRunner:
 def board(pool: str) -> SolvedBoard:
     result = SolveResult(method=METHOD, input="pairs", agents=[AgentRow(agent="a", rating=1.0, rank=1)], seconds=0.001,
                          certificate=CertificateRow(kind="exact", value=0.0), status="optimal")  # fmt: skip
-    return SolvedBoard(
-        pool=pool, generation=1, position=1, outcomes=1, data="d", parameters={}, solved_at=0.0, result=result, log="log"
-    )
+    return SolvedBoard(pool=pool, generation=1, position=1, outcomes=1, data="d", parameters={}, solved_at=0.0, result=result, log="log")
 
 
 BOARDS = {Job(pool, METHOD): board(pool) for pool in ("bad", "good")}
@@ -101,9 +99,7 @@ def interval_file(solved: SolvedBoard, ends: Ends) -> IntervalFile:
 @pytest.mark.parametrize(
     "change", [{"position": 200}, {"generation": 2}, {"data": "other"}, {"parameters": {"tie_tolerance": 0.5}}, {"solved_at": 9.0}]
 )
-def test_a_board_shows_no_intervals_of_another_solve_and_says_so(
-    tasks: FakeTaskPool, tmp_path: Path, change: dict[str, Any]
-) -> None:
+def test_a_board_shows_no_intervals_of_another_solve_and_says_so(tasks: FakeTaskPool, tmp_path: Path, change: dict[str, Any]) -> None:
     runner, job = runner_in(tmp_path, tasks), Job("good", METHOD)
     runner._found[job] = interval_file(BOARDS[job], Ends(low=0.5, high=1.5, rank_low=1, rank_high=1))
     same, other = runner.shown(job, BOARDS[job]), runner.shown(job, msgspec.structs.replace(BOARDS[job], **change))
