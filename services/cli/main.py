@@ -54,16 +54,20 @@ MENDABLE: Final = frozenset(
     }
 )
 """Errors whose text says what the caller can fix, by name: importing them for an error of a light command would take seconds."""
+_INSTALLS: Final = "precompile"
+"""The command whose files every user of the installation has to read: kernels and bytecode, which hold nothing private."""
 _OF_SETTINGS: Final = "pydantic_core._pydantic_core.ValidationError"
 _OF_JSON: Final = "pydantic_settings.exceptions.SettingsError"
 
 
 def main() -> None:
     """Run the command line. An error that the caller can fix ends with one line on stderr and status 2."""
-    make_files_private()
+    command = next((word for word in sys.argv[1:] if word != "--"), None)
+    if command != _INSTALLS:
+        make_files_private()
     bare = len(sys.argv) == 1  # typer shows the help then
     try:
-        status = application(next((word for word in sys.argv[1:] if word != "--"), None))(standalone_mode=bare)
+        status = application(command)(standalone_mode=bare)
     except Exception as error:
         if (message := _expected(error)) is None:
             raise

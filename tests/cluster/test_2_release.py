@@ -32,5 +32,12 @@ def test_the_engine_names_the_pod_that_holds_each_partition(loader: Loader) -> N
     assert set(hosts) == set(pods("shards"))
 
 
+def test_no_pod_compiles_kernels(loader: Loader) -> None:
+    """They are read from the image. What a pod had to compile itself, for some 30 s after its start, would lie in its cache folder."""
+    assert loader.execute("sh", "-c", "ls /opt/equirank/lib/python3*/site-packages/ratings_core/kernels/__pycache__")
+    for pod in (*pods("shards"), *pods("solves")):
+        assert not kubectl("exec", pod, "--", "sh", "-c", "ls -A /tmp/.cache/equirank 2>/dev/null || true"), pod
+
+
 def test_two_replicas_answer(loader: Loader) -> None:
     assert len(pods("api")) == 2
