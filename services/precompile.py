@@ -6,10 +6,13 @@ first outcome of each kind waits some seconds for the compiler.
 
 from typing import Final
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
 from ratings_core.online import RATERS
+from ratings_core.records.names import are_names
+from ratings_core.records.roster import Roster
 from services.control.records import FoldSettings, Generation, PoolCreated
 from services.demo import simulated
 from services.demo.feed import ATARI_POOL, POOLS
@@ -24,14 +27,20 @@ from services.wire.scanning.scan import scan
 
 _POOL: Final = "warm"
 _SIDES: Final = [Side(agents=["a"], place=1), Side(agents=["b"], place=1), Side(agents=["c"], place=2)]
+_NAMES: Final = [f"agent-{number}" for number in range(1000)]
+"""More than a new table of names has room for."""
 _GAME: Final = GameEvent(v=1, id="game", pool=_POOL, time=0.0, task="task", sides=_SIDES)
 _SCORES: Final = ScoreEvent(v=1, id="scores", pool=_POOL, time=0.0, task="task", scores={"a": 2.0, "b": 1.0})
 
 
 def warm() -> None:
-    """Read a game, fold one outcome of each kind by every online method, restore the state, and solve it by what the demo's pool of its
-    kind has.
+    """Read a game, fold outcomes of each kind by every online method, write and restore the state as checkpoints do, and solve it by what
+    the demo's pool of its kind has.
     """
+    are_names(_NAMES)
+    roster = Roster()
+    roster.intern(_NAMES)
+    roster.lookup(_NAMES)
     scan([encode([_GAME])])
     plain(_stream())
     _warm(Kind.GAMES, _GAME, POOLS[simulated.POOL])
@@ -45,6 +54,9 @@ def _warm(kind: Kind, event: Event, chosen: Chosen) -> None:
     state.fold([event])
     for method in state.content.ratings.online:
         state.content.ratings.read(method, np.zeros(1, np.int32))
+    frozen = state.freeze()
+    state.fold([msgspec.structs.replace(event, id="later")])
+    frozen.arrays()
     arrays = state.arrays()
     PoolState.restore(created, generation, arrays, 1).fold([event])
     for method, parameters in chosen.items():

@@ -36,5 +36,13 @@ def test_what_every_pool_uses_is_compiled(module: str) -> None:
     assert compiled(module)
 
 
+@pytest.mark.parametrize(
+    ("module", "kernel"),
+    [("ratings_core.records.roster", "_rehash"), ("ratings_core.records.names", "_is_plain"), ("ratings_core.arrays.frozen", "put_back")],
+)
+def test_what_comes_with_more_agents_and_checkpoints_is_compiled(module: str, kernel: str) -> None:
+    assert kernel in compiled(module)
+
+
 def test_it_can_run_again() -> None:
     warm()
