@@ -16,7 +16,7 @@ import typer
 from services.runtime.private_files import make_files_private
 
 COMMANDS: Final = {
-    "up": "Start log, store, engine, API and dashboard on this machine, and keep them running until Ctrl-C.",
+    "up": "Start log, store, engine, API and pages on this machine, and keep them running until Ctrl-C.",
     "engine": "Run shards and solves until told to stop (TERM or Ctrl-C); a second signal ends at once.",
     "api": "Serve the API and the page until told to stop; requests that are under way are finished.",
     "replay": "Put files of outcomes into the log of the installation; what was sent before is not sent again.",

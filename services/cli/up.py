@@ -38,13 +38,13 @@ _RAY_BYTES: Final = 4 << 20
 
 def up(
     data: Annotated[Path | None, typer.Option(help="Data folder (EQUIRANK_DATA).")] = None,
-    port: Annotated[int | None, typer.Option(help="Port of API and dashboard, 0 picks a free one (EQUIRANK_PORT).")] = None,
+    port: Annotated[int | None, typer.Option(help="Port of API and pages, 0 picks a free one (EQUIRANK_PORT).")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Feed a demo: the Atari evaluation and a simulated pool, or SCENARIO.")] = False,
     scenario: Annotated[
         Scenario | None, typer.Argument(help="With --demo: arena (unless told), or clones, an attack by copies of an agent and of a task.")
     ] = None,
 ) -> None:
-    """Start log, store, engine, API and dashboard on this machine, and keep them running until Ctrl-C."""
+    """Start log, store, engine, API and pages on this machine, and keep them running until Ctrl-C."""
     if scenario is not None and not demo:
         msg = f"{scenario.value} is a demo: add --demo"
         raise typer.BadParameter(msg)

@@ -48,7 +48,7 @@ class Settings(BaseSettings):
 
     data: Path = Field(Path("equirank-data"), description="Folder of the embedded log, checkpoints, results and sockets.")
     host: str = Field("127.0.0.1", description="Address the API listens on; beyond loopback it needs keys.")
-    port: int = Field(8000, ge=0, le=65535, description="Port of API and dashboard; 0 picks a free one.")
+    port: int = Field(8000, ge=0, le=65535, description="Port of API and pages; 0 picks a free one.")
     metrics_port: int = Field(9464, ge=0, le=65535, description="Port of the engine's metrics; 0 picks a free one.")
     metrics_host: str = Field("127.0.0.1", description="Address the engine's metrics listen on; they name no agent and no pool.")
     allowed_hosts: tuple[str, ...] = Field((), description="Further host names that requests may carry (Host and Origin).")

@@ -19,8 +19,8 @@ class PartitionHealth(msgspec.Struct, frozen=True, kw_only=True):
         stopped: Why it stopped, for people.
         isolated: Offset of a record at which shards died, which is not folded.
         pools_frozen: Pools whose boards go no further, as their generation cannot be folded again.
-        counts: Outcomes folded since the shard took the partition over, by `COUNTERS`; no count falls.
-        pending: Retractions that no generation applies yet.
+        counts: Outcomes and retractions by `COUNTERS`, since the shard took the partition over; no count falls.
+        pending: Retractions that no generation applies yet, without those that change nothing (`PoolRetractions.waiting`).
         building: Generations under construction.
         progress: Of the generation that is least far, 0 to 1.
         memory: Bytes by part.

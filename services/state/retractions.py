@@ -1,7 +1,7 @@
 """Retractions of one pool: those that its generation applies, and those that are pending.
 
-A pending retraction waits for another generation, or for the outcome that it names. Pending retractions are no part of the content, so
-digests do not cover them. A checkpoint carries them beside the content.
+A pending retraction waits for another generation, or for the outcome that it names. The ids of pending retractions are no part of the
+content, so digests do not cover them; their number is, in the counter `retractions`. A checkpoint carries them beside the content.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Every metric of the shards is seen to move, by what it is there for: a worker on a real log and a real Redis."""
+"""What a worker does moves the metrics of its shard, on a real log and a real Redis. Other failures are in other tests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +77,7 @@ def wish(log: Log, **asked: object) -> None:
     control.close()
 
 
-def test_every_metric_of_a_shard_moves(settings: Settings, log: Log, server: Server) -> None:
+def test_what_a_worker_does_moves_its_metrics(settings: Settings, log: Log, server: Server) -> None:
     with working(settings, log) as worker:
         until(lambda: len(worker.health().partitions) == PARTITIONS, "taken over")
         before = samples(worker)
@@ -86,7 +86,7 @@ def test_every_metric_of_a_shard_moves(settings: Settings, log: Log, server: Ser
         send(log, played("bad", NOW, weight=-1.0), played("ahead", 4e9))
         send(log, {"v": 1, "id": "r", "pool": simulated.POOL, "time": NOW, "retracts": "b"})
         until(lambda: samples(worker)["equirank_retractions_total", ""] == 1, "all are folded")
-        until(lambda: samples(worker)["equirank_generation_builds_total", ""] == 1, "the retraction was heeded")
+        until(lambda: samples(worker)["equirank_generation_builds_total", ""] == 1, "the retraction was applied")
         until(lambda: samples(worker).get(("equirank_checkpoint_position", ""), 0) >= end + 9, "a checkpoint of all")
         after = samples(worker)
         moved = {key: after[key] - before.get(key, 0.0) for key in after}

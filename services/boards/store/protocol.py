@@ -48,9 +48,10 @@ class PoolHead(msgspec.Struct, frozen=True, kw_only=True):
     pool_time: running maximum of outcome times; published_at: seconds since 1970 by the shard's clock;
     dead_letters: outcomes that the serving generation refused (other kind, too many agents or tasks);
     prequential: online method -> {"log_loss", "brier", "kendall"} means; stopped: why the pool stopped, if it did; pending: retractions
-    that no generation heeds yet; left_out: outcomes that retractions, bans or aliases leave out; unmatched: retracted ids that
-    no outcome has had; building: the next generation; beliefs: how deviations follow from beliefs, of the online methods that hold them;
-    record: SHA-256 of the last record before the position, by which shards know whether the log still holds it (none: not known).
+    that no generation applies yet, without those that change nothing; left_out: outcomes that retractions, bans or aliases leave out;
+    unmatched: retracted ids that no outcome has had; building: the next generation; beliefs: how deviations follow from beliefs, of the
+    online methods that hold them; record: SHA-256 of the last record before the position, by which shards know whether the log still
+    holds it (none: not known).
     """
 
     pool: str
