@@ -27,8 +27,14 @@ class Rater(Protocol[StateT]):
     5. A state grows to hold the agents of a batch, whatever it held before, and growing compiles nothing: one kernel, one
        signature.
     6. The same stream gives the same bits on every processor and system: portable arithmetic in fixed order.
-    7. A refused batch changes nothing. Weights are positive (a weight of 0 is refused); the smaller a weight, the less it moves.
-    8. What a deviation is at a later time follows from the reading of an earlier one, for agents that have not played in between.
+    7. A refused batch changes nothing. Weights are positive (a weight of 0 is refused). Moves shrink nearly in proportion to the weight.
+    8. What a deviation is at a later time follows from the reading of an earlier one, for agents that have not played in between. It is
+       above 0 and at most a newcomer's.
+    9. Every field is a setting. A value that is no number is refused, and the error names the field.
+    10. p(a, b) + p(b, a) = 1 and p(a, a) = 1/2, for predictions p between 0 and 1. The fold scores the prediction that `predict` gives. Of
+        two agents, the one of higher mean rating is predicted to win, except by mElo.
+    11. A state of another class, what is no batch, and ids of no agent raise `InputError` and change nothing.
+    12. An agent takes at most 64 bytes, and a state at most twice the bytes of its agents.
     """
 
     name: ClassVar[str]

@@ -131,19 +131,19 @@ def copy(tmp_path: Path) -> Path:
 
 
 def add_rater(root: Path) -> None:
-    """Steps 1 to 5 of "Add an online rater"."""
+    """Steps 1, 2 and 5 of "Add an online rater", twin and subject of step 3, and the line of `SETTINGS` of step 4."""
     online, tests, docs = root / "ratings_core/online", root / "tests", root / "docs"
     (online / f"{NAME}.py").write_text(RATER)
     last = "from ratings_core.online.weng_lin"
     replaced(online / "__init__.py", last, f"from ratings_core.online.win_points import WinPoints\n{last}")
-    replaced(online / "__init__.py", "WengLin, Glicko2)", "WengLin, Glicko2, WinPoints)")
-    replaced(online / "__init__.py", '"WengLin"]', '"WengLin", "WinPoints"]')
+    replaced(online / "__init__.py", "for rater in (", "for rater in (WinPoints, ")
+    replaced(online / "__init__.py", '"RATERS",', '"RATERS", "WinPoints",')
     with (tests / "support/online_twins.py").open("a") as file:
         file.write(TWIN)
     subjects = tests / "support/online_subjects.py"
     replaced(subjects, "SUBJECTS = [\n", "SUBJECTS = [\n    pytest.param(WinPoints(), win_points_twin, id='win-points'),\n")
-    replaced(subjects, "import Elo,", "import WinPoints, Elo,")
-    replaced(subjects, "import elo_twin,", "import win_points_twin, elo_twin,")
+    for module, name in (("ratings_core.online", "WinPoints"), ("tests.support.online_twins", "win_points_twin")):
+        replaced(subjects, f"from {module} import ", f"from {module} import {name}\nfrom {module} import ")
     replaced(tests / "unit/shard/test_online_methods.py", '    "sco": {},\n', '    "sco": {},\n    "win_points": {"points": 2.0},\n')
     methods = docs / "reference" / "methods.md"
     row = re.search(r"^\| \[sco\]\(#sco\).*$", methods.read_text(encoding="utf-8"), re.MULTILINE)
