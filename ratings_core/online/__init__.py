@@ -2,7 +2,7 @@
 
 `RATERS` maps the name of a method, as settings and boards spell it, to its class. The fields of the class are the parameters of the method.
 
-May import: `ratings_core.records`, `ratings_core.arrays`, `ratings_core.kernels`.
+May import: `ratings_core.records`, `ratings_core.arrays`, `ratings_core.kernels`, `ratings_core.checks`, `ratings_core.errors`.
 Read first: `protocol.py` (what a rater does), `elo.py` (the simplest one), `pairwise.py`.
 """
 

@@ -90,8 +90,8 @@ class Glicko2(CheckedSettings):
 
     A period is `period_seconds` long and counted from 1970, by pool time (the greatest time so far), so a late outcome counts in the
     period that is open. An agent's period is closed when it next plays or is read, never by a scan: what is shown is what its games so
-    far give, and its deviation grows by its volatility for every whole period without it. The volatility's equation takes a
-    fixed number of steps of Glickman's own (Illinois) iteration.
+    far give, and its deviation grows by its volatility for every whole period without it. The volatility's equation takes at
+    most 40 steps of Glickman's own (Illinois) iteration, and ends when a step changes nothing.
 
     The form for n sides is ours. Each pair of sides is a game of weight 3/(n + 1): places of one outcome depend on each other,
     and so the variance of an agent's score among equals is what the information says (for two sides it is the source's). A team plays at

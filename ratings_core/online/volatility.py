@@ -1,4 +1,4 @@
-"""The equation for a Glicko-2 volatility (Glickman 2013, step 5), in portable arithmetic and a fixed number of steps."""
+"""The equation for a Glicko-2 volatility (Glickman 2013, step 5), in portable arithmetic and at most 40 steps."""
 
 from typing import Final
 

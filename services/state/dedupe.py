@@ -15,6 +15,7 @@ __all__ = ["CONFLICT", "DUPLICATE", "NEW", "DedupeWindow"]
 
 DEFAULT_CAPACITY: Final = 4_194_304
 MAX_CAPACITY: Final = 1 << 28
+"""Of solves of files. A pool remembers at most 2**26 ids, see `FoldSettings`."""
 _FIRST: Final = 64
 _S32: Final = np.uint64(32)
 _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
