@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ratings_core.arrays.arena import Arena
 from ratings_core.errors import InputError
-from ratings_core.kernels.compile import kernel
+from ratings_core.kernels.compile import inlined, kernel
 
 _C1: Final = np.uint64(0x87C37B91114253D5)
 _C2: Final = np.uint64(0x4CF5AD432745937F)
@@ -40,7 +40,7 @@ def hash128(data: NDArray[np.uint8], start: NDArray[np.int64], seed: int = 0) ->
     return out
 
 
-@kernel
+@inlined
 def mix64(k: np.uint64) -> np.uint64:
     """The 64-bit finaliser (fmix64): a bijection of uint64 in which every input bit moves every output bit. For kernels."""
     k ^= k >> _S33
@@ -50,7 +50,7 @@ def mix64(k: np.uint64) -> np.uint64:
     return k ^ (k >> _S33)
 
 
-@kernel
+@inlined
 def hash_slice(data: NDArray[np.uint8], begin: int, end: int, seed: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Both words of the hash of data[begin:end]. For kernels: the bounds are the caller's duty."""
     h1 = h2 = seed
@@ -73,24 +73,24 @@ def hash_slice(data: NDArray[np.uint8], begin: int, end: int, seed: np.uint64) -
     return h1, h2 + h1
 
 
-@kernel
+@inlined
 def _rotate(x: np.uint64, bits: int) -> np.uint64:
     return (x << np.uint64(bits)) | (x >> np.uint64(64 - bits))
 
 
-@kernel
+@inlined
 def _scramble1(k: np.uint64) -> np.uint64:
     k = _rotate(k * _C1, 31)
     return k * _C2
 
 
-@kernel
+@inlined
 def _scramble2(k: np.uint64) -> np.uint64:
     k = _rotate(k * _C2, 33)
     return k * _C1
 
 
-@kernel
+@inlined
 def _word(data: NDArray[np.uint8], at: int) -> np.uint64:
     """8 bytes as one number. The index is unsigned: what makes -1 the last byte would keep the compiler from reading all at once."""
     word, first = np.uint64(0), np.uint64(at)
@@ -99,7 +99,7 @@ def _word(data: NDArray[np.uint8], at: int) -> np.uint64:
     return word
 
 
-@kernel
+@inlined
 def _part(data: NDArray[np.uint8], begin: int, end: int) -> np.uint64:
     word, first = np.uint64(0), np.uint64(begin)
     for i in range(end - begin):

@@ -14,16 +14,16 @@ _REGROUPED = {"reassoc", "nnan", "nsz"}
 def kernel(function: FunctionT) -> FunctionT:
     """Compile `function` by numba and cache the machine code on disk. Its type stays the same for the type checker.
 
-    Neither fastmath nor parallel: every operation is rounded alone and in order. Division by zero gives inf or NaN as IEEE 754
-    says and does not raise, because a check would cost a branch in every division. Machine code is cached by the hash of its sources
-    (`KernelCache`), so that an edit of any function it calls takes effect.
+    Neither fastmath nor parallel: every operation is rounded alone and in order. Division by zero gives inf or NaN as IEEE 754 says and does
+    not raise, because a check would cost a branch in every division. Machine code is cached by the hash of its sources (`KernelCache`), so
+    that an edit of any function it calls takes effect.
     """
-    return _compiled(function, fastmath=False)
+    return _compiled(function, fastmath=False, forceinline=False)
 
 
 def unlocked(function: FunctionT) -> FunctionT:
     """As `kernel`, and other Python threads run meanwhile: for kernels that touch no array which another thread changes."""
-    return _compiled(function, fastmath=False, nogil=True)
+    return _compiled(function, fastmath=False, forceinline=False, nogil=True)
 
 
 def inlined(function: FunctionT) -> FunctionT:
@@ -42,7 +42,7 @@ def reducing(function: FunctionT) -> FunctionT:
     Arguments must hold no NaN. Kernels that it calls keep their own rounding: they say fastmath=False, else numba would let them
     inherit it.
     """
-    return _compiled(function, fastmath=_REGROUPED)
+    return _compiled(function, fastmath=_REGROUPED, forceinline=False)
 
 
 def reducing_inlined(function: FunctionT) -> FunctionT:
@@ -51,6 +51,7 @@ def reducing_inlined(function: FunctionT) -> FunctionT:
 
 
 def _compiled(function: FunctionT, **options: Any) -> FunctionT:
+    # A function inherits what it does not set from the caller that has it compiled first; so every decorator sets all three.
     dispatcher = njit(error_model="numpy", **options)(function)
     dispatcher._cache = KernelCache(function)  # noqa: SLF001 - what `cache=True` does with numba's own cache
     return cast("FunctionT", dispatcher)

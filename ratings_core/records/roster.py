@@ -11,7 +11,7 @@ from ratings_core.arrays.coded import Coded
 from ratings_core.arrays.frozen import Frozen, Still
 from ratings_core.arrays.hashing import hash_slice
 from ratings_core.errors import InputError
-from ratings_core.kernels.compile import kernel
+from ratings_core.kernels.compile import inlined, kernel
 
 UNKNOWN: Final = -1
 """What `lookup` answers for a name that is not in the roster."""
@@ -166,13 +166,24 @@ def _longer(array: NDArray[Any], used: int, length: int) -> NDArray[Any]:
     return longer
 
 
-@kernel
+@inlined
+def _home(data: NDArray[np.uint8], begin: int | np.int64, end: int | np.int64, slots: NDArray[np.int32]) -> np.int64:
+    """The slot where the search for data[begin:end] starts."""
+    return np.int64(hash_slice(data, begin, end, _SEED)[0]) & np.int64(len(slots) - 1)
+
+
+@inlined
 def _slot_of(
-    data: NDArray[np.uint8], begin: int, end: int, held: NDArray[np.uint8], held_start: NDArray[np.int64], slots: NDArray[np.int32]
+    home: np.int64,
+    data: NDArray[np.uint8],
+    begin: int,
+    end: int,
+    held: NDArray[np.uint8],
+    held_start: NDArray[np.int64],
+    slots: NDArray[np.int32],
 ) -> np.int64:
-    """Where data[begin:end] has its slot: the one that holds its id, else the empty one it would take."""
-    mask = np.int64(len(slots) - 1)
-    slot = np.int64(hash_slice(data, begin, end, _SEED)[0]) & mask
+    """Where data[begin:end], whose search starts at `home`, has its slot: the one that holds its id, else the empty one it would take."""
+    mask, slot = np.int64(len(slots) - 1), home
     while slots[slot] != _EMPTY:
         at = held_start[slots[slot]]
         if held_start[slots[slot] + 1] - at == end - begin and _equal(data, begin, held, at, end - begin):
@@ -181,7 +192,7 @@ def _slot_of(
     return slot
 
 
-@kernel
+@inlined
 def _equal(data: NDArray[np.uint8], begin: int, held: NDArray[np.uint8], at: int, length: int) -> bool:
     first, other = np.uint64(begin), np.uint64(at)  # what makes -1 the last byte costs as much as comparing
     for i in range(length):  # noqa: SIM110 - a plain loop is what the compiler makes fast
@@ -202,12 +213,14 @@ def _intern(
     size: int,
 ) -> tuple[int, int]:
     """Ids from name `done` on; stops before a new name for which there is no room. Names done and names held."""
+    homes, places = np.empty(_AHEAD, np.int64), np.empty(_AHEAD, np.int64)
     for i in range(done, len(ids)):
-        if (i - done) % _AHEAD == 0:
-            _look_up(data, start, i, min(i + _AHEAD, len(ids)), ids, held, held_start, slots)
+        ahead = (i - done) % _AHEAD
+        if ahead == 0:
+            _look_up(data, start, i, min(i + _AHEAD, len(ids)), ids, held, held_start, slots, homes, places)
         if ids[i] != UNKNOWN:
             continue
-        slot = _slot_of(data, start[i], start[i + 1], held, held_start, slots)
+        slot = _slot_of(homes[ahead], data, start[i], start[i + 1], held, held_start, slots)
         if slots[slot] == _EMPTY:
             length, used = start[i + 1] - start[i], held_start[size]
             if used + length > len(held) or size + 2 > len(held_start) or 2 * (size + 1) > len(slots):
@@ -231,19 +244,20 @@ def _look_up(
     held: NDArray[np.uint8],
     held_start: NDArray[np.int64],
     slots: NDArray[np.int32],
+    homes: NDArray[np.int64],
+    places: NDArray[np.int64],
 ) -> None:
     """Ids of names `begin` to `end` that stand in the first slot they may, -1 for others. A step at a time for all of them: misses of the
-    cache that overlap cost one.
+    cache that overlap cost one. Writes the slots where their searches start to `homes`; `places` is room to work in.
     """
-    mask = np.int64(len(slots) - 1)
     for i in range(begin, end):
-        ids[i] = slots[np.int64(hash_slice(data, start[i], start[i + 1], _SEED)[0]) & mask]
-    at = np.empty(_AHEAD, np.int64)
+        homes[i - begin] = _home(data, start[i], start[i + 1], slots)
+        ids[i] = slots[homes[i - begin]]
     for i in range(begin, end):
         known = ids[i] != _EMPTY and held_start[ids[i] + 1] - held_start[ids[i]] == start[i + 1] - start[i]
-        at[i - begin] = held_start[ids[i]] if known else -1
+        places[i - begin] = held_start[ids[i]] if known else -1
     for i in range(begin, end):
-        if at[i - begin] < 0 or not _equal(data, start[i], held, at[i - begin], start[i + 1] - start[i]):
+        if places[i - begin] < 0 or not _equal(data, start[i], held, places[i - begin], start[i + 1] - start[i]):
             ids[i] = UNKNOWN
 
 
@@ -257,14 +271,14 @@ def _lookup(
     slots: NDArray[np.int32],
 ) -> None:
     for i in range(len(ids)):
-        ids[i] = slots[_slot_of(data, start[i], start[i + 1], held, held_start, slots)]
+        ids[i] = slots[_slot_of(_home(data, start[i], start[i + 1], slots), data, start[i], start[i + 1], held, held_start, slots)]
 
 
 @kernel
 def _rehash(held: NDArray[np.uint8], held_start: NDArray[np.int64], slots: NDArray[np.int32], size: int) -> None:
     mask = np.int64(len(slots) - 1)
     for i in range(size):
-        slot = np.int64(hash_slice(held, held_start[i], held_start[i + 1], _SEED)[0]) & mask
+        slot = _home(held, held_start[i], held_start[i + 1], slots)
         while slots[slot] != _EMPTY:
             slot = (slot + 1) & mask
         slots[slot] = i

@@ -4,12 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ratings_core.kernels.cache import VERSIONS_KEPT, KernelCache
-from ratings_core.kernels.compile import kernel
+from ratings_core.kernels.compile import inlined, kernel, reducing, reducing_inlined, template, unlocked
 
 ROOT = Path(__file__).parents[3]
 CALL = """
@@ -195,3 +197,9 @@ def test_every_kernel_is_compiled_by_the_same_decorators() -> None:
     files = [path for package in ("ratings_core", "services") for path in (ROOT / package).rglob("*.py")]
     using = [str(path.relative_to(ROOT)) for path in files if "import njit" in path.read_text()]
     assert using == ["ratings_core/kernels/compile.py"]
+
+
+@pytest.mark.parametrize("decorator", [kernel, unlocked, inlined, template, reducing, reducing_inlined])
+def test_no_option_is_inherited_from_the_caller_that_compiles_first(decorator: Callable[[Any], Any]) -> None:
+    """numba hands these down to functions that do not set them: machine code would depend on which kernel was called first."""
+    assert {"fastmath", "forceinline", "error_model"} <= set(decorator(_double).targetoptions)
