@@ -14,9 +14,9 @@ _REGROUPED = {"reassoc", "nnan", "nsz"}
 def kernel(function: FunctionT) -> FunctionT:
     """Compile `function` by numba and cache the machine code on disk. Its type stays the same for the type checker.
 
-    Neither fastmath nor parallel: every operation is rounded alone and in order. Division by zero gives inf or NaN as IEEE 754 says and does
-    not raise, because a check would cost a branch in every division. Machine code is cached by the hash of its sources (`KernelCache`), so
-    that an edit of any function it calls takes effect.
+    Neither fastmath nor parallel: every operation is rounded alone and in order. Division by zero gives inf or NaN as IEEE 754 says and
+    does not raise, because a check would cost a branch in every division. Machine code is cached by the hash of its sources
+    (`KernelCache`), so that an edit of any function it calls takes effect.
     """
     return _compiled(function, fastmath=False, forceinline=False)
 
