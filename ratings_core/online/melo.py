@@ -199,7 +199,7 @@ def _draw(vector: _Floats, before: int, seed: np.uint64, spread: float) -> None:
             vector[agent, 2 * plane], vector[agent, 2 * plane + 1] = spread * x, spread * y
 
 
-@kernel
+@inlined
 def _log_odds(slope: float, rating: _Floats, vector: _Floats, a: int, b: int) -> float:
     x: float = slope * (rating[a] - rating[b])
     for at in range(0, vector.shape[1], 2):
