@@ -171,18 +171,20 @@ class CheckpointStore:
                 if any(entry.generation < first.get(entry.pool, 0) for entry in manifest.entries):
                     self.blobs.remove(name)
 
-    def prune(self, partition: int, keep: int, epoch: int) -> None:
+    def prune(self, partition: int, keep: int, epoch: int) -> set[str]:
         """Remove all but the newest `keep` manifests of a partition; then the objects that no manifest left names.
 
-        Objects of epochs after `epoch` stay: their owner may be about to name them.
+        Objects of epochs after `epoch` stay: their owner may be about to name them. Returns the objects that are left.
         """
         names = self.manifests(partition)
         for name in names[keep:]:
             self.blobs.remove(name)
         named = {entry.object for manifest in self._kept(names[:keep]) for entry in manifest.entries}
-        for name in [f"{_objects(partition)}/{file}" for file in self.blobs.names(_objects(partition))]:
-            if name not in named and _epoch(name) <= epoch:
-                self.blobs.remove(name)
+        objects = {f"{_objects(partition)}/{file}" for file in self.blobs.names(_objects(partition))}
+        unnamed = {name for name in objects if name not in named and _epoch(name) <= epoch}
+        for name in unnamed:
+            self.blobs.remove(name)
+        return objects - unnamed
 
     def _whole(self, partition: int, skipped: list[SkippedCheckpoint] | None) -> Iterator[Manifest]:
         for name in self.manifests(partition):

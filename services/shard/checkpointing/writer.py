@@ -100,8 +100,10 @@ class CheckpointWriter:
         self._store.write_manifest(manifest)
         if checkpoint.erasing:
             self._store.drop_generations(manifest.partition, checkpoint.erasing)
-        self._store.prune(manifest.partition, self._keep, self.entries.epoch)
-        self.entries.replace(items)
+        left = self._store.prune(manifest.partition, self._keep, self.entries.epoch)
+        self.entries.replace(item for item in items if item.entry.object in left)
+        if gone := {entry.object for entry in manifest.entries} - left:  # the owner before may not know yet that it is superseded
+            raise OSError(f"{len(gone)} objects of pools that did not change were removed, such as {min(gone)}; they are written again")
 
     def _write_pool(self, item: PoolToWrite) -> PoolToWrite:
         if item.content is None:
