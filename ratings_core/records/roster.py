@@ -167,7 +167,7 @@ def _longer(array: NDArray[Any], used: int, length: int) -> NDArray[Any]:
 
 
 @inlined
-def _home(data: NDArray[np.uint8], begin: int | np.int64, end: int | np.int64, slots: NDArray[np.int32]) -> np.int64:
+def _home(data: NDArray[np.uint8], begin: int, end: int, slots: NDArray[np.int32]) -> np.int64:
     """The slot where the search for data[begin:end] starts."""
     return np.int64(hash_slice(data, begin, end, _SEED)[0]) & np.int64(len(slots) - 1)
 
