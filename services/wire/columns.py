@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ratings_core.arrays.arena import Arena, pack
 from ratings_core.arrays.coded import Coded
 from ratings_core.arrays.hashing import hash128, hash_slice, mix64
-from ratings_core.kernels.compile import kernel
+from ratings_core.kernels.compile import inlined, kernel
 from ratings_core.records.outcomes import NO_TASK, WEIGHT_ONE, OutcomeBatch, ScoreBatch
 from services.wire.events import GameEvent, RetractEvent, ScoreEvent
 
@@ -282,7 +282,7 @@ def _numbered(has: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.where(has, np.cumsum(has) - 1, NO_TASK).astype(np.int64)
 
 
-@kernel
+@inlined
 def _chain(h: np.uint64, x: np.uint64) -> np.uint64:
     return np.uint64(mix64(h * _STEP + x))
 

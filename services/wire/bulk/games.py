@@ -102,13 +102,16 @@ def _lists(
     names, side, place = agents.flatten(), sides.flatten(), places.flatten()
     if not all(np.array_equal(offset, _offsets(lists)) for lists in (sides, places)) or names.null_count or side.null_count:
         return None
-    names = names if isinstance(names, pa.DictionaryArray) else names.dictionary_encode()
+    given = isinstance(names, pa.DictionaryArray)
+    names = names if given else names.dictionary_encode()
     if place.null_count or names.dictionary.null_count or not are_packed_names((agent := coded(names)).texts):
         return None
-    distinct = names.dictionary.dictionary_encode()  # a sender's dictionary may hold a text twice
+    number = agent.code
+    if given:  # a sender's dictionary may hold a text twice
+        number = np.asarray(names.dictionary.dictionary_encode().indices)[number]
     place_, side_start, begins = whole(place), np.zeros(len(offset), np.int64), np.zeros(len(agent), np.bool_)
-    seen = np.full(len(distinct.dictionary), -1, np.int64)
-    if not _sound(offset, whole(distinct.indices)[agent.code], whole(side), place_, seen, begins, side_start):
+    seen = np.full(len(names.dictionary), -1, np.int64)
+    if not _sound(offset, number, whole(side), place_, seen, begins, side_start):
         return None
     first = np.flatnonzero(begins)
     return agent, side_start, place_[first].astype(np.int32), np.append(first, len(agent))
@@ -123,7 +126,7 @@ def _offsets(lists: Any) -> NDArray[np.int64]:
 @kernel
 def _sound(
     offset: NDArray[np.int64],
-    agent: NDArray[np.int64],
+    agent: NDArray[np.int32],
     side: NDArray[np.int64],
     place: NDArray[np.int64],
     seen: NDArray[np.int64],
