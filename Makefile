@@ -52,6 +52,7 @@ on_node = EQUIRANK_CLUSTER_FULL=$(FULL) KEEP=$(KEEP) deploy/local/kubernetes/run
 
 lint: install    ## ruff and mypy strict
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 
 bench: install   ## every benchmark beside its reference (QUICK=1 for small sizes)

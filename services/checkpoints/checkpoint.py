@@ -171,20 +171,22 @@ class CheckpointStore:
                 if any(entry.generation < first.get(entry.pool, 0) for entry in manifest.entries):
                     self.blobs.remove(name)
 
-    def prune(self, partition: int, keep: int, epoch: int) -> set[str]:
+    def objects(self, partition: int) -> set[str]:
+        """Names of the data objects of a partition, whether or not a manifest names them."""
+        return {f"{_objects(partition)}/{file}" for file in self.blobs.names(_objects(partition))}
+
+    def prune(self, partition: int, keep: int, epoch: int) -> None:
         """Remove all but the newest `keep` manifests of a partition; then the objects that no manifest left names.
 
-        Objects of epochs after `epoch` stay: their owner may be about to name them. Returns the objects that are left.
+        Objects of epochs after `epoch` stay: their owner may be about to name them.
         """
         names = self.manifests(partition)
         for name in names[keep:]:
             self.blobs.remove(name)
         named = {entry.object for manifest in self._kept(names[:keep]) for entry in manifest.entries}
-        objects = {f"{_objects(partition)}/{file}" for file in self.blobs.names(_objects(partition))}
-        unnamed = {name for name in objects if name not in named and _epoch(name) <= epoch}
-        for name in unnamed:
-            self.blobs.remove(name)
-        return objects - unnamed
+        for name in self.objects(partition) - named:
+            if _epoch(name) <= epoch:
+                self.blobs.remove(name)
 
     def _whole(self, partition: int, skipped: list[SkippedCheckpoint] | None) -> Iterator[Manifest]:
         for name in self.manifests(partition):

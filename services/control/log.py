@@ -49,7 +49,7 @@ class NoPool(Exception):  # noqa: N818
 class ControlLog:
     """The control topic and the state it folds to. Safe to share between threads of a process.
 
-    `refresh` reads to the end that stood when it was called, so the caller sees everything that was acknowledged before.
+    `refresh` reads to the end that the log had when it was called, so the caller sees everything that was acknowledged before.
     """
 
     def __init__(self, topic: Topic) -> None:

@@ -17,7 +17,7 @@ log = logging.getLogger("equirank.shard")
 
 _LOOK_SECONDS: Final = 1.0
 _NEWS_SECONDS: Final = 0.2
-"""Between questions whether operators decided anything; somebody waits for what they decide."""
+"""Between two checks whether the control log grew: somebody waits for what an operator decided."""
 
 
 class LogWatch:
@@ -39,18 +39,21 @@ class LogWatch:
                 self._looked_at = now
                 self._measure()
                 self.measured_at = self._timer()
-            elif not self._control.has_news():
-                return
-            control = self._control.refresh()
-            self._owned.check_epochs(control.partitions.epochs)
-            self._resume(control)
-            self._retry()
-            for runtime in self._owned.running().values():
-                runtime.builder.look(self._timer(), control)
+                self._apply(self._control.refresh())
+            elif self._control.has_news():
+                self._apply(self._control.refresh())
         except TopicReplaced as error:
             self._owned.stop_all(error)
         except LogError as error:
             log.warning("the log does not answer: %s", error)
+
+    def _apply(self, control: ControlState) -> None:
+        """Do what the control log says. Raises `Fenced` and `LogError`."""
+        self._owned.check_epochs(control.partitions.epochs)
+        self._resume(control)
+        self._retry()
+        for runtime in self._owned.running().values():
+            runtime.builder.look(self._timer(), control)
 
     def _measure(self) -> None:
         """Ask the topic how far it reaches, and commit how far it was folded. Nothing where the topic is another one."""

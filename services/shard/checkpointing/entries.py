@@ -59,6 +59,10 @@ class PoolEntries:
         for key, item in written.items():
             self._newest[key] = item
 
+    def forget(self, objects: set[str]) -> None:
+        """These objects are gone: pools that had them are written by the next checkpoint, as if they had changed."""
+        self._newest = {key: item for key, item in self._newest.items() if item.entry.object not in objects}
+
     def _changed(self, state: PoolState, source: PoolState, position: int, name: str) -> PoolToWrite:
         """A new object. source: the state to write; that before any outcome where the pool is broken."""
         entry = PoolEntry(

@@ -97,13 +97,21 @@ class CheckpointWriter:
             frozen.pop().close()
         written = [item.entry for item in items]
         manifest = msgspec.structs.replace(checkpoint.manifest, pools=written[: checkpoint.pools], builds=written[checkpoint.pools :])
+        self._check_objects(manifest)
         self._store.write_manifest(manifest)
         if checkpoint.erasing:
             self._store.drop_generations(manifest.partition, checkpoint.erasing)
-        left = self._store.prune(manifest.partition, self._keep, self.entries.epoch)
-        self.entries.replace(item for item in items if item.entry.object in left)
-        if gone := {entry.object for entry in manifest.entries} - left:  # the owner before may not know yet that it is superseded
-            raise OSError(f"{len(gone)} objects of pools that did not change were removed, such as {min(gone)}; they are written again")
+        self._store.prune(manifest.partition, self._keep, self.entries.epoch)
+        self.entries.replace(items)
+
+    def _check_objects(self, manifest: Manifest) -> None:
+        """Raises `OSError` where an object is gone that the manifest names again. The next checkpoint writes it.
+
+        The owner before, which did not know yet that it is superseded, may have removed it.
+        """
+        if gone := {entry.object for entry in manifest.entries} - self._store.objects(manifest.partition):
+            self.entries.forget(gone)
+            raise OSError(f"{len(gone)} objects of unchanged pools are gone, such as {min(gone)}; the next checkpoint writes them again")
 
     def _write_pool(self, item: PoolToWrite) -> PoolToWrite:
         if item.content is None:
