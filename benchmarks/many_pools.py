@@ -9,12 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.common import Row, arguments, header, stream
-from benchmarks.stream import collector
 from services.checkpoints.checkpoint import CheckpointStore
 from services.control.directory import FixedDirectory
 from services.control.records import ControlState, Generation, PoolCreated
 from services.log.protocol import Record
-from services.shard.actor import GC_THRESHOLD
+from services.runtime.memory import set_up_memory
 from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.partition import Partition
 from services.wire import events
@@ -75,10 +74,10 @@ def rows(sizes: Iterable[int]) -> Iterator[Row]:
 def main(argv: Sequence[str] | None = None) -> None:
     given = arguments(__doc__ or "", argv)
     header("Many pools", ("numba",))
-    with collector(GC_THRESHOLD):
-        for _ in rows((3,)):
-            pass  # kernels are there, as they are after a shard's first checkpoint
-        stream(rows((300,) if given.quick else (1_000, 3_000, 10_000)))
+    set_up_memory()  # as shards do
+    for _ in rows((3,)):
+        pass  # kernels are there, as they are after a shard's first checkpoint
+    stream(rows((300,) if given.quick else (1_000, 3_000, 10_000)))
 
 
 if __name__ == "__main__":

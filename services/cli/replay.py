@@ -3,7 +3,6 @@
 Delivery: at least once into the log; ids are hashes of the rows, so outcomes sent again are duplicates and change nothing.
 """
 
-import gc
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
@@ -23,10 +22,9 @@ from services.cli.options import Columns, Delimiter, file_options
 from services.imports.files import FileOptions
 from services.imports.replay import Replayed, replay_file
 from services.log.protocol import Log
+from services.runtime.memory import set_up_memory
 from services.runtime.settings import Settings
 
-_GC_THRESHOLD: Final = 100_000
-"""Outcomes hold no cycles: the collector's default walks them over and over, for a third of the time."""
 _SHOWN: Final = 5
 
 
@@ -62,7 +60,7 @@ def replay(
     A file is read twice, a row at a time: once to check and count it, once to send it. So it may be larger than memory, and a row that
     refuses the file sends nothing of it. Outcomes of the wire schema are refused one by one: the others are sent, and the status is 1.
     """
-    gc.set_threshold(_GC_THRESHOLD)
+    set_up_memory()
     settings = settings_of(data)
     rules = RowRules(features=tuple(Feature.parsed(text) for text in feature or []))
     of_all = None if at is None else seconds(at, 1, "--time")

@@ -4,7 +4,6 @@ A restart runs only the constructor, so that is where work begins; it never fail
 The engine asks `health`; nothing else ever asks a shard.
 """
 
-import gc
 import logging
 import os
 import socket
@@ -17,6 +16,7 @@ from services.backends import open_log, open_store
 from services.control.log import control_state
 from services.log.protocol import Log
 from services.runtime.logging import configure
+from services.runtime.memory import set_up_memory
 from services.runtime.private_files import make_files_private
 from services.runtime.settings import Settings
 from services.shard.fencing import Fenced
@@ -28,8 +28,6 @@ log = logging.getLogger("equirank.shard")
 
 _PAUSE_SECONDS: Final = 1.0
 """Before a failed shard ends, so that Ray does not start it again in a tight loop."""
-GC_THRESHOLD: Final = (100_000, 20, 100)
-"""Outcomes are decoded into many objects that are all dropped together: looking for cycles among them is most of the cost."""
 
 
 class ShardActor:
@@ -41,7 +39,7 @@ class ShardActor:
     def __init__(self, settings: Settings, partitions: Sequence[int], owner: str, engine: int) -> None:
         make_files_private()  # the nodes of a cluster that somebody else started have a umask of their own
         configure(settings.log_level)
-        gc.set_threshold(*GC_THRESHOLD)
+        set_up_memory()
         if os.nice(0) > 0:
             log.warning("this shard runs at nice %d, as others or solves may hold it up; start Ray with RAY_worker_niceness=0", os.nice(0))
         self._settings, self._partitions, self._owner = settings, partitions, f"{owner}/{socket.gethostname()}/{os.getpid()}"

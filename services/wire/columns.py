@@ -23,6 +23,8 @@ from services.wire.events import GameEvent, RetractEvent, ScoreEvent
 _SEED: Final = np.uint64(0)
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _UNTASKED: Final = np.uint64(0x2545F4914F6CDD1D)
+NOT_USED: Final = 0
+"""In place of the hash of a text that no name has."""
 _UNHASHED: Final = np.zeros(0, np.uint64)
 
 
@@ -83,17 +85,23 @@ class GameColumns:
         tasks: Arena,
         task_of: NDArray[np.int64],
         meta: Arena | None = None,
+        name_hash: NDArray[np.uint64] | None = None,
     ) -> "GameColumns":
-        """The columns with their hashes. ids: n outcome ids; weight: float64 (n,), as outcomes give it; meta: None where none has any."""
+        """The columns with their hashes.
+
+        ids: n outcome ids; weight: float64 (n,), as outcomes give it; meta: None where none has any; name_hash: `name_hashes(names)`,
+        where the caller has them.
+        """
         meta = Arena(np.zeros(0, np.uint8), np.zeros(len(weight) + 1, np.int64)) if meta is None else meta
         id_hash, units = hash128(ids.bytes, ids.start), _units(weight)
-        return cls(names, side_start, place, agent_start, units, time, tasks, task_of, meta, id_hash, _UNHASHED).renamed(names)
+        unhashed = cls(names, side_start, place, agent_start, units, time, tasks, task_of, meta, id_hash, _UNHASHED)
+        return unhashed.renamed(names, name_hash)
 
-    def renamed(self, names: Coded) -> "GameColumns":
-        """The same games with other names, as if they had been sent so. names: as many as there are."""
+    def renamed(self, names: Coded, name_hash: NDArray[np.uint64] | None = None) -> "GameColumns":
+        """The same games with other names, as if they had been sent so. names: as many as there are; name_hash: as in `hashed`."""
         body = np.empty(len(self), np.uint64)
         tasks, sides = self.tasks, (self.side_start, self.place, self.agent_start)
-        hashes = _hash_names(names.texts.bytes, names.texts.start, names.code)
+        hashes = name_hashes(names) if name_hash is None else name_hash
         _hash_games(names.code, hashes, *sides, self.weight, tasks.bytes, tasks.start, self.task_of, body)
         return replace(self, names=names, body_hash=body)
 
@@ -207,7 +215,7 @@ class ScoreColumns:
     def renamed(self, names: Coded) -> "ScoreColumns":
         """The same measurements with other names, as if they had been sent so. names: as many as there are."""
         body, bits = np.empty(len(self), np.uint64), self.score.view(np.uint64)
-        hashes = _hash_names(names.texts.bytes, names.texts.start, names.code)
+        hashes = name_hashes(names)
         _hash_scores(names.code, hashes, self.start, bits, self.weight, self.tasks.bytes, self.tasks.start, body)
         return replace(self, names=names, body_hash=body)
 
@@ -234,6 +242,11 @@ class ScoreColumns:
     def batch(self, agent_ids: NDArray[np.int32], task_ids: NDArray[np.int32]) -> ScoreBatch:
         """The measurements with roster ids. agent_ids: of `names`, task_ids: of `tasks`, in order."""
         return ScoreBatch(start=self.start, agent=agent_ids, score=self.score, task=task_ids, weight=self.weight, time=self.time)
+
+
+def name_hashes(names: Coded) -> NDArray[np.uint64]:
+    """A hash of each text of `names` that is used, `NOT_USED` for the others: what `body_hash` is made of."""
+    return _hash_names(names.texts.bytes, names.texts.start, names.code)
 
 
 def retracted_hash(events: Sequence[RetractEvent]) -> NDArray[np.uint64]:
@@ -289,10 +302,10 @@ def _chain(h: np.uint64, x: np.uint64) -> np.uint64:
 
 @kernel
 def _hash_names(names: NDArray[np.uint8], start: NDArray[np.int64], name: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """Hashes of the texts that `name` points to, 0 for the others. Calls in the loop over outcomes would be slow."""
+    """As `name_hashes` says. Calls in the loop over outcomes would be slow."""
     hashes = np.zeros(len(start) - 1, np.uint64)
     for k in range(len(name)):
-        if hashes[name[k]] == 0:
+        if hashes[name[k]] == NOT_USED:
             hashes[name[k]] = hash_slice(names, start[name[k]], start[name[k] + 1], _SEED)[0]
     return hashes
 

@@ -18,7 +18,7 @@ from ratings_core.records.names import are_packed_names
 from ratings_core.records.outcomes import MAX_AGENTS, MAX_SIDES, MAX_WEIGHT, MIN_WEIGHT
 from services.wire.bulk import stream
 from services.wire.bulk.arrays import arena, coded, numbers, tasks, whole
-from services.wire.columns import GameColumns
+from services.wire.columns import NOT_USED, GameColumns, name_hashes
 from services.wire.pools import is_pool_name
 from services.wire.rules import MAX_PLACE, MAX_RECORD_BYTES, MAX_TIME, MIN_PLACE
 
@@ -71,7 +71,7 @@ def _games(table: pa.Table) -> Games | None:
     lists = _lists(column["agents"], column["sides"], column["places"])
     if lists is None or not sound or not _within(weight, MIN_WEIGHT, MAX_WEIGHT):
         return None
-    names, side_start, place, agent_start = lists
+    names, hashes, side_start, place, agent_start = lists
     columns = GameColumns.hashed(
         ids=ids,
         names=names,
@@ -82,6 +82,7 @@ def _games(table: pa.Table) -> Games | None:
         time=time,
         tasks=named,
         task_of=task_of,
+        name_hash=hashes,
     )
     return Games(columns, ids, weight, pools[0])
 
@@ -96,25 +97,28 @@ def _weights(column: pa.Array | None, rows: int) -> NDArray[np.float64]:
 
 def _lists(
     agents: pa.Array, sides: pa.Array, places: pa.Array
-) -> tuple[Coded, NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None:
-    """Names, side_start, place and agent_start as in `GameColumns`; None where a row is no sound game."""
+) -> tuple[Coded, NDArray[np.uint64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None:
+    """Names, their hashes, side_start, place and agent_start as in `GameColumns`; None where a row is no sound game."""
     offset = _offsets(agents)
     names, side, place = agents.flatten(), sides.flatten(), places.flatten()
     if not all(np.array_equal(offset, _offsets(lists)) for lists in (sides, places)) or names.null_count or side.null_count:
         return None
-    given = isinstance(names, pa.DictionaryArray)
-    names = names if given else names.dictionary_encode()
+    names = names if isinstance(names, pa.DictionaryArray) else names.dictionary_encode()
     if place.null_count or names.dictionary.null_count or not are_packed_names((agent := coded(names)).texts):
         return None
-    number = agent.code
-    if given:  # a sender's dictionary may hold a text twice
-        number = np.asarray(names.dictionary.dictionary_encode().indices)[number]
-    place_, side_start, begins = whole(place), np.zeros(len(offset), np.int64), np.zeros(len(agent), np.bool_)
-    seen = np.full(len(names.dictionary), -1, np.int64)
-    if not _sound(offset, number, whole(side), place_, seen, begins, side_start):
+    hashes, place_ = name_hashes(agent), whole(place)
+    if _are_any_equal(hashes):  # a sender's dictionary may hold a text twice, and an agent plays a game once
+        return None
+    side_start, begins = np.zeros(len(offset), np.int64), np.zeros(len(agent), np.bool_)
+    if not _sound(offset, agent.code, whole(side), place_, np.full(len(agent.texts), -1, np.int64), begins, side_start):
         return None
     first = np.flatnonzero(begins)
-    return agent, side_start, place_[first].astype(np.int32), np.append(first, len(agent))
+    return agent, hashes, side_start, place_[first].astype(np.int32), np.append(first, len(agent))
+
+
+def _are_any_equal(hashes: NDArray[np.uint64]) -> bool:
+    rising = np.sort(hashes)
+    return bool(((rising[1:] == rising[:-1]) & (rising[1:] != NOT_USED)).any())
 
 
 def _offsets(lists: Any) -> NDArray[np.int64]:

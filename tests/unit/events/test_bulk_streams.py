@@ -119,6 +119,32 @@ def test_what_is_read_as_columns_is_what_the_decoder_takes(both: Both) -> None:
     assert_the_decoder_agrees(values, plain_games(values))
 
 
+def _with_names(codes: list[int], names: list[str]) -> bytes:
+    """A duel whose agents are `codes` of a dictionary."""
+    agents = pa.ListArray.from_arrays(
+        pa.array([0, 2], pa.int32()), pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), pa.array(names))
+    )
+    columns = table([row(DUEL)])
+    return stream(columns.set_column(columns.column_names.index("agents"), "agents", agents))
+
+
+@pytest.mark.parametrize(
+    ("codes", "names", "reason"), [([0, 1], ["a", "a"], Reason.BAD_FIELD), ([2, 1], ["a", "b", "a"], None), ([0, 1], ["a", "b", "a"], None)]
+)
+def test_a_dictionary_may_hold_a_text_twice_and_no_agent_plays_a_game_twice(
+    codes: list[int], names: list[str], reason: Reason | None
+) -> None:
+    values = [_with_names(codes, names)]
+    assert_the_decoder_agrees(values, plain_games(values))
+    assert [refused.reason for refused in events.decode(values).refusals] == ([] if reason is None else [reason])
+
+
+def test_texts_that_a_stream_does_not_use_may_be_equal() -> None:
+    found = plain_games([_with_names([0, 1], ["a", "b", "x", "x"])])
+    assert found.rest == []
+    assert_the_decoder_agrees([_with_names([0, 1], ["a", "b", "x", "x"])], found)
+
+
 def test_every_kind_of_outcome_comes_back() -> None:
     found = events.decode([events.encode(EVENTS), packed(EVENTS), events.encode([DUEL])])
     assert found == Decoded([*EVENTS, *EVENTS, DUEL], [0] * 4 + [1] * 4 + [2], [0, 1, 2, 3, 0, 1, 2, 3, 0])
