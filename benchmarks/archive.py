@@ -31,6 +31,7 @@ from services.log.kafka.client import Connection
 from services.log.kafka.log import open_kafka_log
 from services.log.protocol import Drops, Record, Topic
 from services.log.sqlite.log import open_sqlite_log
+from services.runtime.memory import set_up_memory
 from services.shard.batch import Batch
 from services.shard.partition import Partition
 from services.state.pool import PoolState
@@ -124,6 +125,7 @@ def main() -> None:
     options = wanted.parse_args()
     n = 20_000 if options.quick else 500_000
     pa.set_cpu_count(1)
+    set_up_memory()  # as shards do
     header("The archive and the JSON topic", ["deltalake", "pyarrow"])
     with tempfile.TemporaryDirectory() as folder:
         log = open_sqlite_log(Path(folder) / "log.sqlite", 1)

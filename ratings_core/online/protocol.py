@@ -29,7 +29,7 @@ class Rater(Protocol[StateT]):
     6. The same stream gives the same bits on every processor and system: portable arithmetic in fixed order.
     7. A refused batch changes nothing. Weights are positive (a weight of 0 is refused). Moves shrink nearly in proportion to the weight.
     8. What a deviation is at a later time follows from the reading of an earlier one, for agents that have not played in between. It is
-       above 0 and at most a newcomer's.
+       above 0, and while its agent is away it grows to a newcomer's at most.
     9. Every field is a setting. A value that is no number is refused, and the error names the field.
     10. p(a, b) + p(b, a) = 1 and p(a, a) = 1/2, for predictions p between 0 and 1. The fold scores the prediction that `predict` gives. Of
         two agents, the one of higher mean rating is predicted to win, except by mElo.

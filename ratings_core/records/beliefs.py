@@ -57,10 +57,10 @@ NO_STRETCH: Final = Stretch()
 class BeliefModel:
     """What all beliefs of a method have in common.
 
-    newcomer: deviation before any outcome, in the ratings' unit; none grows beyond it; below: how many deviations, as the last outcome left
-    them, the value that ranks lies below the mean; period_seconds: length of the periods, counted from 1970, at whose
-    end the deviations of those who were away have grown; None where they do not grow; start: mean before any outcome; logit: points
-    by which log odds differ by 1; stretch: factor of the widths of intervals.
+    newcomer: deviation before any outcome, in the ratings' unit; none grows beyond it while its agent is away; below: how many
+    deviations, as the last outcome left them, the value that ranks lies below the mean; period_seconds: length of the periods, counted
+    from 1970, at whose end the deviations of those who were away have grown; None where they do not grow; start: mean before any
+    outcome; logit: points by which log odds differ by 1; stretch: factor of the widths of intervals.
     """
 
     newcomer: float
