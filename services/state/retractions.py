@@ -63,8 +63,8 @@ class PoolRetractions:
     def review(self) -> bool:
         """Count the idle retractions again. Returns whether a number changed that readers see.
 
-        A retraction is idle if it names an outcome that is left out already, or an id that no outcome has had so far. No retraction is
-        idle where the dedupe window may have forgotten ids, or where the pool read more retractions than are known.
+        A retraction is idle if it names an outcome that is left out already, or an id that no outcome has had so far. An unknown id counts
+        as idle only while the dedupe window holds all ids. None is idle where the pool read more retractions than are known.
         """
         before = self.idle, self._never_seen
         self.idle = self._never_seen = 0

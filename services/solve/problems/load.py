@@ -177,7 +177,7 @@ def _judge_bad_rows(path: Path, kind: FileKind, account: Account, bad_rows: BadR
 
 class Counted:
     """Outcomes as a fold counts them: equal ids once, retracted ones not at all. retractions: all of them. A game counts in the bucket of
-    its own time, whatever the order of the file. Memory grows with agents, pairs and tasks, and by 25 bytes an outcome for its id.
+    its own time, whatever the order of the file. Memory grows with agents, pairs and tasks, and by 28 bytes an outcome for its id.
     """
 
     def __init__(self, retractions: Sequence[RetractEvent], counting: Counting = COUNTED_ONCE) -> None:
