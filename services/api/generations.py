@@ -49,7 +49,7 @@ async def post_generation(request: Request, pool: str) -> Response:
     An empty object folds it again as it is, which resumes a stopped pool; first retract the outcomes that it cannot fold.
     """
     here = context(request)
-    here.access.check_admin(request)
+    here.access.check_key(request, admin=True)
     async with here.bodies.read(request, MAX_RECORD_BYTES) as body:
         return await here.workers.log.run(partial(_want, here, check_pool_name(pool), body))
 

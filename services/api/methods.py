@@ -34,7 +34,7 @@ async def get_methods(request: Request, pool: str) -> Response:
 async def put_methods(request: Request, pool: str) -> Response:
     """Solve the pool by these methods and no others, from the next round on."""
     here = context(request)
-    here.access.check_admin(request)
+    here.access.check_key(request, admin=True)
     async with here.bodies.read(request, _MAX_BODY) as body:
         return await here.workers.log.run(partial(_choose, here, pool, body))
 

@@ -38,5 +38,5 @@ async def post_outcomes(request: Request) -> Response:
     here = context(request)
     here.access.check_key(request)
     async with here.bodies.read(request, MAX_BODY, (JSON, STREAM)) as body:
-        take = partial(here.intake.take, body, may_retract=lambda: here.access.check_admin(request))
+        take = partial(here.intake.take, body, may_retract=lambda: here.access.check_key(request, admin=True))
         return reply(await here.workers.log.run(take), 202)

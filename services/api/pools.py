@@ -83,7 +83,7 @@ def _last_known(here: Context, pool: str) -> PoolView | None:
 async def put_pool(request: Request, pool: str) -> Response:
     """Create a pool; the same again changes nothing, another kind, label or fold is refused."""
     here = context(request)
-    here.access.check_admin(request)
+    here.access.check_key(request, admin=True)
     async with here.bodies.read(request, _MAX_BODY) as body:
         wanted = _wanted(here, pool, body)
     return await here.workers.log.run(partial(_create, here, wanted))
