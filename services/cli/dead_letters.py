@@ -38,7 +38,7 @@ def list_(
 ) -> None:
     """Count dead letters by reason, and list the newest. The key says where one stands: generation, partition, offset, item."""
     with opened(settings_of(data)) as (log, _):
-        found = list(letters.chosen(letters.read(log.dead_letters), reason, pool))
+        found = _chosen(log, reason, pool)
         sent = letters.sent_before(log.control)
     table = Table("key", "reason", "pool", "path", "begins with", "sent again")
     for letter in found[-count:]:

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -21,12 +22,9 @@ def demo(scenario: Annotated[Scenario, typer.Argument()] = Scenario.ARENA) -> No
     configure(settings.log_level)
     stop = threading.Event()
     on_signals((signal.SIGINT, signal.SIGTERM), stop.set, lambda _: None)
-    log = open_log(settings)
-    try:
+    with closing(open_log(settings)) as log:
         if scenario is Scenario.ARENA:
             feed(settings, log, stop)
         else:
             attack(settings, log, open_store(settings, log.outcomes.identity).solved, stop)
         stop.wait()
-    finally:
-        log.close()

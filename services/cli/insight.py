@@ -3,6 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
 
@@ -45,11 +46,8 @@ def insight(
 ) -> None:
     """Report cycles, clones, weakly connected agents, disagreements between methods, and prediction accuracy."""
     settings = settings_of(data)
-    store = open_store(settings)
-    try:
+    with closing(open_store(settings)) as store:
         found = find(store, pool, settings)
-    finally:
-        store.close()
     if format is Format.JSON:
         typer.echo(msgspec.json.encode(found).decode())
     elif found.findings is None:

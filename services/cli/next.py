@@ -1,5 +1,6 @@
 """`equirank next`: which games or measurements would tell most."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -27,13 +28,10 @@ def next(  # noqa: A001 - the command's name
 ) -> None:
     """Tell at which rates to draw the next games or measurements, so that what you choose becomes certain soonest."""
     settings = settings_of(data)
-    store = open_store(settings)
-    try:
+    with closing(open_store(settings)) as store:
         head = store.live.head(pool)
         if head is None:
             raise no_pool(settings, store.live, pool)
-    finally:
-        store.close()
     found = plan(CheckpointStore(settings.checkpoint_url), head, target, games, floor, count)
     if format is Format.JSON:
         typer.echo(msgspec.json.encode(found).decode())

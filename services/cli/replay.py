@@ -4,6 +4,7 @@ Delivery: at least once into the log; ids are hashes of the rows, so outcomes se
 """
 
 import gc
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
@@ -68,12 +69,9 @@ def replay(
     of_all = None if at is None else seconds(at, 1, "--time")
     options = file_options(FileKind(kind) if kind else None, unplayed, column, delimiter, of_all, rules)
     console = Console(soft_wrap=True)
-    log = open_log(settings)
-    try:
+    with closing(open_log(settings)) as log:
         done = [_shown(settings, log, path, pool, options, again, console) for path in files]
         identity = log.outcomes.identity
-    finally:
-        log.close()
     if wait and done:
         _wait(settings, identity, pool, max(done, key=lambda one: one.position), console)
     if any(one.refused for one in done):
