@@ -9,6 +9,7 @@ these generations is a difference.
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -79,11 +80,8 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
     if (needed := state.partitions.beyond_losses(number, wanted.beginning(log, state))) < begin:
         yield Finding(partition=number, pool=None, what="log", position=begin, difference=forgotten(log.history, number, needed))
         return
-    folded = _Refolded(_start(wanted, log, state), log, state, FixedDirectory(state, wanted.chosen))
-    try:
+    with closing(_Refolded(_start(wanted, log, state), log, state, FixedDirectory(state, wanted.chosen))) as folded:
         yield from _compared(folded, manifest, store)
-    finally:
-        folded.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +107,7 @@ class _Wanted:
 
     def beginning(self, log: Log, control: ControlState) -> int:
         """The first offset that any of them reads."""
-        return min([made.start for made in self.all], default=beginning(self.number, log.history, control))
-
-    @property
-    def all(self) -> list[Generation]:
-        """All of them."""
-        return [*self.chosen.values(), *self.beside]
+        return min([made.start for made in (*self.chosen.values(), *self.beside)], default=beginning(self.number, log.history, control))
 
 
 def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveBoards | None) -> Iterator[Finding]:
@@ -129,24 +122,20 @@ def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveBoards 
 
 
 def _start(wanted: _Wanted, log: Log, control: ControlState) -> Partition:
-    """The partition before its first record, with the generations to fold."""
+    """The partition before its first record, with the generations to fold, but for plain ones, which begin by themselves."""
     partition = Partition(wanted.number, log.outcomes.partitions, log.history.begin(wanted.number))
-    for made in wanted.all:
-        _put(partition, made, wanted, log, control)
+    for made in wanted.chosen.values():
+        if made.retraction_horizon:
+            partition.pools[made.pool] = _empty(made, partition.number, log, control)
+    for made in wanted.beside:
+        build = Build.restored(_empty(made, partition.number, log, control), max(made.start, partition.position))
+        partition.builds[build.key] = build
     return partition
 
 
-def _put(partition: Partition, made: Generation, wanted: _Wanted, log: Log, control: ControlState) -> None:
-    """Let the partition fold a generation from its start. A plain one begins by itself."""
-    plain = made.pool in wanted.chosen and wanted.chosen[made.pool] is made
-    if plain and not made.retraction_horizon:
-        return
-    state = PoolState(control.pools[made.pool], made, retracted(made, log.history, partition.number, control))
-    if plain:
-        partition.pools[made.pool] = state
-    else:
-        build = Build.restored(state, max(made.start, partition.position))
-        partition.builds[build.key] = build
+def _empty(made: Generation, number: int, log: Log, control: ControlState) -> PoolState:
+    """A generation before its first record."""
+    return PoolState(control.pools[made.pool], made, retracted(made, log.history, number, control))
 
 
 def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedCheckpoint], Manifest | None]:
@@ -262,12 +251,9 @@ def _against_newer(folded: _Refolded, head: PoolHead, store: LiveBoards) -> Find
         difference = f"the store shows generation {head.generation}; {missing}"
         return Finding(partition=number, pool=head.pool, what="live boards", position=head.position, difference=difference)
     start = Partition(number, log.outcomes.partitions, made.start)
-    start.pools[head.pool] = PoolState(state.pools[head.pool], made, retracted(made, log.history, number, state))
-    newer = _Refolded(start, log, state, FixedDirectory(ControlState()))
-    try:
+    start.pools[head.pool] = _empty(made, number, log, state)
+    with closing(_Refolded(start, log, state, FixedDirectory(ControlState()))) as newer:
         return _against_store(newer, head.pool, store)
-    finally:
-        newer.close()
 
 
 def _catch_up(store: LiveBoards, pool: str, position: int) -> None:
