@@ -104,15 +104,10 @@ def _count(file: OutcomeFile, account: Account, tell: Tell | None) -> int:
 def _chunks(file: OutcomeFile, start: int, end: int, *, sound: bool) -> Iterator[list[Event]]:
     """The outcomes from `start` to `end`, read a second time where there are any to send. sound: all of them were accepted."""
     if start < end:
-        accepted = islice(_again(file, sound), start, end)
+        batches = ([row.event for row in batch] for batch in file.batches(Account())) if sound else file.accepted(Account())
+        accepted = islice(chain.from_iterable(batches), start, end)
         while chunk := list(islice(accepted, _CHUNK)):
             yield chunk
-
-
-def _again(file: OutcomeFile, sound: bool) -> Iterator[Event]:
-    if sound:
-        return (event for batch in file.batches(Account()) for _, event, _ in batch)
-    return chain.from_iterable(file.accepted(Account()))
 
 
 def _append(log: Log, partition: int, pool: str, chunk: Sequence[Event]) -> int:
