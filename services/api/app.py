@@ -61,7 +61,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
     app = FastAPI(
         title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None, telemetry=_NO_TELEMETRY
     )  # fmt: skip
-    metrics.gauge("equirank_api_store_garbage_values").set_function(lambda: store.garbage)
+    metrics.gauge("equirank_api_store_garbage_values").set_function(lambda: store.connection.garbage)
     workers = Pools(settings)
     answers = Answers(store.versions, workers.readers, partial(built, store, directory, settings.provisional, clock), clock)
     app.state.context = Context(
