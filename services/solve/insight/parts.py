@@ -145,7 +145,7 @@ def _groups(classes: CloneClasses) -> list[list[int]]:
 
 def disagreement(standings: Sequence[RankedBoard], agents: int) -> findings.Disagreement:
     """Where boards differ, of those that rate enough of `agents` agents."""
-    compared = [one for one in standings if one.rated >= max(2, RATED_SHARE * agents)]
+    compared = [one for one in standings if len(one.rank) >= max(2, RATED_SHARE * agents)]
     left_out = [one.method for one in standings if one not in compared]
     if len(compared) < 2:
         return findings.Disagreement(not_applicable="needs two boards at least that rate half of the agents", left_out=left_out)
@@ -155,7 +155,7 @@ def disagreement(standings: Sequence[RankedBoard], agents: int) -> findings.Disa
     found = places.disagreement([Ranking.from_scores([-one.rank[name] for name in names]) for one in compared])
     methods = [one.method for one in compared]
     return findings.Disagreement(
-        methods=[findings.Compared(method=one.method, position=one.position, rated=one.rated) for one in compared],
+        methods=[findings.Compared(method=one.method, position=one.position, rated=len(one.rank)) for one in compared],
         left_out=left_out,
         agents=len(names),
         disputed=_disputed(found, names, methods),
