@@ -103,10 +103,6 @@ class Account:
     first: list[Refused] = field(default_factory=list)
     kinds: set[Kind] = field(default_factory=set)
 
-    def skip(self, why: str) -> None:
-        """Count one row that is no outcome."""
-        self.skipped[why] += 1
-
     def refuse(self, refused: Iterable[Refused]) -> None:
         """Count rows that broke a rule."""
         for one in refused:
@@ -175,7 +171,7 @@ class OutcomeFile:
             row = one if isinstance(one, Skipped | FormatError) else make(one)
             account.rows += 1
             if isinstance(row, Skipped):
-                account.skip(row.why)
+                account.skipped[row.why] += 1
             elif isinstance(row, FormatError):
                 account.refuse([Refused(row.row, Reason.BAD_FIELD, _place(row), row.rule)])
             else:
@@ -285,7 +281,7 @@ def _outcomes(source: Source, build: _Builder, account: Account, *, one_pool: bo
             if event.pool == build.pool:
                 yield Row(line, event)
             elif not one_pool:
-                account.skip(_OF_ANOTHER)
+                account.skipped[_OF_ANOTHER] += 1
             else:
                 account.refuse([Refused(line, Reason.MIXED_POOLS, "$.pool", f"must be the pool asked for ({build.pool})")])
 

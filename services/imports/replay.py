@@ -60,7 +60,7 @@ def replay_file(
     options: FileOptions | None = None,
     *,
     again: bool = False,
-    tell: Tell | None = None,
+    tell: Tell = lambda *_: None,
 ) -> Replayed:
     """Send one file. tell: called while the file is checked, then after each acknowledged chunk.
 
@@ -86,18 +86,16 @@ def replay_file(
             position = _append(log, partition, pool, chunk)
             sent += len(chunk)
             note.write(journal.Progress(sent, total, position))
-            if tell is not None:
-                tell(sent, total)
+            tell(sent, total)
     return Replayed(path, account.rows, total - before, before, account.skipped, account.refused, account.first, partition, position)
 
 
-def _count(file: OutcomeFile, account: Account, tell: Tell | None) -> int:
+def _count(file: OutcomeFile, account: Account, tell: Tell) -> int:
     """Outcomes of the file that the log's readers will take; reads and checks all of it."""
     total = 0
     for batch in file.accepted(account):
         total += len(batch)
-        if tell is not None:
-            tell(total, None)
+        tell(total, None)
     return total
 
 
