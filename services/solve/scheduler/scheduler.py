@@ -66,42 +66,6 @@ class _Plan:
     changed: set[str] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class _BoardMaker:
-    """Makes boards of results. log_identity: of the log that all boards are of; clock: the time that boards show."""
-
-    log_identity: str
-    clock: Callable[[], float]
-
-    def board(self, entry: PoolEntry, parameters: Parameters, result: SolveResult) -> SolvedBoard:
-        return SolvedBoard(
-            pool=entry.pool,
-            generation=entry.generation,
-            position=entry.position,
-            outcomes=entry.outcomes,
-            data=entry.digest,
-            parameters=dict(parameters),
-            solved_at=self.clock(),
-            result=result,
-            log=self.log_identity,
-            version=VERSION,
-        )
-
-    def without_result(self, entry: PoolEntry, method: str, parameters: Parameters, status: str) -> SolvedBoard:
-        """A board without rows."""
-        nothing = CertificateRow(kind="none", value=None)
-        empty = SolveResult(method=method, input="none", agents=[], certificate=nothing, status=status, seconds=0.0)
-        return self.board(entry, parameters, empty)
-
-
-@dataclass(slots=True)
-class _Counters:
-    """What ended since the start. ended: (method, status) -> tries; seconds: method -> seconds of solving."""
-
-    ended: Counter[tuple[str, str]] = field(default_factory=Counter)
-    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-
-
 class SolveScheduler:
     """Driven by the engine's loop: `step` makes a plan, `go_on` starts its next jobs while others end.
 
@@ -110,14 +74,18 @@ class SolveScheduler:
     """
 
     def __init__(
-        self, flights: Flights, results: NewestResults, publisher: ResultPublisher, intervals: IntervalRunner, boards: _BoardMaker,
-        pace: Pace,
+        self, flights: Flights, results: NewestResults, publisher: ResultPublisher, intervals: IntervalRunner, pace: Pace,
+        log_identity: str, clock: Callable[[], float],
     ) -> None:  # fmt: skip
         """Put a scheduler together from its parts; `open_scheduler` makes the parts from settings."""
         self._flights, self._results, self._publisher, self._intervals = flights, results, publisher, intervals
-        self._boards, self._pace = boards, pace
-        self._ledger = Ledger({job: _as_tried(board) for job, board in results.boards().items()})
-        self._plan, self._counters = _Plan(), _Counters()
+        self._pace, self._log_identity, self._clock = pace, log_identity, clock
+        self._ledger = Ledger(  # the tries of an earlier run were long ago
+            {job: Try(board.data, board.outcomes, board.parameters, float("-inf")) for job, board in results.boards().items()}
+        )
+        self._plan = _Plan()
+        self._ended, self._seconds = Counter[tuple[str, str]](), defaultdict[str, float](float)
+        """Since the start: (method, status) -> tries that ended, method -> seconds of solving."""
         self._erased: dict[str, tuple[ErasedName, ...]] = {}
 
     def step(self, now: float, manifests: Iterable[Manifest], control: ControlState) -> None:
@@ -132,7 +100,7 @@ class SolveScheduler:
         self._take_in_ended(now, entries)
         self._erase(entries, control)
         views = {pool: _view(entry, control) for pool, entry in entries.items()}
-        reports = insight.views(entries.values(), control, self._results.boards(), self._boards.log_identity)
+        reports = insight.views(entries.values(), control, self._results.boards(), self._log_identity)
         jobs = due(now, [*views.values(), *reports.values()], self._ledger, self._pace, _COST)
         self._ledger.queue(jobs, now)
         self._retire(views)
@@ -168,11 +136,11 @@ class SolveScheduler:
         return SolveHealth(
             running=len(self._flights),
             jobs={status.value: count for status, count in self._ledger.statuses().items()},
-            ended=dict(self._counters.ended),
-            seconds=dict(self._counters.seconds),
+            ended=dict(self._ended),
+            seconds=dict(self._seconds),
             waiting=dict(Counter(job.method for job in waiting)),
             longest_wait=health.largest((job.method, now - since) for job, since in waiting.items()),
-            outdated=health.ages(self._outdated(), self._boards.clock()),
+            outdated=health.ages(self._outdated(), self._clock()),
             unpublished=dict(Counter(job.method for job, result in results.items() if result.awaits_store)),
             unwritten=dict(Counter(job.method for job, result in results.items() if result.awaits_file)),
             certificates=health.certificates(results.boards()),
@@ -242,20 +210,40 @@ class SolveScheduler:
 
     def _solved(self, flight: Flight, solved: Solved) -> None:
         method, result = flight.job.method, solved.result
-        self._counters.ended[method, result.status] += 1
-        self._counters.seconds[method] += result.seconds
-        board = self._boards.board(flight.entry, flight.parameters, result)
+        self._ended[method, result.status] += 1
+        self._seconds[method] += result.seconds
+        board = self._board(flight.entry, flight.parameters, result)
         self._results.solved(flight.job, msgspec.structs.replace(board, memory=solved.memory), solved.start)
+
+    def _board(self, entry: PoolEntry, parameters: Parameters, result: SolveResult) -> SolvedBoard:
+        return SolvedBoard(
+            pool=entry.pool,
+            generation=entry.generation,
+            position=entry.position,
+            outcomes=entry.outcomes,
+            data=entry.digest,
+            parameters=dict(parameters),
+            solved_at=self._clock(),
+            result=result,
+            log=self._log_identity,
+            version=VERSION,
+        )
+
+    def _without_result(self, entry: PoolEntry, method: str, parameters: Parameters, status: str) -> SolvedBoard:
+        """A board without rows."""
+        nothing = CertificateRow(kind="none", value=None)
+        empty = SolveResult(method=method, input="none", agents=[], certificate=nothing, status=status, seconds=0.0)
+        return self._board(entry, parameters, empty)
 
     def _failed(self, ended: Ended) -> None:
         flight, refused = ended.flight, ended.event is JobEvent.REFUSED
         status, job = _NOT_APPLICABLE if refused else _FAILED, ended.flight.job
         fields = {"pool": job.pool, "method": job.method, "position": flight.entry.position}
         log.log(logging.INFO if refused else logging.WARNING, "solve %s: %s", status.replace("_", " "), ended.why, extra=fields)
-        self._counters.ended[job.method, status] += 1
+        self._ended[job.method, status] += 1
         newest = self._results.get(job)
         if newest is None or newest.board.result.status in _WITHOUT_RESULT:
-            self._results.replaced(job, self._boards.without_result(flight.entry, job.method, flight.parameters, status))
+            self._results.replaced(job, self._without_result(flight.entry, job.method, flight.parameters, status))
         self._results.failed(job, ended.why)
 
     def _outdated(self) -> dict[Job, SolvedBoard]:
@@ -273,7 +261,7 @@ class SolveScheduler:
     def _retire(self, views: Mapping[str, PoolView]) -> None:
         """Remove the boards of methods that a pool is not solved by any more."""
         wanted = {pool: {*view.methods, insight.INSIGHT} for pool, view in views.items()}
-        for job in self._results.jobs():
+        for job in self._results:
             if job.pool in wanted and job.method not in wanted[job.pool]:
                 if not self._publisher.drop(job):
                     return
@@ -289,7 +277,7 @@ class SolveScheduler:
         for job, result in self._results.items():
             entry = entries.get(job.pool)
             if entry is not None and not entry.outcomes and result.board.generation < entry.generation:
-                self._results.replaced(job, self._boards.without_result(entry, job.method, result.board.parameters, _NOT_APPLICABLE))
+                self._results.replaced(job, self._without_result(entry, job.method, result.board.parameters, _NOT_APPLICABLE))
                 self._results.failed(job, f"generation {entry.generation} has no outcomes yet")
 
 
@@ -317,14 +305,10 @@ def open_scheduler(
         results,
         ResultPublisher(boards, results, intervals, backoff or Backoff()),
         intervals,
-        _BoardMaker(log_identity, clock),
         Pace(settings.solve_seconds, settings.solve_outcomes),
+        log_identity,
+        clock,
     )
-
-
-def _as_tried(board: SolvedBoard) -> Try:
-    """The try that gave a board of an earlier run: long ago."""
-    return Try(board.data, board.outcomes, board.parameters, float("-inf"))
 
 
 def _replaced(flight: Flight, entries: Mapping[str, PoolEntry]) -> bool:
