@@ -179,7 +179,7 @@ def _agents_and_tasks(taken: Taken) -> int:
 
 
 def _joints_on_tasks(taken: Taken) -> int:
-    """Of a game of the method's players, of whom one is the task; three where the method has no choice."""
+    """Of the game that the method solves; the task is one of its players. There are three where the method has no choice."""
     return int(_agents(taken) ** (int(taken.values.get("players", 3)) - 1)) * len(_any(taken.problem).tasks)
 
 
