@@ -13,7 +13,7 @@ from ratings_core.errors import MissingExtraError
 from services.admin.export import COLUMNS, Wanted, tables
 from services.admin.export_formats import Format, Part, encoded
 from services.admin.pool_range import pool_range
-from services.api.context import Context, context
+from services.api.context import Context, Here
 from services.api.problems import ApiError, no_pool
 from services.api.replies import problems
 from services.control.log import ControlLog
@@ -98,6 +98,7 @@ class _Stream:
 @router.get("/v1/pools/{pool}/export", response_class=Response, response_model=None, responses=_ANSWERS)
 async def get_export(
     request: Request,
+    here: Here,
     pool: str,
     form: Form = Format.JSONL,
     begin: Begin = 0,
@@ -111,7 +112,6 @@ async def get_export(
 
     Needs a key where keys are set: boards are public there, what was sent is not.
     """
-    here = context(request)
     here.access.check_key(request)
     asked = pool_range(check_pool_name(pool), (begin, end), since, until)
     wanted = Wanted(asked, tuple(agent or ()), tuple(column or COLUMNS))
