@@ -26,7 +26,7 @@ from services.control.generations import make_raters
 from services.control.records import ControlState, Generation, PoolCreated
 from services.log.partition import partition_of
 from services.log.protocol import Log
-from services.solve.file_solve import Answer, Asked, answers_of, check_online, counting_of, rows_left_out
+from services.solve.file_solve import Answer, Asked, answer_of, answers_of, check_online, counting_of
 from services.solve.fold_file import folded_result, offline_fold
 from services.solve.problems.load import Counted, Loaded
 from services.solve.problems.slices import Slices
@@ -124,9 +124,7 @@ def _folded(
             slices.part(value).fold(part)
     for value, state in slices.sorted():
         result = folded_result(state, asked.method, rater, time.perf_counter() - begun)
-        added = rows_left_out(dict(left_out), wanted.slice_by, value)
-        result = msgspec.structs.replace(result, input=FileKind.OUTCOMES.value, extra={**result.extra, **added})
-        yield Answer(value, result, left_out=dict(left_out))
+        yield answer_of(value, result, FileKind.OUTCOMES, dict(left_out), wanted.slice_by)
 
 
 def _outcomes(log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, left_out: Counter[str]) -> Iterator[tuple[str, Columns]]:
