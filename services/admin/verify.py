@@ -10,7 +10,6 @@ these generations is a difference.
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -75,39 +74,32 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
     except WrongLog as error:
         yield Finding(partition=number, pool=None, what="log", position=log.outcomes.end(number), difference=str(error))
         return
-    wanted = _Wanted.of(number, state, manifest, store)
+    chosen, beside = _generations(number, state, manifest, store)
     begin = log.history.begin(number)
-    if (needed := state.partitions.beyond_losses(number, wanted.beginning(log, state))) < begin:
+    first = min([made.start for made in (*chosen.values(), *beside)], default=beginning(number, log.history, state))
+    if (needed := state.partitions.beyond_losses(number, first)) < begin:
         yield Finding(partition=number, pool=None, what="log", position=begin, difference=forgotten(log.history, number, needed))
         return
-    with closing(_Refolded(_start(wanted, log, state), log, state, FixedDirectory(state, wanted.chosen))) as folded:
+    start = _start(Partition(number, log.outcomes.partitions, begin), chosen, beside, log, state)
+    with closing(_Refolded(start, log, state, FixedDirectory(state, chosen))) as folded:
         yield from _compared(folded, manifest, store)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Generations of a partition to fold. chosen: one a pool; beside: further ones of the same pools."""
-
-    number: int
-    chosen: dict[str, Generation]
-    beside: list[Generation]
-
-    @classmethod
-    def of(cls, number: int, control: ControlState, manifest: Manifest | None, store: LiveBoards | None) -> "_Wanted":
-        """Those that checkpoint and store hold, as far as the control log knows them."""
-        shown = [(head.pool, head.generation) for head in store.pools() if head.partition == number] if store is not None else []
-        held = [(entry.pool, entry.generation) for entry in manifest.entries] if manifest is not None else []
-        chosen: dict[str, Generation] = {}
-        beside: list[Generation] = []
-        for pool, generation in dict.fromkeys([*held, *shown]):
-            made = control.generations.get(pool, {}).get(generation)
-            if made is not None and chosen.setdefault(pool, made) is not made:
-                beside.append(made)
-        return cls(number, chosen, beside)
-
-    def beginning(self, log: Log, control: ControlState) -> int:
-        """The first offset that any of them reads."""
-        return min([made.start for made in (*self.chosen.values(), *self.beside)], default=beginning(self.number, log.history, control))
+def _generations(
+    number: int, control: ControlState, manifest: Manifest | None, store: LiveBoards | None
+) -> tuple[dict[str, Generation], list[Generation]]:
+    """Generations of a partition to fold: those that checkpoint and store hold, as far as the control log knows them. One a pool, by pool,
+    and further ones of the same pools.
+    """
+    shown = [(head.pool, head.generation) for head in store.pools() if head.partition == number] if store is not None else []
+    held = [(entry.pool, entry.generation) for entry in manifest.entries] if manifest is not None else []
+    chosen: dict[str, Generation] = {}
+    beside: list[Generation] = []
+    for pool, generation in dict.fromkeys([*held, *shown]):
+        made = control.generations.get(pool, {}).get(generation)
+        if made is not None and chosen.setdefault(pool, made) is not made:
+            beside.append(made)
+    return chosen, beside
 
 
 def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveBoards | None) -> Iterator[Finding]:
@@ -121,13 +113,14 @@ def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveBoards 
         yield from _against_boards(folded, store)
 
 
-def _start(wanted: _Wanted, log: Log, control: ControlState) -> Partition:
-    """The partition before its first record, with the generations to fold, but for plain ones, which begin by themselves."""
-    partition = Partition(wanted.number, log.outcomes.partitions, log.history.begin(wanted.number))
-    for made in wanted.chosen.values():
+def _start(
+    partition: Partition, chosen: Mapping[str, Generation], beside: Sequence[Generation], log: Log, control: ControlState
+) -> Partition:
+    """The partition with the generations to fold, but for plain ones, which begin by themselves."""
+    for made in chosen.values():
         if made.retraction_horizon:
             partition.pools[made.pool] = _empty(made, partition.number, log, control)
-    for made in wanted.beside:
+    for made in beside:
         build = Build.restored(_empty(made, partition.number, log, control), max(made.start, partition.position))
         partition.builds[build.key] = build
     return partition
