@@ -1,7 +1,7 @@
 """What `equirank up --demo` prints as it comes: the demo's boards, or what the clone attack did to them."""
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import Final
 
@@ -87,28 +87,15 @@ def boards(store: RedisStore, pools: Mapping[str, Collection[str]]) -> list[Tabl
 
 
 def _table(store: RedisStore, head: PoolHead, methods: Collection[str]) -> Table | None:
-    lines = {method: _live(store, head.pool, method) for method in head.online}
-    lines |= {method: _solved(store, head.pool, method) for method in store.solved.methods(head.pool)}
-    if not lines.keys() >= set(methods):
+    best = {page.method: page.rows for page in store.live.pages(head.pool, head.online, 0, _BEST)}
+    for method in store.solved.methods(head.pool):
+        if (found := store.solved.page(head.pool, method, 0, _BEST)) is not None:
+            best[method] = found[0].result.agents
+    if not best.keys() >= set(methods):
         return None
     label = f" ({head.label})" if head.label else ""
     table = Table("method", "best", title=Text(f"{head.pool}{label}: {head.outcomes} outcomes, {head.agents} agents"), title_justify="left")
-    for method, line in lines.items():
-        table.add_row(method, Text(line))
+    for method, rows in best.items():
+        shown = shower((row.rating for row in rows), digits=4)
+        table.add_row(method, Text(", ".join(f"{row.rank} {row.agent} {shown(row.rating)}" for row in rows)))
     return table
-
-
-def _live(store: RedisStore, pool: str, method: str) -> str:
-    page = store.live.page(pool, method, 0, _BEST)
-    return _line((row.rank, row.agent, row.rating) for row in page.rows) if page else ""
-
-
-def _solved(store: RedisStore, pool: str, method: str) -> str:
-    found = store.solved.page(pool, method, 0, _BEST)
-    return _line((row.rank, row.agent, row.rating) for row in found[0].result.agents) if found else ""
-
-
-def _line(rows: Iterable[tuple[int, str, float | None]]) -> str:
-    best = list(rows)
-    shown = shower((rating for _, _, rating in best), digits=4)
-    return ", ".join(f"{rank} {agent} {shown(rating)}" for rank, agent, rating in best)

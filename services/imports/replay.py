@@ -48,7 +48,6 @@ class Replayed:
     skipped: Mapping[str, int]
     refused: Mapping[Reason, int]
     first: Sequence[Refused]
-    partition: int
     position: int
 
 
@@ -87,7 +86,7 @@ def replay_file(
             sent += len(chunk)
             note.write(journal.Progress(sent, total, position))
             tell(sent, total)
-    return Replayed(path, account.rows, total - before, before, account.skipped, account.refused, account.first, partition, position)
+    return Replayed(path, account.rows, total - before, before, account.skipped, account.refused, account.first, position)
 
 
 def _count(file: OutcomeFile, account: Account, tell: Tell) -> int:
