@@ -21,7 +21,7 @@ from services.boards.result import Intervals, SolveResult
 from services.cli.cells import interval_line, ranked_table, roster_line
 from services.cli.installation import settings_of
 from services.cli.logs import opened
-from services.cli.options import BadRows, Columns, Delimiter, file_options, row_rules
+from services.cli.options import BadRows, Columns, Delimiter, file_options, name_and_value, row_rules
 from services.runtime.settings import Settings
 from services.solve.check import Check
 from services.solve.file_solve import Answer, Asked, Reading, folded_answers, solved_answers
@@ -166,9 +166,7 @@ def _parameters(given: list[str]) -> dict[str, str]:
     """Name to value of each `name=value`. Raises `InputError` for another form, and for a name that comes twice."""
     parameters: dict[str, str] = {}
     for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise InputError("param", text, "must be name=value")
+        name, value = name_and_value(text, "param", "must be name=value")
         if name in parameters:
             raise InputError("param", text, "must give each parameter once")
         parameters[name] = value
