@@ -89,7 +89,7 @@ def settings_(
     start: Annotated[str | None, typer.Option(help="Where it begins: same (as now), now (a season), or a position, waited for.")] = None,
     wait: _Wait = True,
     data: _Data = None,
-    format: Annotated[Format, typer.Option(help="Of what is shown: table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
+    format: Annotated[Format, typer.Option(help="Of what is shown: table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Show how a pool is folded; or change it: a new generation is folded from the log, and boards switch to it at once."""
     settings = settings_of(data)
@@ -212,7 +212,7 @@ def _start(text: str) -> Start:
 
 
 def _show(standing: Generation | GenerationRequest, kind: Kind, shape: Format) -> None:
-    if shape is Format.JSON:
+    if shape == "json":
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(standing), indent=2).decode() + "\n")
         return
     table = Table("setting", "value", title=Text(f"{standing.pool} ({kind.value})"), title_justify="left")

@@ -5,9 +5,8 @@ Delivery: at least once into the log; ids are hashes of the rows, so outcomes se
 
 import gc
 from contextlib import closing
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal, TypeAlias
 
 import typer
 from rich.console import Console
@@ -31,15 +30,8 @@ _GC_THRESHOLD: Final = 100_000
 _SHOWN: Final = 5
 
 
-class ReplayedKind(StrEnum):
-    """Kinds of files that hold outcomes; margins and profiles hold what was counted of them."""
-
-    SCORES = "scores"
-    BATTLES = "battles"
-    RESULTS = "results"
-    PGN = "pgn"
-    CONTESTS = "contests"
-    OUTCOMES = "outcomes"
+ReplayedKind: TypeAlias = Literal["scores", "battles", "results", "pgn", "contests", "outcomes"]
+"""Kinds of files that hold outcomes; margins and profiles hold what was counted of them."""
 
 
 def replay(

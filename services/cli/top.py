@@ -2,9 +2,8 @@
 
 import time
 from contextlib import closing
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 import typer
@@ -25,12 +24,8 @@ from services.cli.installation import no_pool, settings_of
 from services.runtime.settings import Provisional, Settings
 from services.runtime.times import moment
 
-
-class Format(StrEnum):
-    """How a board is printed."""
-
-    TABLE = "table"
-    JSON = "json"
+Format: TypeAlias = Literal["table", "json"]
+"""How an answer is printed."""
 
 
 def top(
@@ -42,7 +37,7 @@ def top(
     position: Annotated[int | None, typer.Option(min=0, help="As it was at the newest kept position at or before this one.")] = None,
     at: Annotated[str | None, typer.Option(help="The same by arrival time: 2026-11-22T06:00:00Z or seconds since 1970.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
-    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
+    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Print the best agents of a board."""
     _refuse_together(diff=diff, against=against, past=position is not None or at is not None)
@@ -54,7 +49,7 @@ def top(
         if found is None:
             found = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
         head, trouble = store.live.head(pool), folding_trouble(settings, store, pool)
-    if format is Format.JSON:
+    if format == "json":
         typer.echo(msgspec.json.encode(found).decode())
         return
     console = Console()
