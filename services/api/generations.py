@@ -31,8 +31,9 @@ async def get_generations(here: Here, pool: str) -> Response:
 
 def _generations(here: Context, pool: str) -> Response:
     pool_view(here, pool)  # says what to do where there is no such pool
-    serving, newest, waiting = here.directory.generations(pool)
-    return reply(Generations(pool=pool, serving=serving, newest=newest, waiting=waiting))
+    state = here.directory.control.refresh()
+    _, waiting = state.wish(pool) or (None, None)
+    return reply(Generations(pool=pool, serving=state.serving(pool), newest=state.newest(pool), waiting=waiting))
 
 
 @router.post(

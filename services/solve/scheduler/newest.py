@@ -99,7 +99,8 @@ class NewestResults(Mapping[Job, JobResult]):
         name = self._write(job, written)
         result = self._hold(job, board, name)
         result.awaits_file = name is None
-        self._add_to_history(job, self._intervals.shown(job, board))
+        if job.kind.keeps_history:
+            result.history.append(kept(self._intervals.shown(job, board)))
 
     def erase(self, pool: str, names: NameMatcher) -> None:
         """Replace erased names in all results of a pool, and in those that come later. Raises `OSError`; then a later call goes on."""
@@ -153,10 +154,6 @@ class NewestResults(Mapping[Job, JobResult]):
         result.board, result.rows, result.awaits_store = best, rows, True
         result.file = name or result.file
         return result
-
-    def _add_to_history(self, job: Job, board: SolvedBoard) -> None:
-        if job.kind.keeps_history:
-            self._results[job].history.append(kept(board))
 
     def _write(self, job: Job, board: SolvedBoard) -> str | None:
         try:
