@@ -45,14 +45,15 @@ class Sent(NamedTuple):
     rule: str = ""
 
 
-def read(topic: Topic) -> Iterator[DeadLetter]:
-    """Every dead letter once, oldest first, however often it was delivered. Raises `LogError`."""
+def read(topic: Topic, reason: Reason | None = None, pool: str | None = None) -> Iterator[DeadLetter]:
+    """Every dead letter once, oldest first, however often it was delivered; of one reason or one pool only. Raises `LogError`."""
     seen: set[str] = set()
     for record in read_range(topic, 0, topic.begin(0), topic.end(0)):
         letter = msgspec.json.decode(record.value, type=DeadLetter)
         if letter.key not in seen:
             seen.add(letter.key)
-            yield letter
+            if reason in {None, letter.reason} and pool in {None, letter.pool}:
+                yield letter
 
 
 def original(log: Log, letter: DeadLetter) -> bytes:
@@ -122,8 +123,3 @@ def _note(log: Log, keys: list[str], now: float) -> None:
     if keys:
         log.control.append(0, [pools.encode(LettersSent(letters=list(keys), time=now))])
         keys.clear()
-
-
-def chosen(letters: Iterable[DeadLetter], reason: Reason | None, pool: str | None) -> Iterator[DeadLetter]:
-    """Those with that reason, and of that pool."""
-    return (one for one in letters if reason in {None, one.reason} and pool in {None, one.pool})

@@ -6,6 +6,7 @@ done here, for one partition at a time. Every step may be repeated, so a crash a
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import partial
 
 import msgspec
@@ -89,8 +90,8 @@ def erase_kept(
         Others: See `services.archive.erasure.erase_rows`.
     """
     _check_checkpoints(CheckpointStore(settings.checkpoint_url), partition, first)
-    log, names = open_log(settings, create=False), matchers(requests)
-    try:
+    names = matchers(requests)
+    with closing(open_log(settings, create=False)) as log:
         if not settled:
             _erase_control(log.control, names)
         if not settled and isinstance(log.dead_letters, Rewrites):
@@ -100,8 +101,6 @@ def erase_kept(
         from services.archive.erasure import erase_rows  # noqa: PLC0415 - needs the extra `archive`
 
         return erase_rows(settings.archive, partition, log.outcomes.identity, requests, settled=settled)
-    finally:
-        log.close()
 
 
 def _names(standing: Generation | GenerationRequest, name: str) -> bool:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from ratings_core import extras
 from ratings_core.errors import InputError
@@ -44,114 +44,87 @@ def encoded(tables: Iterator[tuple[Any, int]], form: Format, columns: Sequence[s
     Raises:
         InputError: The format does not have these columns. Raised before the first part.
     """
-    return _parts(tables, sink := _Sink(), _WRITERS[form](sink, columns))
+    if form is Format.JSONL and tuple(columns) != COLUMNS:
+        raise InputError("column", list(columns), "must be left out for jsonl: its lines are outcomes of the wire schema")
+    return _parts(tables, _WRITERS[form](list(columns)))
 
 
-def _parts(tables: Iterator[tuple[Any, int]], sink: "_Sink", writer: "_Writer") -> Iterator[Part]:
+def _parts(tables: Iterator[tuple[Any, int]], writer: "_Writer") -> Iterator[Part]:
     rows = position = 0
     for table, position in tables:
         for begin in range(0, len(table), _ROWS):
             part = table.slice(begin, _ROWS)
-            writer.write(part)
             rows += len(part)
-            yield Part(sink.take(), rows, position)
-    writer.close()
-    yield Part(sink.take(), rows, position)
+            yield Part(writer.bytes_of(part), rows, position)
+    yield Part(writer.rest(), rows, position)
 
 
-class _Sink(io.RawIOBase):
-    """A file that keeps what was written until it is taken."""
+class _Writer:
+    """Makes one file of tables: the bytes of each, and what was held back of them."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._written: list[bytes] = []
-        self._size = 0
+    def __init__(self, columns: list[str]) -> None:
+        self._columns = columns
 
-    def writable(self) -> bool:
-        return True
+    def bytes_of(self, table: Any) -> bytes:
+        raise NotImplementedError
 
-    def tell(self) -> int:
-        return self._size
-
-    def write(self, data: Any) -> int:
-        self._written.append(piece := bytes(data))
-        self._size += len(piece)
-        return len(piece)
-
-    def take(self) -> bytes:
-        """What was written since the last call."""
-        taken, self._written = b"".join(self._written), []
-        return taken
+    def rest(self) -> bytes:
+        return b""
 
 
-class _Writer(Protocol):
-    """Writes tables to one file."""
-
-    def __init__(self, file: _Sink, columns: Sequence[str]) -> None: ...
-
-    def write(self, table: Any) -> None: ...
-
-    def close(self) -> None: ...
-
-
-class _Parquet:
-    def __init__(self, file: _Sink, columns: Sequence[str]) -> None:
+class _Parquet(_Writer):
+    def __init__(self, columns: list[str]) -> None:
         from services.archive.schema import fields  # noqa: PLC0415 - needs the extra `archive`
 
-        self._columns, self._schema = list(columns), fields(columns)
+        super().__init__(columns)
+        self._schema, self._file = fields(columns), io.BytesIO()
         self._arrow = extras.load("pyarrow", "archive", "exporting outcomes")
-        self._writer = extras.load("pyarrow.parquet", "archive", "exporting outcomes").ParquetWriter(file, self._schema, compression="zstd")
+        parquet = extras.load("pyarrow.parquet", "archive", "exporting outcomes")
+        self._writer = parquet.ParquetWriter(self._file, self._schema, compression="zstd")
         self._group = self._schema.empty_table()
 
-    def write(self, table: Any) -> None:
+    def bytes_of(self, table: Any) -> bytes:
         self._group = self._arrow.concat_tables([self._group, table.select(self._columns).cast(self._schema)])
         if len(self._group) >= _GROUP_ROWS:
-            self._write_group()
+            self._writer.write_table(self._group)
+            self._group = self._schema.empty_table()
+        return self._written()
 
-    def close(self) -> None:
-        self._write_group()
-        self._writer.close()
-
-    def _write_group(self) -> None:
+    def rest(self) -> bytes:
         if len(self._group):
             self._writer.write_table(self._group)
-        self._group = self._schema.empty_table()
+        self._writer.close()
+        return self._written()
+
+    def _written(self) -> bytes:
+        """What was written since the last call. Arrow counts by itself how far the file goes."""
+        written = self._file.getvalue()
+        self._file.seek(0)
+        self._file.truncate()
+        return written
 
 
-class _Csv:
+class _Csv(_Writer):
     """Lists are JSON; a cell without a value is empty."""
 
-    def __init__(self, file: _Sink, columns: Sequence[str]) -> None:
-        self._columns, self._file = list(columns), file
-        self._csv = extras.load("pyarrow.csv", "archive", "exporting outcomes")
-        self._header = True
+    _header = True
 
-    def write(self, table: Any) -> None:
+    def bytes_of(self, table: Any) -> bytes:
+        csv, file = extras.load("pyarrow.csv", "archive", "exporting outcomes"), io.BytesIO()
         cells = table.select(self._columns)
         for at, name in enumerate(self._columns):
             cells = cells.set_column(at, name, [_as_text(name, cells[name])])
-        self._csv.write_csv(cells, self._file, self._csv.WriteOptions(include_header=self._header))
+        csv.write_csv(cells, file, csv.WriteOptions(include_header=self._header))
         self._header = False
-
-    def close(self) -> None:
-        """Nothing is held back."""
+        return file.getvalue()
 
 
-class _JsonLines:
-    def __init__(self, file: _Sink, columns: Sequence[str]) -> None:
-        if tuple(columns) != COLUMNS:
-            raise InputError("column", list(columns), "must be left out for jsonl: its lines are outcomes of the wire schema")
-        self._file = file
-
-    def write(self, table: Any) -> None:
+class _JsonLines(_Writer):
+    def bytes_of(self, table: Any) -> bytes:
         from services.archive import decode  # noqa: PLC0415 - needs the extra `archive`
         from services.wire.events import encode  # noqa: PLC0415 - as above
 
-        for event in decode.events(table):
-            self._file.write(encode([event]) + b"\n")
-
-    def close(self) -> None:
-        """Nothing is held back."""
+        return b"".join(encode([event]) + b"\n" for event in decode.events(table))
 
 
 def _as_text(name: str, column: Any) -> Any:

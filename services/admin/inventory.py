@@ -11,7 +11,6 @@ from ratings_core.errors import InputError
 
 FILE: Final = "backup.json"
 _FORMAT: Final = 1
-_CHUNK: Final = 1 << 20
 
 
 class FileEntry(msgspec.Struct, frozen=True):
@@ -21,19 +20,17 @@ class FileEntry(msgspec.Struct, frozen=True):
     sha256: str
 
 
-class Inventory(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one backup. version: of Equirank, that made it; files: by their paths in the folder, with slashes."""
+class _Lead(msgspec.Struct, frozen=True, kw_only=True):
+    """What every format has. version: of Equirank, that made it."""
 
     format: int
     version: str
+
+
+class Inventory(_Lead, frozen=True, kw_only=True):
+    """Of one backup. files: by their paths in the folder, with slashes."""
+
     files: dict[str, FileEntry]
-
-
-class _Lead(msgspec.Struct, frozen=True):
-    """What every format has."""
-
-    format: int
-    version: str
 
 
 def write(folder: Path) -> None:
@@ -73,9 +70,5 @@ def _damaged(folder: Path, name: str, why: str) -> InputError:
 
 
 def _held(path: Path) -> FileEntry:
-    sha256, size = hashlib.sha256(), 0
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            sha256.update(chunk)
-            size += len(chunk)
-    return FileEntry(size, sha256.hexdigest())
+        return FileEntry(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())

@@ -26,7 +26,7 @@ from services.control.generations import make_raters
 from services.control.records import ControlState, Generation, PoolCreated
 from services.log.partition import partition_of
 from services.log.protocol import Log
-from services.solve.file_solve import Answer, Asked, answers_of, check_online, counting_of, rows_left_out
+from services.solve.file_solve import Answer, Asked, answer_of, answers_of, check_online, counting_of
 from services.solve.fold_file import folded_result, offline_fold
 from services.solve.problems.load import Counted, Loaded
 from services.solve.problems.slices import Slices
@@ -101,9 +101,8 @@ def _solved(
 ) -> Iterator[Answer]:
     counting = counting_of(asked, bucket_seconds)
     slices, left_out = Slices(lambda: Counted([], counting)), Counter[str]()
-    for columns, values in _outcomes(log, control, wanted, pool, left_out):
-        for value, part in _parts(columns, values):
-            slices.part(value).add_columns(part)
+    for value, part in _outcomes(log, control, wanted, pool, left_out):
+        slices.part(value).add_columns(part)
     loaded = {value: Loaded(FileKind.OUTCOMES, counted.problem(), dict(left_out)) for value, counted in slices.sorted()}
     yield from answers_of(asked, loaded, wanted.slice_by)
 
@@ -120,21 +119,16 @@ def _folded(
     initial = {method: ratings for method, ratings in pool.made.initial.items() if method == asked.method}
     made = Generation(pool=wanted.range.pool, number=1, start=0, time=0.0, fold=fold, initial=initial)
     slices = Slices(lambda: PoolState(pool.created, made))
-    for columns, values in _outcomes(log, control, wanted, pool, left_out):
-        for value, part in _parts(columns, values):
-            if isinstance(part, GameColumns):
-                slices.part(value).fold(part)
+    for value, part in _outcomes(log, control, wanted, pool, left_out):
+        if isinstance(part, GameColumns):
+            slices.part(value).fold(part)
     for value, state in slices.sorted():
         result = folded_result(state, asked.method, rater, time.perf_counter() - begun)
-        added = rows_left_out(dict(left_out), wanted.slice_by, value)
-        result = msgspec.structs.replace(result, input=FileKind.OUTCOMES.value, extra={**result.extra, **added})
-        yield Answer(value, result, left_out=dict(left_out))
+        yield answer_of(value, result, FileKind.OUTCOMES, dict(left_out), wanted.slice_by)
 
 
-def _outcomes(
-    log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, left_out: Counter[str]
-) -> Iterator[tuple[Columns, NDArray[np.object_]]]:
-    """The outcomes that count and are wanted, in the order of the log, each with the value of its slice; counts the others."""
+def _outcomes(log: Log, control: ControlState, wanted: PoolSlice, pool: _Pool, left_out: Counter[str]) -> Iterator[tuple[str, Columns]]:
+    """The outcomes that count and are wanted, in the order of the log, parted by the values of their slices; counts the others."""
     from services.archive import decode  # noqa: PLC0415 - needs the extra `archive`
     from services.archive.schema import GAME, RETRACTION, SCORES  # noqa: PLC0415 - as above
 
@@ -152,7 +146,9 @@ def _outcomes(
         chosen = _chosen(rows, wanted, left_out)
         left_out["duplicates"] += int(np.count_nonzero(verdict == DUPLICATE))
         left_out["conflicts"] += int(np.count_nonzero(verdict != NEW) - np.count_nonzero(verdict == DUPLICATE))
-        yield columns.take(chosen), _values(rows, wanted.slice_by)[chosen]
+        columns, values = columns.take(chosen), _values(rows, wanted.slice_by)[chosen]
+        for value in sorted(set(values.tolist())):
+            yield value, columns.take(values == value)
     left_out.update(dict(zip(LEFT_OUT, edits.left_out.tolist(), strict=True)))
     for reason in [reason for reason, count in left_out.items() if not count]:
         del left_out[reason]
@@ -182,9 +178,3 @@ def _values(rows: Any, column: str | None) -> NDArray[np.object_]:
     metas = [None if text is None else msgspec.json.decode(text) for text in rows["meta"].to_pylist()]
     values[:] = [cell_text(meta.get(field)) if isinstance(meta, dict) else "" for meta in metas]
     return values
-
-
-def _parts(columns: Columns, values: NDArray[np.object_]) -> Iterator[tuple[str, Columns]]:
-    """The outcomes of each slice, in their order."""
-    for value in sorted(set(values.tolist())):
-        yield value, columns.take(values == value)

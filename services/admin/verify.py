@@ -9,7 +9,7 @@ these generations is a difference.
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import closing
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -74,47 +74,32 @@ def verify_partition(number: int, log: Log, checkpoints: CheckpointStore, store:
     except WrongLog as error:
         yield Finding(partition=number, pool=None, what="log", position=log.outcomes.end(number), difference=str(error))
         return
-    wanted = _Wanted.of(number, state, manifest, store)
+    chosen, beside = _generations(number, state, manifest, store)
     begin = log.history.begin(number)
-    if (needed := state.partitions.beyond_losses(number, wanted.beginning(log, state))) < begin:
+    first = min([made.start for made in (*chosen.values(), *beside)], default=beginning(number, log.history, state))
+    if (needed := state.partitions.beyond_losses(number, first)) < begin:
         yield Finding(partition=number, pool=None, what="log", position=begin, difference=forgotten(log.history, number, needed))
         return
-    folded = _Refolded(_start(wanted, log, state), log, state, FixedDirectory(state, wanted.chosen))
-    try:
+    start = _start(Partition(number, log.outcomes.partitions, begin), chosen, beside, log, state)
+    with closing(_Refolded(start, log, state, FixedDirectory(state, chosen))) as folded:
         yield from _compared(folded, manifest, store)
-    finally:
-        folded.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Generations of a partition to fold. chosen: one a pool; beside: further ones of the same pools."""
-
-    number: int
-    chosen: dict[str, Generation]
-    beside: list[Generation]
-
-    @classmethod
-    def of(cls, number: int, control: ControlState, manifest: Manifest | None, store: LiveBoards | None) -> "_Wanted":
-        """Those that checkpoint and store hold, as far as the control log knows them."""
-        shown = [(head.pool, head.generation) for head in store.pools() if head.partition == number] if store is not None else []
-        held = [(entry.pool, entry.generation) for entry in manifest.entries] if manifest is not None else []
-        chosen: dict[str, Generation] = {}
-        beside: list[Generation] = []
-        for pool, generation in dict.fromkeys([*held, *shown]):
-            made = control.generations.get(pool, {}).get(generation)
-            if made is not None and chosen.setdefault(pool, made) is not made:
-                beside.append(made)
-        return cls(number, chosen, beside)
-
-    def beginning(self, log: Log, control: ControlState) -> int:
-        """The first offset that any of them reads."""
-        return min([made.start for made in self.all], default=beginning(self.number, log.history, control))
-
-    @property
-    def all(self) -> list[Generation]:
-        """All of them."""
-        return [*self.chosen.values(), *self.beside]
+def _generations(
+    number: int, control: ControlState, manifest: Manifest | None, store: LiveBoards | None
+) -> tuple[dict[str, Generation], list[Generation]]:
+    """Generations of a partition to fold: those that checkpoint and store hold, as far as the control log knows them. One a pool, by pool,
+    and further ones of the same pools.
+    """
+    shown = [(head.pool, head.generation) for head in store.pools() if head.partition == number] if store is not None else []
+    held = [(entry.pool, entry.generation) for entry in manifest.entries] if manifest is not None else []
+    chosen: dict[str, Generation] = {}
+    beside: list[Generation] = []
+    for pool, generation in dict.fromkeys([*held, *shown]):
+        made = control.generations.get(pool, {}).get(generation)
+        if made is not None and chosen.setdefault(pool, made) is not made:
+            beside.append(made)
+    return chosen, beside
 
 
 def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveBoards | None) -> Iterator[Finding]:
@@ -128,25 +113,22 @@ def _compared(folded: "_Refolded", manifest: Manifest | None, store: LiveBoards 
         yield from _against_boards(folded, store)
 
 
-def _start(wanted: _Wanted, log: Log, control: ControlState) -> Partition:
-    """The partition before its first record, with the generations to fold."""
-    partition = Partition(wanted.number, log.outcomes.partitions, log.history.begin(wanted.number))
-    for made in wanted.all:
-        _put(partition, made, wanted, log, control)
+def _start(
+    partition: Partition, chosen: Mapping[str, Generation], beside: Sequence[Generation], log: Log, control: ControlState
+) -> Partition:
+    """The partition with the generations to fold, but for plain ones, which begin by themselves."""
+    for made in chosen.values():
+        if made.retraction_horizon:
+            partition.pools[made.pool] = _empty(made, partition.number, log, control)
+    for made in beside:
+        build = Build.restored(_empty(made, partition.number, log, control), max(made.start, partition.position))
+        partition.builds[build.key] = build
     return partition
 
 
-def _put(partition: Partition, made: Generation, wanted: _Wanted, log: Log, control: ControlState) -> None:
-    """Let the partition fold a generation from its start. A plain one begins by itself."""
-    plain = made.pool in wanted.chosen and wanted.chosen[made.pool] is made
-    if plain and not made.retraction_horizon:
-        return
-    state = PoolState(control.pools[made.pool], made, retracted(made, log.history, partition.number, control))
-    if plain:
-        partition.pools[made.pool] = state
-    else:
-        build = Build.restored(state, max(made.start, partition.position))
-        partition.builds[build.key] = build
+def _empty(made: Generation, number: int, log: Log, control: ControlState) -> PoolState:
+    """A generation before its first record."""
+    return PoolState(control.pools[made.pool], made, retracted(made, log.history, number, control))
 
 
 def _newest(number: int, checkpoints: CheckpointStore) -> tuple[list[SkippedCheckpoint], Manifest | None]:
@@ -262,12 +244,9 @@ def _against_newer(folded: _Refolded, head: PoolHead, store: LiveBoards) -> Find
         difference = f"the store shows generation {head.generation}; {missing}"
         return Finding(partition=number, pool=head.pool, what="live boards", position=head.position, difference=difference)
     start = Partition(number, log.outcomes.partitions, made.start)
-    start.pools[head.pool] = PoolState(state.pools[head.pool], made, retracted(made, log.history, number, state))
-    newer = _Refolded(start, log, state, FixedDirectory(ControlState()))
-    try:
+    start.pools[head.pool] = _empty(made, number, log, state)
+    with closing(_Refolded(start, log, state, FixedDirectory(ControlState()))) as newer:
         return _against_store(newer, head.pool, store)
-    finally:
-        newer.close()
 
 
 def _catch_up(store: LiveBoards, pool: str, position: int) -> None:

@@ -49,18 +49,14 @@ def _difference(shown: SolvedBoard, files: ResultFiles, job: Job) -> str | None:
         return "no result file holds this solve"
     if (shown.result.certificate, shown.result.status) != (file.result.certificate, file.result.status):
         return f"it says {shown.result.certificate}, {shown.result.status}, its file {file.result.certificate}, {file.result.status}"
-    rows, wanted = (list(map(_rated, one.result.agents)) for one in (shown, file))
+    # what a solve says of each agent; intervals may come after it
+    rows, wanted = ([(row.agent, row.rating, row.rank) for row in one.result.agents] for one in (shown, file))
     wrong = next((i for i, row in enumerate(wanted) if i >= len(rows) or rows[i] != row), None)
     if wrong is None and len(rows) == len(wanted):
         return None
     if wrong is None:
         return f"it has {len(rows)} rows, its file {len(wanted)}"
     return f"row {wrong} is {rows[wrong] if wrong < len(rows) else 'missing'}, in its file {wanted[wrong]}"
-
-
-def _rated(row: AgentRow) -> tuple[str, float | None, int]:
-    """What a solve says of an agent; intervals may come after it."""
-    return row.agent, row.rating, row.rank
 
 
 def _whole(store: RedisStore, job: Job) -> SolvedBoard | None:

@@ -7,7 +7,7 @@ Where the store does not answer, or was emptied and is being filled again, reade
 import asyncio
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
@@ -85,8 +85,8 @@ class Answers:
     """
 
     def __init__(self, versions: Versions, readers: Workers, build: Build, clock: Callable[[], float]) -> None:
-        self._reader, self._readers, self._build, self._clock = versions, readers, build, clock
-        self._versions = Batched(self._look, _PAUSE_SECONDS)
+        self._readers, self._build, self._clock = readers, build, clock
+        self._versions = Batched[str, PoolVersion](lambda pools: readers.run(partial(versions.read, pools)), _PAUSE_SECONDS)
         self._entries: OrderedDict[Asked, _Entry] = OrderedDict()
         self._bytes = 0
         self._building: dict[tuple[Asked, Version], asyncio.Task[_Entry | None]] = {}
@@ -107,9 +107,6 @@ class Answers:
         entry.confirmed_at = now = self._clock()
         _age(entry, now)
         return Answer(entry.body, entry.tag)
-
-    async def _look(self, pools: Collection[str]) -> Mapping[str, PoolVersion]:
-        return await self._readers.run(partial(self._reader.read, pools))
 
     async def _newest(self, asked: Asked, version: Version, published: PoolVersion) -> _Entry | None:
         entry = self._entries.get(asked)
@@ -189,7 +186,7 @@ def _board_of(asked: Asked, method: str) -> Asked:
 
 
 def _entry(value: Value, version: Version, now: float) -> _Entry:
-    tag = f'"{blake2b(msgspec.json.encode(_without_ages(value)), digest_size=12).hexdigest()}"'
+    tag = f'"{blake2b(msgspec.json.encode(_with_ages(value, lambda _: 0.0)), digest_size=12).hexdigest()}"'
     return _Entry(version, value, tag, msgspec.json.encode(value), now, now)
 
 
@@ -213,10 +210,6 @@ def _age(entry: _Entry, now: float) -> None:
 
 def _older(value: V, seconds: float) -> V:
     return _with_ages(value, lambda age: round(age + seconds, 3))
-
-
-def _without_ages(value: Value) -> Value:
-    return _with_ages(value, lambda _: 0.0)
 
 
 def _with_ages(value: V, age: Callable[[float], float]) -> V:

@@ -61,7 +61,7 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
     app = FastAPI(
         title="Equirank", version=version("equirank"), description=_ABOUT, docs_url=None, redoc_url=None, telemetry=_NO_TELEMETRY
     )  # fmt: skip
-    metrics.gauge("equirank_api_store_garbage_values").set_function(lambda: store.garbage)
+    metrics.gauge("equirank_api_store_garbage_values").set_function(lambda: store.connection.garbage)
     workers = Pools(settings)
     answers = Answers(store.versions, workers.readers, partial(built, store, directory, settings.provisional, clock), clock)
     app.state.context = Context(
@@ -74,8 +74,8 @@ def create_app(settings: Settings, log: Log, store: RedisStore, clock: Callable[
         app.include_router(module.router, dependencies=[Depends(_known_parameters)])
     for module in (health, pages):
         app.include_router(module.router)
-    for kind, handler in _HANDLERS.items():
-        app.add_exception_handler(kind, handler)
+    for kind in _PROBLEMS:
+        app.add_exception_handler(kind, _refused)
     app.add_middleware(FastPath, answers=answers)
     app.add_middleware(RequestMiddleware, access=access, metrics=metrics)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # the way FastAPI documents
@@ -112,31 +112,40 @@ def _first_sentence(text: str) -> str:
     return re.split(r"[.;:]\s", text.strip().rstrip("."), maxsplit=1)[0]
 
 
-def _answer(request: Request, error: ApiError) -> Response:
-    return error.response(request.state.request_id)
+async def _refused(request: Request, error: Exception) -> Response:
+    return _problem(request, error).response(request.state.request_id)
 
 
-async def _api_error(request: Request, error: Exception) -> Response:
-    return _answer(request, error) if isinstance(error, ApiError) else _answer(request, _unexpected(error))
+def _problem(request: Request, error: Exception) -> ApiError:
+    """What a request is answered that ended with one of `_PROBLEMS`."""
+    match error:
+        case ApiError():
+            return error
+        case NoPool():
+            return ApiError(404, "no such pool", str(error))
+        case PoolExists() | TooManyPools():
+            return ApiError(409, "pool refused", str(error))
+        case InputError():
+            return ApiError(422, "a rule is broken", str(error))
+        case RequestValidationError():
+            text = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            return ApiError(422, "a parameter breaks a rule", text)
+        case HTTPException():
+            return _of_framework(request, error)
+        case StoreError():
+            context(request).metrics.counter("equirank_api_store_failures_total").inc()
+            return _unavailable("the store cannot answer", str(error), retriable=error.retriable)
+        case LogError():
+            detail = f"{error}; send it again with the same ids: should any of it be in the log all the same, it counts once"
+            return _unavailable("the log cannot take it", detail, retriable=error.retriable)
+    raise error
 
 
-async def _input_error(request: Request, error: Exception) -> Response:
-    return _answer(request, ApiError(422, "a rule is broken", str(error)))
-
-
-async def _validation_error(request: Request, error: Exception) -> Response:
-    found = error.errors() if isinstance(error, RequestValidationError) else []
-    text = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found)
-    return _answer(request, ApiError(422, "a parameter breaks a rule", text))
-
-
-async def _http_error(request: Request, error: Exception) -> Response:
-    if not isinstance(error, HTTPException):
-        return _answer(request, _unexpected(error))
+def _of_framework(request: Request, error: HTTPException) -> ApiError:
     detail, headers = "see /openapi.json for what is answered here", dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["allow"] = ", ".join(sorted({*headers.pop("Allow", "").split(", "), *_described_methods(request)} - {""}))
-    return _answer(request, ApiError(error.status_code, str(error.detail), detail, headers=headers))
+    return ApiError(error.status_code, str(error.detail), detail, headers=headers)
 
 
 def _described_methods(request: Request) -> set[str]:
@@ -151,40 +160,9 @@ def _pattern(path: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\\{agent\\\}", ".+", re.sub(r"\\\{(?!agent)\w+\\\}", "[^/]+", re.escape(path))))
 
 
-async def _conflict(request: Request, error: Exception) -> Response:
-    return _answer(request, ApiError(409, "pool refused", str(error)))
+def _unavailable(title: str, detail: str, *, retriable: bool) -> ApiError:
+    return ApiError(503, title, detail, headers=_RETRY) if retriable else ApiError(500, title, detail)
 
 
-async def _no_pool(request: Request, error: Exception) -> Response:
-    return _answer(request, ApiError(404, "no such pool", str(error)))
-
-
-async def _store_error(request: Request, error: Exception) -> Response:
-    context(request).metrics.counter("equirank_api_store_failures_total").inc()
-    return _answer(request, _unavailable("the store cannot answer", error, retriable=getattr(error, "retriable", False)))
-
-
-async def _log_error(request: Request, error: Exception) -> Response:
-    detail = f"{error}; send it again with the same ids: should any of it be in the log all the same, it counts once"
-    return _answer(request, _unavailable("the log cannot take it", detail, retriable=getattr(error, "retriable", False)))
-
-
-def _unavailable(title: str, detail: object, *, retriable: bool) -> ApiError:
-    return ApiError(503, title, str(detail), headers=_RETRY) if retriable else ApiError(500, title, str(detail))
-
-
-def _unexpected(error: Exception) -> ApiError:
-    return ApiError(500, "internal error", type(error).__name__)
-
-
-_HANDLERS: Final = {
-    ApiError: _api_error,
-    InputError: _input_error,
-    RequestValidationError: _validation_error,
-    HTTPException: _http_error,
-    NoPool: _no_pool,
-    PoolExists: _conflict,
-    TooManyPools: _conflict,
-    StoreError: _store_error,
-    LogError: _log_error,
-}
+_PROBLEMS: Final = (ApiError, InputError, RequestValidationError, HTTPException, NoPool, PoolExists, TooManyPools, StoreError, LogError)
+"""Exceptions that are answered with a problem of their own."""

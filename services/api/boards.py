@@ -6,11 +6,10 @@ from types import MappingProxyType
 from typing import Annotated, TypeAlias
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
 from services.api.answers import Asked
-from services.api.context import Context, context, reads
+from services.api.context import Context, Here, reads
 from services.api.directory import Directory
 from services.api.pools import pool_view, view
 from services.api.problems import ApiError
@@ -75,29 +74,27 @@ def _summary(
 
 @router.get("/v1/pools/{pool}/boards", response_model=None, responses=described(Boards, (404, 422, 503)))
 @reads
-def get_boards(request: Request, pool: str, count: Summary = 0) -> Response:
+def get_boards(here: Here, pool: str, count: Summary = 0) -> Response:
     """Which boards a pool has; with `count`, the first rows of each. Answers 304 to If-None-Match where nothing changed."""
-    return _built(request, Asked("boards", check_pool_name(pool), rows=count), "boards")
+    return _built(here, Asked("boards", check_pool_name(pool), rows=count), "boards")
 
 
 @router.get("/v1/pools/{pool}/boards/{method}", response_model=None, responses=described(Board, (404, 410, 422, 503)))
 async def get_board(
-    request: Request, pool: str, method: str, start: Start = 0, count: Count = 50, position: Position = None, at: At = None
+    here: Here, pool: str, method: str, start: Start = 0, count: Count = 50, position: Position = None, at: At = None
 ) -> Response:
     """Rows of one live or solved board, best first; with `position` or `at` as it was then, where that is kept (410 where not)."""
-    here = context(request)
     if position is None and at is None:
         asked = Asked("board", check_pool_name(pool), method, start, count)
-        return await here.workers.readers.run(partial(_built, request, asked, f"board {method}"))
+        return await here.workers.readers.run(partial(_built, here, asked, f"board {method}"))
     when = When(position, None if at is None else moment(at, "at"))
     return await here.workers.checkpoints.run(partial(_get_past, here, pool, method, when, start, count))
 
 
 @router.get("/v1/pools/{pool}/boards/{method}/around/{agent:path}", response_model=None, responses=described(Board, (404, 422, 503)))
 @reads
-def get_around(request: Request, pool: str, method: str, agent: str, count: Count = 11) -> Response:
+def get_around(here: Here, pool: str, method: str, agent: str, count: Count = 11) -> Response:
     """Rows around an agent. Percent-encode its name, slashes too."""
-    here = context(request)
     told = here.settings.provisional
     found = boards.around(here.store, pool, method, agent, count=count, now=here.clock(), provisional=told)
     return reply(found) if found is not None else _nothing(here, pool, f"agent {agent!r} on a board {method}")
@@ -105,34 +102,30 @@ def get_around(request: Request, pool: str, method: str, agent: str, count: Coun
 
 @router.get("/v1/pools/{pool}/boards/{method}/history", response_model=None, responses=described(History, (404, 422, 503)))
 @reads
-def get_history(request: Request, pool: str, method: str) -> Response:
+def get_history(here: Here, pool: str, method: str) -> Response:
     """The kept solves of a method, newest first, each with what it was solved from and how."""
-    here = context(request)
     solves = here.store.solved.history(pool, method)
     return reply(History(pool=pool, method=method, solves=solves)) if solves else _nothing(here, pool, f"solved board {method}")
 
 
 @router.get("/v1/pools/{pool}/boards/{method}/diff", response_model=None, responses=described(Difference, (404, 422, 503)))
 @reads
-def get_difference(request: Request, pool: str, method: str, against: Against = None, count: Count = 50) -> Response:
+def get_difference(here: Here, pool: str, method: str, against: Against = None, count: Count = 50) -> Response:
     """What changed from an earlier solve to the newest one, and why."""
-    here = context(request)
     found = boards.changes(here.store.solved, pool, method, against, count)
     return reply(found) if found is not None else _nothing(here, pool, f"two kept solves of {method}")
 
 
 @router.get("/v1/pools/{pool}/agents/{agent:path}", response_model=None, responses=described(AgentView, (404, 422, 503)))
 @reads
-def get_agent(request: Request, pool: str, agent: str) -> Response:
+def get_agent(here: Here, pool: str, agent: str) -> Response:
     """An agent's row on every board. Percent-encode its name, slashes too."""
-    here = context(request)
     found = boards.agent(here.store, pool, agent, provisional=here.settings.provisional)
     return reply(AgentView(pool=pool, agent=agent, boards=found)) if found is not None else _nothing(here, pool, f"agent {agent!r}")
 
 
-def _built(request: Request, asked: Asked, what: str) -> Response:
+def _built(here: Context, asked: Asked, what: str) -> Response:
     """A poll that the fast path left to the routes: one of another spelling, or of something that is not there."""
-    here = context(request)
     value = built(here.store, here.directory, here.settings.provisional, here.clock, asked)
     return reply(value) if value is not None else _nothing(here, asked.pool, what)
 

@@ -1,8 +1,8 @@
 """Request bodies: bounded in bytes, in all of them together, and in time, before anything is done with them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 from starlette.requests import Request
@@ -38,49 +38,42 @@ class Bodies:
         where the common limit is reached.
         """
         declared = _checked_type(request, types)
-        share = _Share(self, max(_LEAST, _declared(request, limit)))
-        try:
+        with self._share() as hold:
+            hold(max(_LEAST, _declared(request, limit)))
             try:
                 async with asyncio.timeout(self._seconds):
-                    body = await _read(request, limit, share)
+                    body = await _read(request, limit, hold)
             except TimeoutError:
                 detail = f"the body was not complete within {self._seconds:g} s: send a smaller one"
                 raise ApiError(408, "slow body", detail, headers={"Connection": "close"}) from None
             if STREAM in types and is_stream(body) is not (declared == STREAM):
                 raise ApiError(415, "body of another type", f"send {STREAM} for an Arrow IPC stream, {JSON} for JSON")
             yield body
+
+    @contextmanager
+    def _share(self) -> Iterator[Callable[[int], None]]:
+        """What one request holds of the common limit until the block ends.
+
+        The function that is given holds at least so many bytes from now on; in steps that double, so that a body without a declared length
+        is counted seldom. It raises `ApiError` 503.
+        """
+        held = 0
+
+        def hold(size: int) -> None:
+            nonlocal held
+            if size <= held:
+                return
+            wanted = max(size, 2 * held)
+            if self._held + wanted - held > self._memory:
+                detail = "the requests under way hold as many bytes as this service takes at once: send the request again later"
+                raise ApiError(503, "busy", detail, headers={"Retry-After": "1", "Connection": "close"})
+            self._held += wanted - held
+            held = wanted
+
+        try:
+            yield hold
         finally:
-            share.give_back()
-
-    def take(self, size: int) -> None:
-        """Count `size` more bytes. Raises `ApiError` 503."""
-        if self._held + size > self._memory:
-            detail = "the requests under way hold as many bytes as this service takes at once: send the request again later"
-            raise ApiError(503, "busy", detail, headers={"Retry-After": "1", "Connection": "close"})
-        self._held += size
-
-    def give_back(self, size: int) -> None:
-        """Count `size` bytes less."""
-        self._held -= size
-
-
-class _Share:
-    """What one request holds of the common limit."""
-
-    def __init__(self, bodies: Bodies, size: int) -> None:
-        self._bodies, self._size = bodies, 0
-        self.hold(size)
-
-    def hold(self, size: int) -> None:
-        """Hold at least `size` bytes; in steps that double, so that a body without a declared length is counted seldom."""
-        if size > self._size:
-            wanted = max(size, 2 * self._size)
-            self._bodies.take(wanted - self._size)
-            self._size = wanted
-
-    def give_back(self) -> None:
-        self._bodies.give_back(self._size)
-        self._size = 0
+            self._held -= held
 
 
 def _checked_type(request: Request, types: Sequence[str]) -> str:
@@ -101,12 +94,12 @@ def _declared(request: Request, limit: int) -> int:
     return size
 
 
-async def _read(request: Request, limit: int, share: _Share) -> bytes:
+async def _read(request: Request, limit: int, hold: Callable[[int], None]) -> bytes:
     body = bytearray()
     async for part in request.stream():
         if len(body) + len(part) > limit:
             raise _too_large(limit)
-        share.hold(len(body) + len(part))
+        hold(len(body) + len(part))
         body += part
     return bytes(body)
 

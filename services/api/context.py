@@ -4,8 +4,9 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Final, ParamSpec, cast
+from typing import TYPE_CHECKING, Annotated, Final, ParamSpec, TypeAlias, cast
 
+from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -73,12 +74,20 @@ def context(request: Request) -> Context:
     return cast("Context", request.app.state.context)
 
 
+async def _of_application(request: Request) -> Context:
+    return context(request)
+
+
+Here: TypeAlias = Annotated[Context, Depends(_of_application)]
+"""What a route works with, as one of its parameters."""
+
+
 def reads(route: Callable[P, Response]) -> Callable[P, Awaitable[Response]]:
-    """A route that reads the store: run in one of the readers' threads. It takes the request as `request`."""
+    """A route that reads the store: run in one of the readers' threads. It takes its context as `here`."""
 
     @wraps(route)
     async def answered(*arguments: P.args, **named: P.kwargs) -> Response:
-        here = context(cast("Request", named["request"]))
+        here = cast("Context", named["here"])
         return await here.workers.readers.run(partial(route, *arguments, **named))
 
     return answered

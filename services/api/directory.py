@@ -35,12 +35,6 @@ class Directory:
         self._pools = {**self._pools, standing.pool: standing}
         return standing
 
-    def generations(self, pool: str) -> tuple[Generation | None, Generation | None, GenerationRequest | None]:
-        """The generation that serves, the newest one, and the wish that waits. Raises `LogError`."""
-        state = self.control.refresh()
-        waiting = state.wish(pool)
-        return state.serving(pool), state.newest(pool), None if waiting is None else waiting[1]
-
     def want(self, pool: str, asked: Callable[[Generation | GenerationRequest], GenerationRequest]) -> int:
         """Ask for a generation, made of how the pool stands; the wish's offset. Raises `NoPool`, `InputError`, `LogError`."""
         wanted = asked(self.control.standing(pool))

@@ -1,8 +1,7 @@
 """Exports over HTTP: a pool's outcomes as a stream, which says by its end whether it is complete."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
-from threading import Lock
+from threading import Lock, Semaphore
 from typing import Annotated, Any, Final, TypeAlias
 
 from fastapi import APIRouter, Query
@@ -14,7 +13,7 @@ from ratings_core.errors import MissingExtraError
 from services.admin.export import COLUMNS, Wanted, tables
 from services.admin.export_formats import Format, Part, encoded
 from services.admin.pool_range import pool_range
-from services.api.context import Context, context
+from services.api.context import Context, Here
 from services.api.problems import ApiError, no_pool
 from services.api.replies import problems
 from services.control.log import ControlLog
@@ -44,7 +43,7 @@ class Exports:
 
     def __init__(self, log: Log, control: ControlLog, most: int) -> None:
         self._log, self._control, self._most = log, control, most
-        self._taken, self._lock = 0, Lock()
+        self._free = Semaphore(most)
 
     def parts(self, wanted: Wanted, form: Format) -> Iterator[Part]:
         """The bytes of an export. Raises `ApiError` where there is no such pool, and what `tables` and `encoded` raise."""
@@ -55,16 +54,13 @@ class Exports:
 
     def take(self) -> None:
         """Begin an export. Raises `ApiError` 503."""
-        with self._lock:
-            if self._taken >= self._most:
-                detail = f"{self._most} exports are under way already: send the request again later"
-                raise ApiError(503, "busy", detail, headers={"Retry-After": "5"})
-            self._taken += 1
+        if not self._free.acquire(blocking=False):
+            detail = f"{self._most} exports are under way already: send the request again later"
+            raise ApiError(503, "busy", detail, headers={"Retry-After": "5"})
 
     def give_back(self) -> None:
         """End an export."""
-        with self._lock:
-            self._taken -= 1
+        self._free.release()
 
 
 class _Stream:
@@ -102,6 +98,7 @@ class _Stream:
 @router.get("/v1/pools/{pool}/export", response_class=Response, response_model=None, responses=_ANSWERS)
 async def get_export(
     request: Request,
+    here: Here,
     pool: str,
     form: Form = Format.JSONL,
     begin: Begin = 0,
@@ -115,17 +112,17 @@ async def get_export(
 
     Needs a key where keys are set: boards are public there, what was sent is not.
     """
-    here = context(request)
     here.access.check_key(request)
     asked = pool_range(check_pool_name(pool), (begin, end), since, until)
     wanted = Wanted(asked, tuple(agent or ()), tuple(column or COLUMNS))
     here.exports.take()
     stream = _Stream(here.exports, wanted, form)
     try:
-        with _missing():
-            head = await here.workers.exports.run(stream.next)
-    except BaseException:
+        head = await here.workers.exports.run(stream.next)
+    except BaseException as error:
         here.workers.exports.finish(stream.close)
+        if isinstance(error, MissingExtraError):
+            raise ApiError(501, "not installed", str(error)) from error
         raise
     file = f'attachment; filename="{pool}.{form}"'
     return _Answer(here, stream, _body(here, stream, head), media_type=_TYPES[form], headers={"Content-Disposition": file})
@@ -151,12 +148,3 @@ async def _body(here: Context, stream: _Stream, head: bytes | None) -> AsyncIter
     while head is not None:
         yield head
         head = await here.workers.exports.run(stream.next)
-
-
-@contextmanager
-def _missing() -> Iterator[None]:
-    """Answer 501 where a package is missing. Raises `ApiError`."""
-    try:
-        yield
-    except MissingExtraError as error:
-        raise ApiError(501, "not installed", str(error)) from error

@@ -6,9 +6,10 @@ Only a request that is exactly such a poll is answered here. Everything else, al
 import re
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import parse_qsl
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from services.api.answers import Answer, Answers, Asked, Kind
@@ -42,42 +43,30 @@ class FastPath:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a poll, or hand the request on."""
         asked = asked_for(scope["path"], scope["query_string"]) if scope["type"] == "http" and scope["method"] == "GET" else None
-        answer = None if asked is None else await self._answered(asked)
+        try:
+            answer = None if asked is None else await self._answers.get(asked)
+        except StoreError:
+            answer = None  # a route has to say what is wrong
         if asked is None or answer is None:
             await self._app(scope, receive, send)
             return
         scope["route"] = _ROUTES[asked.kind]
-        status, headers, body = sent(answer, _if_none_match(scope))
+        status, headers, body = sent(answer, Headers(scope=scope).get("if-none-match", ""))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def _answered(self, asked: Asked) -> Answer | None:
-        """None where a route has to say what is wrong."""
-        try:
-            return await self._answers.get(asked)
-        except StoreError:
-            return None
 
-
-class Sent(NamedTuple):
-    """Status, headers and body of a response."""
-
-    status: int
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
-
-
-def sent(answer: Answer, if_none_match: str) -> Sent:
-    """The response to a poll: 304 without a body where the caller has the answer already."""
+def sent(answer: Answer, if_none_match: str) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+    """Status, headers and body of the response to a poll: 304 without a body where the caller has the answer already."""
     headers = [(b"cache-control", b"no-cache")]
     if answer.stale_seconds is not None:
         headers.append((b"warning", b'110 - "the store does not answer, or lost its data: this is what was last known"'))
     if answer.tag is not None:
         headers.append((b"etag", b"W/" + answer.tag.encode()))
         if answer.tag in if_none_match:
-            return Sent(304, headers, b"")
+            return 304, headers, b""
     headers += [(b"content-type", b"application/json"), (b"content-length", str(len(answer.body)).encode())]
-    return Sent(200, headers, answer.body)
+    return 200, headers, answer.body
 
 
 def asked_for(path: str, query: bytes) -> Asked | None:
@@ -109,7 +98,3 @@ def _numbers(query: str, limits: dict[str, tuple[int, int]]) -> dict[str, int] |
         if not low <= numbers[name] <= high:
             return None
     return numbers
-
-
-def _if_none_match(scope: Scope) -> str:
-    return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"if-none-match"), "")

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from ratings_core.errors import InputError
 from services.admin import bans
-from services.api.context import Context, context
+from services.api.context import Context, Here
 from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import GenerationAsked, Generations, GenerationWish, body_of, described, reply
@@ -24,16 +24,16 @@ _REF: Final = {"$ref": "#/components/schemas/GenerationAsked"}
 
 
 @router.get("/v1/pools/{pool}/generations", response_model=None, responses=described(Generations, (404, 422, 503)))
-async def get_generations(request: Request, pool: str) -> Response:
+async def get_generations(here: Here, pool: str) -> Response:
     """The generation that readers see, the newest one, and what waits to become one."""
-    here = context(request)
     return await here.workers.log.run(partial(_generations, here, pool))
 
 
 def _generations(here: Context, pool: str) -> Response:
     pool_view(here, pool)  # says what to do where there is no such pool
-    serving, newest, waiting = here.directory.generations(pool)
-    return reply(Generations(pool=pool, serving=serving, newest=newest, waiting=waiting))
+    state = here.directory.control.refresh()
+    _, waiting = state.wish(pool) or (None, None)
+    return reply(Generations(pool=pool, serving=state.serving(pool), newest=state.newest(pool), waiting=waiting))
 
 
 @router.post(
@@ -43,13 +43,12 @@ def _generations(here: Context, pool: str) -> Response:
     openapi_extra=body_of(_REF),
     responses=described(GenerationWish, (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503), 202, "The wish is durable in the log."),
 )
-async def post_generation(request: Request, pool: str) -> Response:
+async def post_generation(request: Request, here: Here, pool: str) -> Response:
     """Ask for other settings, aliases, bans or initial ratings: the pool is folded again from the log, then boards switch to it at once.
 
     An empty object folds it again as it is, which resumes a stopped pool; first retract the outcomes that it cannot fold.
     """
-    here = context(request)
-    here.access.check_admin(request)
+    here.access.check_key(request, admin=True)
     async with here.bodies.read(request, MAX_RECORD_BYTES) as body:
         return await here.workers.log.run(partial(_want, here, check_pool_name(pool), body))
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from services.api.context import Context, context
+from services.api.context import Context, Here
 from services.api.problems import ApiError
 from services.api.replies import described, problems, reply
 from services.boards import folding
@@ -30,20 +29,18 @@ async def livez() -> str:
 
 
 @router.get("/readyz", response_class=PlainTextResponse, responses=problems((503,)))
-async def readyz(request: Request) -> Response:
+async def readyz(here: Here) -> Response:
     """The store answers, so boards can be served; 503 where it does not. It says nothing about how old they are: /freshz does."""
-    here = context(request)
     await here.workers.probes.run(here.store.ping)
     return PlainTextResponse("ok\n")
 
 
 @router.get("/freshz", response_model=None, responses={**described(Freshness, (422,)), 503: described(Freshness)[200]})
-async def freshz(request: Request, pool: Annotated[str | None, Query()] = None) -> Response:
+async def freshz(here: Here, pool: Annotated[str | None, Query()] = None) -> Response:
     """Whether folding goes on: 200 where every partition is folded, 503 where one is not; with `pool` only that pool's partition.
 
     For alerts, and for writers that want to wait. Boards are served either way: orchestrators should probe /readyz.
     """
-    here = context(request)
     wanted = range(here.partitions) if pool is None else [partition_of(check_pool_name(pool), here.partitions)]
     freshness = await _freshness(here, wanted)
     return reply(freshness, 200 if freshness.fresh else 503)
@@ -58,9 +55,8 @@ async def _freshness(here: Context, wanted: Sequence[int]) -> Freshness:
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-async def metrics(request: Request) -> Response:
+async def metrics(here: Here) -> Response:
     """Metrics of this process for Prometheus."""
-    here = context(request)
     freshness = await _freshness(here, range(here.partitions))
     idle = float("inf") if freshness.idle_seconds is None else freshness.idle_seconds
     here.metrics.gauge("equirank_api_folding_fresh").set(float(freshness.fresh))

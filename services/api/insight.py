@@ -4,10 +4,9 @@ from functools import partial
 from typing import Annotated, TypeAlias
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
-from services.api.context import context, reads
+from services.api.context import Context, Here, reads
 from services.api.pools import pool_view
 from services.api.problems import ApiError
 from services.api.replies import described, reply
@@ -26,23 +25,19 @@ Floor: TypeAlias = Annotated[float, Query(ge=0, le=1, description="Share of them
 
 @router.get("/v1/pools/{pool}/insight", response_model=None, responses=described(Insight, (404, 422, 503)))
 @reads
-def get_insight(request: Request, pool: str) -> Response:
+def get_insight(here: Here, pool: str) -> Response:
     """Cycles, clones, links between agents, disagreements and forecasts; recomputed with the solves. Answers 304 to If-None-Match."""
-    here = context(request)
     pool_view(here, pool)
     return reply(insight(here.store.solved, pool, now=here.clock()))
 
 
 @router.get("/v1/pools/{pool}/next", response_model=None, responses=described(Next, (404, 422, 503)))
-async def get_next(
-    request: Request, pool: str, target: Target = "all", games: Games = 10, count: Count = 10, floor: Floor = 0.1
-) -> Response:
+async def get_next(here: Here, pool: str, target: Target = "all", games: Games = 10, count: Count = 10, floor: Floor = 0.1) -> Response:
     """Sampling rates of pairs of agents, or of cells of agent and task, that make what `target` names certain soonest."""
-    return await context(request).workers.checkpoints.run(partial(_planned, request, pool, target, games, count, floor))
+    return await here.workers.checkpoints.run(partial(_planned, here, pool, target, games, count, floor))
 
 
-def _planned(request: Request, pool: str, target: str, games: int, count: int, floor: float) -> Response:
-    here = context(request)
+def _planned(here: Context, pool: str, target: str, games: int, count: int, floor: float) -> Response:
     head = pool_view(here, pool).head
     if head is None:
         raise ApiError(404, "nothing yet", f"pool {pool} has no outcomes: send some, then ask what is next")

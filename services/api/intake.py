@@ -51,7 +51,7 @@ class Intake:
         now = self._clock()
         if is_stream(body) and (taken := self._take_games(body, now)) is not None:
             return taken
-        found = decode_request(body, now=now, new_id=_new_id, future_seconds=self._settings.future_seconds)
+        found = decode_request(body, now=now, new_id=lambda: uuid.uuid4().hex, future_seconds=self._settings.future_seconds)
         self._refuse(found.refusals)
         self._refuse(_hidden(found, single=not is_array(body)))
         retracts = any(isinstance(event, RetractEvent) for event in found.events)
@@ -155,7 +155,3 @@ def _by_pool(events: Sequence[Event]) -> dict[str, list[Event]]:
     for event in events:
         pools.setdefault(event.pool, []).append(event)
     return pools
-
-
-def _new_id() -> str:
-    return uuid.uuid4().hex

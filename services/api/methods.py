@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.api.context import Context, context
+from services.api.context import Context, Here
 from services.api.problems import ApiError, no_pool
 from services.api.replies import MethodChoices, MethodsWanted, body_of, described, reply
 from services.solve.registry.choice import choices, plan_of
@@ -19,9 +19,8 @@ _MAX_BODY: Final = 64 * 1024
 
 
 @router.get("/v1/pools/{pool}/methods", response_model=None, responses=described(MethodChoices, (404, 422, 503)))
-async def get_methods(request: Request, pool: str) -> Response:
+async def get_methods(here: Here, pool: str) -> Response:
     """Every method there is: whether the pool is solved by it, with which parameters, and why not where it does not apply."""
-    here = context(request)
     return await here.workers.log.run(partial(_choices, here, pool))
 
 
@@ -31,10 +30,9 @@ async def get_methods(request: Request, pool: str) -> Response:
     openapi_extra=body_of({"$ref": "#/components/schemas/MethodsWanted"}),
     responses=described(MethodChoices, (400, 401, 403, 404, 408, 413, 415, 422, 429, 503)),
 )
-async def put_methods(request: Request, pool: str) -> Response:
+async def put_methods(request: Request, here: Here, pool: str) -> Response:
     """Solve the pool by these methods and no others, from the next round on."""
-    here = context(request)
-    here.access.check_admin(request)
+    here.access.check_key(request, admin=True)
     async with here.bodies.read(request, _MAX_BODY) as body:
         return await here.workers.log.run(partial(_choose, here, pool, body))
 

@@ -28,18 +28,15 @@ _PROBES: Final = frozenset({"/livez", "/readyz", "/freshz", "/metrics"})
 """Answered under any Host: orchestrators and scrapers ask by address, and these tell no names."""
 _POLICY: Final = (
     # Plotly writes style elements and attributes of its own; scripts come from here only, and none is inline.
-    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
+    b"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 _HEADERS: Final = (
-    ("Content-Security-Policy", _POLICY),
-    ("X-Content-Type-Options", "nosniff"),
-    ("Referrer-Policy", "no-referrer"),
-    ("Cross-Origin-Resource-Policy", "same-origin"),
+    (b"content-security-policy", _POLICY),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
 )
-
-
-_RAW_HEADERS: Final = tuple((name.lower().encode(), value.encode()) for name, value in _HEADERS)
 _NO_STORE: Final = (b"cache-control", b"no-store")
 
 
@@ -114,7 +111,7 @@ class _Answer:
             self.status, self.started = message["status"], True
             given = list(message.get("headers", ()))
             cached = any(name == b"cache-control" for name, _ in given)
-            message["headers"] = [*given, *_RAW_HEADERS, (b"x-request-id", self.request_id.encode()), *(() if cached else (_NO_STORE,))]
+            message["headers"] = [*given, *_HEADERS, (b"x-request-id", self.request_id.encode()), *(() if cached else (_NO_STORE,))]
         await self._send(message)
 
 

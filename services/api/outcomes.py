@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from services.api.bodies import JSON, STREAM
-from services.api.context import context
+from services.api.context import Here
 from services.api.intake import MAX_BODY, Accepted
 from services.api.replies import body_of, described, reply
 from services.wire import schema
@@ -30,13 +30,12 @@ _STREAM: Final = {
     openapi_extra=body_of(_BODY, {STREAM: _STREAM}),
     responses=described(Accepted, (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503), 202, "All are durable in the log."),
 )
-async def post_outcomes(request: Request) -> Response:
+async def post_outcomes(request: Request, here: Here) -> Response:
     """Write one outcome, or an array or a stream of outcomes: all of them or none.
 
     Send ids of your own to make a retry harmless: an id counts once.
     """
-    here = context(request)
     here.access.check_key(request)
     async with here.bodies.read(request, MAX_BODY, (JSON, STREAM)) as body:
-        take = partial(here.intake.take, body, may_retract=lambda: here.access.check_admin(request))
+        take = partial(here.intake.take, body, may_retract=lambda: here.access.check_key(request, admin=True))
         return reply(await here.workers.log.run(take), 202)

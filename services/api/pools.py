@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ratings_core.records.names import check_visible_name
-from services.api.context import Context, context
+from services.api.context import Context, Here
 from services.api.intake import default_fold
 from services.api.problems import ApiError, no_pool
 from services.api.replies import MOST_LABEL, PoolList, PoolView, PoolWanted, body_of, described, fresh_reply, reply
@@ -28,11 +28,11 @@ _MAX_BODY: Final = 64 * 1024
 @router.get("/v1/pools", response_model=None, responses=described(PoolList, (422, 503)))
 async def get_pools(
     request: Request,
+    here: Here,
     start: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     count: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """All pools by name, whether or not they have outcomes yet."""
-    here = context(request)
     read, created = await here.heads.get(), await here.workers.readers.run(here.directory.seen)
     heads = {head.pool: head for head in read.heads}
     names = sorted({*heads, *created})
@@ -44,9 +44,8 @@ async def get_pools(
 
 
 @router.get("/v1/pools/{pool}", response_model=None, responses=described(PoolView, (404, 422, 503)))
-async def get_pool(request: Request, pool: str) -> Response:
+async def get_pool(here: Here, pool: str) -> Response:
     """One pool, what its newest publication says, and whether its folding goes on."""
-    here = context(request)
     check_pool_name(pool)
     try:
         return reply(await here.workers.readers.run(partial(_pool, here, pool)))
@@ -80,10 +79,9 @@ def _last_known(here: Context, pool: str) -> PoolView | None:
     openapi_extra=body_of({"$ref": "#/components/schemas/PoolWanted"}),
     responses={**described(PoolView, (400, 401, 403, 408, 409, 413, 415, 422, 429, 503)), 201: described(PoolView)[200]},
 )
-async def put_pool(request: Request, pool: str) -> Response:
+async def put_pool(request: Request, here: Here, pool: str) -> Response:
     """Create a pool; the same again changes nothing, another kind, label or fold is refused."""
-    here = context(request)
-    here.access.check_admin(request)
+    here.access.check_key(request, admin=True)
     async with here.bodies.read(request, _MAX_BODY) as body:
         wanted = _wanted(here, pool, body)
     return await here.workers.log.run(partial(_create, here, wanted))

@@ -49,15 +49,8 @@ class Access:
         if origin is not None and _netloc(origin) != headers.get("host", "").lower():
             raise ApiError(403, "foreign origin", f"writes from pages of {origin} are refused")
 
-    def check_key(self, request: Request) -> None:
-        """Outcomes may be written, and what was sent may be read: with any key."""
-        self._check(request, admin=False)
-
-    def check_admin(self, request: Request) -> None:
-        """Pools may be created, and outcomes retracted."""
-        self._check(request, admin=True)
-
-    def _check(self, request: Request, *, admin: bool) -> None:
+    def check_key(self, request: Request, *, admin: bool = False) -> None:
+        """Outcomes may be written, and what was sent may be read, with any key. admin: pools may be created, and outcomes retracted."""
         address = _address(request)
         if not self._keys.any:
             self._pace(request, address)

@@ -27,14 +27,15 @@ class Workers:
     def __init__(self, what: str, *, threads: int, places: int, seconds: float) -> None:
         self._what, self._places, self._seconds = what, places, seconds
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=what.replace(" ", "-"))
-        self._lock = threading.Lock()
-        self._taken = 0
+        self._free = threading.Semaphore(places)
 
     async def run(self, work: Callable[[], T]) -> T:
         """Return `work()`. Raises what it raises, and `ApiError` 503 where all places are taken or the deadline passed."""
-        self._take()
+        if not self._free.acquire(blocking=False):
+            busy = f"{self._places} requests wait for {self._what} already: send the request again later"
+            raise ApiError(503, "busy", busy, headers={"Retry-After": "1"})
         running = self._threads.submit(copy_context().run, work)
-        running.add_done_callback(self._release)
+        running.add_done_callback(lambda _: self._free.release())
         waiting = asyncio.wrap_future(running)
         done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
         if done:
@@ -46,14 +47,3 @@ class Workers:
     def finish(self, work: Callable[[], None]) -> None:
         """Do `work` after what runs now; nobody waits for it, and it takes no place."""
         self._threads.submit(work)
-
-    def _take(self) -> None:
-        with self._lock:
-            if self._taken >= self._places:
-                detail = f"{self._places} requests wait for {self._what} already: send the request again later"
-                raise ApiError(503, "busy", detail, headers={"Retry-After": "1"})
-            self._taken += 1
-
-    def _release(self, _: object) -> None:
-        with self._lock:
-            self._taken -= 1

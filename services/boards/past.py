@@ -129,60 +129,46 @@ class PastBoards:
         made = control.generations.get(entry.pool, {}).get(entry.generation)
         if made is None:
             raise BadObject(f"{entry.object}: the control log has no generation {entry.generation} of its pool")
-        pool_agents = _PoolAgents.of(arrays)
+        agents, time = Roster.from_arrays(part(arrays, "agents")), arrays["pool_time"]
         rater = make_raters(control.pools[entry.pool].kind, made.fold).get(rows.method)
         if rater is None and rows.method != ACTIVITY:
             raise BadObject(f"{entry.object}: generation {entry.generation} has no board {rows.method}")
-        model, read = None if rater is None else rater.beliefs, _reader(pool_agents, rater, part(arrays, f"online.{rows.method}"))
+        model, read = None if rater is None else rater.beliefs, _reader(arrays, rater, rows.method)
         return Board(
             pool=entry.pool,
             method=rows.method,
             source="past",
             generation=entry.generation,
             position=entry.position,
-            total=len(pool_agents.agents),
+            total=len(agents),
             age_seconds=age_seconds,
-            rows=_rows(pool_agents, read, model, rows, marks=rater is not None),
+            rows=_rows(agents, float(time[0]) if len(time) else None, read, model, rows, marks=rater is not None),
             outcomes=entry.outcomes,
             intervals=belief_intervals(model),
         )
 
 
-class _PoolAgents(NamedTuple):
-    """Who is in a checkpointed pool, how many outcomes each took part in, and the pool's time. Of the rest only the board asked for is
-    made again.
-    """
-
-    agents: Roster
-    activity: NDArray[np.int64]
-    pool_time: float | None
-
-    @classmethod
-    def of(cls, arrays: Arrays) -> "_PoolAgents":
-        """Of a pool's content."""
-        time = arrays["pool_time"]
-        return cls(Roster.from_arrays(part(arrays, "agents")), np.asarray(arrays["activity"]), float(time[0]) if len(time) else None)
-
-
-def _reader(pool_agents: _PoolAgents, rater: Rater[Any] | None, arrays: Arrays) -> Callable[[NDArray[np.int32]], Reading]:
-    """What reads agents by id: by `rater`, whose state is in `arrays`, or how many outcomes they took part in."""
+def _reader(arrays: Arrays, rater: Rater[Any] | None, method: str) -> Callable[[NDArray[np.int32]], Reading]:
+    """What reads agents by id: by `rater`, or how many outcomes they took part in. Only the board asked for is made again of `arrays`."""
     if rater is None:
-        return lambda ids: Reading(pool_agents.activity[ids].astype(np.float64), None, pool_agents.activity[ids])
-    state = type(rater.init(0)).from_arrays(arrays)
+        activity = np.asarray(arrays["activity"])
+        return lambda ids: Reading(activity[ids].astype(np.float64), None, activity[ids])
+    state = type(rater.init(0)).from_arrays(part(arrays, f"online.{method}"))
     return lambda ids: rater.read(state, ids)
 
 
 def _rows(
-    pool_agents: _PoolAgents, read: Callable[[NDArray[np.int32]], Reading], model: BeliefModel | None, asked: PastRows, *, marks: bool
-) -> list[AgentRow]:
-    """Best first; equal ones by id. marks: whether agents of few outcomes or a wide deviation are marked."""
-    ranking = Ranking.from_scores(read(np.arange(len(pool_agents.agents), dtype=np.int32)).rating)
+    agents: Roster, time: float | None, read: Callable[[NDArray[np.int32]], Reading], model: BeliefModel | None, asked: PastRows, *,
+    marks: bool,
+) -> list[AgentRow]:  # fmt: skip
+    """Best first; equal ones by id. time: of the pool; marks: whether agents of few outcomes or a wide deviation are marked."""
+    ranking = Ranking.from_scores(read(np.arange(len(agents), dtype=np.int32)).rating)
     ids = ranking.ids[asked.start : asked.start + asked.most].astype(np.int32)
     shown, settled = read(ids), asked.provisional
     widest = math.inf if model is None else settled.deviation * model.newcomer
     marked = shown.provisional(outcomes=settled.outcomes, deviation=widest) & marks
-    told = zip(pool_agents.agents.names(ids), shown.rating.tolist(), ranking.rank[ids].tolist(), marked.tolist(), strict=True)
+    told = zip(agents.names(ids), shown.rating.tolist(), ranking.rank[ids].tolist(), marked.tolist(), strict=True)
     rows = [AgentRow(agent=name, rating=rating, rank=rank, provisional=low) for name, rating, rank, low in told]
     if model is None or shown.beliefs is None:
         return rows
-    return [believed(row, belief, model, pool_agents.pool_time) for row, belief in zip(rows, shown.beliefs.each(), strict=True)]
+    return [believed(row, belief, model, time) for row, belief in zip(rows, shown.beliefs.each(), strict=True)]

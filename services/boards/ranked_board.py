@@ -30,11 +30,6 @@ class RankedBoard:
         ranks = Ranking.from_scores(ratings).rank.tolist()
         return cls(method, position, dict(sorted(zip(names, ranks, strict=True), key=lambda one: (one[1], one[0]))))
 
-    @property
-    def rated(self) -> int:
-        """How many agents it rates."""
-        return len(self.rank)
-
     def leaders(self, count: int) -> list[str]:
         """The first `count` agents."""
         return [name for name, _ in zip(self.rank, range(count), strict=False)]

@@ -1,5 +1,6 @@
 """`equirank api`: the HTTP API and the page, against the log and the store of the settings."""
 
+from contextlib import closing
 from typing import Final
 
 from services.api.app import create_app
@@ -21,10 +22,5 @@ def api() -> None:
     settings = begin()
     refuse_busy(settings.host, settings.port, "EQUIRANK_PORT")
     url = store_url(settings)  # before the log is opened, which would make one in a folder that is not the right one
-    log = open_log(settings)
-    store = RedisStore(url, log.outcomes.identity, patience=_PATIENCE_SECONDS)
-    try:
+    with closing(open_log(settings)) as log, closing(RedisStore(url, log.outcomes.identity, patience=_PATIENCE_SECONDS)) as store:
         serve(create_app(settings, log, store), settings)
-    finally:
-        log.close()
-        store.close()

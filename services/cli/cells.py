@@ -6,6 +6,9 @@ Programs read JSON, which leaves nothing out.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from rich.table import Column, Table
+from rich.text import Text
+
 from services.boards.result import AgentRow, Intervals
 
 _NOUGHT: Final = 1e-6
@@ -51,6 +54,26 @@ def contribution_column(rows: Sequence[AgentRow], extra: Mapping[str, object]) -
     if not isinstance(told := extra.get("contributions"), dict):
         return {}
     return {"made of": [", ".join(f"{part} {share:+.3g}" for part, share in told.get(row.agent, {}).items() if share) for row in rows]}
+
+
+def ranked_table(rows: Sequence[AgentRow], extra: Mapping[str, object], *, contributions: bool = False, title: str | None = None) -> Table:
+    """Rank, agent and rating of rows, with their intervals where they have some. extra: of the board. contributions: with what ratings are
+    made of, too.
+    """
+    tied = tied_within(extra)
+    told, shown = interval_columns(rows, tied), shower((row.rating for row in rows), tied=tied)
+    numbers = [Column(name, justify="right") for name in ("rating", *told)]
+    made_of = contribution_column(rows, extra) if contributions else {}
+    table = Table(Column("rank", justify="right"), Column("agent", overflow="fold"), *numbers)
+    for name in made_of:
+        table.add_column(name, overflow="fold")
+    if title is not None:
+        table.title, table.title_justify = Text(title), "left"
+    cells = [*told.values(), *made_of.values()]
+    for i, row in enumerate(rows):
+        rank = f"{row.rank}?" if row.provisional else str(row.rank)
+        table.add_row(rank, Text(row.agent), shown(row.rating), *(Text(column[i]) for column in cells))
+    return table
 
 
 def interval_line(told: Intervals) -> str:

@@ -16,8 +16,6 @@ from services.admin import dead_letter_replay as letters
 from services.admin.dead_letter_replay import Outcome
 from services.cli.installation import settings_of
 from services.cli.logs import opened
-from services.log.dead_letters import DeadLetter
-from services.log.protocol import Log
 from services.wire.events import Reason
 
 dead_letters = typer.Typer(help="Dead letters: outcomes and records that could not be folded.", no_args_is_help=True, add_completion=False)
@@ -38,7 +36,7 @@ def list_(
 ) -> None:
     """Count dead letters by reason, and list the newest. The key says where one stands: generation, partition, offset, item."""
     with opened(settings_of(data)) as (log, _):
-        found = list(letters.chosen(letters.read(log.dead_letters), reason, pool))
+        found = list(letters.read(log.dead_letters, reason, pool))
         sent = letters.sent_before(log.control)
     table = Table("key", "reason", "pool", "path", "begins with", "sent again")
     for letter in found[-count:]:
@@ -80,7 +78,8 @@ def replay(
 ) -> None:
     """Send to the log again what would be taken now, each once; what still breaks a rule stays. Status 1 when any of those chosen stays."""
     with opened(settings_of(data)) as (log, control):
-        done = list(letters.send_again(log, control.refresh(), _chosen(log, reason, pool), time.time(), all_=again))
+        found = list(letters.read(log.dead_letters, reason, pool))
+        done = list(letters.send_again(log, control.refresh(), found, time.time(), all_=again))
     console = Console(soft_wrap=True)
     for one in done:
         if one.outcome not in {*_SENT, Outcome.SENT_BEFORE}:
@@ -93,7 +92,3 @@ def replay(
 
 def _counted(letters: int) -> str:
     return "1 dead letter" if letters == 1 else f"{letters} dead letters"
-
-
-def _chosen(log: Log, reason: Reason | None, pool: str | None) -> list[DeadLetter]:
-    return list(letters.chosen(letters.read(log.dead_letters), reason, pool))

@@ -3,6 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
 
@@ -41,16 +42,13 @@ PartT = TypeVar("PartT", bound=Part)
 def insight(
     pool: Annotated[str, typer.Option(help="The pool.")],
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
-    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
+    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Report cycles, clones, weakly connected agents, disagreements between methods, and prediction accuracy."""
     settings = settings_of(data)
-    store = open_store(settings)
-    try:
+    with closing(open_store(settings)) as store:
         found = find(store, pool, settings)
-    finally:
-        store.close()
-    if format is Format.JSON:
+    if format == "json":
         typer.echo(msgspec.json.encode(found).decode())
     elif found.findings is None:
         Console().print(Text(none_yet(found)), soft_wrap=True)

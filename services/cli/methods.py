@@ -31,29 +31,25 @@ def methods(
     drop: Annotated[list[str] | None, typer.Option(help="Solve by this no longer. May be repeated.")] = None,
     default: Annotated[bool, typer.Option("--default", help="First go back to what pools of this kind start with.")] = False,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
-    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
+    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """List every solved method and what the pool is solved by; choose with --add and --drop. Live ones: `pools settings`."""
     with opened(settings_of(data)) as (_, control):
         state = control.refresh()
-        _check_pool(state, pool)
+        if check_pool_name(pool) not in state.pools:
+            raise InputError("--pool", pool, f"must be a pool (there are: {', '.join(sorted(state.pools)) or 'none yet'})")
         if add or drop or default:
             wanted = _wanted(state, pool, add or [], drop or [], default=default)
             control.append(plan_of(state, pool, wanted, time.time()))
             state = control.refresh()
         found = choices(state, pool)
-    if format is Format.JSON:
+    if format == "json":
         typer.echo(msgspec.json.encode(found).decode())
     else:
         reasons = list(dict.fromkeys(row.why_not for row in found if row.why_not is not None))
         Console().print(_table(pool, found, reasons))
         for i, reason in enumerate(reasons, 1):
             Console().print(Text(f"({i}) {reason}"), soft_wrap=True)
-
-
-def _check_pool(state: ControlState, pool: str) -> None:
-    if check_pool_name(pool) not in state.pools:
-        raise InputError("--pool", pool, f"must be a pool (there are: {', '.join(sorted(state.pools)) or 'none yet'})")
 
 
 def _wanted(state: ControlState, pool: str, add: list[str], drop: list[str], *, default: bool) -> dict[str, dict[str, Value]]:

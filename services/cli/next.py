@@ -1,5 +1,6 @@
 """`equirank next`: which games or measurements would tell most."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -23,19 +24,16 @@ def next(  # noqa: A001 - the command's name
     count: Annotated[int, typer.Option(min=1, max=1000, help="Pairs or cells listed at most, the likeliest.")] = 10,
     floor: Annotated[float, typer.Option(min=0, max=1, help="Share of them drawn evenly from all pairs or cells.")] = 0.1,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
-    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
+    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Tell at which rates to draw the next games or measurements, so that what you choose becomes certain soonest."""
     settings = settings_of(data)
-    store = open_store(settings)
-    try:
+    with closing(open_store(settings)) as store:
         head = store.live.head(pool)
         if head is None:
             raise no_pool(settings, store.live, pool)
-    finally:
-        store.close()
     found = plan(CheckpointStore(settings.checkpoint_url), head, target, games, floor, count)
-    if format is Format.JSON:
+    if format == "json":
         typer.echo(msgspec.json.encode(found).decode())
     else:
         console = Console()

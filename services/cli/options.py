@@ -45,15 +45,21 @@ def file_options(
 
 def row_rules(*, trim: bool, where: Sequence[str], slice_by: str | None = None, features: Sequence[str] = ()) -> RowRules:
     """How single rows are read. Raises `InputError` for a `where` that is not column=value, and for features that are none."""
-    pairs = []
-    for text in where:
-        column, equals, value = text.partition("=")
-        if not equals or not column:
-            raise InputError("where", text, "must be column=value")
-        pairs.append((column, value))
     return RowRules(
-        keep_bad=True, trim=trim, where=tuple(pairs), slice_by=slice_by, features=tuple(Feature.parsed(text) for text in features)
+        keep_bad=True,
+        trim=trim,
+        where=tuple(name_and_value(text, "where", "must be column=value") for text in where),
+        slice_by=slice_by,
+        features=tuple(Feature.parsed(text) for text in features),
     )
+
+
+def name_and_value(text: str, option: str, rule: str) -> tuple[str, str]:
+    """The parts of `name=value`. Raises `InputError` for another form."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise InputError(option, text, rule)
+    return name, value
 
 
 def _task(given: Sequence[str]) -> tuple[str | None, list[str]]:

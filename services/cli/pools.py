@@ -28,6 +28,7 @@ from services.cli.top import Format
 from services.control import generations
 from services.control.log import ControlLog
 from services.control.records import FoldSettings, Generation, GenerationRequest, Start
+from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.wire.pools import Kind
 
@@ -53,14 +54,12 @@ def list_(data: _Data = None) -> None:
     settings = settings_of(data)
     with opened(settings) as (log, control):
         state = control.refresh()
-        names, waiting = sorted(state.pools), {pool: wish[1] for pool in state.pools if (wish := state.wish(pool)) is not None}
-        kinds = {pool: str(created.kind) for pool, created in state.pools.items()}
         heads = _heads(settings, log.outcomes.identity)
     table = Table(Column("pool", overflow="fold"), "kind", "generation", "outcomes", "left out", "state")
-    for pool in names:
-        head = heads.get(pool)
+    for pool, created in sorted(state.pools.items()):
+        head, waiting = heads.get(pool), state.wish(pool)
         numbers = ("-", "-", "-") if head is None else (str(head.generation), str(head.outcomes), str(head.left_out))
-        table.add_row(pool, kinds[pool], *numbers, Text(_state(head, waiting.get(pool))))
+        table.add_row(pool, str(created.kind), *numbers, Text(_state(head, None if waiting is None else waiting[1])))
     Console(soft_wrap=True).print(table)
 
 
@@ -90,7 +89,7 @@ def settings_(
     start: Annotated[str | None, typer.Option(help="Where it begins: same (as now), now (a season), or a position, waited for.")] = None,
     wait: _Wait = True,
     data: _Data = None,
-    format: Annotated[Format, typer.Option(help="Of what is shown: table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
+    format: Annotated[Format, typer.Option(help="Of what is shown: table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Show how a pool is folded; or change it: a new generation is folded from the log, and boards switch to it at once."""
     settings = settings_of(data)
@@ -108,18 +107,18 @@ def settings_(
     limits = {name: value for name, value in given.items() if value is not None}
     edits = _edits(aliases, bans_file, initial, clear or [])
     with opened(settings) as (log, control):
+        standing_ = control.standing(pool)
+        kind = control.refresh().pools[pool].kind
         if not (method or param or limits or edits or ban or unban or start is not None):
-            _show(control.standing(pool), _kind(control, pool), format)
+            _show(standing_, kind, format)
             return
-        kind, standing_ = _kind(control, pool), control.standing(pool)
         fold = _fold(standing_.fold, kind, limits, method, param or [])
         if ban or unban:
             edits["bans"] = _changed_bans(standing_, edits, ban or [], unban or [])
         if not yes and Edit.BANS not in (clear or []):
             _refuse_doubtful(settings, log.outcomes.identity, standing_, edits.get("bans"), unban or [])
         wanted = generations.wish(standing_, time=time.time(), fold=fold, start=None if start is None else _start(start), **edits)
-        check_wish(wanted, control.refresh(), log.history)
-        _ask(settings, log.outcomes.identity, control, pool, control.want(wanted), wait=wait)
+        _ask(settings, log, control, wanted, wait=wait)
 
 
 @pools.command("resume")
@@ -127,18 +126,10 @@ def resume(pool: Annotated[str, typer.Argument(help="The pool.")], wait: _Wait =
     """Fold a pool again with its settings, without retracted outcomes: for a pool that stopped at an outcome."""
     settings = settings_of(data)
     with opened(settings) as (log, control):
-        _kind(control, pool)
-        wanted = generations.wish(control.standing(pool), time=time.time())
-        check_wish(wanted, control.refresh(), log.history)
-        _ask(settings, log.outcomes.identity, control, pool, control.want(wanted), wait=wait)
+        _ask(settings, log, control, generations.wish(control.standing(pool), time=time.time()), wait=wait)
 
 
 # from options to a wish
-
-
-def _kind(control: ControlLog, pool: str) -> Kind:
-    control.standing(pool)  # says what there is where the pool is not
-    return control.refresh().pools[pool].kind
 
 
 def _fold(
@@ -221,7 +212,7 @@ def _start(text: str) -> Start:
 
 
 def _show(standing: Generation | GenerationRequest, kind: Kind, shape: Format) -> None:
-    if shape is Format.JSON:
+    if shape == "json":
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(standing), indent=2).decode() + "\n")
         return
     table = Table("setting", "value", title=Text(f"{standing.pool} ({kind.value})"), title_justify="left")
@@ -239,14 +230,15 @@ def _show(standing: Generation | GenerationRequest, kind: Kind, shape: Format) -
     Console().print(table)
 
 
-def _ask(settings: Settings, identity: str, control: ControlLog, pool: str, wish: int, *, wait: bool) -> None:
-    """Tell what was asked for, and wait until it is so. identity: of the log, as the store may still show what another one left."""
-    console = Console(soft_wrap=True)
-    with reached(settings, identity) as store:
+def _ask(settings: Settings, log: Log, control: ControlLog, wanted: GenerationRequest, *, wait: bool) -> None:
+    """Ask for a generation, tell what was asked for, and wait until it is so."""
+    check_wish(wanted, control.refresh(), log.history)
+    wish, console = control.want(wanted), Console(soft_wrap=True)
+    with reached(settings, log.outcomes.identity) as store:
         if store is None:
             console.print("the engine does not run here: the pool is folded so when it starts", highlight=False)
         else:
-            _follow(console, control, store.live, pool, wish, wait=wait)
+            _follow(console, control, store.live, wanted.pool, wish, wait=wait)
 
 
 def _follow(console: Console, control: ControlLog, boards: LiveBoards, pool: str, wish: int, *, wait: bool) -> None:

@@ -3,9 +3,9 @@
 Delivery: at least once into the log; ids are hashes of the rows, so outcomes sent again are duplicates and change nothing.
 """
 
-from enum import StrEnum
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal, TypeAlias
 
 import typer
 from rich.console import Console
@@ -28,15 +28,8 @@ from services.runtime.settings import Settings
 _SHOWN: Final = 5
 
 
-class ReplayedKind(StrEnum):
-    """Kinds of files that hold outcomes; margins and profiles hold what was counted of them."""
-
-    SCORES = "scores"
-    BATTLES = "battles"
-    RESULTS = "results"
-    PGN = "pgn"
-    CONTESTS = "contests"
-    OUTCOMES = "outcomes"
+ReplayedKind: TypeAlias = Literal["scores", "battles", "results", "pgn", "contests", "outcomes"]
+"""Kinds of files that hold outcomes; margins and profiles hold what was counted of them."""
 
 
 def replay(
@@ -66,12 +59,9 @@ def replay(
     of_all = None if at is None else seconds(at, 1, "--time")
     options = file_options(FileKind(kind) if kind else None, unplayed, column, delimiter, of_all, rules)
     console = Console(soft_wrap=True)
-    log = open_log(settings)
-    try:
+    with closing(open_log(settings)) as log:
         done = [_shown(settings, log, path, pool, options, again, console) for path in files]
         identity = log.outcomes.identity
-    finally:
-        log.close()
     if wait and done:
         _wait(settings, identity, pool, max(done, key=lambda one: one.position), console)
     if any(one.refused for one in done):

@@ -1,8 +1,8 @@
 """What `equirank up --demo` prints as it comes: the demo's boards, or what the clone attack did to them."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from typing import Final
 
 from rich.table import Table
@@ -18,59 +18,45 @@ from services.demo.feed import POOLS
 from services.demo.scenario import Scenario
 from services.runtime.settings import Settings
 
-Show = Callable[[float], Sequence[Table | Text]]
-"""What became ready by now (seconds, monotonic), each once."""
-
 _BEST: Final = 6
 _BOARDS_SECONDS: Final = 600.0
 """Also machines with much else to do print the boards; where somebody dropped a method there are no such boards to wait for."""
 _MOVED: Final = 1e-6
 
 
-def shows(scenario: Scenario, settings: Settings) -> Show:
-    """What to print of a scenario."""
-    return _Boards(settings) if scenario is Scenario.ARENA else _Attack(settings)
+def shows(scenario: Scenario, settings: Settings) -> Iterator[Sequence[Table | Text]]:
+    """At each step, what of a scenario became ready since the last one."""
+    return _boards(settings) if scenario is Scenario.ARENA else _attack(settings)
 
 
-class _Boards:
+def _boards(settings: Settings) -> Iterator[Sequence[Table | Text]]:
     """The boards of the two pools, once all are there; given up after ten minutes."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings, self._until = settings, time.monotonic() + _BOARDS_SECONDS
-
-    def __call__(self, now: float) -> Sequence[Table | Text]:
-        if now > self._until:
-            return []
-        try:
-            with closing(open_store(self._settings)) as store:
-                tables = boards(store, POOLS)
-        except StoreError:
-            return []
-        if tables:
-            self._until = now
-        return tables or []
+    until, tables = time.monotonic() + _BOARDS_SECONDS, None
+    while not tables and time.monotonic() < until:
+        with suppress(StoreError), closing(open_store(settings)) as store:
+            tables = boards(store, POOLS)
+        yield tables or ()
 
 
-class _Attack:
+def _attack(settings: Settings) -> Iterator[Sequence[Table | Text]]:
     """One table for each wave of the attack; one for all near copies of the task, and of the agent, which is a curve."""
+    shown = set[str]()
+    while True:
+        noted = attack.read(settings)
+        told = {} if noted is None else _told(noted.reports)
+        yield [one for name, one in told.items() if name not in shown]
+        shown |= told.keys()
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings, self._shown, self._curves = settings, 0, set[str]()
 
-    def __call__(self, _: float) -> Sequence[Table | Text]:
-        noted = attack.read(self._settings)
-        if noted is None:
-            return []
-        near = [report for report in noted.reports if report.noise is not None]
-        exact = noted.reports[: len(noted.reports) - len(near)]
-        fresh = [_report(report, first=report is exact[0]) for report in exact[self._shown :]]
-        self._shown = max(self._shown, len(exact))
-        for what in clones.NEAR:
-            curve = [report for report in near if report.copied == what]
-            if len(curve) == len(clones.NOISES) and what not in self._curves:
-                self._curves.add(what)
-                fresh.append(_curve(what, curve))
-        return fresh
+def _told(reports: Sequence[Report]) -> dict[str, Table | Text]:
+    """What there is to print of an attack, by the wave or what the near copies are of."""
+    exact = [report for report in reports if report.noise is None]
+    told = {report.wave: _report(report, first=report is exact[0]) for report in exact}
+    for what in clones.NEAR:
+        curve = [report for report in reports if report.copied == what]
+        if len(curve) == len(clones.NOISES):
+            told[what] = _curve(what, curve)
+    return told
 
 
 def _report(report: Report, *, first: bool) -> Table | Text:
@@ -101,28 +87,15 @@ def boards(store: RedisStore, pools: Mapping[str, Collection[str]]) -> list[Tabl
 
 
 def _table(store: RedisStore, head: PoolHead, methods: Collection[str]) -> Table | None:
-    lines = {method: _live(store, head.pool, method) for method in head.online}
-    lines |= {method: _solved(store, head.pool, method) for method in store.solved.methods(head.pool)}
-    if not lines.keys() >= set(methods):
+    best = {page.method: page.rows for page in store.live.pages(head.pool, head.online, 0, _BEST)}
+    for method in store.solved.methods(head.pool):
+        if (found := store.solved.page(head.pool, method, 0, _BEST)) is not None:
+            best[method] = found[0].result.agents
+    if not best.keys() >= set(methods):
         return None
     label = f" ({head.label})" if head.label else ""
     table = Table("method", "best", title=Text(f"{head.pool}{label}: {head.outcomes} outcomes, {head.agents} agents"), title_justify="left")
-    for method, line in lines.items():
-        table.add_row(method, Text(line))
+    for method, rows in best.items():
+        shown = shower((row.rating for row in rows), digits=4)
+        table.add_row(method, Text(", ".join(f"{row.rank} {row.agent} {shown(row.rating)}" for row in rows)))
     return table
-
-
-def _live(store: RedisStore, pool: str, method: str) -> str:
-    page = store.live.page(pool, method, 0, _BEST)
-    return _line((row.rank, row.agent, row.rating) for row in page.rows) if page else ""
-
-
-def _solved(store: RedisStore, pool: str, method: str) -> str:
-    found = store.solved.page(pool, method, 0, _BEST)
-    return _line((row.rank, row.agent, row.rating) for row in found[0].result.agents) if found else ""
-
-
-def _line(rows: Iterable[tuple[int, str, float | None]]) -> str:
-    best = list(rows)
-    shown = shower((rating for _, _, rating in best), digits=4)
-    return ", ".join(f"{rank} {agent} {shown(rating)}" for rank, agent, rating in best)

@@ -8,8 +8,6 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
 from ratings_core.errors import InputError
 from ratings_core.formats import FileKind, RowRules
@@ -20,10 +18,10 @@ from ratings_core.voting.profile import Unlisted
 from services.admin.pool_range import pool_range
 from services.admin.solve_pool import COLUMNS, PoolSlice, pool_answers
 from services.boards.result import Intervals, SolveResult
-from services.cli.cells import interval_columns, interval_line, roster_line, shower, tied_within
+from services.cli.cells import interval_line, ranked_table, roster_line
 from services.cli.installation import settings_of
 from services.cli.logs import opened
-from services.cli.options import BadRows, Columns, Delimiter, file_options, row_rules
+from services.cli.options import BadRows, Columns, Delimiter, file_options, name_and_value, row_rules
 from services.runtime.settings import Settings
 from services.solve.check import Check
 from services.solve.file_solve import Answer, Asked, Reading, folded_answers, solved_answers
@@ -168,9 +166,7 @@ def _parameters(given: list[str]) -> dict[str, str]:
     """Name to value of each `name=value`. Raises `InputError` for another form, and for a name that comes twice."""
     parameters: dict[str, str] = {}
     for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise InputError("param", text, "must be name=value")
+        name, value = name_and_value(text, "param", "must be name=value")
         if name in parameters:
             raise InputError("param", text, "must give each parameter once")
         parameters[name] = value
@@ -182,15 +178,7 @@ def _show(result: SolveResult, left_out: dict[str, int]) -> None:
     proof = result.certificate
     proven = "" if proof.value is None else f"{proof.kind} {proof.value:.3g}, "
     title = f"{result.method} on {result.input}: {result.status}, {proven}{result.seconds:.3g} s"
-    rows = result.agents[:_ROWS_SHOWN]
-    tied = tied_within(result.extra)
-    told, shown = interval_columns(rows, tied), shower((row.rating for row in rows), tied=tied)
-    numbers = [Column(name, justify="right") for name in ("rating", *told)]
-    table = Table(Column("rank", justify="right"), Column("agent", overflow="fold"), *numbers, title=Text(title), title_justify="left")
-    for i, row in enumerate(rows):
-        cells = [column[i] for column in told.values()]
-        table.add_row(str(row.rank), Text(row.agent), shown(row.rating), *cells)
-    console.print(table)
+    console.print(ranked_table(result.agents[:_ROWS_SHOWN], result.extra, title=title))
     if (said := roster_line(result.extra)) is not None:
         console.print(said, highlight=False, markup=False)
     if isinstance(result.intervals, Intervals):

@@ -1,9 +1,9 @@
 """`equirank top`: the best of a board, for people or for programs."""
 
 import time
-from enum import StrEnum
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 import typer
@@ -19,17 +19,13 @@ from services.boards.reading import Board, board, changes, methods_of
 from services.boards.result import Intervals
 from services.boards.store.protocol import PoolHead
 from services.boards.store.redis import RedisStore
-from services.cli.cells import contribution_column, interval_columns, interval_line, roster_line, shower, tied_within, unrated_line
+from services.cli.cells import interval_line, ranked_table, roster_line, shower, unrated_line
 from services.cli.installation import no_pool, settings_of
 from services.runtime.settings import Provisional, Settings
 from services.runtime.times import moment
 
-
-class Format(StrEnum):
-    """How a board is printed."""
-
-    TABLE = "table"
-    JSON = "json"
+Format: TypeAlias = Literal["table", "json"]
+"""How an answer is printed."""
 
 
 def top(
@@ -41,41 +37,37 @@ def top(
     position: Annotated[int | None, typer.Option(min=0, help="As it was at the newest kept position at or before this one.")] = None,
     at: Annotated[str | None, typer.Option(help="The same by arrival time: 2026-11-22T06:00:00Z or seconds since 1970.")] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder of `equirank up` (EQUIRANK_DATA).")] = None,
-    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = Format.TABLE,  # noqa: A002 - the option's name
+    format: Annotated[Format, typer.Option(help="table, or json for programs.")] = "table",  # noqa: A002 - the option's name
 ) -> None:
     """Print the best agents of a board."""
     _refuse_together(diff=diff, against=against, past=position is not None or at is not None)
     settings = settings_of(data)
-    store = open_store(settings)
-    try:
-        found: Board | Difference
+    with closing(open_store(settings)) as store:
+        found: Board | Difference | None = None
         if position is not None or at is not None:
-            then = _past(settings, store, pool, method, (position, None if at is None else moment(at, "--at")), count)
-            found = find(store, pool, method, count, settings) if then is None else then
-        else:
+            found = _past(settings, store, pool, method, (position, None if at is None else moment(at, "--at")), count)
+        if found is None:
             found = changed(store, pool, method, against, count, settings) if diff else find(store, pool, method, count, settings)
         head, trouble = store.live.head(pool), folding_trouble(settings, store, pool)
-    finally:
-        store.close()
-    if format is Format.JSON:
+    if format == "json":
         typer.echo(msgspec.json.encode(found).decode())
         return
     console = Console()
     if isinstance(found, Difference):
-        console.print(_plain(_why(found)), highlight=False, soft_wrap=True)
+        console.print(Text(_why(found)), highlight=False, soft_wrap=True)
         console.print(_moves(found))
     else:
         if trouble is not None:
-            console.print(_plain(trouble), highlight=False, soft_wrap=True, style="bold red")
+            console.print(Text(trouble), highlight=False, soft_wrap=True, style="bold red")
         console.print(_title(found, head), highlight=False, soft_wrap=True)
-        console.print(_table(found))
+        console.print(ranked_table(found.rows, found.extra, contributions=True))
         if any(row.provisional for row in found.rows):
             console.print(_provisional(found, settings.provisional), highlight=False)
         for said in (roster_line(found.extra), unrated_line(found.extra)):
             if said is not None:
-                console.print(_plain(said), highlight=False, soft_wrap=True)
+                console.print(Text(said), highlight=False, soft_wrap=True)
         if isinstance(found.intervals, Intervals):
-            console.print(_plain(_intervals(found.intervals, found.position)), highlight=False, soft_wrap=True)
+            console.print(Text(_intervals(found.intervals, found.position)), highlight=False, soft_wrap=True)
 
 
 def _past(settings: Settings, store: RedisStore, pool: str, method: str, when: tuple[int | None, float | None], count: int) -> Board | None:
@@ -121,25 +113,6 @@ def find(store: RedisStore, pool: str, method: str, count: int, settings: Settin
     raise InputError("--method", method, f"must be a board of this pool ({there}{soon})")
 
 
-def _table(found: Board) -> Table:
-    table = Table()
-    table.add_column("rank", justify="right")
-    table.add_column("agent", overflow="fold")
-    table.add_column("rating", justify="right")
-    tied = tied_within(found.extra)
-    intervals, shown = interval_columns(found.rows, tied), shower((row.rating for row in found.rows), tied=tied)
-    told = {name: [_plain(cell) for cell in cells] for name, cells in intervals.items()}
-    for name in told:
-        table.add_column(name, justify="right")
-    for name, cells in contribution_column(found.rows, found.extra).items():
-        table.add_column(name, overflow="fold")
-        told[name] = [_plain(cell) for cell in cells]
-    for i, row in enumerate(found.rows):
-        rank = f"{row.rank}?" if row.provisional else str(row.rank)
-        table.add_row(rank, _plain(row.agent), shown(row.rating), *(column[i] for column in told.values()))
-    return table
-
-
 def _provisional(found: Board, limits: Provisional) -> str:
     """What a question mark at a rank says."""
     why = f"fewer than {limits.outcomes} outcomes" if found.certificate is None else f"ranks span over {limits.ranks:.0%} of the board"
@@ -172,11 +145,11 @@ def _moves(found: Difference) -> Table:
     table = Table("rank", "", Column("agent", overflow="fold"), "rating", "before")
     shown = shower([*(row.rating for row in found.moved), *(row.rating for row in (*found.joined, *found.left))])
     for moved in found.moved:
-        table.add_row(str(moved.rank), _arrow(moved), _plain(moved.agent), shown(moved.rating), shown(moved.rating_before))
+        table.add_row(str(moved.rank), _arrow(moved), Text(moved.agent), shown(moved.rating), shown(moved.rating_before))
     for row in found.joined:
-        table.add_row(str(row.rank), "new", _plain(row.agent), shown(row.rating), "-")
+        table.add_row(str(row.rank), "new", Text(row.agent), shown(row.rating), "-")
     for row in found.left:
-        table.add_row("-", "left", _plain(row.agent), "-", shown(row.rating))
+        table.add_row("-", "left", Text(row.agent), "-", shown(row.rating))
     return table
 
 
@@ -205,7 +178,7 @@ def _title(found: Board, head: PoolHead | None) -> Text:
         parts.append(f"{found.certificate.kind} {found.certificate.value:.2g}, {found.status}")
     if found.error:
         parts.append(f"{'not applicable' if found.status == 'not_applicable' else 'newest try failed'}: {found.error}")
-    return _plain(" · ".join(parts))
+    return Text(" · ".join(parts))
 
 
 def _of_all(found: Board, head: PoolHead | None) -> str:
@@ -214,8 +187,3 @@ def _of_all(found: Board, head: PoolHead | None) -> str:
         return ""
     newer = head.outcomes - found.outcomes
     return " (all that the live boards count)" if newer <= 0 else f" (live boards count {newer} more)"
-
-
-def _plain(text: str) -> Text:
-    """`text` as itself: rich reads square brackets as markup, also behind a backslash of the text."""
-    return Text(text)

@@ -129,7 +129,7 @@ class Installation:
             if self._redis is not None and not self._redis.is_alive():
                 self._restart_store(time.monotonic())
             if self._show is not None:
-                for shown in self._show(time.monotonic()):
+                for shown in next(self._show, ()):
                     self._print(shown)
 
     def _restart_store(self, now: float) -> None:

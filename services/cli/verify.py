@@ -1,7 +1,8 @@
 """`equirank verify`: the log folded again beside checkpoints and store, solved boards beside their files, the archive beside its hash."""
 
 import sys
-from itertools import chain
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from services.boards.store.protocol import StoreError
 from services.boards.store.redis import RedisStore
 from services.checkpoints.checkpoint import CheckpointStore
 from services.cli.installation import settings_of
+from services.log.protocol import Log
 from services.runtime.settings import Settings
 
 
@@ -28,26 +30,31 @@ def verify(
     Status 1 on a difference.
     """
     settings = settings_of(data)
-    log, checkpoints = open_log(settings, create=False), CheckpointStore(settings.checkpoint_url)
     console = Console(soft_wrap=True)
-    store = _store(settings, log.outcomes.identity, console)
-    findings: list[Finding] = []
-    for number in range(log.outcomes.partitions):
-        for finding in verify_partition(number, log, checkpoints, None if store is None else store.live):
-            findings.append(finding)
-            _tell(console, finding)
-    others = [] if store is None else [verify_solved(log, checkpoints, store)]
-    others += [] if settings.archive is None else [verify_archive(settings.archive, log)]
-    for finding in chain.from_iterable(others):
-        findings.append(finding)
-        _tell(console, finding)
-    log.close()
-    differences = sum(finding.difference is not None for finding in findings)
-    if findings:
-        console.print(f"{len(findings)} comparisons, {differences or 'no'} difference{'s' * (differences > 1)}")
+    compared = differences = 0
+    with closing(open_log(settings, create=False)) as log:
+        for finding in _findings(settings, log, _store(settings, log.outcomes.identity, console)):
+            verdict = "equal" if finding.difference is None else f"[bold red]differs[/]: {escape(finding.difference)}"
+            line = f"partition {finding.partition} {finding.pool} {finding.what} at {finding.position}: {verdict}"
+            console.print(line, highlight=False)
+            compared += 1
+            differences += finding.difference is not None
+    if compared:
+        console.print(f"{compared} comparisons, {differences or 'no'} difference{'s' * (differences > 1)}")
     else:
         console.print("nothing to compare: there is no checkpoint and no board yet")
     sys.exit(1 if differences else 0)
+
+
+def _findings(settings: Settings, log: Log, store: RedisStore | None) -> Iterator[Finding]:
+    """All comparisons, as they are made."""
+    checkpoints = CheckpointStore(settings.checkpoint_url)
+    for number in range(log.outcomes.partitions):
+        yield from verify_partition(number, log, checkpoints, None if store is None else store.live)
+    if store is not None:
+        yield from verify_solved(log, checkpoints, store)
+    if settings.archive is not None:
+        yield from verify_archive(settings.archive, log)
 
 
 def _store(settings: Settings, identity: str, console: Console) -> RedisStore | None:
@@ -58,8 +65,3 @@ def _store(settings: Settings, identity: str, console: Console) -> RedisStore | 
         console.print(f"checkpoints only, as the store does not answer: {error}")
         return None
     return store
-
-
-def _tell(console: Console, finding: Finding) -> None:
-    verdict = "equal" if finding.difference is None else f"[bold red]differs[/]: {escape(finding.difference)}"
-    console.print(f"partition {finding.partition} {finding.pool} {finding.what} at {finding.position}: {verdict}", highlight=False)

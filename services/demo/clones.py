@@ -88,8 +88,7 @@ def methods_of(pool: str) -> Mapping[str, dict[str, float | str | bool]]:
 
 def waves(table: str, time: float) -> list[Wave]:
     """The table and both attacks. table: text of a score table (CSV)."""
-    read = read_scores(table)
-    scores = {task: dict(zip(read.agents, column, strict=True)) for task, column in zip(read.tasks, read.scores.T.tolist(), strict=True)}
+    scores = _scores(table)
     copies = [f"{AGENT} (copy {i + 1})" for i in range(AGENT_COPIES)]
     whole = scores[TASK] | dict.fromkeys(copies, scores[TASK][AGENT])
     first = [_event("table", task, measured, time) for task, measured in scores.items()]
@@ -104,10 +103,15 @@ def waves(table: str, time: float) -> list[Wave]:
 
 def near(table: str, time: float) -> list[Wave]:
     """The table with near copies of the task, then of the agent, the nearest first. table: text of a score table (CSV)."""
-    read = read_scores(table)
-    scores = {task: dict(zip(read.agents, column, strict=True)) for task, column in zip(read.tasks, read.scores.T.tolist(), strict=True)}
+    scores = _scores(table)
     wanted = [(what, pool, noise) for what, pools in NEAR.items() for pool, noise in zip(pools, NOISES, strict=True)]
     return [_near(scores, what, pool, noise, time) for what, pool, noise in wanted]
+
+
+def _scores(table: str) -> dict[str, dict[str, float]]:
+    """Task -> agent -> score."""
+    read = read_scores(table)
+    return {task: dict(zip(read.agents, column, strict=True)) for task, column in zip(read.tasks, read.scores.T.tolist(), strict=True)}
 
 
 def _near(scores: Mapping[str, Mapping[str, float]], what: str, pool: str, noise: float, time: float) -> Wave:

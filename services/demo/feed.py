@@ -5,6 +5,7 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
@@ -35,14 +36,11 @@ _JOURNAL: Final = "demo.json"
 def feed(settings: Settings, log_: Log, stop: threading.Event) -> None:
     """Fill the demo's two pools; returns when all games were played or `stop` is set."""
     fold = FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks)
-    control = ControlLog(log_.control)
-    control.create_pool(PoolCreated(pool=ATARI_POOL, kind=Kind.SCORES, time=time.time(), fold=fold), settings.max_pools)
-    control.create_pool(
-        PoolCreated(pool=simulated.POOL, kind=Kind.GAMES, time=time.time(), fold=fold, label="simulated"), settings.max_pools
-    )
-    if ATARI_POOL not in (state := control.refresh()).plans:
-        control.append(plan_of(state, ATARI_POOL, POOLS[ATARI_POOL], time.time()))
-    control.close()
+    with closing(ControlLog(log_.control)) as control:
+        for pool, kind, label in ((ATARI_POOL, Kind.SCORES, ""), (simulated.POOL, Kind.GAMES, "simulated")):
+            control.create_pool(PoolCreated(pool=pool, kind=kind, time=time.time(), fold=fold, label=label), settings.max_pools)
+        if ATARI_POOL not in (state := control.refresh()).plans:
+            control.append(plan_of(state, ATARI_POOL, POOLS[ATARI_POOL], time.time()))
     with as_file(files("services.demo") / "atari.csv") as table:
         replay_file(settings, log_, table, ATARI_POOL)
     _play(settings.data / _JOURNAL, log_, stop)

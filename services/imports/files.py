@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -103,10 +103,6 @@ class Account:
     first: list[Refused] = field(default_factory=list)
     kinds: set[Kind] = field(default_factory=set)
 
-    def skip(self, why: str) -> None:
-        """Count one row that is no outcome."""
-        self.skipped[why] += 1
-
     def refuse(self, refused: Iterable[Refused]) -> None:
         """Count rows that broke a rule."""
         for one in refused:
@@ -170,10 +166,12 @@ class OutcomeFile:
         if self.kind is FileKind.OUTCOMES:
             yield from _outcomes(self._source, build, account, one_pool=self._one_pool)
             return
-        for row in _made(self._source, self.kind, self._options, build):
+        rows, make = _reading(self._source, self.kind, self._options, build)
+        for one in rows:
+            row = one if isinstance(one, Skipped | FormatError) else make(one)
             account.rows += 1
             if isinstance(row, Skipped):
-                account.skip(row.why)
+                account.skipped[row.why] += 1
             elif isinstance(row, FormatError):
                 account.refuse([Refused(row.row, Reason.BAD_FIELD, _place(row), row.rule)])
             else:
@@ -233,13 +231,6 @@ def _place(error: FormatError) -> str:
     return f"{value!r}" if error.column is None else f"{error.column} {value!r}"
 
 
-def _made(source: Source, kind: FileKind, options: FileOptions, build: _Builder) -> Iterator[Row | Skipped | FormatError]:
-    """An event for each row of a file that is not in the wire schema."""
-    rows, make = _reading(source, kind, options, build)
-    for one in rows:
-        yield one if isinstance(one, Skipped | FormatError) else make(one)
-
-
 def _reading(source: Source, kind: FileKind, options: FileOptions, build: _Builder) -> tuple[Iterator[Any], Callable[[Any], Row | Skipped]]:
     """The rows of a file, and what makes an outcome of each one that is sound."""
     reader = source.reader()
@@ -290,7 +281,7 @@ def _outcomes(source: Source, build: _Builder, account: Account, *, one_pool: bo
             if event.pool == build.pool:
                 yield Row(line, event)
             elif not one_pool:
-                account.skip(_OF_ANOTHER)
+                account.skipped[_OF_ANOTHER] += 1
             else:
                 account.refuse([Refused(line, Reason.MIXED_POOLS, "$.pool", f"must be the pool asked for ({build.pool})")])
 
@@ -305,12 +296,10 @@ def _outcome_texts(source: Source) -> Iterator[tuple[int, str]]:
 
 def _ids_of(content: str, build: _Builder) -> Callable[[], str]:
     """Ids for those items of a line that have none; the line is hashed once they are asked for."""
-    made: list[Callable[[], str]] = []
+    ids = cache(partial(build.ids, content))
 
     def new_id() -> str:
-        if not made:
-            made.append(build.ids(content))
-        return made[0]()
+        return ids()()
 
     return new_id
 

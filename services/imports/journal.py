@@ -16,11 +16,6 @@ class Progress(msgspec.Struct, frozen=True):
     total: int
     position: int
 
-    @property
-    def finished(self) -> bool:
-        """Whether the whole file is in the log."""
-        return self.sent >= self.total
-
 
 @dataclass(frozen=True, slots=True)
 class Journal:

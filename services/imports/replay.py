@@ -48,7 +48,6 @@ class Replayed:
     skipped: Mapping[str, int]
     refused: Mapping[Reason, int]
     first: Sequence[Refused]
-    partition: int
     position: int
 
 
@@ -60,7 +59,7 @@ def replay_file(
     options: FileOptions | None = None,
     *,
     again: bool = False,
-    tell: Tell | None = None,
+    tell: Tell = lambda *_: None,
 ) -> Replayed:
     """Send one file. tell: called while the file is checked, then after each acknowledged chunk.
 
@@ -86,33 +85,26 @@ def replay_file(
             position = _append(log, partition, pool, chunk)
             sent += len(chunk)
             note.write(journal.Progress(sent, total, position))
-            if tell is not None:
-                tell(sent, total)
-    return Replayed(path, account.rows, total - before, before, account.skipped, account.refused, account.first, partition, position)
+            tell(sent, total)
+    return Replayed(path, account.rows, total - before, before, account.skipped, account.refused, account.first, position)
 
 
-def _count(file: OutcomeFile, account: Account, tell: Tell | None) -> int:
+def _count(file: OutcomeFile, account: Account, tell: Tell) -> int:
     """Outcomes of the file that the log's readers will take; reads and checks all of it."""
     total = 0
     for batch in file.accepted(account):
         total += len(batch)
-        if tell is not None:
-            tell(total, None)
+        tell(total, None)
     return total
 
 
 def _chunks(file: OutcomeFile, start: int, end: int, *, sound: bool) -> Iterator[list[Event]]:
     """The outcomes from `start` to `end`, read a second time where there are any to send. sound: all of them were accepted."""
     if start < end:
-        accepted = islice(_again(file, sound), start, end)
+        batches = ([row.event for row in batch] for batch in file.batches(Account())) if sound else file.accepted(Account())
+        accepted = islice(chain.from_iterable(batches), start, end)
         while chunk := list(islice(accepted, _CHUNK)):
             yield chunk
-
-
-def _again(file: OutcomeFile, sound: bool) -> Iterator[Event]:
-    if sound:
-        return (event for batch in file.batches(Account()) for _, event, _ in batch)
-    return chain.from_iterable(file.accepted(Account()))
 
 
 def _append(log: Log, partition: int, pool: str, chunk: Sequence[Event]) -> int:

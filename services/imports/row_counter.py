@@ -20,22 +20,13 @@ class RowCounter:
     def __init__(self) -> None:
         self._counts = HashTable(integers=1)
 
-    def number(self, text: str) -> int:
-        """1 for a text that comes for the first time, 2 for the second time and so on."""
-        return self.number_of(key_of(text))
-
     def number_of(self, key: int) -> int:
-        """As `number`, of the text whose `key_of` is `key`: for a long text that is counted many times."""
+        """1 for a text that comes for the first time, 2 for the second time and so on; `key`: its `key_of`."""
         counts = self._counts
         if counts.size >= counts.limit:
             counts.reserve(1)
         number, counts.size = _counted(counts.slots, counts.rows, counts.size, key)
         return int(number)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory held, room to grow included."""
-        return self._counts.nbytes
 
 
 def key_of(text: str) -> int:

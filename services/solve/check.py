@@ -18,7 +18,7 @@ from ratings_core.games.normal_form import NormalForm
 from ratings_core.reference.programs import ENTROPY_ERROR
 from ratings_core.solution import Floats
 from services.boards.result import SolveResult
-from services.solve.problems.inputs import MarginsInput, Problem, sparse_margins
+from services.solve.problems.inputs import Problem, sparse_margins, wins
 from services.solve.registry import methods
 from services.solve.registry.equilibrium import equilibrium_game
 from services.solve.registry.games import against_each_other, on_tasks
@@ -150,16 +150,10 @@ def _sco_fit(taken: Taken, result: SolveResult) -> tuple[float, float]:
     if taken.values["prior"]:
         raise InputError("prior", taken.values["prior"], "must be 0 with --check: the paper's program has none")
     posterior = chosen(taken.problem, taken.values).posterior
-    wins = _observed_wins(taken.problem) if posterior is None else np.maximum(posterior.dense(), 0.0)
-    least = reference.least_sigmoid_loss(wins, **{name: float(taken.values[name]) for name in ("tau", "low", "high")})
+    won = wins(taken.problem) if posterior is None else np.maximum(posterior.dense(), 0.0)
+    least = reference.least_sigmoid_loss(won, **{name: float(taken.values[name]) for name in ("tau", "low", "high")})
     loss = float(str(result.extra["loss"]))
-    return max(0.0, loss - least.upper, least.lower - loss), float(np.abs(wins - wins.T).sum()) / 2 or 1.0
-
-
-def _observed_wins(problem: Problem) -> Floats:
-    if isinstance(problem, MarginsInput):
-        return np.maximum(problem.margins, 0.0)
-    return np.asarray(problem.counts.sparse(len(problem.names))[0].toarray(), np.float64)
+    return max(0.0, loss - least.upper, least.lower - loss), float(np.abs(won - won.T).sum()) / 2 or 1.0
 
 
 def _any(problem: Problem) -> Any:
@@ -185,11 +179,8 @@ def _agents_and_tasks(taken: Taken) -> int:
 
 
 def _joints_on_tasks(taken: Taken) -> int:
-    return int(_agents(taken) ** (int(taken.values["players"]) - 1)) * len(_any(taken.problem).tasks)
-
-
-def _joints_of_three(taken: Taken) -> int:
-    return int(_agents(taken) ** 2) * len(_any(taken.problem).tasks)
+    """Of the game that the method solves; the task is one of its players. There are three where the method has no choice."""
+    return int(_agents(taken) ** (int(taken.values.get("players", 3)) - 1)) * len(_any(taken.problem).tasks)
 
 
 _LOTTERY_SOURCE: Final = "Lanctot et al. 2023, sec. 3.1.1 and C.2.9"
@@ -210,7 +201,7 @@ _SUBJECTS: Final = {
         "Marris et al., Algorithm 1 and eq. 4", "deviation_ratings", "ratings", "joints", 2_000, LINEAR_ERROR, _joints_on_tasks, _deviation
     ),
     "cce": _Subject(
-        "Liu et al. 2025, sec. 3.2 and 3.3", "nearest_equilibrium", "ratings", "joints", 2_000, ENTROPY_ERROR, _joints_of_three, _cce
+        "Liu et al. 2025, sec. 3.2 and 3.3", "nearest_equilibrium", "ratings", "joints", 2_000, ENTROPY_ERROR, _joints_on_tasks, _cce
     ),
     "sco_fit": _Subject(
         "Lanctot et al. 2025, eq. 8 and appendix C", "least_sigmoid_loss", "loss", "agents", 5, LOSS_ERROR, _agents, _sco_fit

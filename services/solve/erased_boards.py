@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from services.boards.result import PackedStart, SolvedBoard
+from services.boards.result import SolvedBoard
 from services.control.erasures import NameMatcher
 
 
@@ -16,12 +16,10 @@ def without_names(board: SolvedBoard, names: NameMatcher) -> SolvedBoard:
     result = board.result
     rows = [msgspec.structs.replace(row, agent=token) if (token := names.token(row.agent)) else row for row in result.agents]
     extra: dict[str, object] = _replaced(result.extra, names)
-    start = board.start and msgspec.structs.replace(board.start, strategies=_strategies(board.start, names))
+    start = board.start
+    if start is not None:
+        start = msgspec.structs.replace(start, strategies=tuple(tuple(map(names.replaced, own)) for own in start.strategies))
     return msgspec.structs.replace(board, result=msgspec.structs.replace(result, agents=rows, extra=extra), start=start)
-
-
-def _strategies(start: PackedStart, names: NameMatcher) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(map(names.replaced, strategies)) for strategies in start.strategies)
 
 
 def _replaced(value: Any, names: NameMatcher) -> Any:

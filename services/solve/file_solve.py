@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from ratings_core.errors import InputError, SolverError
+from ratings_core.formats import FileKind
 from ratings_core.voting.profile import Unlisted
 from services.boards.result import SolveResult
 from services.imports.files import FileOptions
@@ -98,9 +98,7 @@ def folded_answers(asked: Asked, reading: Reading) -> Iterator[Answer]:
     check_online(asked, reading.bucket_seconds, feature=[feature.text for feature in rules.features] or None)
     folded = fold_slices(reading.file, asked.method, asked.parameters, reading.options, reading.pool, reading.bad_rows)
     for value, one in folded.items():
-        added = rows_left_out(one.left_out, rules.slice_by, value)
-        result = msgspec.structs.replace(one.result, input=one.kind.value, extra={**one.result.extra, **added})
-        yield Answer(value, result, left_out=one.left_out)
+        yield answer_of(value, one.result, one.kind, one.left_out, rules.slice_by)
 
 
 def check_online(asked: Asked, bucket_seconds: float | None, **others: object) -> None:
@@ -144,9 +142,7 @@ def answers_of(asked: Asked, loaded_slices: Mapping[str, Loaded], slice_by: str 
                 raise
             yield Answer(value, error=error, left_out=loaded.left_out)
             continue
-        added = rows_left_out(loaded.left_out, slice_by, value) | ({} if checked is None else {"check": msgspec.to_builtins(checked)})
-        result = msgspec.structs.replace(result, input=loaded.kind.value, extra={**result.extra, **added})
-        yield Answer(value, result, left_out=loaded.left_out, checked=checked)
+        yield answer_of(value, result, loaded.kind, loaded.left_out, slice_by, checked)
 
 
 def _solved(asked: Asked, problem: Problem) -> tuple[SolveResult, Check | None]:
@@ -162,10 +158,17 @@ def _solved(asked: Asked, problem: Problem) -> tuple[SolveResult, Check | None]:
     return result, compare(asked.method, problem, parameters, result) if asked.check else None
 
 
-def rows_left_out(left_out: dict[str, int], slice_by: str | None, value: str) -> dict[str, Any]:
-    """What a result says of the rows of its file."""
-    added: dict[str, Any] = {"rows_left_out": left_out} if left_out else {}
-    return added if slice_by is None else {**added, "slice": {"column": slice_by, "value": value}}
+def answer_of(
+    value: str, result: SolveResult, kind: FileKind, left_out: dict[str, int], slice_by: str | None, checked: Check | None = None
+) -> Answer:
+    """The answer for a slice, whose result says what kind of input it is of, which rows were left out, and how it was checked."""
+    extra = {
+        **result.extra,
+        **({"rows_left_out": left_out} if left_out else {}),
+        **({} if slice_by is None else {"slice": {"column": slice_by, "value": value}}),
+        **({} if checked is None else {"check": msgspec.to_builtins(checked)}),
+    }
+    return Answer(value, msgspec.structs.replace(result, input=kind.value, extra=extra), left_out=left_out, checked=checked)
 
 
 def _with_players(asked: Asked, problem: Problem) -> dict[str, str]:

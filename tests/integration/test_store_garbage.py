@@ -42,7 +42,7 @@ def test_a_head_hides_its_own_pool_only_until_it_is_written_again(store: RedisSt
     assert [head.pool for head in store.live.pools()] == ["blitz"]
     assert store.live.head("other") is None
     assert store.live.page("other", "elo", 0, 1) is None
-    assert store.garbage == 3
+    assert store.connection.garbage == 3
     publish(store, "other", 2)
     assert [head.pool for head in store.live.pools()] == ["blitz", "other"]
 

@@ -26,7 +26,7 @@ _PASSING_WORDS = ("OOM", "READONLY", "MISCONF", "BUSY", "MASTERDOWN", "NOREPLICA
 """As scripts wrap them in an error of their own."""
 
 Command: TypeAlias = Callable[[Any], object]
-"""Queues one command on a pipeline."""
+"""Sends one command, or queues it on a pipeline: `methodcaller` of the name of redis-py's method and its arguments."""
 
 Call: TypeAlias = tuple[Script, Sequence[str], Sequence[str | int | bytes]]
 """A script, its keys and its arguments."""
@@ -68,7 +68,7 @@ class Connection:
 
     def run(self, command: Callable[[Any], T]) -> T:
         """The answer to one command."""
-        with self._asking(), translated():
+        with self._asking():
             return command(self.client)
 
     def decoded(self, decode: Callable[[str], T], text: str | None) -> T | None:
@@ -84,7 +84,7 @@ class Connection:
 
         skip_garbage: None for a key of a foreign type, so that one pool's key does not keep readers from the others.
         """
-        with self._asking(), translated(), self.client.pipeline(transaction=False) as pipe:
+        with self._asking(), self.client.pipeline(transaction=False) as pipe:
             for command in commands:
                 command(pipe)
             answers = pipe.execute(raise_on_error=False)
@@ -96,51 +96,36 @@ class Connection:
 
     def call(self, script: Script, keys: Sequence[str], arguments: Sequence[str | int | bytes]) -> Any:
         """One script's answer."""
-        try:
-            return self.run(_evalsha(script, keys, arguments))
-        except _ForgottenError:
-            return self.calls([(script, keys, arguments)])[0]
+        return self.calls([(script, keys, arguments)])[0]
 
     def calls(self, calls: Sequence[Call]) -> list[Any]:
         """Answers of several scripts in one round trip.
 
         Scripts that a restarted server forgot are loaded and all run again: harmless, as every one of ours writes absolute values.
         """
-        commands = [_evalsha(*call) for call in calls]
+        commands = [methodcaller("evalsha", script.sha, len(keys), *keys, *arguments) for script, keys, arguments in calls]
         try:
             return self.pipeline(commands)
         except _ForgottenError:
-            self.pipeline(command_of("script_load", text) for text in scripts.ALL.values())
+            self.pipeline(methodcaller("script_load", text) for text in scripts.ALL.values())
             return self.pipeline(commands)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Leaves a server that did not answer a patient caller in time alone for a while."""
-        if self._patience is None:
-            yield
-            return
+        """Redis's errors as `StoreError`. A server that did not answer within a caller's patience is left alone for a while."""
         began = time.monotonic()
         if began < self._silent_until:
             raise StoreError("Redis did not answer in time and is asked again in some seconds", retriable=True)
         try:
             yield
-        except StoreError:
-            if time.monotonic() - began >= self._patience:
+        except redis.RedisError as error:
+            if self._patience is not None and time.monotonic() - began >= self._patience:
                 self._silent_until = time.monotonic() + _SILENCES * self._patience
-            raise
+            raise _store_error(error) from error
 
 
 class _ForgottenError(StoreError):
     """The server knows none of our scripts."""
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Redis's errors as `StoreError`."""
-    try:
-        yield
-    except redis.RedisError as error:
-        raise _store_error(error) from error
 
 
 def _answer(answer: object) -> object:
@@ -163,12 +148,3 @@ def _store_error(error: redis.RedisError) -> StoreError:
     if "WRONGTYPE" in text:
         return StoreError(f"a key under equirank: has a foreign type; remove what else writes there: {text}", retriable=False)
     return StoreError(f"Redis refused: {text}", retriable=False)
-
-
-def _evalsha(script: Script, keys: Sequence[str], arguments: Sequence[str | int | bytes]) -> Command:
-    return lambda pipe: pipe.evalsha(script.sha, len(keys), *keys, *arguments)
-
-
-def command_of(name: str, *arguments: Any) -> Command:
-    """The command that redis-py's method `name` sends with these arguments."""
-    return methodcaller(name, *arguments)

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import tempfile
 import time
+from contextlib import closing
 from ctypes import CDLL
 from pathlib import Path
 from typing import Final
@@ -40,7 +41,7 @@ class EmbeddedRedis:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.chmod(0o700)
         self._address = folder / _ADDRESS
-        self._borrowed = _too_long(folder)
+        self._borrowed = len(os.fsencode(folder / "redis.sock")) > _SOCKET_BYTES
         self._home = _short_home(self._address) if self._borrowed else folder
         self.socket = self._home / "redis.sock"
         self.socket.unlink(missing_ok=True)
@@ -102,16 +103,13 @@ class EmbeddedRedis:
             )
 
     def _wait(self) -> None:
-        connection = Connection(self.url)
         deadline = time.monotonic() + _START_SECONDS
-        try:
+        with closing(Connection(self.url)) as connection:
             while not _answers(connection):
                 if not self.is_alive() or time.monotonic() > deadline:
                     words = self._log.read_text(errors="replace").strip()[-500:]
                     raise StoreError(f"the embedded Redis did not start: {words or 'it said nothing'}", retriable=False)
                 time.sleep(0.01)
-        finally:
-            connection.close()
 
 
 class TiedToParent:
@@ -167,10 +165,6 @@ def _is_private(folder: Path) -> bool:
 
 def _socket_of(url: str) -> Path:
     return Path(unquote(urlsplit(url.strip()).path))
-
-
-def _too_long(folder: Path) -> bool:
-    return len(os.fsencode(folder / "redis.sock")) > _SOCKET_BYTES
 
 
 def _answers(connection: Connection) -> bool:

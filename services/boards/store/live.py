@@ -2,10 +2,10 @@
 
 import math
 import secrets
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final, NamedTuple
+from operator import methodcaller
+from typing import Any, Final
 
 import msgspec
 
@@ -14,7 +14,7 @@ from ratings_core.records.beliefs import BeliefModel
 from services.boards.result import AgentRow
 from services.boards.store import scripts
 from services.boards.store.beliefs import believed, of_text, text_of
-from services.boards.store.connection import Call, Command, Connection, command_of
+from services.boards.store.connection import Call, Command, Connection
 from services.boards.store.keys import Keys, check_method
 from services.boards.store.protocol import ACTIVITY, BoardPage, Fence, LiveBoard, PoolHead, StoreLost
 from services.wire.pools import check_pool_name, is_pool_name
@@ -39,7 +39,6 @@ class LiveBoards:
     def __init__(self, connection: Connection, keys: Keys) -> None:
         self._redis, self._keys = connection, keys
         self._committed: dict[str, Fence] = {}
-        self._lock = threading.Lock()
 
     def publish(self, head: PoolHead, epoch: int, boards: Mapping[str, LiveBoard]) -> bool:
         """Write changed agents of each live board and then the head; False when fenced (nothing written).
@@ -108,43 +107,40 @@ class LiveBoards:
     def forget(self, pool: str) -> None:
         """Remove everything of `pool`, its fence last: it was folded from records that the log lost."""
         self._remove(check_pool_name(pool))
-        with self._lock:
-            self._committed.pop(pool, None)
+        self._committed.pop(pool, None)
 
     def remove(self, pools: Iterable[str]) -> None:
         """Remove everything of `pools`, and no longer list them."""
         for pool in pools:
             self._remove(pool)
-            self._redis.run(command_of("srem", self._keys.pools, pool))
+            self._redis.run(methodcaller("srem", self._keys.pools, pool))
 
     def _claim(self, pool: str, fence: Fence, token: str) -> Call:
-        with self._lock:
-            last = self._committed.get(pool)
+        last = self._committed.get(pool)
         known = last if last is not None and last.epoch == fence.epoch else ("", "", "")
         return scripts.CLAIM, [self._keys.fence(pool)], [*fence, *known, token]
 
     def _took(self, pool: str, verdict: int) -> bool:
         if verdict == scripts.LOST:
-            with self._lock:
-                self._committed.pop(pool, None)
+            self._committed.pop(pool, None)
             raise StoreLost(pool)
         return verdict == scripts.ACCEPTED
 
     def _remove(self, pool: str) -> None:
         """Remove a pool, its fence last, so that an interrupted removal can be continued."""
         keys = self._keys
-        boards, methods = self._redis.pipeline([command_of("smembers", keys.boards(pool)), command_of("smembers", keys.methods(pool))])
-        versions = self._redis.pipeline([command_of("hget", keys.solved(pool, method), "version") for method in methods])
+        boards, methods = self._redis.pipeline([methodcaller("smembers", keys.boards(pool)), methodcaller("smembers", keys.methods(pool))])
+        versions = self._redis.pipeline([methodcaller("hget", keys.solved(pool, method), "version") for method in methods])
         names = [name for field in boards for name in self._keys_of(pool, field)]
         for method, version in zip(methods, versions, strict=True):
             names += [keys.solved(pool, method), keys.rows(pool, method, version or ""), keys.index(pool, method, version or "")]
         names += [keys.history(pool, method) for method in methods]
         names += [keys.head(pool), keys.boards(pool), keys.methods(pool), keys.fence(pool)]
-        self._redis.pipeline([command_of("unlink", name) for name in names])
+        self._redis.pipeline([methodcaller("unlink", name) for name in names])
 
     def _heads(self, pools: Sequence[str]) -> dict[str, PoolHead | None]:
         """By name; None for those that the store knows nothing of."""
-        commands = [command_of("get", self._keys.head(pool)) for pool in pools]
+        commands = [methodcaller("get", self._keys.head(pool)) for pool in pools]
         answers = self._redis.pipeline(commands, skip_garbage=True) if commands else []
         return {pool: self._redis.decoded(_decode_head, head) for pool, head in zip(pools, answers, strict=True)}
 
@@ -158,8 +154,7 @@ class LiveBoards:
         verdict, stale = (answer[0], answer[1:]) if isinstance(answer, list) else (answer, [])
         if not self._took(pool, verdict):
             return False
-        with self._lock:
-            self._committed[pool] = fence
+        self._committed[pool] = fence
         self._redis.run(lambda client: client.sadd(keys.pools, pool))  # after the head: a listed pool has one
         if stale:
             self._redis.pipeline(self._retire(pool, stale))
@@ -172,7 +167,7 @@ class LiveBoards:
         if head is None or not known:
             return []
         answers = self._redis.calls([(script, self._page_keys(head, method), arguments) for method in known])
-        return [_page(head, method, _Answer(*answer)) for method, answer in zip(known, answers, strict=True) if answer is not None]
+        return [_page(head, method, answer) for method, answer in zip(known, answers, strict=True) if answer is not None]
 
     def _write(self, head: PoolHead, token: str, method: str, part: Sequence[bytes]) -> Call:
         board, beliefs = self._keys_of(head.pool, field := f"{head.generation}/{check_method(method)}")
@@ -196,8 +191,8 @@ class LiveBoards:
 
     def _retire(self, pool: str, stale: Sequence[str]) -> Iterator[Command]:
         for field in stale:
-            yield from (command_of("expire", name, STALE_SECONDS) for name in self._keys_of(pool, field))
-        yield command_of("srem", self._keys.boards(pool), *stale)
+            yield from (methodcaller("expire", name, STALE_SECONDS) for name in self._keys_of(pool, field))
+        yield methodcaller("srem", self._keys.boards(pool), *stale)
 
 
 def check_window(start: int, count: int) -> None:
@@ -236,30 +231,21 @@ def _check_board(method: str, board: LiveBoard) -> None:
             raise InputError(f"boards[{method}].{name}", next(one for one in numbers if not math.isfinite(one)), "must be finite")
 
 
-class _Answer(NamedTuple):
-    """What the scripts of pages return."""
-
-    total: int
-    start: int
-    better: int
-    flat: Sequence[str]
-    activity: Sequence[str | float | None]
-    beliefs: Sequence[str | None]
-
-
-def _page(head: PoolHead, method: str, answer: _Answer) -> BoardPage:
-    rows, model = list(_ranked(answer.flat, answer.start, answer.better)), head.beliefs.get(method)
+def _page(head: PoolHead, method: str, answer: Sequence[Any]) -> BoardPage:
+    """answer: what `scripts.PAGE` returns."""
+    total, start, better, flat, activity, beliefs = answer
+    rows, model = list(_ranked(flat, start, better)), head.beliefs.get(method)
     if model is not None:
-        rows = [_believed(head, model, row, text) for row, text in zip(rows, answer.beliefs, strict=True)]
+        rows = [_believed(head, model, row, text) for row, text in zip(rows, beliefs, strict=True)]
     return BoardPage(
         pool=head.pool,
         method=method,
         generation=head.generation,
         position=head.position,
         published_at=head.published_at,
-        total=answer.total,
+        total=total,
         rows=rows,
-        outcomes=list(map(_outcomes, answer.activity)),
+        outcomes=list(map(_outcomes, activity)),
         beliefs=model,
     )
 

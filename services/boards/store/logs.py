@@ -1,5 +1,6 @@
 """Which logs have boards in one Redis. The keys of a log whose engine is gone are removed by the engine of another."""
 
+from operator import methodcaller
 from typing import Final
 
 from services.boards.store.connection import Connection
@@ -42,26 +43,18 @@ class Logs:
         """Whether a whole scan found no key of the log any more. seen: when its engine was here last; nothing is removed if it is back."""
         cursor, clean = self._scans.pop(log, (0, True))
         for _ in range(_SCANS_A_ROUND):
-            cursor, names = self._part(log, cursor)
-            if names and self._redis.run(lambda client: client.hget(LOGS, log)) != seen:
-                return False
-            self._unlink(names)
-            clean = clean and not names
-            if cursor == 0:
+            cursor, names = self._redis.run(methodcaller("scan", cursor, Keys(log).pattern, _KEYS_A_SCAN))
+            if names:
+                if self._redis.run(lambda client: client.hget(LOGS, log)) != seen:
+                    return False
+                self._redis.run(methodcaller("unlink", *names))
+                clean = False
+            if int(cursor) == 0:
                 if clean:
                     return bool(self._redis.run(lambda client: client.eval(_FORGET, 1, LOGS, log, seen)))
                 clean = True  # a key may have been written behind the scan
-        self._scans[log] = cursor, clean
+        self._scans[log] = int(cursor), clean
         return False
-
-    def _part(self, log: str, cursor: int) -> tuple[int, list[str]]:
-        """The next part of the scan for a log's keys: where it goes on, 0 at its end, and the keys."""
-        following, names = self._redis.run(lambda client: client.scan(cursor, Keys(log).pattern, _KEYS_A_SCAN))
-        return int(following), names
-
-    def _unlink(self, names: list[str]) -> None:
-        if names:
-            self._redis.run(lambda client: client.unlink(*names))
 
 
 def written_logs(connection: Connection) -> list[str]:

@@ -38,11 +38,6 @@ class RedisStore:
         """The agent's row on every live board, and on every solved one; None when it is on none."""
         return self.live.rows_of(pool, agent) | self.solved.rows_of(pool, agent) or None
 
-    @property
-    def garbage(self) -> int:
-        """Values that were not what their key holds, and were skipped, since the start."""
-        return self.connection.garbage
-
     def ping(self) -> None:
         """Raises `StoreError` when the store does not answer readers."""
         self.connection.run(lambda client: client.exists(LOGS))

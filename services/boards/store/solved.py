@@ -2,6 +2,8 @@
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from operator import methodcaller
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -9,7 +11,7 @@ import msgspec
 from services.boards.history import Kept, Past
 from services.boards.result import AgentRow, SolvedBoard
 from services.boards.store import scripts
-from services.boards.store.connection import Command, Connection, command_of
+from services.boards.store.connection import Command, Connection
 from services.boards.store.keys import Keys, check_method
 from services.boards.store.live import MEMBERS_A_CALL, STALE_SECONDS, check_window
 from services.boards.store.protocol import INSIGHT, StoredBoard, StoreError
@@ -40,14 +42,13 @@ class SolvedBoards:
         pool, method = check_pool_name(board.pool), check_method(board.result.method)
         version = secrets.token_hex(8)
         fresh = [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
+        flipped = False
         try:
             self._upload(fresh, board.result.agents)
             flipped = self._flip(board, version, fresh)
-        except StoreError:
-            self._drop(fresh)
-            raise
-        if not flipped:
-            self._drop(fresh)
+        finally:
+            if not flipped:
+                self._drop(fresh)
         return flipped
 
     def publish_history(self, pool: str, method: str, history: Iterable[Kept], *, changed: bool = False) -> None:
@@ -83,9 +84,9 @@ class SolvedBoards:
         old = [] if version is None else [self._keys.rows(pool, method, version), self._keys.index(pool, method, version)]
         self._redis.pipeline(
             [
-                command_of("srem", self._keys.methods(pool), method),
-                command_of("delete", name, self._keys.history(pool, method)),
-                *(command_of("expire", one, STALE_SECONDS) for one in old),
+                methodcaller("srem", self._keys.methods(pool), method),
+                methodcaller("delete", name, self._keys.history(pool, method)),
+                *(methodcaller("expire", one, STALE_SECONDS) for one in old),
             ]
         )
 
@@ -96,7 +97,7 @@ class SolvedBoards:
 
     def complete(self, pools: Sequence[str]) -> dict[str, dict[str, StoredBoard]]:
         """By pool and method, insight among them, the boards of which every row is there and can be found: in three round trips for all."""
-        members = self._redis.pipeline([command_of("smembers", self._keys.methods(check_pool_name(pool))) for pool in pools])
+        members = self._redis.pipeline([methodcaller("smembers", self._keys.methods(check_pool_name(pool))) for pool in pools])
         jobs = [(pool, method) for pool, methods in zip(pools, members, strict=True) for method in sorted(methods)]
         pointers = map(self._pointer_of, self._redis.pipeline([self._pointed(*job) for job in jobs], skip_garbage=True))
         stands = {job: at for job, at in zip(jobs, pointers, strict=True) if at is not None}
@@ -116,7 +117,7 @@ class SolvedBoards:
             if found is None:
                 return None
             version, total, board = found
-            rows = self._redis.pipeline([command_of("lrange", self._keys.rows(pool, method, version), start, start + count - 1)])[0]
+            rows = self._redis.pipeline([methodcaller("lrange", self._keys.rows(pool, method, version), start, start + count - 1)])[0]
             if len(rows) == max(0, min(count, total - start)):
                 return self._with_rows(board, rows), total
         raise _switching(pool, method)
@@ -172,10 +173,8 @@ class SolvedBoards:
         raise StoreError(f"other writers keep switching {method} of pool {pool}", retriable=True)
 
     def _drop(self, names: Sequence[str]) -> None:
-        try:
+        with suppress(StoreError):  # they expire by themselves
             self._redis.run(lambda client: client.unlink(*names))
-        except StoreError:
-            return  # they expire by themselves
 
     def _pointer(self, pool: str, method: str) -> _Pointer | None:
         return self._pointer_of(self._redis.pipeline([self._pointed(pool, method)], skip_garbage=True)[0])
@@ -191,22 +190,22 @@ class SolvedBoards:
 
     def _pointed(self, pool: str, method: str) -> Command:
         name = self._keys.solved(check_pool_name(pool), check_method(method))
-        return command_of("hmget", name, _POINTER)
+        return methodcaller("hmget", name, _POINTER)
 
     def _sizes(self, pool: str, method: str, version: str) -> Iterator[Command]:
         """Asks for the lengths of a board's rows, of their index, and of its history."""
-        yield command_of("llen", self._keys.rows(pool, method, version))
-        yield command_of("hlen", self._keys.index(pool, method, version))
-        yield command_of("llen", self._keys.history(pool, method))
+        yield methodcaller("llen", self._keys.rows(pool, method, version))
+        yield methodcaller("hlen", self._keys.index(pool, method, version))
+        yield methodcaller("llen", self._keys.history(pool, method))
 
 
 def _upload_part(rows: str, index: str, start: int, part: Sequence[AgentRow]) -> Iterator[Command]:
     lines = [_encode(row).decode() for row in part]
     places = {row.agent: start + i for i, row in enumerate(part)}
-    yield command_of("rpush", rows, *lines)
-    yield command_of("expire", rows, _UPLOAD_SECONDS)
+    yield methodcaller("rpush", rows, *lines)
+    yield methodcaller("expire", rows, _UPLOAD_SECONDS)
     yield lambda pipe: pipe.hset(index, mapping=places)
-    yield command_of("expire", index, _UPLOAD_SECONDS)
+    yield methodcaller("expire", index, _UPLOAD_SECONDS)
 
 
 def _switching(pool: str, method: str) -> StoreError:

@@ -1,8 +1,9 @@
 """Which publication stands of a pool: what tells a reader whether an answer that it built earlier is still the newest."""
 
 from collections.abc import Collection
+from operator import methodcaller
 
-from services.boards.store.connection import Command, Connection, command_of
+from services.boards.store.connection import Command, Connection
 from services.boards.store.keys import Keys
 from services.boards.store.protocol import PoolVersion
 from services.wire.pools import check_pool_name
@@ -32,15 +33,16 @@ class Versions:
                     changed.append(pool)
                     continue
                 found[pool] = PoolVersion(head, boards, bool(listed))
-            self._forget_unused()
+            if len(self._methods) > 20_000:  # twice as many as an installation has pools by default
+                self._methods.clear()
             left = changed
         return found
 
-    def _forget_unused(self) -> None:
-        if len(self._methods) > 20_000:  # twice as many as an installation has pools by default
-            self._methods.clear()
-
     def _asked(self, pool: str, methods: Collection[str]) -> list[Command]:
         keys = self._keys
-        shared = [command_of("get", keys.head(pool)), command_of("smembers", keys.methods(pool)), command_of("sismember", keys.pools, pool)]
-        return [*shared, *(command_of("hget", keys.solved(pool, method), "version") for method in methods)]
+        shared = [
+            methodcaller("get", keys.head(pool)),
+            methodcaller("smembers", keys.methods(pool)),
+            methodcaller("sismember", keys.pools, pool),
+        ]
+        return [*shared, *(methodcaller("hget", keys.solved(pool, method), "version") for method in methods)]

@@ -118,7 +118,7 @@ def _of_outcomes(taken: GamesInput | ScoresInput, outcomes: int, standings: Sequ
         kinds = (findings.Connectivity, findings.Cyclicity, findings.Order, findings.Cycles, findings.Clones, findings.Top)
         return {kind.__name__.lower(): kind(not_applicable=lacking) for kind in kinds}, None
     two_sided = isinstance(taken, GamesInput) and bool((taken.places.sides == 2).all())
-    thin = insight_parts.Thin.of(taken.counts, len(taken.names))
+    thin = insight_parts.Thin(taken.counts, len(taken.names))
     found = insight(taken.counts, len(taken.names), two_sided=two_sided, radius=insight_parts.RADIUS)
     return {
         "connectivity": insight_parts.connectivity(found.connectivity, taken.names, thin, standings),

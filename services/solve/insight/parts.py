@@ -19,7 +19,7 @@ from ratings_core.solution import Floats
 from ratings_core.tallies import PairCounts
 from services.boards import findings
 from services.boards.ranked_board import RankedBoard
-from services.solve.problems.inputs import GamesInput, Ids, ScoresInput, sparse_margins
+from services.solve.problems.inputs import GamesInput, ScoresInput, sparse_margins
 
 SHOWN: Final = 20
 """Entries of a list; its total says how many there are."""
@@ -37,22 +37,17 @@ def _named(names: Sequence[str], ids: Sequence[int]) -> list[str]:
 
 
 class Thin:
-    """Agents weakly connected to the others. ids: weakest first."""
+    """Agents weakly connected to the others, of agents 0 to n-1. ids: weakest first."""
 
-    def __init__(self, games: Floats, effective: Floats | None, opponents: Ids) -> None:
-        self.games, self.effective, self.opponents = games, effective, opponents
-        links = games if effective is None else effective
+    def __init__(self, counts: PairCounts, n: int) -> None:
+        weight = counts.wins + counts.losses + counts.ties
+        self.games = np.bincount(counts.first, weight, n) + np.bincount(counts.second, weight, n)
+        self.opponents = np.bincount(counts.first, minlength=n) + np.bincount(counts.second, minlength=n)
+        self.effective = graph.effective_games(counts, n) if n <= graph.RESISTANCES_UP_TO else None
+        links = self.games if self.effective is None else self.effective
         self.threshold = max(FEW_GAMES, FEW_SHARE * float(np.median(links)))
         below = np.flatnonzero(links < self.threshold)
         self.ids = below[np.argsort(links[below], kind="stable")]
-
-    @classmethod
-    def of(cls, counts: PairCounts, n: int) -> "Thin":
-        """Of agents 0 to n-1."""
-        weight = counts.wins + counts.losses + counts.ties
-        games = np.asarray(np.bincount(counts.first, weight, n) + np.bincount(counts.second, weight, n), np.float64)
-        opponents = np.asarray(np.bincount(counts.first, minlength=n) + np.bincount(counts.second, minlength=n), np.int64)
-        return cls(games, graph.effective_games(counts, n) if n <= graph.RESISTANCES_UP_TO else None, opponents)
 
     def row(self, names: Sequence[str], i: int) -> findings.ThinAgent:
         """What readers are shown of agent i."""
@@ -145,7 +140,7 @@ def _groups(classes: CloneClasses) -> list[list[int]]:
 
 def disagreement(standings: Sequence[RankedBoard], agents: int) -> findings.Disagreement:
     """Where boards differ, of those that rate enough of `agents` agents."""
-    compared = [one for one in standings if one.rated >= max(2, RATED_SHARE * agents)]
+    compared = [one for one in standings if len(one.rank) >= max(2, RATED_SHARE * agents)]
     left_out = [one.method for one in standings if one not in compared]
     if len(compared) < 2:
         return findings.Disagreement(not_applicable="needs two boards at least that rate half of the agents", left_out=left_out)
@@ -155,7 +150,7 @@ def disagreement(standings: Sequence[RankedBoard], agents: int) -> findings.Disa
     found = places.disagreement([Ranking.from_scores([-one.rank[name] for name in names]) for one in compared])
     methods = [one.method for one in compared]
     return findings.Disagreement(
-        methods=[findings.Compared(method=one.method, position=one.position, rated=one.rated) for one in compared],
+        methods=[findings.Compared(method=one.method, position=one.position, rated=len(one.rank)) for one in compared],
         left_out=left_out,
         agents=len(names),
         disputed=_disputed(found, names, methods),

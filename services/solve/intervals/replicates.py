@@ -160,11 +160,8 @@ class Replication:
         )
 
     def _check_at(self, tried: int) -> int:
-        """The first number of replicates, from `tried` on, at which ranks are looked at: they double."""
-        check = _FIRST_CHECK
-        while check < tried:
-            check *= 2
-        return check
+        """The first number of replicates, from `tried` on, at which ranks are looked at: a power of two."""
+        return max(_FIRST_CHECK, 1 << max(0, tried - 1).bit_length())
 
     def _stays(self) -> bool:
         """Whether the widest rank interval of the top ends where it did with half of the replicates."""

@@ -224,7 +224,7 @@ class IntervalRunner:
         self._tried[run.job] = Redrawn(found.data, found.parameters, now)
         self._run, self._ended, self._spent = None, now, run.spent(now)
         try:
-            self._checkpoints.blobs.write(_name(run.job), [msgspec.json.encode(found)])
+            self._checkpoints.blobs.write(f"{_folder(run.job)}/newest.json", [msgspec.json.encode(found)])
         except OSError as error:
             log.warning("intervals were not written: %s", error, extra=run.job._asdict())
         return run.job
@@ -265,7 +265,3 @@ def _row(row: AgentRow, found: IntervalFile) -> AgentRow:
 
 def _folder(job: Job) -> str:
     return f"{_FOLDER}/{job.pool}/{job.method}"
-
-
-def _name(job: Job) -> str:
-    return f"{_folder(job)}/newest.json"

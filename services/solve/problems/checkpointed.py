@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 
 from ratings_core.batch.comparisons import Comparisons
 from ratings_core.errors import InputError
+from ratings_core.records.outcomes import NO_TASK
 from ratings_core.records.roster import Roster
 from ratings_core.tallies import PairTally, PlaceTally, ScoreTable
 from ratings_core.tallies.featured_games import FeaturedGames
 from services.solve.problems.history import History
 from services.solve.problems.inputs import FeaturesInput, GamesInput, Problem, ScoresInput
+from services.state.clusters import counts_of_groups
 from services.state.parts import part
 from services.wire.pools import Kind
 
@@ -57,9 +59,17 @@ def games_of(names: tuple[str, ...], history: History, half_life: float = 0.0) -
         history: The tallies, by time bucket.
         half_life: Buckets after which a result counts half; 0: all results count alike.
     """
-    found = history.tallied(half_life)
-    tasks, by_task = tuple(history.tasks[task] for task in found.by_task), tuple(found.by_task.values())
-    return GamesInput(names, found.pairs, found.places, tasks, by_task, found.groups, history if history.timed else None)
+    weights = history.weights(half_life)
+    by_task = {history.tasks[task]: counts for task, counts in history.pairs.counts_by_task(weights).items() if task != NO_TASK}
+    return GamesInput(
+        names,
+        history.pairs.counts(weights),
+        history.places.counts(weights),
+        tasks=tuple(by_task),
+        by_task=tuple(by_task.values()),
+        groups=() if history.clusters is None else counts_of_groups(history.clusters, weights),
+        history=history if history.timed else None,
+    )
 
 
 def with_groups(found: Problem, arrays: Mapping[str, NDArray[Any]]) -> Problem:

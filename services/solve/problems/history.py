@@ -7,9 +7,7 @@ from typing import Final
 from ratings_core.batch.pair_counts import of_tally
 from ratings_core.errors import InputError
 from ratings_core.margins import choose_half_life
-from ratings_core.records.outcomes import NO_TASK
-from ratings_core.tallies import PairCounts, PairTally, PlaceCounts, PlaceTally
-from services.state.clusters import counts_of_groups
+from ratings_core.tallies import PairTally, PlaceTally
 
 LEAST_WEIGHT: Final = 2.0**-20
 """The unit of weights. Results that would weigh less are left out."""
@@ -20,23 +18,6 @@ HELD_OUT: Final = 10
 _LEAST_PERIODS: Final = 4
 _CANDIDATES: Final = (*(2.0**power for power in range(8)), math.inf)
 """Half-lives that are tried, in periods."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tallied:
-    """What games say, added up over time buckets.
-
-    Attributes:
-        pairs: Results of pairs.
-        places: Who came where.
-        by_task: Results of pairs on each task that has any; games without a task are in `pairs` alone.
-        groups: Results of pairs in groups of whole games; empty where they are not counted.
-    """
-
-    pairs: PairCounts
-    places: PlaceCounts
-    by_task: dict[int, PairCounts]
-    groups: tuple[PairCounts, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +63,14 @@ class History:
         """Whether games were counted by time: without that, all are in bucket 0."""
         return self.buckets not in ([], [0])
 
-    def tallied(self, half_life: float = 0.0) -> Tallied:
-        """The games of all buckets, the newest bucket with weight 1.
+    def weights(self, half_life: float) -> dict[int, float] | None:
+        """Weights of buckets, the newest one with weight 1; None where all results count alike.
 
         Args:
             half_life: Buckets after which a result counts half; 0: all results count alike.
         """
-        weights = self._weights(half_life) if half_life else None
-        by_task = {task: counts for task, counts in self.pairs.counts_by_task(weights).items() if task != NO_TASK}
-        groups = () if self.clusters is None else counts_of_groups(self.clusters, weights)
-        return Tallied(self.pairs.counts(weights), self.places.counts(weights), by_task, groups)
-
-    def _weights(self, half_life: float) -> dict[int, float]:
+        if not half_life:
+            return None
         buckets = self.buckets
         weights = {bucket: 2.0 ** ((bucket - buckets[-1]) / half_life) for bucket in buckets}
         return {bucket: weight for bucket, weight in weights.items() if weight >= LEAST_WEIGHT}

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,25 @@ Ids: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class PairsInput:
-    """Results of pairs. names: of agents 0 to n-1; counts: their wins, losses and ties."""
+class _Named:
+    """names: of agents 0 to n-1."""
 
     names: tuple[str, ...]
-    counts: PairCounts
 
-    def by_name(self) -> "PairsInput":
+    def take(self, ids: Ids) -> Self:
+        """These agents, renumbered in this order, and what is known of them alone."""
+        raise NotImplementedError
+
+    def by_name(self) -> Self:
         """The same with agents in order of their names."""
         return self.take(_order(self.names))
+
+
+@dataclass(frozen=True, slots=True)
+class PairsInput(_Named):
+    """Results of pairs. names: of agents 0 to n-1; counts: their wins, losses and ties."""
+
+    counts: PairCounts
 
     def take(self, ids: Ids) -> "PairsInput":
         """These agents, renumbered in this order, and what they did against each other."""
@@ -82,7 +92,7 @@ class GamesInput(PairsInput):
 
 
 @dataclass(frozen=True, slots=True)
-class FeaturesInput:
+class FeaturesInput(_Named):
     """Games of two sides, each with the values of its features.
 
     Attributes:
@@ -94,16 +104,11 @@ class FeaturesInput:
         left_out: Reason and number of games of the pool that are not among these.
     """
 
-    names: tuple[str, ...]
     comparisons: Comparisons
     features: Floats
     feature_names: tuple[str, ...]
     buckets: Ids | None = None
     left_out: tuple[tuple[str, int], ...] = ()
-
-    def by_name(self) -> "FeaturesInput":
-        """The same with agents in order of their names."""
-        return self.take(_order(self.names))
 
     def take(self, ids: Ids) -> "FeaturesInput":
         """These agents, renumbered in this order, and the games between them."""
@@ -140,15 +145,10 @@ class FeaturesInput:
 
 
 @dataclass(frozen=True, slots=True)
-class MarginsInput:
+class MarginsInput(_Named):
     """Margins alone. names: of agents 0 to n-1; margins: float64 (n, n), antisymmetric, by how much a beats b in any unit."""
 
-    names: tuple[str, ...]
     margins: Floats
-
-    def by_name(self) -> "MarginsInput":
-        """The same with agents in order of their names."""
-        return self.take(_order(self.names))
 
     def take(self, ids: Ids) -> "MarginsInput":
         """These agents, renumbered in this order, and the margins between them."""
@@ -198,10 +198,9 @@ class ProfileInput:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoresInput:
+class ScoresInput(_Named):
     """Agents measured on tasks. names: of agents; tasks: their names; scores: float64 (agents, tasks), NaN where not measured."""
 
-    names: tuple[str, ...]
     tasks: tuple[str, ...]
     scores: Floats
 
@@ -250,6 +249,13 @@ def sparse_margins(problem: Problem) -> Any:
         return sparse.csr_array(problem.margins)
     wins, _ = problem.counts.sparse(len(problem.names))
     return wins - wins.T
+
+
+def wins(problem: Problem) -> Floats:
+    """How often a won against b (n, n), or how many voters prefer it; of margins alone their positive part."""
+    if isinstance(problem, MarginsInput):
+        return np.maximum(problem.margins, 0.0)
+    return problem.counts.dense(len(problem.names))[0]
 
 
 def _order(names: Sequence[str], argument: str = "names") -> NDArray[np.int64]:

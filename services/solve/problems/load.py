@@ -3,7 +3,8 @@
 Games are counted as they come, so a file of them may be larger than memory; tables and ballots are read whole.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -115,16 +116,9 @@ def _check_buckets(kind: FileKind, counting: Counting) -> None:
 
 
 def _contests(source: Source, kind: FileKind, unlisted: Unlisted) -> Loaded:
-    account = Account()
-    return Loaded(kind, ProfileInput(contests_profile(_held(source, account)), unlisted), dict(account.skipped))
-
-
-def _held(source: Source, account: Account) -> Iterator[Contest]:
-    for one in iter_contests(source.reader()):
-        if isinstance(one, Contest):
-            yield one
-        else:
-            account.skip(one.why)
+    rows = list(iter_contests(source.reader()))
+    profile = contests_profile(row for row in rows if isinstance(row, Contest))
+    return Loaded(kind, ProfileInput(profile, unlisted), dict(Counter(row.why for row in rows if not isinstance(row, Contest))))
 
 
 def _outcomes(

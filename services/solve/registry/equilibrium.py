@@ -90,12 +90,8 @@ def _rated(problem: OnTasks, made: Gamified[Played], found: CCE | LLE, extra: di
         **extra,
         **left_out(made, problem),
     }
-    tasks = made.of_tasks(found.by_player[_task_player(made.game)])
+    tasks = made.of_tasks(found.by_player[0 if of_agents else 2])
     return Rated(solution=on_all(found, made), unit=float(found.units[of_agents]), task_ratings=tasks, extra=both)
-
-
-def _task_player(game: Played) -> int:
-    return 0 if isinstance(game, KingOfTheHill) else 2
 
 
 _GAME: Final = (

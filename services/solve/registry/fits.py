@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 
@@ -10,22 +10,21 @@ from ratings_core.analysis.intervals import cell_replicates, including, replicat
 from ratings_core.batch.bradley_terry import BradleyTerry, BradleyTerryOptions, bradley_terry
 from ratings_core.batch.contextual import ContextualOptions, contextual_bradley_terry
 from ratings_core.batch.davidson import davidson
-from ratings_core.batch.fenchel_young import FenchelYoungOptions, fenchel_young
+from ratings_core.batch.fenchel_young import FenchelYoung, FenchelYoungOptions, fenchel_young
 from ratings_core.batch.logistic import DENSE_UP_TO
 from ratings_core.batch.pair_counts import PairCounts, of_tally
-from ratings_core.batch.soft_condorcet import SoftCondorcetOptions, soft_condorcet
+from ratings_core.batch.soft_condorcet import SoftCondorcet, SoftCondorcetOptions, soft_condorcet
 from ratings_core.equilibria.starts import Start
 from ratings_core.errors import InputError
 from ratings_core.margins import PosteriorMargins
-from ratings_core.options import Options, Parameter, parameters_of
+from ratings_core.options import Parameter, parameters_of
 from ratings_core.ranking import Ranking
 from ratings_core.solution import Solution
 from services.solve.problems.inputs import FeaturesInput, MarginsInput, PairsInput, Problem, ProfileInput, ScoresInput
 from services.solve.registry.margins import MARGINS, chosen, fitted
 from services.solve.registry.method import Method, Rated, Takes
+from services.solve.registry.parameters import chosen_options
 from services.solve.registry.starts import by_name, of_names
-
-Chosen = TypeVar("Chosen", bound=Options)
 
 _UNLINKED: Final = "no chains of wins both ways link it to anybody: play more, or solve with a prior"
 _DENSE_AGENTS: Final = 2_000
@@ -65,8 +64,8 @@ def _with_errors(found: BradleyTerry) -> Rated:
 
 
 def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
-    wanted, options = parameters["standard_errors"], {name: value for name, value in parameters.items() if name != "standard_errors"}
-    found = contextual_bradley_terry(problem.comparisons, problem.features, options=ContextualOptions(**options), names=problem.names)
+    options = chosen_options(ContextualOptions, parameters)
+    found = contextual_bradley_terry(problem.comparisons, problem.features, options=options, names=problem.names)
     error = _NORMAL_95 * found.coefficient_error
     columns = (found.coefficients, found.coefficient_error, found.coefficients - error, found.coefficients + error)
     rows = zip(problem.feature_names, *(column.tolist() for column in columns), strict=True)
@@ -75,7 +74,7 @@ def _contextual(problem: FeaturesInput, parameters: dict[str, Any]) -> Rated:
     if problem.left_out:
         extra["games_left_out"] = dict(problem.left_out)
     rated = Rated(solution=found, unit=found.scale, extra=extra)
-    if wanted == "none":
+    if parameters["standard_errors"] == "none":
         return rated
     reach = _NORMAL_95 * found.standard_error
     extra |= {"assumes": "independent outcomes", "interval": 0.95}
@@ -89,28 +88,20 @@ def _unrated(found: BradleyTerry) -> dict[str, object]:
 
 
 def _sco_fit(problem: Problem, parameters: dict[str, Any]) -> Rated:
-    margins = chosen(problem, parameters)
-    replicates, options = _split(margins.rest, SoftCondorcetOptions)
-    if margins.posterior is not None and not isinstance(problem, MarginsInput):
-        kappa = {**parameters, "margins_kappa": _given_kappa(margins.posterior.kappa)}
-        rated = _sco_rated(problem, soft_condorcet(np.maximum(margins.posterior.dense(), 0.0), options=options))
-        counts = of_tally(problem.counts, len(problem.names))
-
-        def refit(drawn: PairCounts) -> Solution:
-            return soft_condorcet(np.maximum(fitted(drawn, kappa).dense(), 0.0), options=options)
-
-        return margins.reported(_with_intervals(rated, problem, counts, replicates, parameters["seed"], refit))
-    return margins.reported(_observed_sco_fit(problem, replicates, options, parameters["seed"]))
-
-
-def _observed_sco_fit(problem: Problem, replicates: int, options: SoftCondorcetOptions, seed: int) -> Rated:
+    margins, options = chosen(problem, parameters), chosen_options(SoftCondorcetOptions, parameters)
     if isinstance(problem, MarginsInput):
-        if replicates:
-            raise InputError("replicates", replicates, "must be 0 for margins: they do not say of how many games")
-        return _sco_rated(problem, soft_condorcet(np.maximum(problem.margins, 0.0), options=options))
-    counts = of_tally(problem.counts, len(problem.names))
-    rated = _sco_rated(problem, soft_condorcet(counts, options=options))
-    return _with_intervals(rated, problem, counts, replicates, seed, lambda drawn: soft_condorcet(drawn, options=options))
+        if parameters["replicates"]:
+            raise InputError("replicates", parameters["replicates"], "must be 0 for margins: they do not say of how many games")
+        return margins.reported(_sco_rated(problem, soft_condorcet(np.maximum(problem.margins, 0.0), options=options)))
+    counts, posterior = of_tally(problem.counts, len(problem.names)), margins.posterior
+
+    def fit(pairs: PairCounts, posterior: PosteriorMargins | None) -> SoftCondorcet:
+        return soft_condorcet(pairs if posterior is None else np.maximum(posterior.dense(), 0.0), options=options)
+
+    rated = _sco_rated(problem, fit(counts, posterior))
+    return margins.reported(
+        _with_intervals(rated, problem, counts, parameters, lambda drawn: fit(drawn, _refitted(drawn, posterior, parameters)))
+    )
 
 
 def _sco_rated(problem: Problem, found: Any) -> Rated:
@@ -120,18 +111,17 @@ def _sco_rated(problem: Problem, found: Any) -> Rated:
 
 
 def _fenchel_young_fit(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
-    margins = chosen(problem, parameters)
-    replicates, options = _split(margins.rest, FenchelYoungOptions)
-    counts = of_tally(problem.counts, len(problem.names))
-    posterior = margins.posterior
-    kappa = parameters if posterior is None else {**parameters, "margins_kappa": _given_kappa(posterior.kappa)}
+    margins, options = chosen(problem, parameters), chosen_options(FenchelYoungOptions, parameters)
+    counts, posterior = of_tally(problem.counts, len(problem.names)), margins.posterior
 
-    def refit(drawn: PairCounts) -> Solution:
-        return fenchel_young(drawn if posterior is None else _one_game_each(fitted(drawn, kappa)), options=options)
+    def fit(pairs: PairCounts, posterior: PosteriorMargins | None) -> FenchelYoung:
+        return fenchel_young(pairs if posterior is None else _one_game_each(posterior), options=options)
 
-    found = fenchel_young(counts if posterior is None else _one_game_each(posterior), options=options)
+    found = fit(counts, posterior)
     rated = Rated(solution=found, unit=found.sigma, extra={"at_bound": int(found.at_bound.sum())})
-    return margins.reported(_with_intervals(rated, problem, counts, replicates, parameters["seed"], refit))
+    return margins.reported(
+        _with_intervals(rated, problem, counts, parameters, lambda drawn: fit(drawn, _refitted(drawn, posterior, parameters)))
+    )
 
 
 def _one_game_each(margins: PosteriorMargins) -> PairCounts:
@@ -141,13 +131,15 @@ def _one_game_each(margins: PosteriorMargins) -> PairCounts:
     return PairCounts(len(margins), first, second, won, 1 - won, np.zeros_like(won))
 
 
-def _given_kappa(kappa: float) -> float:
-    """A kappa as a parameter: replicates keep the kappa of all data. An infinite one becomes the largest that the parameter takes."""
-    return min(kappa, 1e12)
+def _refitted(drawn: PairCounts, posterior: PosteriorMargins | None, parameters: dict[str, Any]) -> PosteriorMargins | None:
+    """Posterior margins of a replicate, which keeps the kappa of all data (an infinite one becomes the largest that the parameter takes);
+    None where margins are observed.
+    """
+    return None if posterior is None else fitted(drawn, {**parameters, "margins_kappa": min(posterior.kappa, 1e12)})
 
 
 def _davidson(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rated:
-    replicates, options = _split(parameters, BradleyTerryOptions)
+    options = chosen_options(BradleyTerryOptions, parameters)
     counts = of_tally(problem.counts, len(problem.names))
     found = davidson(counts, options=options, names=problem.names)
     extra: dict[str, object] = {
@@ -156,21 +148,17 @@ def _davidson(problem: PairsInput | ProfileInput | ScoresInput, parameters: dict
         **_unrated(found),
     }
     rated = Rated(solution=found, unit=found.scale, extra=extra)
-    return _with_intervals(rated, problem, counts, replicates, parameters["seed"], lambda drawn: davidson(drawn, options=options))
-
-
-def _split(parameters: dict[str, Any], record: type[Chosen]) -> tuple[int, Chosen]:
-    """How many replicates, and the options of the fit itself."""
-    return parameters["replicates"], record(**{name: value for name, value in parameters.items() if name not in ("replicates", "seed")})
+    return _with_intervals(rated, problem, counts, parameters, lambda drawn: davidson(drawn, options=options))
 
 
 def _with_intervals(
-    rated: Rated, problem: Problem, counts: PairCounts, replicates: int, seed: int, fit: Callable[[PairCounts], Solution]
+    rated: Rated, problem: Problem, counts: PairCounts, parameters: dict[str, Any], fit: Callable[[PairCounts], Solution]
 ) -> Rated:
     """Ratings' intervals, and ranks', over replicates of the pairs' results."""
-    if not replicates:
+    if not parameters["replicates"]:
         return rated
-    drawn = replicate_intervals(lambda again: fit(again).ratings, cell_replicates(counts, seed=seed, replicates=replicates))
+    again = cell_replicates(counts, seed=parameters["seed"], replicates=parameters["replicates"])
+    drawn = replicate_intervals(lambda one: fit(one).ratings, again)
     ranking = rated.ranking or Ranking.from_scores(rated.solution.ratings)
     found = including(drawn, rated.solution.ratings, ranking.rank)
     ranks = dict(zip(problem.names, zip(found.rank_low.tolist(), found.rank_high.tolist(), strict=True), strict=True))

@@ -272,11 +272,8 @@ def _task_rows(problem: Problem, ratings: Floats | None, tolerance: float, ties:
 
 def _ranks(ranking: Ranking, ties: Ties) -> list[int]:
     """Rank by id; ordered ties follow the order of ids, which is that of names."""
-    if ties == "keep":
-        return [int(rank) for rank in ranking.rank]
-    ranks = np.empty(len(ranking), np.int64)
-    ranks[ranking.ids] = np.arange(1, len(ranking) + 1)
-    return [int(rank) for rank in ranks]
+    ranks: list[int] = (ranking.rank if ties == "keep" else np.argsort(ranking.ids) + 1).tolist()
+    return ranks
 
 
 def _number(values: Floats, i: int) -> float | None:

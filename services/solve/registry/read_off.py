@@ -1,7 +1,7 @@
 """Methods that read ratings off what is played: payoff and mass ratings of some equilibrium, and alpha-Rank's masses."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, assert_never
 
 import numpy as np
@@ -42,22 +42,14 @@ _SHARE: Final = 0.1
 """Equilibria are solved to this share of the regret allowed, as those of all players are added up."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Equilibrium:
-    """A value to read off, and how it is shown."""
-
-    play: Any
-    told: dict[str, object]
-
-
 def _payoff(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     made = on_tasks(problem, parameters)
-    chosen = _equilibrium(made.game, parameters)
-    found = _read(made.game, parameters, chosen.play)
+    play, told = _equilibrium(made.game, parameters)
+    found = _read(made.game, parameters, play)
     extra: dict[str, object] = {
         "payoffs": dict(zip(made.game.players, found.payoffs.tolist(), strict=True)),
         "regrets": dict(zip(made.game.players, found.regrets.tolist(), strict=True)),
-        **chosen.told,
+        **told,
         **left_out(made, problem),
     }
     if parameters["rating"] == "mass":
@@ -65,19 +57,21 @@ def _payoff(problem: OnTasks, parameters: dict[str, Any]) -> Rated:
     return Rated(solution=on_all(found, made), unit=found.unit, task_ratings=made.of_tasks(found.by_player[-1]), extra=extra)
 
 
-def _equilibrium(game: Played, parameters: dict[str, Any]) -> _Equilibrium:
-    """The one that the method of this name finds; CCE and limiting logit equilibria near the affinity target of equal payoffs."""
+def _equilibrium(game: Played, parameters: dict[str, Any]) -> tuple[Any, dict[str, object]]:
+    """What is played in the equilibrium that the method of this name finds, and how it is shown; CCE and limiting logit equilibria near the
+    affinity target of equal payoffs.
+    """
     merge, tolerance = parameters["merge"], parameters["tolerance"]
     match parameters["equilibrium"]:
         case "deviation":
             strict = deviation(game, options=DeviationOptions(merge=merge, tolerance=tolerance)).play
-            return _Equilibrium(strict, {"equilibrium": joints_by_name(game, strict)})
+            return strict, {"equilibrium": joints_by_name(game, strict)}
         case "cce":
             near = cce(game, options=CCEOptions(merge=merge, tolerance=_SHARE * tolerance))
-            return _Equilibrium(near.play, {"marginals": mixes_by_name(game, near.marginals)})
+            return near.play, {"marginals": mixes_by_name(game, near.marginals)}
         case "lle":
             end = lle(game, options=LLEOptions(merge=merge, tolerance=_SHARE * tolerance))
-            return _Equilibrium(end.marginals, {"marginals": mixes_by_name(game, end.marginals)})
+            return end.marginals, {"marginals": mixes_by_name(game, end.marginals)}
         case other:
             assert_never(other)
 

@@ -52,7 +52,8 @@ def rehearse(method: Method, kind: Kind, given: Mapping[str, Value]) -> None:
             parameter gives a policy for them.
     """
     _check_roster(method, given)
-    values = accepted(method.parameters, {name: value for name, value in given.items() if name in _names(method)})
+    own = {parameter.name for parameter in method.parameters}
+    values = accepted(method.parameters, {name: value for name, value in given.items() if name in own})
     if "replicates" in values:
         values["replicates"] = min(int(values["replicates"]), _MOST_REPLICATES)
     if (error := _error(method, _problem(kind, method.takes, complete=True), values)) is not None:
@@ -85,10 +86,6 @@ def _policy_rule(policy: Parameter) -> str:
         f"must be given for a pool, because a new agent lacks results at first: one of {others}; "
         f"or missing={policy.default}, which fails while anything is missing"
     )
-
-
-def _names(method: Method) -> set[str]:
-    return {parameter.name for parameter in method.parameters}
 
 
 def _error(method: Method, problem: Problem, values: dict[str, Value]) -> InputError | None:

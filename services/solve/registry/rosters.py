@@ -3,7 +3,7 @@ result.
 """
 
 import json
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -25,15 +25,9 @@ ROSTER: Final = (
 _PRIOR_GAMES: Final = 1.0
 
 
-class Roster(NamedTuple):
-    """The problem on the agents taken, and what to say of the others (nothing where there are none)."""
-
-    problem: Problem
-    extra: dict[str, object]
-
-
-def roster(problem: Problem, method: Method, values: dict[str, Value]) -> Roster:
-    """The part of `problem`, sorted by name, that a solve takes. Raises `InputError` for an invalid list of names.
+def roster(problem: Problem, method: Method, values: dict[str, Value]) -> tuple[Problem, dict[str, object]]:
+    """The part of `problem`, sorted by name, that a solve takes, and what to say of the other agents (nothing where there are none). Raises
+    `InputError` for an invalid list of names.
 
     Activity is what the input counts: pairs met, ballots, tasks measured. Ratings are of Bradley-Terry's model with a prior game each,
     of the pairs that the input gives, so that they need nothing else and agree live and offline; of margins, their sums. Equal ones go
@@ -50,10 +44,10 @@ def roster(problem: Problem, method: Method, values: dict[str, Value]) -> Roster
         first = _rating(problem) if by_rating else problem.activity
         problem = problem.take(np.sort(np.argsort(-first, kind="stable")[:most]))
     if len(problem.names) == n:
-        return Roster(problem, {})
+        return problem, {}
     cut = "best rated" if by_rating else "most active"
     by = cut if named is None else "named" if len(problem.names) == len(named) else f"{cut} of those named"
-    return Roster(problem, {"roster": {"agents": len(problem.names), "left_out": n - len(problem.names), "by": by}})
+    return problem, {"roster": {"agents": len(problem.names), "left_out": n - len(problem.names), "by": by}}
 
 
 def _rating(problem: Problem) -> Floats:

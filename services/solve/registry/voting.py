@@ -2,17 +2,14 @@
 
 from typing import Any, Final, TypeAlias
 
-import numpy as np
-
 from ratings_core.options import Parameter
-from ratings_core.solution import Floats
 from ratings_core.voting.kemeny import kemeny
 from ratings_core.voting.positional import Votes, approval, borda, plurality
 from ratings_core.voting.ranked_pairs import ranked_pairs
 from ratings_core.voting.schulze import schulze
 from ratings_core.voting.stv import stv
 from ratings_core.voting.ties import TieRule, Voted
-from services.solve.problems.inputs import GamesInput, MarginsInput, Problem, ProfileInput, ScoresInput
+from services.solve.problems.inputs import GamesInput, Problem, ProfileInput, ScoresInput, wins
 from services.solve.registry.margins import MARGINS, on_margins
 from services.solve.registry.method import Method, Rated, Takes
 
@@ -55,7 +52,7 @@ def _stv(problem: ProfileInput | ScoresInput, parameters: dict[str, Any]) -> Rat
 
 
 def _schulze(problem: Problem, parameters: dict[str, Any]) -> Rated:
-    return _rated(schulze(_wins(problem), strength=parameters["strength"], ties=_rule(parameters)), problem)
+    return _rated(schulze(wins(problem), strength=parameters["strength"], ties=_rule(parameters)), problem)
 
 
 def _ranked_pairs(problem: Problem, parameters: dict[str, Any]) -> Rated:
@@ -65,16 +62,9 @@ def _ranked_pairs(problem: Problem, parameters: dict[str, Any]) -> Rated:
 
 def _kemeny(problem: Problem, parameters: dict[str, Any]) -> Rated:
     options = {name: parameters[name] for name in ("most_programs", "accept_approximate")}
-    found = kemeny(_wins(problem), ties=_rule(parameters), **options)
+    found = kemeny(wins(problem), ties=_rule(parameters), **options)
     order = [problem.names[i] for i in found.order.tolist()]
     return _rated(found, problem, {"order": order, "value": found.value, "bound": found.bound, "unique": found.unique})
-
-
-def _wins(problem: Problem) -> Floats:
-    """Votes for a over b; of margins alone their positive part."""
-    if isinstance(problem, MarginsInput):
-        return np.maximum(problem.margins, 0.0)
-    return problem.counts.dense(len(problem.names))[0]
 
 
 def _rule(parameters: dict[str, Any]) -> TieRule:

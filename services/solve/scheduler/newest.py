@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -53,8 +53,8 @@ class JobResult:
         return whole(self.board, self.rows)
 
 
-class NewestResults:
-    """The newest result of every job. A result is written to its file before it is published."""
+class NewestResults(Mapping[Job, JobResult]):
+    """The newest result of every job that has one, or has failed. A result is written to its file before it is published."""
 
     def __init__(self, files: ResultFiles, intervals: IntervalRunner, most_kept: int) -> None:
         """most_kept: length of each history."""
@@ -74,25 +74,17 @@ class NewestResults:
             self._hold(job, msgspec.structs.replace(result.board, start=None), result.file_name).history = history
             self.intervals_changed(job)
 
-    def __contains__(self, job: Job) -> bool:
-        """Whether the job has a result, or has failed."""
-        return job in self._results
-
     def __getitem__(self, job: Job) -> JobResult:
         """The newest result of a job. Raises `KeyError`."""
         return self._results[job]
 
-    def get(self, job: Job) -> JobResult | None:
-        """The newest result of a job, if there is one."""
-        return self._results.get(job)
+    def __iter__(self) -> Iterator[Job]:
+        """All jobs. The one that was given may be removed before the next."""
+        return iter(list(self._results))
 
-    def items(self) -> Iterator[tuple[Job, JobResult]]:
-        """All jobs with their results; they may be changed meanwhile."""
-        return iter(list(self._results.items()))
-
-    def jobs(self) -> list[Job]:
-        """All jobs that have a result or have failed."""
-        return list(self._results)
+    def __len__(self) -> int:
+        """How many jobs there are."""
+        return len(self._results)
 
     def boards(self) -> dict[Job, SolvedBoard]:
         """The newest boards, with their best rows only."""
@@ -107,7 +99,8 @@ class NewestResults:
         name = self._write(job, written)
         result = self._hold(job, board, name)
         result.awaits_file = name is None
-        self._add_to_history(job, self._intervals.shown(job, board))
+        if job.kind.keeps_history:
+            result.history.append(kept(self._intervals.shown(job, board)))
 
     def erase(self, pool: str, names: NameMatcher) -> None:
         """Replace erased names in all results of a pool, and in those that come later. Raises `OSError`; then a later call goes on."""
@@ -161,10 +154,6 @@ class NewestResults:
         result.board, result.rows, result.awaits_store = best, rows, True
         result.file = name or result.file
         return result
-
-    def _add_to_history(self, job: Job, board: SolvedBoard) -> None:
-        if job.kind.keeps_history:
-            self._results[job].history.append(kept(board))
 
     def _write(self, job: Job, board: SolvedBoard) -> str | None:
         try:

@@ -51,7 +51,7 @@ class ResultPublisher:
         """Mark for publication the boards that the store lost, in part or completely. Each call asks for the next few pools."""
         if not self._backoff.over:
             return
-        following = sorted({job.pool for job in self._results.jobs() if job.pool > self._looked_to})
+        following = sorted({job.pool for job in self._results if job.pool > self._looked_to})
         pools = following[: self._pools_a_look]
         try:
             with self._backoff.asking():

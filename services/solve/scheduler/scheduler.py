@@ -116,7 +116,9 @@ class SolveScheduler:
         """Put a scheduler together from its parts; `open_scheduler` makes the parts from settings."""
         self._flights, self._results, self._publisher, self._intervals = flights, results, publisher, intervals
         self._boards, self._pace = boards, pace
-        self._ledger = Ledger({job: _as_tried(board) for job, board in results.boards().items()})
+        self._ledger = Ledger(  # the tries of an earlier run were long ago
+            {job: Try(board.data, board.outcomes, board.parameters, float("-inf")) for job, board in results.boards().items()}
+        )
         self._plan, self._counters = _Plan(), _Counters()
         self._erased: dict[str, tuple[ErasedName, ...]] = {}
 
@@ -273,7 +275,7 @@ class SolveScheduler:
     def _retire(self, views: Mapping[str, PoolView]) -> None:
         """Remove the boards of methods that a pool is not solved by any more."""
         wanted = {pool: {*view.methods, insight.INSIGHT} for pool, view in views.items()}
-        for job in self._results.jobs():
+        for job in self._results:
             if job.pool in wanted and job.method not in wanted[job.pool]:
                 if not self._publisher.drop(job):
                     return
@@ -320,11 +322,6 @@ def open_scheduler(
         _BoardMaker(log_identity, clock),
         Pace(settings.solve_seconds, settings.solve_outcomes),
     )
-
-
-def _as_tried(board: SolvedBoard) -> Try:
-    """The try that gave a board of an earlier run: long ago."""
-    return Try(board.data, board.outcomes, board.parameters, float("-inf"))
 
 
 def _replaced(flight: Flight, entries: Mapping[str, PoolEntry]) -> bool:

@@ -40,9 +40,10 @@ def with_normal_intervals(method: str, problem: Problem, parameters: methods.Par
     pairs = taken.problem
     if not isinstance(pairs, PairsInput) or len(pairs.names) > NORMAL_AGENTS:
         return None
-    groups = _groups(pairs)
+    groups = tuple(of_tally(group, len(pairs.names)) for group in pairs.groups) if isinstance(pairs, GamesInput) else ()
     counts = of_tally(pairs.counts, len(pairs.names))
-    if not groups and not _whole(counts):
+    whole = all((column == np.floor(column)).all() for column in (counts.won, counts.tied, counts.lost))
+    if not groups and not whole:  # as far as counts tell, games do not all weigh 1
         return None
     return _with_rows(result, taken, counts, groups)
 
@@ -76,14 +77,3 @@ def _nu(result: SolveResult) -> float | None:
     """Davidson's tie parameter; None for Bradley-Terry and where everything or nothing was tied."""
     nu = result.extra.get("nu")
     return float(nu) if isinstance(nu, float) and not isinf(nu) and nu > 0 else None
-
-
-def _groups(pairs: PairsInput) -> tuple[PairCounts, ...]:
-    if not isinstance(pairs, GamesInput):
-        return ()
-    return tuple(of_tally(group, len(pairs.names)) for group in pairs.groups)
-
-
-def _whole(counts: PairCounts) -> bool:
-    """Whether all games have weight 1, as far as counts tell."""
-    return all(bool((column == np.floor(column)).all()) for column in (counts.won, counts.tied, counts.lost))

@@ -136,7 +136,9 @@ def _of_games(problem: GamesInput, takes: Takes) -> Resampling:
         return Resampling("cells", assumes, lambda rng: replace(problem, places=poisson_places(problem.places, rng)))
     if takes is Takes.TASK_PAIRS:
         assumes = "independent outcomes of two sides, on tasks that are given"
-        return Resampling("cells", assumes, lambda rng: _redrawn_by_task(problem, rng))
+        return Resampling(
+            "cells", assumes, lambda rng: replace(problem, by_task=tuple(poisson_pairs(counts, rng) for counts in problem.by_task))
+        )
     if problem.groups:
         groups = PairGroups(problem.groups)
         assumes = f"independent outcomes, redrawn whole, in {len(groups)} groups"
@@ -156,10 +158,6 @@ def _redrawn_games(problem: FeaturesInput, rng: Generator) -> FeaturesInput:
     """Each game with a Poisson number of copies of mean 1."""
     weights = problem.comparisons.weights
     return problem.weighted(weights * rng.poisson(1.0, len(weights)))
-
-
-def _redrawn_by_task(problem: GamesInput, rng: Generator) -> GamesInput:
-    return replace(problem, by_task=tuple(poisson_pairs(counts, rng) for counts in problem.by_task))
 
 
 def _redrawn_ballots(problem: ProfileInput, rng: Generator) -> ProfileInput:

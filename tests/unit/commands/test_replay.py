@@ -79,7 +79,7 @@ def test_equal_rows_are_two_outcomes_with_stable_ids(settings: Settings, log: Lo
     assert first.id != second.id
     assert [event.id for event in outcomes_of(path, "football", now=9.0).events] == [first.id, second.id]
     assert (done.rows, done.sent, done.before) == (2, 2, 0)
-    assert done.position == log.outcomes.end(done.partition)
+    assert done.position == log.outcomes.end(partition_of("football", log.outcomes.partitions))
 
 
 def test_a_finished_file_is_sent_again_only_when_asked(settings: Settings, log: Log, tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_waiting_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_report_says_what_was_sent_before() -> None:
-    lines = report(Replayed(Path("f.csv"), rows=5, sent=2, before=3, skipped={}, refused={}, first=(), partition=0, position=9))
+    lines = report(Replayed(Path("f.csv"), rows=5, sent=2, before=3, skipped={}, refused={}, first=(), position=9))
     assert lines == ["f.csv: 5 rows, 2 outcomes sent, 3 sent before"]
 
 

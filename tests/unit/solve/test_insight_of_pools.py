@@ -155,5 +155,5 @@ def test_alarms_count_pools() -> None:
 
 def test_standings_leave_out_who_is_not_rated() -> None:
     one = RankedBoard.of_board(solved_of(ratings=[("b", 1.0), ("a", None)]))
-    assert (one.rated, one.leaders(5)) == (1, ["b"])
+    assert (len(one.rank), one.leaders(5)) == (1, ["b"])
     assert RankedBoard.of_ratings("elo", 1, ["b", "a", "c"], np.array([1.0, 1.0, 2.0])).leaders(3) == ["c", "a", "b"]
