@@ -35,6 +35,7 @@ class Rater(Protocol[StateT]):
         two agents, the one of higher mean rating is predicted to win, except by mElo.
     11. A state of another class, what is no batch, and ids of no agent raise `InputError` and change nothing.
     12. An agent takes at most 64 bytes, and a state at most twice the bytes of its agents.
+    13. Every game of 2 to 64 sides of any size, with ties, is folded, and all numbers of the state stay finite.
     """
 
     name: ClassVar[str]

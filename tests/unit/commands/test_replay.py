@@ -242,7 +242,7 @@ def test_a_report_says_what_was_sent_before() -> None:
 
 
 def test_refused_outcomes_are_told_by_the_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.cli.replay.gc.set_threshold", lambda _: None)
+    monkeypatch.setattr("services.cli.replay.set_up_memory", lambda: None)
     path = file(tmp_path, HEAD + ROW + "99999999999999,Wales,Malta,1,0\n")
     with pytest.raises(typer.Exit) as caught:
         replay([path], "p", wait=False, data=tmp_path / "data")
