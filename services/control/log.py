@@ -73,7 +73,7 @@ class ControlLog:
         return self._topic.end(_PARTITION) > self._state.position
 
     def known(self) -> ControlState:
-        """The state as the last `refresh` left it."""
+        """The state as the last `refresh` left it. It is one object, which each `refresh` brings up to date."""
         return self._state
 
     def append(self, record: ControlRecord) -> int:

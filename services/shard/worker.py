@@ -12,22 +12,24 @@ from typing import Final
 
 from services.boards.folding import Heartbeat
 from services.boards.store.live import LiveBoards
+from services.control.directory import LiveDirectory
 from services.control.log import ControlLog
+from services.control.records import FoldSettings
 from services.log.protocol import Log, Record
 from services.runtime.settings import Settings
 from services.shard.attempts import Isolated
 from services.shard.checkpointing.turns import CheckpointTurns
 from services.shard.feed import LogFeed, retry
+from services.shard.figures import ShardFigures
 from services.shard.folding import Folding
 from services.shard.generations.steps import GenerationSteps
 from services.shard.health import WorkerHealth
-from services.shard.maintenance import Maintenance
 from services.shard.owned import OwnedPartitions
 from services.shard.partition_runtime import PartitionRuntime
 from services.shard.publishing.publisher import Publisher
 from services.shard.publishing.writing import Provenance
 from services.shard.readers import LogReaders
-from services.shard.report import ShardReport
+from services.shard.report import health_of, heartbeats_of
 from services.shard.takeover import Takeovers
 from services.shard.watch import LogWatch
 
@@ -52,17 +54,17 @@ class ShardWorker:
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         topic, stopping = log_.outcomes, threading.Event()
-        self._numbers, self._stopping = list(partitions), stopping
+        self._numbers, self._owner, self._clock, self._timer, self._stopping = list(partitions), owner, clock, timer, stopping
+        self._figures = figures = ShardFigures(polled_at=clock(), measured_at=timer())
         self._control = control = ControlLog(log_.control)
         self._owned = owned = OwnedPartitions()
-        self._takeovers = Takeovers(settings, owner, log_, control, clock, timer)
-        self._feed = LogFeed(LogReaders(log_, control, settings.batch_records, stopping), owned, stopping, clock)
-        self._folding = Folding(log_.dead_letters, stopping)
-        publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock)
-        turns = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, settings.checkpoint_outcomes)
-        watch = LogWatch(log_, control, owned, self._takeovers, timer)
-        self._maintenance = Maintenance(owned, GenerationSteps(owned, self._folding), publisher, turns, watch, timer)
-        self._report = ShardReport(owner, owned, publisher, self._folding, clock, timer)
+        self._takeovers = Takeovers(settings, owner, log_, control, figures, clock, timer)
+        self._feed = LogFeed(LogReaders(log_, control, settings.batch_records, stopping), owned, stopping, clock, figures)
+        self._folding = Folding(self._directory(settings), log_.dead_letters, stopping, figures)
+        self._generations = GenerationSteps(owned, self._folding, figures)
+        self._publisher = Publisher(boards, settings.publish_seconds, Provenance(topic, control, boards.pools), clock, figures)
+        self._checkpoints = CheckpointTurns(owned, partitions, settings.checkpoint_seconds, settings.checkpoint_outcomes)
+        self._watch = LogWatch(log_, control, owned, self._takeovers, timer, figures)
 
     def stop(self) -> None:
         """Ask `run` to finish its batch, publish, checkpoint and return. Any thread may call it."""
@@ -74,7 +76,7 @@ class ShardWorker:
         try:
             while not self._stopping.is_set():
                 self._round()
-            self._maintenance.drain()
+            self._drain()
         finally:
             self._feed.close()
             for runtime in self._owned.all():
@@ -83,21 +85,28 @@ class ShardWorker:
 
     def health(self) -> WorkerHealth:
         """Progress so far. Any thread may call it."""
-        log_failures = self._feed.failures + self._maintenance.generations.log_failures
-        return self._report.health(
-            self._feed.polled_at, {"log_failures": log_failures, "checkpoints_skipped": self._takeovers.checkpoints_skipped}
-        )
+        return health_of(self._owner, self._owned, self._figures, self._clock(), self._timer())
 
     def heartbeats(self) -> list[Heartbeat]:
         """What readers learn of each partition's folding. Any thread may call it."""
-        return self._report.heartbeats(self._maintenance.watch.measured_at)
+        return heartbeats_of(self._owner, self._owned, self._figures, self._clock(), self._timer())
+
+    def _directory(self, settings: Settings) -> LiveDirectory:
+        """Where the partitions learn what their pools are."""
+        return LiveDirectory(
+            self._control,
+            FoldSettings(max_agents=settings.max_agents, max_tasks=settings.max_tasks),
+            settings.max_pools,
+            self._clock,
+            create=settings.creates_pools,
+            check=lambda state: self._owned.check_epochs(state.partitions.epochs),
+        )
 
     def _take_over(self) -> None:
         self._control.refresh()  # a control log that cannot be read is reported before anything is added to it
         for number in self._numbers:
             if number not in self._owned.runtimes:
                 self._owned.runtimes[number] = self._takeovers.take_over(number)
-        self._folding.directory = self._takeovers.directory(lambda state: self._owned.check_epochs(state.partitions.epochs))
 
     def _round(self) -> None:
         """One look at the log, and what follows."""
@@ -109,13 +118,13 @@ class ShardWorker:
         for number, position in poll.passed.items():
             self._owned.runtimes[number].pass_to(position, idle=number not in poll.records)
         if not poll.records:
-            self._maintenance.step(_POLL_SECONDS, behind=False)
+            self._maintain(_POLL_SECONDS, behind=False)
 
     def _fold(self, runtime: PartitionRuntime, records: Sequence[Record], *, behind: bool) -> None:
         """Fold what a poll brought of a partition, up to a record that isolates it."""
         for part in runtime.attempts.parts(records):
             self._folding.fold(runtime, part)
-            self._maintenance.step(0.0, behind=behind)
+            self._maintain(0.0, behind=behind)
         if runtime.attempts.blocked and runtime.attempts.isolated is not None:
             number = runtime.partition.number
             self._owned.stop(number, Isolated(number, runtime.attempts.isolated))
@@ -123,3 +132,20 @@ class ShardWorker:
     def _works(self) -> bool:
         """Whether there is work although no record waits in the log."""
         return any(runtime.builder.busy or runtime.checkpointer.freezes for runtime in self._owned.running().values())
+
+    def _maintain(self, patience: float, *, behind: bool) -> None:
+        """What goes on between two batches of the fold, a short piece of each.
+
+        patience: seconds to wait for old records; behind: whether more records are likely to wait. Raises `Fenced` and `LogError`.
+        """
+        now = self._timer()
+        self._generations.step(patience)
+        self._publisher.step(now, self._owned.states(), self._owned.epochs(), behind=behind)
+        self._checkpoints.step(now)
+        self._watch.step(now)
+
+    def _drain(self) -> None:
+        """Publish and checkpoint all that was folded. Raises `Fenced`."""
+        self._publisher.drain(self._timer(), self._owned.states(), self._owned.epochs())
+        for runtime in self._owned.running().values():
+            runtime.checkpointer.drain(runtime.partition)

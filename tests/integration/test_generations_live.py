@@ -3,6 +3,7 @@
 import shutil
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,9 @@ from services.demo import simulated
 from services.log.protocol import Log
 from services.runtime.settings import Settings
 from services.shard import slices
-from services.shard.checkpointing.checkpointer import Checkpointer
 from services.shard.generations import builder, due, past
 from services.shard.generations.build import Build
-from services.shard.maintenance import Maintenance
+from services.shard.worker import ShardWorker
 from services.state.pool import PoolState, Refused
 from services.wire import events
 from services.wire.pools import Kind
@@ -223,7 +223,7 @@ def test_a_worker_that_dies_while_it_builds_is_followed_by_one_that_ends_it(
     quick: Settings, log: Log, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     monkeypatch.setattr(past, "_RECORDS", 20)
-    monkeypatch.setattr(Maintenance, "drain", lambda _: None)
+    monkeypatch.setattr(ShardWorker, "_drain", lambda _: None)
     if where == "scanning":  # as after a checkpoint of an older release: the log is asked what was retracted
         monkeypatch.setattr(PoolState, "retracted_for", lambda *_: None)
     play(log, 0, 1000)
@@ -238,11 +238,11 @@ def test_a_worker_that_dies_while_it_builds_is_followed_by_one_that_ends_it(
             raise CrashError
         return step(self, timeout)
 
-    def dying_switch(self: builder.Builder, checkpointer: Checkpointer) -> None:
+    def dying_switch(self: builder.Builder, *checkpoints: Any) -> None:
         caught = any(not build.behind(self._partition.position) for build in self._partition.builds.values())
         if where == "caught up" and caught:
             raise CrashError
-        switch(self, checkpointer)
+        switch(self, *checkpoints)
 
     def dying_append(self: ControlLog, record: object) -> int:
         offset = append(self, record)  # type: ignore[arg-type]

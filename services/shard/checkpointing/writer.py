@@ -1,18 +1,14 @@
 """Writes one checkpoint: an object per changed pool, then the manifest that names them, then deletes what is no longer kept."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from ratings_core.arrays.digest import digest
-from services.checkpoints.checkpoint import FORMAT, CheckpointStore, Manifest
-from services.control.records import FOLD_VERSION
-from services.runtime.durations import Durations
-from services.runtime.metrics import CHECKPOINT_BUCKETS
+from services.checkpoints.checkpoint import CheckpointStore, Manifest
 from services.shard.checkpointing.entries import PoolEntries, PoolToWrite
-from services.shard.partition import Partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,49 +27,14 @@ class Checkpoint:
     erasing: Mapping[str, int]
 
 
-class Manifests:
-    """Makes manifests under one epoch. clock: seconds since 1970."""
-
-    def __init__(self, log_identity: str, epoch: int, clock: Callable[[], float]) -> None:
-        self._log_identity, self._epoch, self._clock = log_identity, epoch, clock
-
-    def make(self, partition: Partition, newest: Manifest | None, written: Manifest | None) -> Manifest:
-        """The manifest of a partition as it is now, without its pools.
-
-        Args:
-            partition: What to write.
-            newest: Manifest of the newest checkpoint, of this epoch or an earlier one.
-            written: Manifest of the newest checkpoint of this epoch.
-        """
-        offset, sha256 = partition.last or (None, None)
-        sequence = 0
-        if newest is not None and partition.position == newest.position:  # the later of two manifests of a position counts
-            sequence = 1 if written is None else written.sequence + 1
-        return Manifest(
-            format=FORMAT,
-            partition=partition.number,
-            position=partition.position,
-            epoch=self._epoch,
-            log_identity=self._log_identity,
-            last_offset=offset,
-            last_sha256=sha256,
-            fold_version=FOLD_VERSION,
-            written_at=self._clock(),
-            pools=[],
-            sequence=sequence,
-        )
-
-
 class CheckpointWriter:
     """Runs in the checkpointer's thread.
 
-    entries: pools of the newest checkpoint. keep: how many checkpoints are kept. durations: seconds of checkpoints written.
-    seconds: of the last one, written or failed.
+    entries: pools of the newest checkpoint. keep: how many checkpoints are kept. seconds: of the last one, written or failed.
     """
 
     def __init__(self, store: CheckpointStore, entries: PoolEntries, keep: int) -> None:
         self._store, self.entries, self._keep = store, entries, keep
-        self.durations = Durations(CHECKPOINT_BUCKETS)
         self.seconds = 0.0
 
     def write(self, checkpoint: Checkpoint, frozen: list[PoolToWrite]) -> Checkpoint:
@@ -81,7 +42,6 @@ class CheckpointWriter:
         began = time.perf_counter()
         try:
             self._write(checkpoint, frozen)
-            self.durations.add(time.perf_counter() - began)
         finally:
             self.seconds = time.perf_counter() - began
             for item in frozen:
