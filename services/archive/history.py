@@ -84,7 +84,7 @@ class History:
     def archive(self, partition: int, position: int) -> "ArchiveReader | None":
         """The archive of a partition, where it holds what follows `position`; else None. Raises `LogError`."""
         found = self._archive(partition)
-        return found if found is not None and found.holds(position) else None
+        return found if found is not None and found.begin <= position < found.position else None
 
     def parts_of(self, pool: str, partition: int, begin: int, *, retractions: bool = False) -> Iterator[Part]:
         """What the archive holds of a pool from offset `begin` on; nothing where it does not hold that. Raises `ArchiveFails`.

@@ -46,10 +46,6 @@ class ArchiveReader:
         self._data = table.to_pyarrow_dataset(schema=CODED, parquet_read_options=options, filesystem=_files(table.table_uri))
         self.begin, self.position, self.rows, self.log = begin_of(table), position_of(table), rows_of(table), log_of(table)
 
-    def holds(self, offset: int) -> bool:
-        """Whether the snapshot holds everything from `offset` on, up to its position."""
-        return self.begin <= offset < self.position
-
     def read(
         self,
         begin: int = 0,
@@ -178,13 +174,12 @@ class ArchiveReader:
         return ArchiveDamagedError(self._table.table_uri, why)
 
 
-def open_reader(url: str, partition: int, version: int | None = None) -> ArchiveReader:
-    """A reader of the newest snapshot, or of an older one.
+def open_reader(url: str, partition: int) -> ArchiveReader:
+    """A reader of the newest snapshot.
 
     Args:
         url: URL of the archive.
         partition: Number of the partition.
-        version: Version of the table in Delta's sense; None: the newest.
 
     Raises:
         TableNotFoundError: The partition has no table.
@@ -192,7 +187,7 @@ def open_reader(url: str, partition: int, version: int | None = None) -> Archive
 
     """
     uri = table_uri(url, partition)
-    return _CALLS.run(uri, lambda: ArchiveReader(DeltaTable(uri, version=version)), OPEN_SECONDS)
+    return _CALLS.run(uri, lambda: ArchiveReader(DeltaTable(uri)), OPEN_SECONDS)
 
 
 def _files(uri: str) -> SubTreeFileSystem | None:
