@@ -91,13 +91,13 @@ class ArchiveReader:
         if whole and end is None and following not in {None, self.rows}:
             raise self._missing(following or 0, self.rows, 0)
 
-    def segments(self, first: int, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.Table]:
-        """All rows from segment number `first` on, a table for each segment. Raises `ArchiveDamagedError`."""
-        for segment in range(first, -(-self.rows // SEGMENT_ROWS)):
-            table = self._segment(segment, pc.scalar(True), columns)
-            end = min((segment + 1) * SEGMENT_ROWS, self.rows)
-            if self._check(table[_ORDER].to_numpy(), segment * SEGMENT_ROWS) != end:
-                raise self._missing(segment * SEGMENT_ROWS, end, len(table))
+    def rows_from(self, row: int, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.Table]:
+        """All rows from number `row` on, a table for each segment. Raises `ArchiveDamagedError`."""
+        for segment in range(row // SEGMENT_ROWS, -(-self.rows // SEGMENT_ROWS)):
+            first, end = max(row, segment * SEGMENT_ROWS), min((segment + 1) * SEGMENT_ROWS, self.rows)
+            table = self._segment(segment, pc.field(_ORDER) >= first, columns)
+            if self._check(table[_ORDER].to_numpy(), first) != end:
+                raise self._missing(first, end, len(table))
             yield table.select(list(columns)).cast(fields(columns))
 
     def link(self, partition: int, covered: int) -> ChainHead:
@@ -110,19 +110,10 @@ class ArchiveReader:
             raise ArchiveDamagedError(self._table.table_uri, f"row {covered - 1} ends a block and must hold a link of the chain")
         return ChainHead(covered, link)
 
-    def rows_from(self, row: int) -> pa.Table:
-        """All rows from number `row` on, which lies less than a segment before the end. Raises `ArchiveDamagedError`."""
-        segments = range(row // SEGMENT_ROWS, -(-self.rows // SEGMENT_ROWS))
-        parts = [self._segment(segment, pc.field(_ORDER) >= row, SCHEMA.names) for segment in segments]
-        table = pa.concat_tables([SCHEMA.empty_table(), *(part.cast(SCHEMA) for part in parts)]).combine_chunks()
-        if self._check(table[_ORDER].to_numpy(), row) != self.rows:
-            raise self._missing(row, self.rows, len(table))
-        return table
-
     def chain_head(self, partition: int) -> tuple[ChainHead, pa.Table]:
         """The last link of the chain as it is stored, and the rows that it does not cover. Raises `ArchiveDamagedError`."""
         head = self.link(partition, self.rows // BLOCK_ROWS * BLOCK_ROWS)
-        return head, self.rows_from(head.rows)
+        return head, pa.concat_tables([SCHEMA.empty_table(), *self.rows_from(head.rows)]).combine_chunks()
 
     def _segment(self, segment: int, wanted: pc.Expression, columns: Sequence[str], *, derived: bool = False) -> pa.Table:
         """Rows of one segment in their order. Compaction may have put files of other offsets first.

@@ -36,9 +36,7 @@ class LogFeed:
         try:
             if self._owned.take_change():
                 self.close()
-            if not self._readers.is_open:
-                self._readers.open({number: runtime.partition.position for number, runtime in self._owned.running().items()})
-            poll = self._readers.poll(seconds, self._owned.running())
+            poll = self._readers.poll(seconds, {number: runtime.partition.position for number, runtime in self._owned.running().items()})
         except LogError as error:
             archived = self._readers.is_in_archive(error)
             self.close()
