@@ -45,8 +45,9 @@ class Retracted:
         found = np.zeros(len(ids), np.bool_)
         if len(self.ids):
             at = np.minimum(np.searchsorted(self.ids[:, 0], ids[:, 0]), len(self.ids) - 1)
-            for i in np.flatnonzero(self.ids[at, 0] == ids[:, 0]).tolist():  # equal in 64 bits: nearly always the one
-                end = np.searchsorted(self.ids[:, 0], ids[i, 0], "right")
+            same = np.flatnonzero(self.ids[at, 0] == ids[:, 0])  # equal in 64 bits: nearly always the one
+            ends = np.searchsorted(self.ids[:, 0], ids[same, 0], "right")
+            for i, end in zip(same.tolist(), ends.tolist(), strict=True):
                 found[i] = ids[i, 1] in self.ids[at[i] : end, 1]
         return found
 
