@@ -184,7 +184,7 @@ class CheckpointStore:
                 self.blobs.remove(name)
 
     def _whole(self, names: Sequence[str], skipped: list[SkippedCheckpoint] | None = None) -> Iterator[Manifest]:
-        """The manifests of these names that are whole; the others are added to `skipped`. Recovery alone tells of them."""
+        """The manifests of these names that are whole. The others are added to `skipped`, which recovery logs."""
         for name in names:
             try:
                 yield self.read_manifest(name)
